@@ -49,7 +49,7 @@ screenshots: dev ## docs/screenshots anew, from the demo that `make run` shows i
 	@exec $(PY) -m tests.browser.screenshots
 
 # --- Keeping the code in order ---
-check: lint types migrations ## format, lint, types, layers, templates, migrations, deployment settings; -j 2: side by side
+check: lint types migrations ## format, lint, types, layers, wording, templates, migrations, deployment settings; -j 2: side by side
 	@$(LIVE) $(PY) manage.py check --deploy --fail-level WARNING
 lint: dev
 	$(PY) -m ruff format --check .
@@ -57,6 +57,7 @@ lint: dev
 	.venv/bin/lint-imports
 	$(PY) -m djlint --quiet --lint templates
 	.venv/bin/typos
+	$(PY) -m tools.wording
 types: dev
 	$(DRY) $(PY) -m mypy .
 migrations: dev ## every change of a model has its migration, which blocks nobody

@@ -15,7 +15,7 @@ from catalogue.channels import CHANNELS
 from catalogue.texts import StrOrPromise
 from processes.server.client_ip import address_of
 
-# Of what these names hold, an event says that it changed, and nothing else.
+# An event says that the values of these names changed, and nothing else.
 SECRET = re.compile(r"secret|password|token|credential|digest|private", re.IGNORECASE)
 HIDDEN = "•••"
 LONGEST = 500  # characters of a text

@@ -188,7 +188,7 @@ def _identity(subject: object) -> tuple[str, int | None]:
 
 
 def not_waiting_sql(job: str, subject: str) -> str:
-    """A condition on what is read with a limit: what waits for its next try must not fill it."""
+    """A condition for queries with a limit: rows waiting for their next try must not fill it."""
     return f"""NOT EXISTS (SELECT FROM accounts_jobfailure f WHERE f.job = '{job}'
   AND f.subject = {subject} AND f.due_at > now())"""
 
@@ -206,7 +206,7 @@ PURGES = Job("purges", _("deletion of expired data"))
 
 
 def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
-    """Deletes so many expired rows, in their order, with what hangs on them; returns how many.
+    """Deletes up to `limit` expired rows, in their order, with their dependants; returns the count.
 
     A row that the database keeps holds no other back.
     """

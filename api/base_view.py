@@ -171,7 +171,7 @@ class ApiView(APIView):
         return payload
 
     def warn(self, request: Request, warnings: Sequence[request_fields.FieldWarning]) -> None:
-        """Of unknown fields, which `Kvitok-Strict: 1` refuses."""
+        """Warns of unknown fields, which `Kvitok-Strict: 1` refuses."""
         if request.META.get("HTTP_KVITOK_STRICT", "0").strip().lower() not in NOT_STRICT:
             raise DomainError(
                 Error.INVALID_INPUT, errors=request_fields.errors_of(warnings, self.call)
@@ -269,7 +269,7 @@ def check_status(principal: Principal) -> None:
 NOT_STRICT = {"", "0", "false"}
 LOGGED_NAME = 40  # characters: what the log's column holds
 _SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # with as much as lists show of it
-NO_SCOPE = _("This key has no scope for that")
+NO_SCOPE = _("This key lacks the required scope")
 WRONG_IP = _("Requests from this IP are not allowed")
 SUSPENDED = _("The company is suspended")
 DELETED = _("The company is deleted")

@@ -217,10 +217,10 @@ class Call:
     # None: query parameters are ignored. Otherwise others than these are refused.
     query: tuple[Field, ...] | None = None
     refusals: tuple[Error, ...] = ()  # beside those that every call may answer
-    # Of the answer, where it differs from those of its fields.
+    # Example of the answer, where it differs from those of its fields.
     own_example: Mapping[str, Any] = field(default_factory=dict)
     page: str = "calls"  # the documentation page that describes it at length
-    # Of the body, made once: every request's own names are compared with them.
+    # Fields of the body, made once: every request's own names are compared with them.
     field_names: frozenset[str] = field(init=False, repr=False)
     has_nested_fields: bool = field(init=False, repr=False)
 
@@ -256,7 +256,7 @@ class Call:
         return self.name[0].upper() + self.name[1:]
 
     def body_names(self) -> list[str]:
-        """Of all its fields; one of an array's objects is `links[].url`."""
+        """The names of all its fields; one of an array's objects is `links[].url`."""
         return list(_names(self.body))
 
     def request_example(self) -> dict[str, Any]:

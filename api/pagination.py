@@ -80,7 +80,7 @@ def page_of(
     return Page(batch.rows, batch.end and encode(*batch.end), scanned_until)
 
 
-def forgiving_page_of(
+def page_or_first(
     rows: QuerySet[Any], query: Mapping[str, str], *, history: QuerySet[Any] | None = None
 ) -> Page:
     """For web pages: an invalid cursor shows the first page."""
@@ -96,7 +96,7 @@ def batches(
     """All rows, newest first. Holds no database connection between batches, and outlives a restart
     of the database.
 
-    With a `history`, as of a page, no statement scans more than a bounded part of it.
+    With a `history`, no statement scans more than a bounded part of it, as for a page.
     """
     scans = SCANS[-2:]  # the shortest is shorter than a batch
     batch = read_patiently(partial(_batch, rows, history, None, size, scans))

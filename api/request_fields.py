@@ -267,7 +267,7 @@ def check_names(query: QueryDict, known: Collection[str]) -> None:
     """Raise `invalid_input` for each parameter that is unknown or given twice.
 
     A misspelled `?staus=failed` would otherwise return the unfiltered list, and
-    `?status=failed&status=expired` half of what was asked for.
+    `?status=failed&status=expired` half of the requested rows.
     """
     unknown = sorted(query.keys() - set(known))[:MAX_WARNINGS]
     errors: dict[str, list[StrOrPromise]] = {

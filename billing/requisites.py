@@ -26,7 +26,7 @@ TAX_NUMBERS: dict[str, Promise] = {"RU": _("INN"), "KZ": _("BIN or IIN"), "BY": 
 EU = frozenset(code.upper() for code in vat.MEMBER_STATES - {"xi"})
 VAT_PREFIXES = {"GR": "EL"}  # others are the country's code
 
-# Of an organisation: year and month, kind, division. Of a person: date of birth, century and sex.
+# Organisations: year and month, kind, division. Persons: date of birth, century and sex.
 _KAZAKH = re.compile(r"[0-9]{2}(0[1-9]|1[0-2])([456][0-3]|(0[1-9]|[12][0-9]|3[01])[0-6])[0-9]{5,6}")
 
 _TENTH = (2, 4, 10, 3, 5, 9, 4, 6, 8)
@@ -37,7 +37,7 @@ _BIN_AGAIN = (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)
 
 
 def _names_somebody(number: str) -> bool:
-    """Of a tax number of any country."""
+    """Whether a tax number of any country may name somebody."""
     return number.isascii() and number.isprintable() and bool(set(number) & set("123456789"))
 
 

@@ -1,7 +1,6 @@
 """Links that open an invoice or a document without signing in: a bookkeeper has no account here.
 
-They end, for letters are forwarded and addresses stay in histories. Each place that shows one makes
-it anew.
+They expire, for e-mails are forwarded and addresses stay in histories. Each page makes a new one.
 """
 
 from collections.abc import Callable

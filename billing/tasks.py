@@ -15,8 +15,8 @@ def expire_orders() -> None:
     orders.expire()
 
 
-@shared_task(name="billing.ask_about_payments")
-def ask_about_payments() -> None:
+@shared_task(name="billing.poll_payments")
+def poll_payments() -> None:
     while payment_notices.ask() == payment_notices.BATCH:
         pass
 

@@ -191,7 +191,7 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
     form = AuditFilter(request.GET)
     chosen = form.chosen()
     history = _history(request.member, chosen)
-    page = pagination.forgiving_page_of(
+    page = pagination.page_or_first(
         matching(history, chosen), request.GET, history=history if chosen else None
     )
     context = {

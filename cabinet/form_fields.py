@@ -145,7 +145,7 @@ def _codes(part: str) -> list[str]:
 
 
 def _code(text: str) -> str | None:
-    """Of a code, or of a name in one of the languages."""
+    """The country's code, from a code or a name in one of the languages."""
     return text.upper() if text.upper() in countries.CODES else _by_name().get(_plain(text))
 
 

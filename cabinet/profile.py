@@ -103,7 +103,7 @@ def profile(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @csrf_exempt  # RFC 8058: the mail program posts; the token alone says who and what
 def notice_unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """The page of a letter's link that ends letters of its kind; mail programs press it themselves.
+    """The page behind an e-mail's unsubscribe link; mail programs press it themselves.
 
     A GET changes nothing: scanners of mail follow every link.
     """

@@ -19,7 +19,7 @@ from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from api import idempotency
 from api.calls import Call
 from api.models import ApiRequest
-from api.pagination import forgiving_page_of, is_live
+from api.pagination import is_live, page_or_first
 from api.request_fields import meant
 from cabinet import saved_filters
 from cabinet.form_fields import FilterForm
@@ -104,7 +104,7 @@ def request_list(request: CabinetRequest) -> HttpResponse:
     context = {
         "form": form,
         "mode": form.mode_chosen,
-        "page": forgiving_page_of(_matching(history, chosen), request.GET, history=history),
+        "page": page_or_first(_matching(history, chosen), request.GET, history=history),
         "is_first": not request.GET.get("cursor"),
         "is_filtered": bool(chosen.keys() - {"mode"}),
         "days": settings.REQUEST_LOG_DAYS,
@@ -171,7 +171,7 @@ def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
 
 
 def _named_fields(row: ApiRequest) -> tuple[list[str], list[tuple[str, str | None]]]:
-    """Of what the answer named: the call's own fields, and others with the field that was meant."""
+    """The named fields of the call, and unknown names with the field that was meant."""
     call = _call_of(row)
     if call is None or not call.has_body:
         return row.fields, []

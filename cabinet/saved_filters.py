@@ -19,7 +19,7 @@ from accounts.models import Company, Member, SavedFilter, User
 from accounts.people.roles import CabinetRequest, anyone, can_read_keys, member_required
 from parsing.form_fields import LineField
 
-# What of a filter is kept. A phone or an id names a person: such searches are not saved.
+# The fields that are saved. Never a phone or an id: they name a person.
 KEPT = {
     SavedFilter.Page.MESSAGES: (
         *("mode", "channel", "state", "kind", "api_key", "country", "purpose"),
@@ -52,7 +52,7 @@ def chips(user: User, company: Company, page: str, given: Mapping[str, str]) -> 
 
 
 def default_query(user: User, company: Company, page: str) -> str | None:
-    """Of the filter that the list opens with, when it is opened without one."""
+    """The query of the filter that the list opens with by default."""
     rows = of_user(user, company, page).filter(is_default=True)
     return rows.values_list("query", flat=True).first()
 

@@ -35,7 +35,7 @@ from catalogue.texts import StrOrPromise
 from parsing.characters import one_line
 from webhooks.models import Delivery, Endpoint
 
-LONGEST = 200  # characters of what is searched for
+LONGEST = 200  # characters of a query
 MOST_HITS = 5  # of one source
 
 

@@ -202,7 +202,7 @@ class CountriesSection(SectionForm):
 
     @property
     def chosen_names(self) -> list[str]:
-        """A list may be scrolled away from what is chosen in it."""
+        """A list may be scrolled away from its chosen items."""
         boxes = (box for region in self.regions for box in region.options if box.is_chosen)
         return [box.name for box in boxes]
 

@@ -32,7 +32,7 @@ class Overwritten:
     """What somebody else has saved in a section since its form was opened."""
 
     event: AuditEvent | None
-    values: list[audit_log.FieldChange]  # from what this form holds to what is stored
+    values: list[audit_log.FieldChange]  # from this form's values to the stored ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Section:
 
     @property
     def tag(self) -> str:
-        """Of the message that it is saved, which the section shows."""
+        """The tag of the message that the section is saved."""
         return f"section-{self.slug}"
 
 

@@ -50,7 +50,7 @@ class Error(Enum):
     CHALLENGE_REQUIRED = (
         422,
         _(
-            "Too many codes to such numbers are not entered: have the page solve `challenge` and "
+            "Too many codes to similar numbers go unused: solve `challenge` on the page and "
             "send the request again with the result as `challenge`"
         ),
     )

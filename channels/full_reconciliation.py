@@ -29,7 +29,7 @@ MAX_KEPT = 1000  # breaches
 SLICE = timedelta(minutes=4)  # of the schedule's
 INTERVAL = timedelta(days=7)  # from the end of one scheduled run to the next
 
-# Of messages, so that each is asked about those of a portion; the others are asked once.
+# Checks of messages run for each portion; the others run once.
 OF_MESSAGES = {name for name, query in CHECKS.items() if "{scope}" in query}
 OF_BALANCES = {name for name, query in CHECKS.items() if "{balances}" in query}
 OF_SEALS = (proof.DIFFERS, proof.BROKEN, proof.UNSEALED, proof.OTHER_DAY)
@@ -56,7 +56,7 @@ def restart() -> None:
 
 
 def is_due() -> bool:
-    """Whether the schedule should go on, or begin anew."""
+    """Whether the schedule should continue the run, or start a new one."""
     last = ReconciliationRun.objects.aggregate(at=Max("finished_at"))["at"]
     is_unfinished = ReconciliationRun.objects.filter(finished_at=None).exists()
     return is_unfinished or last is None or last < timezone.now() - INTERVAL
@@ -79,7 +79,7 @@ def _unfinished() -> ReconciliationRun:
 
 @transaction.atomic
 def _advance(run_id: int) -> ReconciliationRun | None:
-    """Checks the next portion; None if somebody has begun the run anew."""
+    """Checks the next portion; None if somebody has restarted the run."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute("SET LOCAL lock_timeout = 0")  # another process may be at this portion
@@ -105,7 +105,7 @@ def _following(name: str) -> str | None:
 
 
 def _open(_position: Position) -> _Portion:
-    """What is not about messages one by one: as every run does."""
+    """The checks that every run makes: all but those of single messages and balances."""
     names = CHECKS.keys() - OF_MESSAGES - OF_BALANCES
     return _Portion(list(reconciliation.run(names, reconciliation.ALL)), None)
 

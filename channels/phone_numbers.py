@@ -27,7 +27,7 @@ _LABEL = re.compile(
 )
 _AROUND = " '`\"<>«»“”„‘’,;"
 _CONTEXT = re.compile(r";phone-context=(\+[0-9.()\-]+)", re.IGNORECASE)
-# Of a switchboard, as RFC 3966 or people write it; messages go to the number before it.
+# A switchboard's extension, as RFC 3966 or people write it; messages go to the number before it.
 _EXTENSION = re.compile(
     r"[ ,;]*(?:ext(?:ension|n)?|x|доб(?:авочный)?|вн|#)[. :=]*#?[0-9]{1,7}$", re.IGNORECASE
 )
@@ -120,7 +120,7 @@ def country_of(phone: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def spellings(phone: str) -> tuple[str, ...]:
-    """The E.164 number, then how it may stand in what was stored earlier or what vendors say."""
+    """The E.164 number, then its spellings in older rows and in vendors' answers."""
     return (phone, *renumbering.old_spellings(phone))
 
 
@@ -207,7 +207,7 @@ def _parse(text: str, country: str | None = None) -> PhoneNumber | None:
 
 
 def _other_spellings(number: PhoneNumber, *, is_international: bool) -> Iterator[str]:
-    """Of the same line; the first valid one is the number."""
+    """Readings of the same line; the first valid one is the number."""
     if new := renumbering.new_spelling(_e164(number)):
         yield new
     if phonenumbers.is_valid_number(number) or not is_international:

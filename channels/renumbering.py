@@ -77,7 +77,7 @@ def new_spelling(e164: str) -> str | None:
 
 
 def old_spellings(e164: str) -> list[str]:
-    """How the number may stand in what was stored earlier, or comes from vendors."""
+    """The number's spellings in older rows and in vendors' answers."""
     return _rewritten(e164, _to_old())
 
 

@@ -240,7 +240,7 @@ INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %(zone)s)::date
 """
 
-# Of messages and first attempts that are still as their claim wrote them, in its transaction
+# For messages and first attempts that are still as their claim wrote them, in its transaction
 # `first_claim`: one round trip, one commit, and nothing to load or to decide. The message is locked
 # before its attempt. Returns the attempts written; the others are read and decided about.
 _ACCEPTANCES = json_rows(

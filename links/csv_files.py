@@ -52,7 +52,9 @@ UNQUOTED_ADDRESS = _(
 class CsvRows:
     rows: list[dict[str, str]]  # by name of the column, without empty cells
     ignored: list[str]  # titles of columns that mean nothing here
-    faults: dict[int, StrOrPromise] = field(default_factory=dict)  # row's index → why it is none
+    faults: dict[int, StrOrPromise] = field(
+        default_factory=dict
+    )  # row's index → why it makes no link
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,9 @@ class _Line:
 
 
 def read(content: bytes) -> CsvRows:
-    """Raises a ValidationError for what is no table of links.
+    """Raises a ValidationError for anything but a table of links.
 
-    With a header, columns go by their titles; without one they are url, alias, expires_in.
+    A header names the columns; without one they are url, alias, expires_in.
     """
     if len(content) > MAX_BYTES:
         raise ValidationError(_("The file is larger than 2 MB: split it."))
@@ -114,7 +116,7 @@ def _separated(text: str) -> tuple[str, str]:
         return text[named.end() :], named[1]
     head = text[:MAX_CELL].lstrip()
     title = head.partition("\n")[0]
-    # Of a file without a header the first row may have an address alone.
+    # In a file without a header the first row may have an address alone.
     for part in (title, "" if _column(title) else head):
         bare = _QUOTED.sub("", part)
         separator = max(SEPARATORS, key=bare.count)

@@ -222,7 +222,7 @@ class Stop(models.Model):
 
 
 def stopped() -> Exists:
-    """Of a link: whether all of its company's, or of its batch, are stopped."""
+    """Whether all links of the link's company or batch are stopped."""
     of_company = Stop.objects.filter(company_id=OuterRef("company_id"))
     return Exists(of_company.filter(Q(batch_id=None) | Q(batch_id=OuterRef("batch_id"))))
 
@@ -272,7 +272,7 @@ class LinkImportQuerySet(models.QuerySet["LinkImport"]):
         return self.filter(state__in=[LinkImport.State.DRAFT, LinkImport.State.RUNNING])
 
     def start(self) -> int:
-        """Of those that were not started, so that two clicks start it once."""
+        """Only imports not yet started, so that two clicks start one once."""
         drafts = self.filter(state=LinkImport.State.DRAFT)
         return drafts.update(state=LinkImport.State.RUNNING, started_at=Now())
 

@@ -13,7 +13,7 @@ _NAMES = ", ".join(INSERTED_COLUMNS)
 
 
 def params(row: Mapping[str, Any], lifetime: int | None) -> dict[str, Any]:
-    """Of the statements that make one link, from its columns; `lifetime` in seconds or None."""
+    """Parameters of the statements that make one link; `lifetime` in seconds or None."""
     link = {f"link_{name}": row[name] for name in INSERTED_COLUMNS}
     return link | {"company_id": row["company_id"], "mode": row["mode"], "link_lifetime": lifetime}
 
@@ -21,7 +21,7 @@ def params(row: Mapping[str, Any], lifetime: int | None) -> dict[str, Any]:
 def params_of_many(
     rows: Sequence[Mapping[str, Any]], lifetimes: Sequence[int | None]
 ) -> dict[str, Any]:
-    """Of the statements that make several links of one owner."""
+    """Parameters of the statements that make several links of one owner."""
     arrays: dict[str, Any] = {
         f"link_{name}": [row[name] for row in rows] for name in INSERTED_COLUMNS
     }
@@ -111,9 +111,9 @@ def send(*, is_test: bool, has_key: bool) -> str:
     )
 
 
-# A person's first click of links that went out in messages, once however often it is told of; the
+# A person's first click of links that went out in messages, once however often it is reported; the
 # messages come back with what they carried. Links are locked before messages, in one order. Earlier
-# days are counted anew at the end of the hour: people open links for days, and each count of a
+# days are counted again at the end of the hour: people open links for days, and each count of a
 # large company's day reads all its messages.
 RECORD_FIRST_CLICKS = """
 WITH clicked AS (

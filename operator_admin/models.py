@@ -196,7 +196,7 @@ class IncidentUpdate(models.Model):
 class StatusDay(models.Model):
     """A day of one part of the service, over all companies; `status.days` writes it.
 
-    Of a channel: messages that ended, and were delivered. Of the API: minutes that were measured,
+    For a channel: ended and delivered messages. For the API: measured minutes,
     and those in which a web process was alive.
     """
 

@@ -25,7 +25,7 @@ from storage.statements.group_commit import GroupCommit
 from storage.statements.json_rows import array_text, by_number, bytea, dump_rows
 from storage.statements.single_statement import after_commit, fetch_rows
 
-MINUTES_FROM = 120  # a wait of so many seconds or more is written in minutes
+MINUTES_FROM = 120  # a wait of this many seconds or more is written in minutes
 
 
 def cap_params() -> dict[str, int]:

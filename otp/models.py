@@ -286,11 +286,11 @@ class GuardReplay(models.Model):
 
 
 class GuardReport(models.Model):
-    """Of a watching company: when it next hears what the guard would have done to its codes."""
+    """When a watching company gets its next report of what the guard would have done."""
 
     company = models.OneToOneField(Company, models.CASCADE, related_name="+")
     due_at = models.DateTimeField()
-    reported_at = models.DateTimeField(null=True)  # the last letter
+    reported_at = models.DateTimeField(null=True)  # the last e-mail
 
     class Meta:
         indexes = [models.Index(fields=["due_at"], name="guard_report_due")]

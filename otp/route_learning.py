@@ -1,7 +1,7 @@
 """Teaches the router of `channels.routing.smart` from codes that are over, every thirty seconds.
 
-A code is over two minutes after its send. One transaction moves the mark of what was learned, the
-router's state and the memories of phones together: a code teaches once, whichever worker dies in
+A code is over two minutes after its send. One transaction moves the learning position, the router's
+state and the memories of phones together: a code teaches once, whichever worker dies in
 between.
 """
 
@@ -23,7 +23,7 @@ from channels.models import RouterState
 from channels.phone_numbers import country_of
 from channels.routing.learned import account_shares, learned_router, phone_memories
 from channels.routing.learned.smart_plan import range_of
-from channels.routing.smart.reach import PhoneMemory, Place
+from channels.routing.smart.reach import Area, PhoneMemory
 from channels.routing.smart.router import Router, Try
 from storage.sessions import database_now
 from storage.statements.named_rows import fetch_all
@@ -219,10 +219,10 @@ def _locked(until: datetime) -> RouterState | None:
 
 
 def _teach(router: Router, memory: PhoneMemory, code: TriedCode) -> None:
-    place = Place(country_of(code.phone), range_of(code.phone))
+    area = Area(country_of(code.phone), range_of(code.phone))
     tries = [item for item in code.tries if not item.is_fault]
     steps = [
-        router.asked(item.started, place, memory, item.channel, n) for n, item in enumerate(tries)
+        router.asked(item.started, area, memory, item.channel, n) for n, item in enumerate(tries)
     ]
     for n, (item, step) in enumerate(zip(tries, steps, strict=True)):
         following = tries[n + 1].started if n + 1 < len(tries) else None

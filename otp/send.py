@@ -137,14 +137,14 @@ class SentCode:
     short_url: str | None
 
 
-def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
+def send_code(*, sender: Sender, request: CodeSendRequest) -> SentCode:
     """Sends a code, or resends the live one; raises a DomainError before anything is spent."""
     principal = sender.principal
-    held = send_check.held_back(principal, order.phone, order.by)
+    held = send_check.held_back(principal, request.phone, request.by)
     avoids_sms = held is not None and held.is_without_sms
-    plan = plan_channels(principal, order, kind="code", avoids_sms=avoids_sms)
-    with send_check.checked(principal, order.phone, order.by, plan, held) as allowed:
-        code, url, outcome = _accept(sender, order, allowed)
+    plan = plan_channels(principal, request, kind="code", avoids_sms=avoids_sms)
+    with send_check.checked(principal, request.phone, request.by, plan, held) as allowed:
+        code, url, outcome = _accept(sender, request, allowed)
     return SentCode(
         outcome=outcome,
         expires_in=_whole_seconds(code.expires_in),
@@ -154,17 +154,17 @@ def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
 
 
 def _accept(
-    sender: Sender, order: CodeSendRequest, plan: ChannelPlan
+    sender: Sender, request: CodeSendRequest, plan: ChannelPlan
 ) -> tuple[CodeRow, str | None, SendOutcome]:
-    link = order.link.for_channels(plan.channel_names) if order.link else None
+    link = request.link.for_channels(plan.channel_names) if request.link else None
     if plan.has_segments:
         # Only an operator's long short host makes a code with a link too long for SMS.
         too_long = DomainError(Error.LINK_NOT_SUPPORTED)
-        segments = _count_segments(sender.principal, order, link)
+        segments = _count_segments(sender.principal, request, link)
         plan = plan.with_segments(segments, too_long=too_long)
-    message = NewMessage("code", sender, order, plan)
+    message = NewMessage("code", sender, request, plan)
     (code, url), outcome = acceptance.accept(
-        message, partial(_write, message, order, link), retried_on=RETRIED_ON
+        message, partial(_write, message, request, link), retried_on=RETRIED_ON
     )
     return code, url, outcome
 
@@ -174,13 +174,13 @@ def _whole_seconds(left: float) -> int:
     return min(max(0, ceil(left)), settings.CODE_LIFETIME)
 
 
-def _count_segments(principal: Principal, order: CodeSendRequest, link: NewLink | None) -> int:
+def _count_segments(principal: Principal, request: CodeSendRequest, link: NewLink | None) -> int:
     """Counts the text with a code and a slug of the length that will be generated."""
     template = rendering.template(
         principal.texts,
         channel=BY_NAME["sms"],
-        locale=order.locale,
-        purpose=order.purpose,
+        locale=request.locale,
+        purpose=request.purpose,
         has_link=link is not None,
     )
     text = rendering.fill(
@@ -194,7 +194,7 @@ def _count_segments(principal: Principal, order: CodeSendRequest, link: NewLink 
 
 
 def _write(
-    message: NewMessage, order: CodeSendRequest, link: NewLink | None
+    message: NewMessage, request: CodeSendRequest, link: NewLink | None
 ) -> tuple[CodeRow, str | None]:
     """Returns the row, and the short URL if there is a link."""
     statement = sql.send(
@@ -203,7 +203,7 @@ def _write(
         link_dies=link is not None and link.dies_with_code,
         has_key=message.sender.idempotency_key is not None,
     )
-    params = _params(message, order, link)
+    params = _params(message, request, link)
     is_alone = link is not None or message.sender.principal.is_test
     row = (_alone if is_alone else _sends.run)(CodeWrite(statement, params))
     if not row.is_paid:
@@ -219,9 +219,9 @@ def _refusal(message: NewMessage, row: CodeRow) -> Exception:
     return acceptance.payment_refusal(message)
 
 
-def _params(message: NewMessage, order: CodeSendRequest, link: NewLink | None) -> dict[str, Any]:
+def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None) -> dict[str, Any]:
     principal = message.sender.principal
-    params = message.params() | _verification_params(principal, order)
+    params = message.params() | _verification_params(principal, request)
     link_params: dict[str, str] = {}
     if link:
         made = link.row(principal)
@@ -229,27 +229,27 @@ def _params(message: NewMessage, order: CodeSendRequest, link: NewLink | None) -
         link_params = {"short_url": short_url(made["slug"], link.host), "link": made["id"].hex}
     # A message with a fallback chain keeps its text for every channel.
     channels = CHANNELS if message.plan.chain else (message.plan.channel,)
-    params["params"] = _renderer_params(principal, order, channels, link_params)
+    params["params"] = _renderer_params(principal, request, channels, link_params)
     if message.plan.route:
         params["params"]["route"] = message.plan.route_of_its_channels
-    if order.by.stored:
-        params["params"]["sender"] = order.by.stored
+    if request.by.stored:
+        params["params"]["sender"] = request.by.stored
     return params
 
 
-def _verification_params(principal: Principal, order: CodeSendRequest) -> dict[str, Any]:
+def _verification_params(principal: Principal, request: CodeSendRequest) -> dict[str, Any]:
     verification_id, key_id = uuid7(), codes.current_key()
     code = codes.derive(verification_id, key_id=key_id, length=principal.code_length)
-    is_born_expired = test_numbers.is_scripted(principal, order.phone, test_numbers.EXPIRED_CODE)
+    is_born_expired = test_numbers.is_scripted(principal, request.phone, test_numbers.EXPIRED_CODE)
     return {
         "verification_id": verification_id,
-        "purpose": order.purpose,
+        "purpose": request.purpose,
         "mac": codes.mac(
             key_id=key_id,
             company_id=principal.company_id,
             mode=principal.mode,
-            phone=order.phone,
-            purpose=order.purpose,
+            phone=request.phone,
+            purpose=request.purpose,
             code=code,
         ),
         "key_id": key_id,
@@ -265,7 +265,7 @@ def _verification_params(principal: Principal, order: CodeSendRequest) -> dict[s
 
 def _renderer_params(
     principal: Principal,
-    order: CodeSendRequest,
+    request: CodeSendRequest,
     channels: Sequence[Channel],
     link: Mapping[str, str],
 ) -> dict[str, Any]:
@@ -273,8 +273,8 @@ def _renderer_params(
     texts = rendering.snapshot(
         principal.texts,
         channels=channels,
-        locale=order.locale,
-        purpose=order.purpose,
+        locale=request.locale,
+        purpose=request.purpose,
         has_link=bool(link),
     )
     if texts:

@@ -23,7 +23,7 @@ def parse_moment(text: str) -> datetime | None:
     """A time in ISO 8601, or a day as its start; in UTC unless it names its zone.
 
     One before 1970 or after 2199 is moved there: as a bound of a list it selects the same rows, and
-    languages have such for "no bound" (0001-01-01, 9999-12-31).
+    languages use these for "no bound" (0001-01-01, 9999-12-31).
     """
     try:
         moment = parse_datetime(text.replace(" ", "+"))  # midnight for a day

@@ -51,7 +51,7 @@ class LineField(BoundedField):
 
 
 class TextField(BoundedField):
-    """Of several lines."""
+    """A text of several lines."""
 
     widget = forms.Textarea
     default_validators = [validate_text]
@@ -66,7 +66,7 @@ class DayField(forms.DateField):
 
 
 class DayBoundField(DayField):
-    """Of a list: a day beyond the ends of the calendar selects the same rows as its end."""
+    """A list's filter: a day beyond the ends of the calendar selects the same rows as its end."""
 
     def to_python(self, value: Any) -> date | None:
         day: date | None = super().to_python(value)

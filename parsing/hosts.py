@@ -39,7 +39,7 @@ def ascii_address(address: str) -> str:
 
 
 def address_spellings(address: str) -> set[str]:
-    """Of one mailbox, whose domain some write in ASCII and others in Unicode."""
+    """The spellings of one mailbox: some write its domain in ASCII, others in Unicode."""
     name, _at, domain = address.rpartition("@")
     try:
         host = ascii_host(domain)

@@ -20,7 +20,7 @@ def parse_integer(text: object, *, least: int = 0, most: int = MAX) -> int | Non
 
 
 def parse_page(text: str) -> int:
-    """The number of a page, from 0; what is none is the first page."""
+    """The number of a page, from 0; anything else is the first page."""
     return min(parse_integer(text) or 0, MAX_PAGE)
 
 

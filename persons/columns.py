@@ -95,7 +95,7 @@ NOT_OF_RECIPIENTS = {
     "auth_permission": "name codename",
     "billing_archivedmonth": "sha256",
     "billing_archivedsum": "kind transfers tokens",
-    # Of payers; those of a sole trader are a person's: docs/payments.md says how long they stay.
+    # Payers' details; a sole trader's are a person's: docs/payments.md says how long they stay.
     "billing_automaticorder": "method_id customer_id",
     "billing_autotopup": "threshold tokens gateway sum_a_month paused_for",
     "billing_banktransfer": "key source account document_number amount party_name party_inn"

@@ -67,7 +67,7 @@ WHERE id = ANY(%(links)s)
 CLICKS = "DELETE FROM links_click WHERE link_id = ANY(%(links)s)"
 REPORTS = "UPDATE links_report SET words = '' WHERE link_id = ANY(%(links)s) AND words <> ''"
 
-# Of the parameters the texts of the company's own templates stay; `text` is what it wrote to this
+# The texts of the company's own templates stay in the parameters; `text` is what it wrote to this
 # person, `sender` has hashes of their address and device.
 MESSAGES_ERASED = """
 UPDATE channels_message SET phone = %(anonymised)s,
@@ -151,7 +151,7 @@ UPDATE django_admin_log SET object_repr = replace(object_repr, %(phone)s, %(anon
 WHERE position(%(phone)s IN object_repr) > 0 OR position(%(phone)s IN change_message) > 0
 """
 
-# In this order; by what is counted. `ALERTS` reads what `VENDOR_USER_IDS` deletes.
+# In this order; each key names the counted rows. `ALERTS` reads what `VENDOR_USER_IDS` deletes.
 ERASE = {
     "verifications": VERIFICATIONS,
     "links": LINKS,

@@ -1,4 +1,4 @@
-"""What a process remembers or makes once, and how it forgets: a forked child starts anew.
+"""What a process remembers or makes once, and how it forgets: a forked child starts empty.
 
 So does each test. The parent's locks are in any state in a child, its threads are gone, and what it
 leased stays its own.

@@ -83,7 +83,7 @@ class UnreadableError(VerifyError):
 
 
 class Head(NamedTuple):
-    """The head after a day; what is None was not given."""
+    """The head after a day; None: not given."""
 
     day: str
     head: str

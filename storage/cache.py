@@ -24,7 +24,7 @@ INSERT INTO accounts_cacheentry (key, value, expires_at) VALUES (%s, %s::jsonb, 
 ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at
 """
 
-# Of concurrent calls one inserts; the others find its row, which has not expired.
+# One of concurrent calls inserts; the others find its row, which has not expired.
 _ADD = f"{_SET} WHERE accounts_cacheentry.expires_at <= clock_timestamp()"
 
 _TOUCH = """

@@ -79,7 +79,7 @@ class EncryptedTexts:
             ) from None
 
     def under_current_key(self, stored: str) -> str:
-        """The same text, encrypted anew unless the current key has it already."""
+        """The same text, encrypted again unless the current key has it already."""
         return (
             stored if key_id_of(stored) == current_key_id() else self.encrypt(self.decrypt(stored))
         )

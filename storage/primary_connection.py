@@ -44,7 +44,7 @@ class PrimaryConnection(psycopg.Connection[TupleRow]):
     def _leave(self) -> None:
         self.close()
         pool: Any = self._pool
-        # Of many connections that fail together, the first empties the pool; later ones would
+        # When many connections fail together, the first empties the pool; later ones would
         # take out what has been opened since.
         if pool is not None and self._opened_at > _drained_at.get(pool, 0.0):
             _drained_at[pool] = time.monotonic()

@@ -152,7 +152,7 @@ class SnapshotCache(Generic[T]):
 
 
 class KeyedCache(Generic[K, V]):
-    """Values for `ttl` seconds each; when it is full it starts anew.
+    """Values for `ttl` seconds each; emptied when it is full.
 
     Hot paths look into `entries` themselves, for a call costs as much as the look-up.
     """

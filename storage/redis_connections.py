@@ -123,7 +123,7 @@ def connection_class(address: RedisAddress) -> type[MasterConnection]:
 
 
 def connection_options(address: RedisAddress, connect_timeout: float) -> dict[str, Any]:
-    """Of redis-py's connection, and how it finds its master."""
+    """The options of redis-py's connection, and how it finds its master."""
     options = dict(address.options)
     if (named := address.sentinels) is not None:
         asked = Sentinel(  # type: ignore[no-untyped-call]
@@ -150,7 +150,7 @@ def pool(address: RedisAddress, *, connect_timeout: float, **options: Any) -> re
 
 
 def is_replica(role: Any) -> bool:
-    """Of the reply to ROLE."""
+    """Whether the reply to ROLE is a replica's."""
     return bool(role) and str_if_bytes(role[0]) == "slave"
 
 

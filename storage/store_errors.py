@@ -22,7 +22,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 Row = TypeVar("Row")
 _DATABASE = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
-# Of the session, the statement or the schema, not of the row: a transaction that was ended, a plan
+# Faults of the session, the statement or the schema, not of the row: an ended transaction, a plan
 # or a column that a migration changed meanwhile.
 _STATEMENT = (
     InternalError,

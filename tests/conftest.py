@@ -72,7 +72,7 @@ def _quick_hashes() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _static_files_looked_up_when_asked_for() -> Iterator[None]:
-    """WhiteNoise would read the whole folder anew for every test client."""
+    """WhiteNoise would read the whole folder again for every test client."""
     with override_settings(WHITENOISE_AUTOREFRESH=True):
         yield
 

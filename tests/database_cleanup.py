@@ -1,6 +1,6 @@
 """Empties the database after a test that committed: only the tables that have rows.
 
-Django truncates every table and recreates all permissions after each such test.
+Django truncates every table and recreates all permissions after each of these tests.
 """
 
 from functools import cache

@@ -9,7 +9,7 @@ from accounts.models import User
 
 
 def mark_reauthenticated(client: Client, user: User, *methods: str, age: float = 0.0) -> None:
-    """As if re-authenticated by these methods, so many seconds ago; by the password if none."""
+    """As if re-authenticated by these methods, `age` seconds ago; by the password if none."""
     session = client.session
     session[login.AUTHENTICATION_METHODS_SESSION_KEY] = [
         {"method": method, "at": time.time() - age, "reauthenticated": True}

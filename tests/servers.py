@@ -234,7 +234,7 @@ def servers(pytestconfig: pytest.Config) -> Servers:
 
 
 def environment() -> dict[str, str]:
-    """Of every run: settings, and secrets of its own."""
+    """For every run: settings, and secrets of its own."""
     made = new_secrets()
     port = free_port()
     simulator_url = f"http://127.0.0.1:{port}"

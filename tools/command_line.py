@@ -61,13 +61,13 @@ def parser(command: str, description: str | None) -> argparse.ArgumentParser:
 
 def numbers(text: str) -> list[int]:
     """`1-20`, `3`, or `1,4,7-9`."""
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    if not found:
+        numbers += range(int(first), int(last or first) + 1)
+    if not numbers:
         raise ValueError(text)
-    return found
+    return numbers
 
 
 def names_of(known: Collection[str]) -> Callable[[str], list[str]]:

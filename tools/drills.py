@@ -45,7 +45,7 @@ class Scenario:
     regain: Callable[[Stack], object] = lambda _stack: None
     away: float = 10.0  # seconds
     max_silence: float = UNNOTICED  # seconds without an answer to a send
-    max_delivery: float = UNNOTICED  # seconds until a message of after the loss is on its phone
+    max_delivery: float = UNNOTICED  # seconds until a message sent after the loss is on its phone
     channels: tuple[str, ...] = EVERY_CHANNEL
     has_sentinels: bool = False
     has_smpp: bool = False
@@ -119,7 +119,7 @@ class Figures:
 
     def lines(self, scenario: Scenario) -> list[str]:
         silence, delivery = scenario.max_silence, scenario.max_delivery
-        found = [
+        breaches = [
             ("sends accepted", self.accepted, ""),
             ("  lost", self.lost, "0"),
             ("  delivered", self.delivered, ""),
@@ -132,27 +132,27 @@ class Figures:
             ("processes that ended by themselves", sum(self.deaths.values()), "0"),
             ("checks broken", len(self.broken_checks), "0"),
         ]
-        return [f"{name:<36}{value!s:>8}   {promise}".rstrip() for name, value, promise in found]
+        return [f"{name:<36}{value!s:>8}   {promise}".rstrip() for name, value, promise in breaches]
 
     def breaches(self, scenario: Scenario) -> list[str]:
         """The promises that are broken, as one line each."""
-        found = [
+        faults = [
             f"{getattr(self, name)} sends were {name.replace('_', ' ')}"
             for name in ("lost", "charged_twice", "sent_twice")
             if getattr(self, name)
         ]
         if self.silence > scenario.max_silence:
-            found.append(f"no answer for {self.silence:.1f} s")
+            faults.append(f"no answer for {self.silence:.1f} s")
         if self.first_delivery > scenario.max_delivery:
-            found.append(f"no delivery for {self.first_delivery:.1f} s")
+            faults.append(f"no delivery for {self.first_delivery:.1f} s")
         if not self.accepted:
-            found.append("no send was accepted")
-        return [*found, *self.deaths, *self.broken_checks]
+            faults.append("no send was accepted")
+        return [*faults, *self.deaths, *self.broken_checks]
 
 
 def counts() -> dict[str, int]:
     return {
-        name: int(select(one.text)[0][0]) for name, one in queries(__file__, "drills.sql").items()
+        name: int(select(sql.text)[0][0]) for name, sql in queries(__file__, "drills.sql").items()
     }
 
 
@@ -177,7 +177,7 @@ def longest_gap(moments: Iterable[float], begin: float, end: float) -> float:
 def first_arrival(
     arrivals: Iterable[tuple[str, float]], placed: Mapping[str, float], since: float
 ) -> float:
-    """Of a message that was asked for since then; infinity if none arrived."""
+    """The wait of a message requested since then; infinity if none arrived."""
     return min((at for phone, at in arrivals if placed.get(phone, 0.0) >= since), default=_NEVER)
 
 
@@ -211,11 +211,11 @@ def _drill(name: str, rate: float, say: Callable[[str], None], *, keeps: bool) -
     scenario = SCENARIOS[name]
     place = ROOT / "var/drills" / f"{name}-{os.getpid()}"
     with kept(place, say) as (servers, keep):
-        found = _run(scenario, servers, place, rate)
-        breaches = found.breaches(scenario)
+        result = _run(scenario, servers, place, rate)
+        breaches = result.breaches(scenario)
         if not (breaches or keeps):
             keep.clear()
-    for line in [f"{name}: {scenario.what}, {rate:.0f} sends a second", *found.lines(scenario)]:
+    for line in [f"{name}: {scenario.what}, {rate:.0f} sends a second", *result.lines(scenario)]:
         say(line)
     for breach in breaches:
         say(f"BROKEN: {breach}")

@@ -20,13 +20,13 @@ class Release:
 
 
 def last_release(root: Path) -> Release:
-    """The release nearest to what is checked out, which may be one itself."""
+    """The release nearest to the checkout, which may be one itself."""
     try:
-        found = [each for each in (*_tagged(root), *_committed(root)) if _is_kept(each)]
+        releases = [each for each in (*_tagged(root), *_committed(root)) if _is_kept(each)]
     except (OSError, subprocess.CalledProcessError):
         raise NoReleaseError(f"{root} has no git history") from None
-    if found:
-        return min(found, key=lambda release: _distance(root, release))
+    if releases:
+        return min(releases, key=lambda release: _distance(root, release))
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
         raise NoReleaseError("the clone is shallow: git fetch --unshallow --tags")
     first = ".".join(map(str, _FIRST))
@@ -58,9 +58,9 @@ def _distance(root: Path, release: Release) -> int:
     return int(_git(root, "rev-list", "--count", f"{release.commit}..HEAD"))
 
 
-def _git(root: Path, *words: str) -> str:
+def _git(root: Path, *arguments: str) -> str:
     done = subprocess.run(  # noqa: S603
-        ["git", "-C", root, *words],  # noqa: S607
+        ["git", "-C", root, *arguments],  # noqa: S607
         capture_output=True,
         text=True,
         check=True,

@@ -41,8 +41,8 @@ def lint(statements: Iterable[str], *, atomic: bool) -> list[Finding]:
     if done.returncode not in {0, 1}:
         raise RuntimeError(done.stderr)
     return [
-        Finding(one["rule_name"], one["message"], judged[one["line"]])
-        for one in json.loads(done.stdout or "[]")
+        Finding(row["rule_name"], row["message"], judged[row["line"]])
+        for row in json.loads(done.stdout or "[]")
     ]
 
 
@@ -103,8 +103,8 @@ def main() -> int:
         _say(f"Migrations are not linted: {error}")
         return 0
     new = _made_since(files(ROOT, release))
-    recorded = [one for one in record_all() if one.path in new] if new else []
-    faults = [fault for one in recorded for fault in judge(one)]
+    recorded = [row for row in record_all() if row.path in new] if new else []
+    faults = [fault for row in recorded for fault in judge(row)]
     _say(*faults, f"{len(new)} migrations since {release.version}, {len(faults)} faults")
     return 1 if faults else 0
 

@@ -11,11 +11,11 @@ class Query(NamedTuple):
 
 
 def queries(python_file: str, name: str = "") -> dict[str, Query]:
-    """Of the file beside a module, or of another one there, by their names and in their order."""
+    """The queries of a file beside a module, by name and in order."""
     path = Path(python_file).with_name(name) if name else Path(python_file).with_suffix(".sql")
-    found = {}
+    queries_found = {}
     for part in path.read_text(encoding="utf-8").split("--: ")[1:]:
         head, _, text = part.partition("\n")
         title, _, about = head.partition(": ")
-        found[title] = Query(title, about, text.strip())
-    return found
+        queries_found[title] = Query(title, about, text.strip())
+    return queries_found

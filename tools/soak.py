@@ -93,7 +93,7 @@ def _soak(given: argparse.Namespace) -> ExitCode:
         broken = [*traffic.injector.deaths, *broken]
         if not broken:
             keep.clear()
-    for line in [*(f"NOT LEVEL: {one}" for one in rising), *(f"BROKEN: {one}" for one in broken)]:
+    for line in [*(f"NOT LEVEL: {why}" for why in rising), *(f"BROKEN: {why}" for why in broken)]:
         say(line)
     return ExitCode.FAILED if rising or broken else ExitCode.PASSED
 
@@ -151,9 +151,9 @@ def _sample(
     stack: Stack, database: psycopg.Connection, store: redis.Redis, at: float, answered: int
 ) -> Sample:
     programs = {"web": stack.web, "worker": stack.worker, "beat": stack.beat}
-    pids = {name: list(_tree(one.running.pid)) for name, one in programs.items()}
+    pids = {name: list(_tree(program.running.pid)) for name, program in programs.items()}
     everything = [pid for group in pids.values() for pid in group]
-    found = {name: database.execute(query.encode()).fetchone() for name, query in _NUMBERS.items()}
+    rows = {name: database.execute(query.encode()).fetchone() for name, query in _NUMBERS.items()}
     return Sample(
         at=round(at, 1),
         memory={name: sum(map(_anonymous_megabytes, group)) for name, group in pids.items()},
@@ -161,7 +161,7 @@ def _sample(
         threads=sum(_entries(pid, "task") for pid in everything),
         redis=round(store.info("memory")["used_memory"] / 2**20, 1),
         answered=answered,
-        **{name: int(row[0]) for name, row in found.items() if row},
+        **{name: int(row[0]) for name, row in rows.items() if row},
     )
 
 
@@ -201,19 +201,19 @@ def rises(samples: Sequence[Sample]) -> list[str]:
     if len(samples) < 8:
         return []
     figures = [
-        (f"memory of {name}, MB", [one.memory[name] for one in samples], MEMORY, SLACK)
+        (f"memory of {name}, MB", [row.memory[name] for row in samples], MEMORY, SLACK)
         for name in samples[-1].memory
     ]
     for name in ("files", "threads", "connections", "dead_rows", "open_messages"):
         title = "open files" if name == "files" else name.replace("_", " ")
         slack = ROWS_SLACK if name == "dead_rows" else SLACK
-        figures.append((title, [getattr(one, name) for one in samples], OTHERS, slack))
-    found = []
+        figures.append((title, [getattr(row, name) for row in samples], OTHERS, slack))
+    rising = []
     for name, values, most, slack in figures:
         before, after = quarters(values)
         if after > before * most + slack:
-            found.append(f"{name}: {before:,.0f} in the second quarter, {after:,.0f} in the last")
-    return found
+            rising.append(f"{name}: {before:,.0f} in the second quarter, {after:,.0f} in the last")
+    return rising
 
 
 def quarters(values: Sequence[float]) -> tuple[float, float]:
@@ -225,20 +225,20 @@ def quarters(values: Sequence[float]) -> tuple[float, float]:
 def plot(samples: Sequence[Sample], rate: float) -> str:
     """As an SVG: a small panel for each figure, all over the same minutes."""
     memory: list[Series] = [
-        (name, lambda one, name=name: one.memory[name])  # type: ignore[misc]
+        (name, lambda row, name=name: row.memory[name])  # type: ignore[misc]
         for name in samples[-1].memory
     ]
     panels: list[tuple[str, list[Series]]] = [
         ("memory of the processes, MB", memory),
-        ("connections to PostgreSQL", [("", lambda one: one.connections)]),
-        ("threads", [("", lambda one: one.threads)]),
-        ("open files", [("", lambda one: one.files)]),
-        ("dead rows, thousands", [("", lambda one: one.dead_rows / 1000)]),
-        ("open messages", [("", lambda one: one.open_messages)]),
-        ("Redis, MB", [("", lambda one: one.redis)]),
-        ("answered, thousands", [("", lambda one: one.answered / 1000)]),
+        ("connections to PostgreSQL", [("", lambda row: row.connections)]),
+        ("threads", [("", lambda row: row.threads)]),
+        ("open files", [("", lambda row: row.files)]),
+        ("dead rows, thousands", [("", lambda row: row.dead_rows / 1000)]),
+        ("open messages", [("", lambda row: row.open_messages)]),
+        ("Redis, MB", [("", lambda row: row.redis)]),
+        ("answered, thousands", [("", lambda row: row.answered / 1000)]),
     ]
-    shown = [one for one in panels if any(value(s) for _, value in one[1] for s in samples)]
+    shown = [panel for panel in panels if any(value(s) for _, value in panel[1] for s in samples)]
     title = f"{samples[-1].at / 60:.0f} minutes at {rate:g} sends a second"
     body = [_panel(n, name, series, samples) for n, (name, series) in enumerate(shown)]
     return svg.drawing(title, body, WIDTH, TOP + (len(shown) + 1) // 2 * (DEPTH + GAP))
@@ -246,7 +246,7 @@ def plot(samples: Sequence[Sample], rate: float) -> str:
 
 def _panel(n: int, name: str, series: Sequence[Series], samples: Sequence[Sample]) -> str:
     left, top = 24 + n % 2 * (PANEL + 48), TOP + n // 2 * (DEPTH + GAP)
-    highest = max([1.0, *(value(one) for _, value in series for one in samples)])
+    highest = max([1.0, *(value(row) for _, value in series for row in samples)])
     parts = [
         svg.text(left, top - 10, f"{name}: up to {highest:,.0f}"),
         f'<rect x="{left}" y="{top}" width="{PANEL}" height="{DEPTH}" fill="#ffffff"/>',
@@ -255,7 +255,7 @@ def _panel(n: int, name: str, series: Sequence[Series], samples: Sequence[Sample
     for number, (label, value) in enumerate(series):
         colour = svg.colour(number)
         points = [
-            (left + one.at * across, top + DEPTH * (1 - value(one) / highest)) for one in samples
+            (left + row.at * across, top + DEPTH * (1 - value(row) / highest)) for row in samples
         ]
         parts.append(svg.polyline(points, colour))
         parts.append(svg.text(left + 6 + 80 * number, top + DEPTH + 18, label, fill=colour))

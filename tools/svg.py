@@ -24,7 +24,7 @@ def drawing(title: str, parts: Iterable[str], width: int, height: int) -> str:
 
 
 def colour(n: int) -> str:
-    """Of the n-th line."""
+    """The colour of the n-th line."""
     return _COLOURS[n % len(_COLOURS)]
 
 
@@ -68,9 +68,9 @@ def chart(title: str, series: Sequence[tuple[str, Points]], unit: str, *, log: b
         step = next(size for size in sizes if (high - low) / size <= 5)
         marks = [step * n for n in range(int(low / step), int(high / step) + 1)]
     parts = []
-    for mark in marks:
-        _, y = at(first, mark)
-        parts += [rule(_LEFT, y, _RIGHT, y), text(_LEFT - 8, y + 4, f"{mark:,.12g}", anchor="end")]
+    for level in marks:
+        _, y = at(first, level)
+        parts += [rule(_LEFT, y, _RIGHT, y), text(_LEFT - 8, y + 4, f"{level:,.12g}", anchor="end")]
     ticks = sorted({x for _, line in series for x, _ in line}) if log else [0.0, last]
     for tick in ticks:
         parts.append(text(at(tick, 1)[0], _BOTTOM + 22, f"{tick:,.12g}", anchor="middle"))

@@ -227,7 +227,7 @@ def disable_automatically(several: QuerySet[Endpoint], reason: Endpoint.Reason) 
 
 
 JOB = Job("webhook_warnings", _("warnings about failing webhooks"))
-# A deployment or a short outage of the receiver is over by then, and most of a day is left to mend
+# A deployment or a short outage of the receiver is over by then, and most of a day remains to fix
 # it before retries end.
 WARNED_AFTER = timedelta(hours=1)
 # A receiver that fails and recovers all day long is one warning, not twenty.

@@ -23,7 +23,7 @@ from accounts.people.roles import (
     nobody,
 )
 from accounts.security import reauthentication
-from api.pagination import forgiving_page_of
+from api.pagination import page_or_first
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
 from parsing.form_fields import LineField
@@ -148,7 +148,7 @@ def webhook_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
         "only_failed": only_failed,
         "has_failed": deliveries.has_failed(endpoint),
         "is_first": not request.GET.get("cursor"),
-        "page": forgiving_page_of(
+        "page": page_or_first(
             deliveries.with_last_attempt(endpoint, only_failed=only_failed), request.GET
         ),
     }

@@ -90,7 +90,7 @@ class PolicyRule(NamedTuple):
     max_cost: int | None = None  # in tokens, of a message
     barred: frozenset[str] | None = None  # channels that carry nothing there
     locale: str = ""
-    is_smart: bool | None = None  # channels and patience by what was learned
+    is_smart: bool | None = None  # channels and patience from the learned router
 
 
 Policy = Mapping[tuple[str, str], PolicyRule]  # by country and purpose; "" matches all
@@ -274,7 +274,7 @@ def without_key(company: Company, mode: str) -> Principal:
 def refresh() -> None:
     """Ask which companies have changed; read their keys again if these are in use.
 
-    All counts only once it is done: what fails is asked anew the next time.
+    Nothing counts until all is read: after a failure the next call asks again.
     """
     asked_at = time.monotonic()
     answer = _changes.ask()

@@ -105,7 +105,7 @@ class Entry(Generic[V]):
 
 
 class KeyCache(Generic[V]):
-    """By digest; when it is full it starts anew."""
+    """By digest; emptied when it is full."""
 
     def __init__(self, ttl: float, max_entries: int) -> None:
         self.ttl = ttl

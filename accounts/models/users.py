@@ -45,7 +45,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         _("time zone"), max_length=64, blank=True, default="", db_default=""
     )
     has_shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True, db_default=True)
-    # Kinds of letters that do not come, of `accounts.outbox.mail`.
+    # Kinds of `accounts.outbox.mail` that the person has unsubscribed from.
     muted_notices = models.JSONField(default=list, db_default=[], editable=False)
     is_staff = models.BooleanField(_("operator"), default=False)
     # Given by a group of the identity provider, together with superuser and groups.

@@ -155,7 +155,7 @@ def _connect(request: HttpRequest, claims: Claims, _state: State) -> HttpRespons
 
 
 def _reauthenticate(request: HttpRequest, claims: Claims, state: State) -> HttpResponse:
-    """A proof like a password typed anew: the same person, asked by the provider since it began."""
+    """As good as typing the password again: the provider has just asked the same person."""
     user = _user(request)
     if identities.find(claims) != user:
         raise RefusedError(Reason.OTHER_IDENTITY)
@@ -251,7 +251,7 @@ def reauthenticate(request: HttpRequest) -> HttpResponse:
         return redirect("sso-identity")
     then = get_next_redirect_url(request) or ""
     if request.method == "POST":
-        # With max_age the answer has `auth_time`, which tells whether the provider did ask anew.
+        # With max_age the answer has `auth_time`: when the provider last asked the person.
         age = str(settings.ACCOUNT_REAUTHENTICATION_TIMEOUT)
         return leave(request, REAUTHENTICATE, then, prompt="login", max_age=age)
     return render(request, "account/sso_reauthenticate.html", {"next": then})

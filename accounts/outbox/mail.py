@@ -52,7 +52,7 @@ KIND_OF_TEMPLATE = {
 
 
 def kind_of(template: str) -> NoticeKind | None:
-    """None for a letter that nobody can switch off."""
+    """None for an e-mail that nobody can switch off."""
     return KIND_OF_TEMPLATE.get(template)
 
 
@@ -69,9 +69,9 @@ def mute(user: User, kind: NoticeKind) -> None:
 
 
 def unsubscribe_link(user: User, kind: NoticeKind) -> str:
-    """A link that ends letters of this kind without a sign-in (RFC 8058).
+    """A link that unsubscribes from this kind without a sign-in (RFC 8058).
 
-    It works for as long as the person has an account: letters are kept for years.
+    It works for as long as the person has an account: e-mails are kept for years.
     """
     token = signing.dumps([user.pk, kind.value], salt=UNSUBSCRIBE_SALT)
     return f"{settings.PUBLIC_URL}{reverse('notice-unsubscribe', args=[token])}"
@@ -95,17 +95,17 @@ BREAKS = re.compile(rf" *[\n{BLOCK_END}][ \n{BLOCK_END}]*")
 
 
 def subject_and_text(html: str) -> tuple[str, str]:
-    letter = _Letter()
-    letter.feed(html)
-    letter.close()
-    said = re.sub(" +", " ", "".join(letter.said))
+    parser = _MailParser()
+    parser.feed(html)
+    parser.close()
+    said = re.sub(" +", " ", "".join(parser.said))
     text = BREAKS.sub(lambda match: "\n\n" if BLOCK_END in match[0] else "\n", said)
     # An address or a list stands right below the sentence that leads to it.
-    return letter.subject, text.replace(":\n\n", ":\n").strip()
+    return parser.subject, text.replace(":\n\n", ":\n").strip()
 
 
-class _Letter(HTMLParser):
-    """Reads our own templates alone: closed elements, none of `html-only` within its like."""
+class _MailParser(HTMLParser):
+    """Reads our own templates alone: all elements closed, no `html-only` inside another."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ def post_to_members(
     context: Mapping[str, Any],
     key: str | None = None,
 ) -> None:
-    """Post to every active member with one of the roles who wants such letters.
+    """Post to every active member with one of the roles who wants e-mails of this kind.
 
     Each in their language.
     """
@@ -224,5 +224,5 @@ def append(
         key=key,
         unsubscribe_url=unsubscribe_url,
     )
-    # Of two parallel inserts with one key, one is ignored.
+    # Two parallel inserts with one key: one is ignored.
     Mail.objects.bulk_create([mail], ignore_conflicts=True)

@@ -67,7 +67,7 @@ def change_status(
     tokens: int = 0,
     ip: str | None = None,
 ) -> None:
-    """`tokens`: granted in the same transaction, which the letter says."""
+    """`tokens`: granted in the same transaction; the e-mail names them."""
     company.status = status
     company.save(update_fields=["status"])
     subject = f"{company}: {reason}" if reason else company

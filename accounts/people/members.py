@@ -222,7 +222,7 @@ def end(*, member: Member, session_id: int, user: User, ip: str | None = None) -
 @transaction.atomic
 def end_all(*, member: Member, user: User, ip: str | None = None) -> int:
     """Also those that are just being opened; returns how many there were."""
-    # The lock: of two owners at once, one ends them and one letter goes out.
+    # The lock: of two owners at once, one ends them and one e-mail goes out.
     whose = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
     count = sessions.end_all(whose)
     if count:

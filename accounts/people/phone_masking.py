@@ -55,7 +55,7 @@ def may_look_up(number: str, member: Member) -> bool:
 
 
 def beginning_for(digits: str, member: Member | None) -> str:
-    """Of numbers that begin with these digits."""
+    """For numbers that begin with these digits."""
     return digits if sees_phones(member) else mask_beginning(digits)
 
 

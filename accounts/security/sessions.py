@@ -121,7 +121,7 @@ def has_provider_factor(request: HttpRequest, user: User) -> bool:
 
 
 def limit_age(request: HttpRequest) -> None:
-    """End the session at a fixed time; Django's own age begins anew with every change."""
+    """End the session at a fixed time: Django's own age restarts with every change."""
     age = min(settings.OIDC_SESSION_AGE, settings.SESSION_COOKIE_AGE)
     request.session.set_expiry(timezone.now() + timedelta(seconds=age))
 

@@ -109,12 +109,12 @@ class PastedCodeMixin(Base):
 
 
 class ActivateTOTPForm(PastedCodeMixin, totp.ActivateTOTPForm):
-    """Of an authenticator app that is added."""
+    """Adds an authenticator app."""
 
 
 class UsedCodeMixin(Base):
     """allauth forgets a used code after one period, while MFA_TOTP_TOLERANCE has it good for more.
-    Of two at once it takes one.
+    Takes one of two at once.
     """
 
     user: User
@@ -130,7 +130,7 @@ class UsedCodeMixin(Base):
 
 
 class AuthenticateForm(PastedCodeMixin, UsedCodeMixin, codes.AuthenticateForm):
-    """Of signing in."""
+    """Signs in."""
 
 
 class _ReauthenticateForm(codes.ReauthenticateForm):
@@ -148,7 +148,7 @@ class _ReauthenticateForm(codes.ReauthenticateForm):
 
 
 class ReauthenticateForm(PastedCodeMixin, UsedCodeMixin, _ReauthenticateForm):
-    """Of confirming a change."""
+    """Confirms a change."""
 
 
 class ReauthenticateWebAuthnForm(passkeys.ReauthenticateWebAuthnForm):

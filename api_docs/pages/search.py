@@ -12,7 +12,7 @@ from api_docs.pages.articles import Element, article
 from api_docs.pages.page_list import PAGES, Page
 
 MAX_RESULTS = 30
-AROUND = 90  # characters shown on either side of what was found
+AROUND = 90  # characters shown on either side of a match
 MAX_QUERY_LENGTH = 100
 _WORD = re.compile(r"[\w.-]+")
 _TITLED = {"h2", "h3"}

@@ -127,8 +127,9 @@ ADVICE: dict[Error, Advice] = {
     ),
     Error.CHALLENGE_REQUIRED: Advice(
         _(
-            "The protection against SMS pumping asks for a proof of work: codes to such numbers, "
-            "or for this address or device, are delivered and not entered. Nothing was charged."
+            "The protection against SMS pumping asks for a proof of work: codes to similar "
+            "numbers, or for this address or device, are delivered and not entered. Nothing was "
+            "charged."
         ),
         _(
             "Have the person's page solve `challenge` with the ALTCHA widget and send the request "

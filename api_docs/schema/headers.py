@@ -55,7 +55,7 @@ def of_success(call: Call) -> dict[str, Schema]:
 
 
 def of_refusals(call: Call, errors: Iterable[Error]) -> dict[str, Schema]:
-    """Of answers of one status: no rate is told to whoever has no key."""
+    """The headers of answers with one status: callers without a key see no rate."""
     if Error.INVALID_API_KEY in errors:
         return _referred(["X-Request-Id", "WWW-Authenticate"])
     waits = any("retry_after" in ADVICE[error].extra for error in errors)

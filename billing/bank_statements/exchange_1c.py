@@ -20,7 +20,7 @@ MOST_BYTES = 10 * 2**20
 NOT_A_STATEMENT = _("This is not a statement in the format 1CClientBankExchange.")
 KOPECK = Decimal("0.01")
 PURPOSE_LINES = 6
-# Of which any statement has some; only in the encoding that the file is in.
+# Every statement has some of these words, legible only in the file's encoding.
 _WORDS = re.compile("ВерсияФормата|СекцияРасчСчет|СекцияДокумент|КонецФайла")
 ENCODINGS = ("utf-8-sig", "windows-1251", "cp866", "utf-16")
 _CRLF = re.compile(rf"\s*{HEAD}[^\r\n]*\r\n")

@@ -115,7 +115,7 @@ def _differs(transfer: BankTransfer, order: Order) -> str:
 
 
 def _doubt(transfer: BankTransfer, order: Order) -> str:
-    """Of a transfer that the payer worded: by a link it is the bank that writes the purpose."""
+    """For a transfer whose payer wrote the purpose; for a payment link the bank writes it."""
     if order.state == Order.State.CANCELED:
         return Problem.CANCELED
     return "" if is_buyer(transfer, order) else Problem.WRONG_PAYER

@@ -63,7 +63,7 @@ ORDER BY k.created_at, k.id
 
 
 def usage(company_id: int) -> list[KeyUsage]:
-    """Of each active live key."""
+    """The use of each active live key."""
     values: dict[str, str | int] = {
         "company_id": company_id,
         "mode": Mode.LIVE.value,

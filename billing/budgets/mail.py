@@ -22,7 +22,7 @@ from billing.budgets.sql import BudgetUsage
 from billing.models import BalanceAlert
 
 SHARES = Job("budget_shares", _("companies' own alerts about budgets"))
-WARNINGS = Job("budget_warnings", _("letters about budgets"))
+WARNINGS = Job("budget_warnings", _("e-mails about budgets"))
 
 # Wallets with usage today.
 _COMPANIES_SPENDING_TODAY = f"""

@@ -1,6 +1,6 @@
 """Issues closing documents of closed months, and invoices for advances with VAT; mails their links.
 
-Each is a transaction: the number, the document, the letter about it. A month waits for what its
+Each is a transaction: the number, the document, the e-mail about it. A month waits for what its
 documents lack: the seller's requisites, or the buyer's.
 """
 

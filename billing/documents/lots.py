@@ -57,7 +57,7 @@ def give_back(lots: Sequence[Lot], returned: Mapping[UUID, int]) -> dict[UUID, i
 
 
 def use(lots: Sequence[Lot], tokens: int) -> list[Charge]:
-    """Uses up so many tokens, the oldest lots first."""
+    """Uses up `tokens`, the oldest lots first."""
     charges = []
     for lot in sorted(lots, key=lambda lot: (lot.received_at, lot.pk or 0)):
         before = lot.taken

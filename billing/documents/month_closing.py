@@ -81,7 +81,7 @@ def close() -> int:
 
 def newest_closable() -> date | None:
     """The last month that is sealed to its end, in UTC and in the service's time zone."""
-    # Of companies that are sealed further than the slowest one, too: `_DUE` looks at each.
+    # Also for companies sealed further than the slowest one: `_DUE` looks at each.
     days: list[date | None] = [SealedDay.last(), Seal.objects.aggregate(last=Max("day"))["last"]]
     sealed = max((day for day in days if day is not None), default=None)
     if sealed is None:
@@ -196,7 +196,7 @@ def _totals(
 def _prepaid_opening(
     company_id: int, start: datetime, balance: int, previous: ClosedMonth | None
 ) -> prepaid.Sums:
-    """Of the first month: all that was paid, less what the tokens used before it were worth."""
+    """For the first month: all payments, less the worth of the tokens used before it."""
     if previous is not None:
         return {currency: Decimal(money["closing"]) for currency, money in previous.money.items()}
     rows = external_transfers(company_id, BEGINNING, start)

@@ -28,7 +28,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Turnover:
-    """Of prepaid money. closing = opening + received - refunded - charged."""
+    """Turnover of prepaid money: closing = opening + received - refunded - charged."""
 
     currency: str
     opening: Decimal
@@ -72,7 +72,7 @@ class PeriodStatement:
 
     @property
     def money(self) -> list[Turnover]:
-        """Of the whole period, by currency."""
+        """Sums of the whole period, by currency."""
         by_currency: dict[str, list[Turnover]] = {}
         for period in self.periods:
             for turnover in period.money:

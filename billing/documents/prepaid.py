@@ -31,7 +31,7 @@ class Entry:
 
 
 def entries(company_id: int, start: datetime, end: datetime) -> list[Entry]:
-    """Of both, oldest first. A dispute that was won is a payment again."""
+    """Payments and refunds, oldest first. A dispute that was won is a payment again."""
     entries_found = [*_payments(company_id, start, end), *_refunds(company_id, start, end)]
     return sorted(entries_found, key=lambda entry: entry.at)
 

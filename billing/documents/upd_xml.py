@@ -54,7 +54,7 @@ FUNCTION_TITLES = {
 }
 OWN_TITLES = {"СЧФДОП": "Универсальный передаточный документ", "ДОП": "Акт об оказании услуг"}
 PROPRIETORS = ("индивидуальный предприниматель", "ип")
-# Of a name: letters, or an initial with its full stop.
+# A part of a name: letters, or an initial with its full stop.
 _WORD = re.compile(r"[^\W\d_]\.|[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _PATRONYMIC = ("вич", "ьич", "мич", "кич", "вна", "чна", "оглы", "оглу", "кызы", "гызы", "уулу")
 _OF_TWO_WORDS = {"оглы", "оглу", "кызы", "гызы", "уулу"}  # of such a patronymic the second
@@ -237,7 +237,7 @@ def _line(table: Element, document: Document, number: int, line: dict[str, Any])
 
 
 def unit_price(line: dict[str, Any]) -> str:
-    """Of a token without tax, with the eleven places that the format has."""
+    """The price of a token without tax, to the format's eleven places."""
     net = Decimal(line["amount"]) - Decimal(line["vat"] or 0)
     price = (net / line["tokens"]).quantize(_UNIT, ROUND_HALF_UP).normalize()
     return f"{price:f}"
@@ -248,7 +248,7 @@ def rate_text(rate: str | None) -> str:
 
 
 def _share_of(rate: str | None) -> str:
-    """Of an advance: the tax is a share of it, such as 22/122."""
+    """For an advance: the tax is a share of it, such as 22/122."""
     if rate is None:
         return NO_TAX
     return f"{_number(rate)}/{_number(str(Decimal(rate) + 100))}"

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from parsing.characters import is_line
 
-# Of a provider's ids and of currencies. What a column cannot keep is no notice, signed or not.
+# Lengths of ids and currencies. A notice that no column can hold is refused, signed or not.
 _ID = re.compile(r"[!-~]{1,120}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 MOST = Decimal(10) ** 12  # of money that our columns keep

@@ -22,5 +22,5 @@ class DeclaredGateway:
 
     @property
     def prefix(self) -> str:
-        """Of the names of its variables."""
+        """Prefix of the names of its variables."""
         return self.name.upper()

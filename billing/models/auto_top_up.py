@@ -109,7 +109,7 @@ class AutomaticOrder(models.Model):
     company = models.ForeignKey(Company, models.PROTECT, related_name="+", db_index=False)
     day = models.DateField()
     number = models.PositiveSmallIntegerField()  # of the day
-    # Of the saved method: a repeated charge must name the same one.
+    # The saved method's: a repeated charge must name the same one.
     method_id = models.CharField(max_length=200, blank=True)
     customer_id = models.CharField(max_length=200, blank=True)
     tried_at = models.DateTimeField(null=True, editable=False)

@@ -60,7 +60,7 @@ class Lot(models.Model):
         return self.tokens - self.taken
 
     def cost_of_first(self, tokens: int) -> Decimal:
-        """Of the first so many tokens: the parts add up to the amount, to the cent."""
+        """The amount of the first tokens: the parts add up to the whole, to the cent."""
         return (self.amount * tokens / self.tokens).quantize(CENT, ROUND_HALF_UP)
 
 

@@ -54,7 +54,7 @@ class TariffQuerySet(models.QuerySet["Tariff"]):
 
 
 class Tariff(models.Model):
-    """A volume tier of a currency: from so many tokens on, the price of every token."""
+    """A volume tier of a currency: the price of each token from this number of tokens on."""
 
     tokens_from = models.PositiveBigIntegerField(
         _("from tokens"), validators=[MinValueValidator(1)]

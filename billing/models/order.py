@@ -212,7 +212,7 @@ class NumberCounter(models.Model):
 
 
 class InvoiceCounter(NumberCounter):
-    """Of invoices."""
+    """Numbers of invoices."""
 
 
 class PaymentQuerySet(models.QuerySet["Payment"]):

@@ -26,7 +26,7 @@ class VatRegimeQuerySet(models.QuerySet["VatRegime"]):
 
 
 class VatRegime(models.Model):
-    """Of the seller from a day on, until the next one begins."""
+    """The seller's regime from a day on, until the next one begins."""
 
     class Regime(models.TextChoices):
         GENERAL = "general", _("general: 22 percent since 2026, 20 before")
@@ -147,11 +147,11 @@ class BillingProfile(models.Model):
         default="",
         db_default="",
     )
-    # Of the prices it is offered; empty: its country's, if something is sold in that.
+    # Currency of its prices; empty: its country's, if something is sold in that.
     currency = models.CharField(
         _("currency of prices"), max_length=3, blank=True, default="", db_default=""
     )
-    # Of invoices, acts and statements; empty: the company's. The forms of Russia stay Russian.
+    # Language of invoices, acts and statements; empty: the company's. Russian forms stay Russian.
     documents_language = models.CharField(
         _("language of documents"),
         max_length=2,

@@ -61,7 +61,7 @@ def _write_if_due(company_id: int) -> Order | None:
     if setting is None:
         return None
     placed = Order.objects.filter(company=company_id, automatic__isnull=False)
-    # In this order: the balance that is read then has the tokens of what is open no longer.
+    # In this order: the balance read next includes the tokens of orders that have just closed.
     if placed.open().exists() or _available(company_id) >= setting.threshold:
         return None
     if failed := placed.filter(created_at__gte=setting.resumed_at, state__in=FAILED).last():
@@ -99,7 +99,7 @@ def _write(setting: AutoTopUp) -> Order | None:
 def _obstacle(
     setting: AutoTopUp, gateway: Gateway | None, quote: Quote | None
 ) -> AutoTopUp.Pause | None:
-    """What only a person can mend."""
+    """Faults that only a person can fix."""
     if gateway is None:
         return Pause.NO_GATEWAY
     if quote is None or not gateway.takes(quote.currency, quote.amount):

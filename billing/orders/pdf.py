@@ -9,7 +9,7 @@ from fpdf.fonts import FontFace
 
 from parsing.characters import is_text
 
-# Of DejaVu 2.37 the letters of Latin, Greek, Cyrillic, Armenian and Georgian, and signs of money.
+# From DejaVu 2.37 the letters of Latin, Greek, Cyrillic, Armenian and Georgian, and signs of money.
 FONTS = Path(__file__).parent / "fonts"
 FONT_FAMILY = "DejaVu"
 MARGIN = 15  # mm

@@ -80,7 +80,7 @@ def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
 
 
 def messages_affordable(tokens: int, country: str = "") -> list[tuple[StrOrPromise, int]]:
-    """How many messages to a country so many tokens pay for, by each channel."""
+    """How many messages to a country the tokens pay for, by channel."""
     return [
         (channel.title, tokens // message_prices.price_of(channel.name, country))
         for channel in CHANNELS

@@ -60,7 +60,7 @@ def lock_gateway(gateway: str) -> None:
 
 
 def apply_waiting(payment: Payment) -> None:
-    """Refunds heard of before their payment was credited; in the transaction that credits it."""
+    """Refunds that came before their payment was credited; in the transaction that credits it."""
     names = [name for name in (payment.payment_id, payment.reference) if name]
     is_early = Q(gateway=payment.gateway, payment_reference__in=names, payment=None)
     waiting = Refund.objects.select_for_update().filter(
@@ -117,7 +117,7 @@ def _taken_for(payment: Payment) -> int:
 
 
 def _tokens(order: Order, payment: Payment, amount: Decimal) -> int:
-    """Of what was paid: the operator may have accepted another amount than was due."""
+    """Out of the paid sum: the operator may have accepted another amount than was due."""
     return int(order.tokens * min(amount, payment.amount) / payment.amount)
 
 

@@ -100,7 +100,7 @@ class _Piece(NamedTuple):
 
 
 class RunningHash:
-    """Of one part's lines: more of them may come."""
+    """A hash of one part's lines: more of them may come."""
 
     def __init__(self) -> None:
         self.transfers = self.available = self.held = 0

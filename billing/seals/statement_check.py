@@ -29,7 +29,7 @@ PROGRAM = settings.BASE_DIR / "static" / "kvitok-verify.py"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`problem` is the program's code of what is wrong; empty: proved."""
+    """`problem` is the program's code of the fault; empty: proved."""
 
     problem: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)  # what a sentence about it names
@@ -127,7 +127,7 @@ _UNSUITABLE: dict[str, StrOrPromise] = {
 _EARLY: dict[str, StrOrPromise] = {
     "no_heads_yet": _("There is nothing to compare with yet: a day is sealed when it is over."),
 }
-# Of files and options that only the program on a person's own computer is given.
+# For files and options that only the downloaded program gets.
 OF_THE_PROGRAM_ALONE = {"heads", "no_opening"}
 TEXTS = {Tone.FORGED: _FORGED, Tone.UNSUITABLE: _UNSUITABLE, Tone.EARLY: _EARLY}
 

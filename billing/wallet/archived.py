@@ -12,7 +12,7 @@ from catalogue.ids import first_id_at
 from storage.months.calendar import next_month
 from storage.statements.named_rows import fetch_all
 
-# Of what is not archived, top-ups and a few late charges lie before the last archived transfer.
+# Top-ups and a few late charges are not archived, though older than the last archived transfer.
 _OPENING = f"""
 SELECT gone.at, ({ARCHIVED.format(company="%(company)s")} + COALESCE((
   SELECT sum({CHANGE}) FROM billing_transfer

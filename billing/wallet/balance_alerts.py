@@ -1,8 +1,8 @@
 """Tells a company once that its balance is low, and again only after it has recovered.
 
-Below the threshold of its settings, and by its own alerts: so many tokens left, so many days at the
-pace of the last week. Sweeps do this, never the send: spending a token must not wait for a mail.
-Alerts about a share of the day's budget go with other letters (`billing.budgets.mail`).
+Below the threshold of its settings, and by its own alerts: tokens left, or days left at last week's
+pace. Sweeps do this, never the send: spending a token must not wait for an e-mail. Alerts about a
+share of the day's budget are in `billing.budgets.mail`.
 """
 
 from datetime import timedelta
@@ -24,17 +24,17 @@ from catalogue.errors import DomainError, Error
 
 # Tenths of the threshold: holds that come and go around it must not notify repeatedly.
 REARM_TENTHS = 11
-LOW_BALANCE = Job("low_balance", _("letters about a low balance"))
+LOW_BALANCE = Job("low_balance", _("e-mails about a low balance"))
 
 
 def sweep_low_balances() -> int:
     """Returns how many companies were notified."""
-    rearm()
+    reset_warnings()
     return sum(LOW_BALANCE.each(_companies_below_threshold(), _notify_low_balance))
 
 
-def rearm() -> int:
-    """Re-arms the notification of companies whose balance has recovered."""
+def reset_warnings() -> int:
+    """Lets companies whose balance has recovered be notified again."""
     return (
         BillingProfile.objects.exclude(low_balance_notified_at=None)
         .annotate(enough=F("low_balance") * REARM_TENTHS / 10)

@@ -53,7 +53,7 @@ class Settlement:
     api_key_id: int | None = None  # whose limit of the day it refunds
 
 
-# A hold settled twice, or a message captured twice, conflicts on a unique index. Such rows are
+# A hold settled twice, or a message captured twice, conflicts on a unique index. Those rows are
 # skipped with their money: only inserted rows move the wallet.
 _SETTLEMENTS = json_rows(
     "settlements",

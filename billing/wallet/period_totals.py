@@ -33,7 +33,7 @@ CROSS JOIN LATERAL (
 _EXTERNAL = "billing_transfer.kind IN ('top_up', 'grant', 'withdraw')"
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     """A row of `_NEWEST`."""
 
     created_at: datetime
@@ -73,25 +73,25 @@ def balances_at(company_id: int, moments: Sequence[datetime]) -> list[int]:
     params: dict[str, Any] = {"company": company_id, "moments": list(moments)}
     with in_index_order() as cursor:
         cursor.execute(_NEWEST, params)
-        places = sorted(set(fetch_all(cursor, _Place)))
+        positions = sorted(set(fetch_all(cursor, _Position)))
     if opening:
-        places = [place for place in places if place.created_at > opening.at]
-    balances = running_balances.balances_after(company_id, places)
-    times = [place.created_at for place in places]
+        positions = [position for position in positions if position.created_at > opening.at]
+    balances = running_balances.balances_after(company_id, positions)
+    times = [position.created_at for position in positions]
     before = opening.balance if opening else 0
     counts = [bisect_right(times, moment) for moment in moments]
     # A transfer at the very moment belongs to what follows.
     return [
-        balances[places[n - 1].id] if n else before
+        balances[positions[n - 1].id] if n else before
         for n in (
-            n - 1 if n and places[n - 1].created_at >= moment else n
+            n - 1 if n and positions[n - 1].created_at >= moment else n
             for n, moment in zip(counts, moments, strict=True)
         )
     ]
 
 
 def totals(company_id: int, bounds: Sequence[datetime]) -> list[Totals]:
-    """Of each period between two neighbouring bounds, in two statements and one for balances."""
+    """Totals of each period between two bounds, in two statements and one for balances."""
     balances = balances_at(company_id, bounds)
     rows = external_transfers(company_id, bounds[0], bounds[-1])
     return [
@@ -136,7 +136,7 @@ class SettledTotals(NamedTuple):
 def settled_totals(
     start: datetime, end: datetime, company_id: int | None = None
 ) -> list[SettledTotals]:
-    """Of each company that had any, or of one."""
+    """For each company that had any, or for one."""
     with connection.cursor() as cursor:
         params = {"start": start, "end": end, "company_id": company_id, "zone": settings.TIME_ZONE}
         cursor.execute(_SETTLED_TOTALS, params)

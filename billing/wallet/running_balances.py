@@ -4,7 +4,7 @@ Every 250th transfer, in the order of the statement, has a stored balance. A wor
 minute behind the transfers; the balance after any other line is the stored one below it plus what
 moved since. The stored ones count only while they agree with the wallet: a transfer that is
 committed below the last of them, however late, makes them differ by its amount. Balances are then
-counted from the wallet down until the worker has deleted what no longer fits and stored it anew.
+counted from the wallet down until the worker has replaced the rows that no longer fit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -153,24 +153,24 @@ SELECT lines.id, (opening.owned - lines.later)::bigint FROM lines, opening
 WHERE lines.id = ANY(%(ids)s)
 """  # noqa: S608
 
-Place = tuple[datetime, int]  # of a transfer: its time and id
+Position = tuple[datetime, int]  # of a transfer: its time and id
 
 
-def balances_after(company_id: int, places: Sequence[Place]) -> dict[int, int]:
+def balances_after(company_id: int, positions: Sequence[Position]) -> dict[int, int]:
     """The balance after each transfer, by its id."""
-    if not places:
+    if not positions:
         return {}
     params: dict[str, Any] = {
         "company": company_id,
-        "times": [at for at, _id in places],
-        "ids": [transfer_id for _at, transfer_id in places],
+        "times": [at for at, _id in positions],
+        "ids": [transfer_id for _at, transfer_id in positions],
     }
     with connection.cursor() as cursor:
         cursor.execute(_AFTER, params)
         rows = cursor.fetchall()
         if all(is_right for _id, _balance, is_right in rows):
             return {transfer_id: balance for transfer_id, balance, _is_right in rows}
-        cursor.execute(_FROM_WALLET, params | _ends(places))
+        cursor.execute(_FROM_WALLET, params | _ends(positions))
         return dict(cursor.fetchall())
 
 
@@ -222,8 +222,8 @@ def _companies(statement: str, *, whole: bool) -> list[int]:
         return [company_id for (company_id,) in cursor.fetchall()]
 
 
-def _ends(places: Sequence[Place]) -> dict[str, Any]:
-    newest, oldest = max(places), min(places)
+def _ends(positions: Sequence[Position]) -> dict[str, Any]:
+    newest, oldest = max(positions), min(positions)
     return {
         "newest_at": newest[0],
         "newest": newest[1],

@@ -47,7 +47,7 @@ BEGINNING, END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=U
 CHUNK = 2000
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """The row of `NEWEST`."""
 
     created_at: datetime
@@ -93,8 +93,8 @@ def lines_of(company: Company, chosen: Mapping[str, Any]) -> Lines:
 
 def with_balances(company: Company, rows: Sequence[Transfer]) -> list[tuple[Transfer, int]]:
     """Pairs transfers with the balance after each."""
-    places = [(row.created_at, row.pk) for row in rows]
-    balances = running_balances.balances_after(company.pk, places)
+    positions = [(row.created_at, row.pk) for row in rows]
+    balances = running_balances.balances_after(company.pk, positions)
     return [(row, balances[row.pk]) for row in rows]
 
 
@@ -145,8 +145,8 @@ def _lines(
         since = max(since, opening.at + timedelta(microseconds=1))
     for batch in _batches(company, since, until, kinds):
         lines = [line for line in batch if line.kind in kinds]
-        places = [(line.created_at, line.id) for line in lines]
-        balances = read_patiently(partial(running_balances.balances_after, company.pk, places))
+        positions = [(line.created_at, line.id) for line in lines]
+        balances = read_patiently(partial(running_balances.balances_after, company.pk, positions))
         for line in lines:
             yield line, balances[line.id]
 
@@ -158,7 +158,7 @@ def _batches(
     where no index finds them, so that every batch reads a bounded part of the history.
     """
     params = {"company": company.pk, "since": since, "until": until, "last_at": since, "last": 0}
-    for newest in read_patiently(partial(_read, NEWEST, params, Place)):
+    for newest in read_patiently(partial(_read, NEWEST, params, Position)):
         params |= {"newest_at": newest.created_at, "newest": newest.id}
         while True:
             lines = read_patiently(partial(_read, _next_lines(kinds), params, Line))

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.audit import record
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
-from api.pagination import forgiving_page_of
+from api.pagination import page_or_first
 from billing.documents import (
     document_pdf,
     issuing,
@@ -112,7 +112,7 @@ def document_list(request: CabinetRequest) -> HttpResponse:
 def _page(request: CabinetRequest, form: PeriodForm) -> HttpResponse:
     company = request.company
     months = ClosedMonth.objects.filter(company=company)
-    page = forgiving_page_of(months, {"limit": PAGE, "cursor": request.GET.get("cursor", "")})
+    page = page_or_first(months, {"limit": PAGE, "cursor": request.GET.get("cursor", "")})
     documents = Document.objects.of(company).filter(kind=Document.Kind.CLOSING)
     shown = documents.filter(month__in=[closed.month for closed in page.rows]).order_by("serial")
     advances = Document.objects.of(company).filter(kind=Document.Kind.ADVANCE)
@@ -140,7 +140,7 @@ def _row(document: Document) -> tuple[Document, bool]:
 def _period_form(
     request: CabinetRequest, earliest: Callable[[Company], object] = period_statement.first_day
 ) -> PeriodForm:
-    """Of the last whole month, until days are chosen."""
+    """The last whole month, until days are chosen."""
     month = previous_month(timezone.localdate())
     initial = {"date_from": month, "date_to": last_day(month)}
     first = earliest(request.company)
@@ -270,7 +270,7 @@ def statement_checked(request: CabinetRequest) -> HttpResponse:
 @require_GET
 @member_required(can_see_money)
 def seals(request: CabinetRequest) -> HttpResponse:
-    page = forgiving_page_of(_seals(request).last_of_months(), request.GET)
+    page = page_or_first(_seals(request).last_of_months(), request.GET)
     context = {"page": page, "is_first": not request.GET.get("cursor")}
     return render(request, "billing/seals.html", context)
 

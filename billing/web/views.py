@@ -17,7 +17,7 @@ from accounts.audit import record
 from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from accounts.security import reauthentication
-from api.pagination import forgiving_page_of
+from api.pagination import page_or_first
 from billing import message_prices
 from billing.gateways import registry
 from billing.gateways.invoice.gateway import Invoice
@@ -59,7 +59,7 @@ def balance(request: CabinetRequest) -> HttpResponse:
     company = request.company
     available, held = ledger.balance(company.pk)
     lines = statements.lines_of(company, {})
-    recent = forgiving_page_of(lines.rows, {"limit": str(RECENT)}, history=lines.history).rows
+    recent = page_or_first(lines.rows, {"limit": str(RECENT)}, history=lines.history).rows
     context = {
         "available": available,
         "held": held,
@@ -125,7 +125,7 @@ def alert(request: CabinetRequest) -> HttpResponse:
 def statement(request: CabinetRequest) -> HttpResponse:
     form = StatementFilter(request.GET)
     lines = statements.lines_of(request.company, form.chosen())
-    page = forgiving_page_of(lines.rows, request.GET, history=lines.history)
+    page = page_or_first(lines.rows, request.GET, history=lines.history)
     context = {
         "form": form,
         "is_filtered": bool(form.chosen()),
@@ -183,7 +183,7 @@ def profile(request: CabinetRequest) -> HttpResponse:
 
 
 def _confirm_changes(request: CabinetRequest, *forms: BaseForm) -> None:
-    """Compared with what is stored: a form's own initial values may come from the query."""
+    """Compared with the stored values: a form's own initial values may come from the query."""
     is_changed = billing_profiles.is_changed(request.company, forms[0].cleaned_data)
     if is_changed and not reauthentication.is_fresh(request):
         draft = {field.name: field.data for form in forms for field in form}

@@ -39,7 +39,7 @@ def legal_links(language: str | None = None) -> dict[str, object]:
 
 @register.simple_tag
 def support_url(company: Company) -> str:
-    """Where to write about a company; a letter names it already. Empty where nothing is set."""
+    """Where to write about a company; its e-mails name it already. Empty where nothing is set."""
     if settings.SUPPORT_EMAIL:
         subject = quote(f"Kvitok: {company.one_line_name} ({company.pk})")
         return f"mailto:{settings.SUPPORT_EMAIL}?subject={subject}"

@@ -91,7 +91,7 @@ class FundsReturnedError(Exception):
 
 
 def payment_refusal(message: NewMessage) -> Exception:
-    """Reads the reason anew: the statement that refused saw an older balance."""
+    """Reads the reason again: the statement that refused saw an older balance."""
     principal = message.sender.principal
     refusal = budgets.refusal(
         principal.company_id,

@@ -38,7 +38,7 @@ class Scope:
 
 
 def scopes_of(phone: str, country: str, ip: str = "", device: str = "") -> tuple[Scope, ...]:
-    """Of an E.164 number. Without a country the first four characters stand for it."""
+    """The scopes of an E.164 number. Without a country its first four characters stand for it."""
     scopes = [Scope(ScopeKind.COUNTRY, country or phone[:4])]
     scopes += [Scope(kind, phone[:-digits]) for kind, digits in CUTS if len(phone) > digits + 2]
     if ip:
@@ -93,7 +93,7 @@ class Evidence:
         self.score += math.log((1 - SUSPECT * parent) / (1 - parent))
 
     def excuse(self, now: float, tokens: float, parent: float) -> None:
-        """A miss that was none: the person entered the same code from a later message."""
+        """Takes back a miss: the person entered the same code from a later message."""
         self.fade(now)
         self.norm.add(now, trials=-1.0)
         self.misses = max(0.0, self.misses - 1.0)

@@ -19,8 +19,8 @@ class GuardStep(IntEnum):
 
 PROMPT = 60.0  # seconds within which a delivery must come to be evidence
 SCORE = 10.0  # log likelihood ratio below which nothing is done
-# Either is enough: of what is certainly below half the norm little need be seen, of what lies above
-# it much must. An attack among people, or one that enters codes, hides there. The odds are not
+# Either is enough: a share certainly below half the norm needs little evidence, a share above it
+# needs much. An attack among people, or one that enters codes, hides there. The odds are not
 # asked of small scopes: there are so many that chance would hold some of them back.
 DOUBT = 0.99
 ODDS = math.log(200.0)
@@ -33,7 +33,7 @@ EXCESS = (
 FIRST_REFUSAL, LONGEST_REFUSAL = HOUR, 24 * HOUR
 PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
 PENDING_SMALL = 8.0  # in smaller scopes, before any right code
-# Of what is needed elsewhere, in numbers that are watched and where no people have been seen.
+# The share of the usual threshold for watched numbers where no people have been seen.
 WATCHED, WATCHED_DOUBT = 0.5, 0.9
 # Held back alone where nearly all that was lost around them was lost there.
 SMALL = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
@@ -59,8 +59,8 @@ class Verdict:
 class Case:
     """A send whose outcome is awaited.
 
-    That of a known phone is no evidence: it passes whatever is found, and the many right codes of
-    such phones would hide an attack on the numbers between them.
+    A known phone is no evidence: it always passes, and the many right codes of known phones would
+    hide an attack on the numbers between them.
     """
 
     scopes: tuple[Scope, ...]
@@ -100,7 +100,7 @@ class Guard:
         return worst
 
     def verdicts(self, now: float, scopes: tuple[Scope, ...]) -> list[Verdict]:
-        """Of each scope that something is known of, the widest first; `scopes`: those of one phone.
+        """For each scope with evidence, the widest first; `scopes`: those of one phone.
 
         Judged from the narrowest on: what one of them is held back for is no reason to hold back
         the people around it.
@@ -248,7 +248,7 @@ class Guard:
             evidence.pending += 1
 
     def missed(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
-        """A code that was delivered at once, for so many tokens, and not entered in time."""
+        """A code that was delivered at once, charged `tokens`, and not entered in time."""
         parent = self._company_norm(now)
         several = self._of(now, scopes)
         is_apart = any(item.is_apart for item in several)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from channels.routing.smart.decay import DAY, HOUR
 
-# A number that entered a code so long ago passes every step, with so many codes a day and since its
-# newest right code: one that was bought may know how to enter a code.
+# A number that entered a code this long ago passes every step, with this many codes a day since its
+# newest right code: a bought number may have entered one.
 KNOWN_AFTER, KNOWN_CODES = DAY, 3
-# So many codes to one phone count against all the numbers around it. A developer's own phone, or
-# one that somebody bombs, says nothing of them. Those with which a known phone passes come on top.
+# Only this many codes to one phone count against the numbers around it: a developer's own phone, or
+# a bombed one, says nothing about them. The codes with which a known phone passes come on top.
 COUNTED_OF_PHONE, PHONE_WINDOW = 3, 12 * HOUR
 
 _KEPT = COUNTED_OF_PHONE + KNOWN_CODES + 1

@@ -63,7 +63,7 @@ class Steps:
 
 @dataclass(slots=True)
 class Breakdown:
-    """`rows`: those with the most messages first, then what is not kept apart."""
+    """`rows`: those with the most messages first; `rest`: the sum of all others."""
 
     dimension: str
     rows: dict[str, Steps] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def breakdown(company: Company, mode: str, shown: DayRange, dimension: str) -> B
 
 
 def total_before(company: Company, mode: str, shown: DayRange) -> Steps:
-    """Of as many days before those shown."""
+    """For the same number of days before the shown ones."""
     return breakdown(company, mode, shown.before, Dimension.CHANNEL).total
 
 
@@ -114,8 +114,8 @@ def _add_counted(tables: dict[str, Breakdown], days: QuerySet[DayBreakdown]) -> 
     rows = days.filter(dimension__in=tables).values(*names).annotate(**sums)
     for dimension, value, is_rest, *counts in rows.values_list(*names, *COUNTS):
         table = tables[dimension]
-        place = table.rest if is_rest else table.rows.setdefault(value, Steps())
-        place.add(counts)
+        steps = table.rest if is_rest else table.rows.setdefault(value, Steps())
+        steps.add(counts)
 
 
 def _days(company: Company, mode: str, shown: DayRange, until: date) -> QuerySet[DayBreakdown]:
@@ -131,8 +131,8 @@ def _add_live(
     period: dict[str, Any] = {"start": start_of(first), "end": start_of(end)}
     counts = extensions.count_breakdowns(company_id=company.pk, mode=mode, **period)
     live = sums_of(row for row in counts if row.dimension in tables)
-    for place, numbers in live.items():
-        tables[place.dimension].rows.setdefault(place.value, Steps()).add(numbers)
+    for bucket, numbers in live.items():
+        tables[bucket.dimension].rows.setdefault(bucket.value, Steps()).add(numbers)
 
 
 def _sort(table: Breakdown) -> None:

@@ -1,7 +1,7 @@
 """Aggregates each past day off the send path, so that the overview reads totals.
 
 A day is counted once for all companies, after the last transaction that could belong to it. A
-later change (a late receipt, a deadline) marks the day stale, and it is counted anew. A count
+later change (a late receipt, a deadline) marks the day stale, and it is counted again. A count
 replaces the earlier one, so a repeat changes nothing. Today is never counted here: readers add it
 from the messages themselves.
 """
@@ -63,7 +63,7 @@ ALL_COMPANIES, ONE_COMPANY = (
 # That index has no messages whose phones are anonymised: their day is found by their ids.
 OLD_DAY = "id >= %(first_id)s AND id < %(end_id)s"
 
-# With all other marks of the same days, so that each is counted anew once.
+# With all other marks of the same days, so that each is counted again only once.
 TAKE_STALE = """
 DELETE FROM channels_staleday s USING (
   SELECT DISTINCT company_id, mode, day FROM (
@@ -74,7 +74,7 @@ WHERE s.company_id = d.company_id AND s.mode = d.mode AND s.day = d.day
 RETURNING s.company_id, s.mode, s.day
 """
 
-# Of a company's purposes in a day, the most used. Clients choose them, an order's number even, and
+# A company's most used purposes of a day. Clients choose them, an order's number even, and
 # each would be a row for ever.
 MAX_PURPOSES = 50
 COUNTS = tuple(
@@ -235,8 +235,8 @@ def _totals(
     return totals.values()
 
 
-class Place(NamedTuple):
-    """What one row is about."""
+class Bucket(NamedTuple):
+    """The company, the mode and the value that a row counts."""
 
     company_id: int
     mode: str
@@ -245,24 +245,24 @@ class Place(NamedTuple):
     is_rest: bool = False
 
 
-def sums_of(counts: Iterable[BreakdownCount]) -> dict[Place, list[int]]:
-    """The counts by their place, in the order of `COUNTS`."""
-    sums: dict[Place, list[int]] = defaultdict(lambda: [0] * len(COUNTS))
+def sums_of(counts: Iterable[BreakdownCount]) -> dict[Bucket, list[int]]:
+    """The counts by their bucket, in the order of `COUNTS`."""
+    sums: dict[Bucket, list[int]] = defaultdict(lambda: [0] * len(COUNTS))
     for row in counts:
-        _add(sums[_place(row)], _counts_of(row))
+        _add(sums[_bucket(row)], _counts_of(row))
     return sums
 
 
 def rows_of(day: date, source: Iterable[BreakdownCount]) -> Iterator[DayBreakdown]:
-    for place, counts in sorted(_with_few_purposes(sums_of(source)).items()):
-        yield DayBreakdown(day=day, **place._asdict(), **dict(zip(COUNTS, counts, strict=True)))
+    for bucket, counts in sorted(_with_few_purposes(sums_of(source)).items()):
+        yield DayBreakdown(day=day, **bucket._asdict(), **dict(zip(COUNTS, counts, strict=True)))
 
 
-def _place(row: BreakdownCount) -> Place:
+def _bucket(row: BreakdownCount) -> Bucket:
     value = row.value
     if row.dimension == DayBreakdown.Dimension.COUNTRY:
         value = country_of_any(value)
-    return Place(row.company_id, row.mode, row.dimension, value)
+    return Bucket(row.company_id, row.mode, row.dimension, value)
 
 
 def country_of_any(phone: str) -> str:
@@ -271,21 +271,21 @@ def country_of_any(phone: str) -> str:
     return country_of(phone.rstrip("*").ljust(ANONYMISED_LENGTH, FILLING))
 
 
-def _with_few_purposes(sums: dict[Place, list[int]]) -> dict[Place, list[int]]:
-    kept: dict[Place, list[int]] = {}
-    of_company: dict[tuple[int, str], list[Place]] = defaultdict(list)
-    for place, counts in sums.items():
-        if place.dimension == DayBreakdown.Dimension.PURPOSE and place.value:
-            of_company[place[:2]].append(place)
+def _with_few_purposes(sums: dict[Bucket, list[int]]) -> dict[Bucket, list[int]]:
+    kept: dict[Bucket, list[int]] = {}
+    of_company: dict[tuple[int, str], list[Bucket]] = defaultdict(list)
+    for bucket, counts in sums.items():
+        if bucket.dimension == DayBreakdown.Dimension.PURPOSE and bucket.value:
+            of_company[bucket[:2]].append(bucket)
         else:
-            kept[place] = counts
+            kept[bucket] = counts
     for purposes in of_company.values():
-        purposes.sort(key=lambda place: (-sums[place][0], place.value))
-        kept |= {place: sums[place] for place in purposes[:MAX_PURPOSES]}
+        purposes.sort(key=lambda bucket: (-sums[bucket][0], bucket.value))
+        kept |= {bucket: sums[bucket] for bucket in purposes[:MAX_PURPOSES]}
         if others := purposes[MAX_PURPOSES:]:
             rest = kept[others[0]._replace(value="", is_rest=True)] = [0] * len(COUNTS)
-            for place in others:
-                _add(rest, sums[place])
+            for bucket in others:
+                _add(rest, sums[bucket])
     return kept
 
 

@@ -28,18 +28,18 @@ from channels.models import DayCount, DeliveryDrop, Message
 
 MIN_ENDED = 20  # messages now: with fewer, one phone that is switched off moves the share
 MIN_NORM = 100  # messages of the norm
-# Of chance alone to bring so few deliveries. A year of looking every ten minutes has 52,560 looks.
+# The probability that chance alone brings so few deliveries. Checks run 52,560 times a year.
 MAX_CHANCE = 1e-6
 # Percentage points. With thousands of messages a drop that nobody would act on is no chance, too.
 MIN_POINTS = 10.0
 
-JOB = Job("delivery_drops", _("letters about falling delivery"))
+JOB = Job("delivery_drops", _("e-mails about falling delivery"))
 WINDOW = timedelta(hours=2)
 # Younger ones are left out: those that arrive end sooner than those that fail.
 YOUNGEST = timedelta(minutes=5)
 NORM_DAYS = 14
 # Percentage points below the norm at which a drop is over. It begins at ten: a share that moves
-# around one line would end it and begin another, with a letter for each.
+# around one line would end it and begin another, with an e-mail for each.
 OVER = 5.0
 SILENT = timedelta(hours=6)  # too few messages to say anything: the drop is over
 KEPT = timedelta(days=90)
@@ -105,7 +105,7 @@ def _term(share: float, usual: float) -> float:
     return share * log(share / usual) if share else 0.0
 
 
-class Place(NamedTuple):
+class CompanyChannel(NamedTuple):
     company_id: int
     channel: str
 
@@ -113,10 +113,10 @@ class Place(NamedTuple):
 def watch() -> None:
     now = timezone.now()
     recent = _recent(now)
-    norms = _norms({place.company_id for place in recent}, now)
+    norms = _norms({pair.company_id for pair in recent}, now)
     drops = dict(_drops(recent, norms))
-    JOB.each(drops, lambda place: _note(place, drops[place], now))
-    _end({place for place in recent if _is_as_usual(recent[place], norms.get(place))}, now)
+    JOB.each(drops, lambda pair: _note(pair, drops[pair], now))
+    _end({pair for pair in recent if _is_as_usual(recent[pair], norms.get(pair))}, now)
     DeliveryDrop.objects.filter(ended_at__lt=now - KEPT).delete()
 
 
@@ -124,18 +124,18 @@ def open_drops(company: Company) -> list[DeliveryDrop]:
     return list(DeliveryDrop.objects.filter(company=company, ended_at=None).order_by("channel"))
 
 
-def _recent(now: datetime) -> dict[Place, Outcomes]:
+def _recent(now: datetime) -> dict[CompanyChannel, Outcomes]:
     since, until = first_id_at(now - WINDOW), first_id_at(now - YOUNGEST)
     with connection.cursor() as cursor:
         cursor.execute(_RECENT, [since, until, sorted(FINAL_STATES), MIN_ENDED])
         rows = cursor.fetchall()
     return {
-        Place(company_id, channel): Outcomes(delivered=delivered, ended=ended)
+        CompanyChannel(company_id, channel): Outcomes(delivered=delivered, ended=ended)
         for company_id, channel, delivered, ended in rows
     }
 
 
-def _norms(companies: Collection[int], now: datetime) -> dict[Place, Outcomes]:
+def _norms(companies: Collection[int], now: datetime) -> dict[CompanyChannel, Outcomes]:
     today = timezone.localdate(now)
     days = DayCount.objects.filter(
         company__in=companies,
@@ -149,18 +149,18 @@ def _norms(companies: Collection[int], now: datetime) -> dict[Place, Outcomes]:
         delivered=Sum("messages", filter=Q(state="delivered"), default=0), ended=Sum("messages")
     )
     return {
-        Place(company_id, channel): Outcomes(delivered=delivered, ended=ended)
+        CompanyChannel(company_id, channel): Outcomes(delivered=delivered, ended=ended)
         for company_id, channel, delivered, ended in sums
     }
 
 
 def _drops(
-    recent: Mapping[Place, Outcomes], norms: Mapping[Place, Outcomes]
-) -> Iterator[tuple[Place, Drop]]:
-    for place, outcomes in recent.items():
-        norm = norms.get(place)
+    recent: Mapping[CompanyChannel, Outcomes], norms: Mapping[CompanyChannel, Outcomes]
+) -> Iterator[tuple[CompanyChannel, Drop]]:
+    for pair, outcomes in recent.items():
+        norm = norms.get(pair)
         if norm and (drop := delivery_drop(outcomes, norm)):
-            yield place, drop
+            yield pair, drop
 
 
 def _is_as_usual(recent: Outcomes, norm: Outcomes | None) -> bool:
@@ -168,12 +168,12 @@ def _is_as_usual(recent: Outcomes, norm: Outcomes | None) -> bool:
 
 
 @transaction.atomic
-def _note(place: Place, drop: Drop, now: datetime) -> None:
-    """Of two runs at once, one creates the row and posts the letter."""
+def _note(pair: CompanyChannel, drop: Drop, now: datetime) -> None:
+    """Two runs at once: one creates the row and posts the e-mail."""
     seen = {"share": drop.now, "usual": drop.norm, "seen_at": now}
     row, is_new = DeliveryDrop.objects.get_or_create(
-        company_id=place.company_id,
-        channel=place.channel,
+        company_id=pair.company_id,
+        channel=pair.channel,
         ended_at=None,
         defaults={**seen, "began_at": now},
     )
@@ -183,9 +183,11 @@ def _note(place: Place, drop: Drop, now: datetime) -> None:
         DeliveryDrop.objects.filter(pk=row.pk).update(**seen)
 
 
-def _end(as_usual: Collection[Place], now: datetime) -> None:
+def _end(as_usual: Collection[CompanyChannel], now: datetime) -> None:
     for row in DeliveryDrop.objects.filter(ended_at=None):
-        is_over = Place(row.company_id, row.channel) in as_usual or row.seen_at < now - SILENT
+        is_over = (
+            CompanyChannel(row.company_id, row.channel) in as_usual or row.seen_at < now - SILENT
+        )
         if is_over:
             DeliveryDrop.objects.filter(pk=row.pk, ended_at=None).update(ended_at=now)
 

@@ -43,7 +43,7 @@ def rows_of(
 def cells_of(
     messages: Iterable[Message], member: Member, *, with_headings: bool
 ) -> Iterator[list[str]]:
-    """Of a part of a file."""
+    """The cells of a part of a file."""
     if with_headings:
         yield _headings()
     yield from (_cells(message, member) for message in messages)

@@ -131,7 +131,7 @@ class Figures:
 
 
 def figures(company: Company, mode: str, shown: DayRange | None = None) -> Figures:
-    """Of the days shown, the last two weeks by default, and of as many before them."""
+    """For the shown days, the last two weeks by default, and the same number before them."""
     middle, last = shown or DayRange.last_days(DAYS)
     count = DayRange(middle, last).length
     first = middle - timedelta(days=count)

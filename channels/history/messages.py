@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Mode
 from api import pagination
-from api.pagination import Page, forgiving_page_of
+from api.pagination import Page, page_or_first
 from billing.models import Transfer
 from catalogue.ids import first_id_at, parse_id, started_at
 from channels import extensions
@@ -43,7 +43,7 @@ def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
 
 def search(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) -> Page:
     rows = matching(company, chosen)
-    return forgiving_page_of(rows, query, history=scanned(company, chosen))
+    return page_or_first(rows, query, history=scanned(company, chosen))
 
 
 def scanned(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message] | None:
@@ -67,8 +67,8 @@ def in_state(rows: Messages, state: str) -> Messages:
 
 
 def with_phone(rows: Messages, number: str) -> Messages:
-    """Of a whole number. Where phones are anonymised it is not looked for: of a month with a few
-    different phones the planner expects each in so many rows that it would not take their index.
+    """Rows with this whole number. Anonymised months are left out: with only a few different phones
+    in a month the planner would not use their index.
     """
     kept = timezone.now() - timedelta(days=settings.PHONE_RETENTION) - PURGE_LAG
     return rows.filter(phone=number, pk__gte=first_id_at(kept))

@@ -54,7 +54,7 @@ class ArmSums:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Of one country, or of all (empty)."""
+    """For one country, or for all (empty)."""
 
     country: str
     smart: ArmSums
@@ -68,7 +68,7 @@ class Saving:
 
     @property
     def tokens(self) -> int:
-        """Saved on the codes that went by what was learned; negative if it cost more."""
+        """Tokens that smart routing saved; negative if it cost more."""
         return round((self.held_out.mean - self.smart.mean) * self.smart.codes)
 
     @property

@@ -59,7 +59,7 @@ def search_subjects(rows: QuerySet[T], text: str) -> QuerySet[T]:
 
 
 def _newest(text: str, field: str) -> list[UUID]:
-    """Of the messages that this text finds."""
+    """The ids of the messages that this text finds."""
     rows = search_messages(Message.objects.all(), text).order_by("-pk")
     return list(rows.values_list(field, flat=True)[:MOST_FOUND])
 

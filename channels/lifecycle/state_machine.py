@@ -39,7 +39,7 @@ class EventKind(StrEnum):
     DELIVERED = "delivered"
     READ = "read"
     UNREACHABLE = "unreachable"
-    BARRED = "barred"  # by the subscriber, at the operator
+    BARRED = "barred"  # by the subscriber, with the carrier
     REFUSED = "refused"  # by the vendor, for a reason other than the recipient
     RETRY = "retry"  # definitely not sent; a later try may succeed
     AMBIGUOUS = "ambiguous"  # may or may not be sent

@@ -153,7 +153,7 @@ class Decision(NamedTuple):
 
     @property
     def changed_attempts(self) -> list[tuple[AttemptState, AttemptState]]:
-        """Pairs of before and after."""
+        """Pairs: the state before, the state after."""
         pairs = zip(self.before.attempts, self.attempts, strict=True)
         return [(before, after) for before, after in pairs if after is not before]
 

@@ -69,7 +69,7 @@ class ProviderAccount(models.Model):
     # `vendor_accounts.stored_credentials` writes it.
     credentials = models.TextField(blank=True, default="", db_default="", editable=False)
 
-    # Of its weight, by the right codes that its messages brought. `account_shares` writes it.
+    # The share of its weight, by the right codes of its messages. `account_shares` writes it.
     share_factor = models.FloatField(default=1.0, db_default=1.0, editable=False)
 
     # Only `breaker_state` and `sql.CLAIM_COUNTED` write these.

@@ -163,7 +163,7 @@ def _refuse(row: Row, error: Exception) -> None:
 
 
 def _store_together(calls: Sequence[_StoredCall]) -> list[int]:
-    """Of a receipt that several calls of the group repeat, each counts one."""
+    """A receipt that several calls of the group repeat counts once for each."""
     rows = [row for call in calls for row in call.receipts]
     recipients = [row for call in calls for row in call.recipients]
     new = _insert(rows, recipients, skips_known=True)

@@ -55,7 +55,7 @@ ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 """.format(plain=_PLAIN.format("r"))  # noqa: S608
 
 # Applies the due receipts by which a sent message is delivered on its present channel, and charges
-# for it, and those that say *sent* of what is known to be: in one round trip and one commit, as
+# for it, and those that repeat a known *sent*: in one round trip and one commit, as
 # `channels.lifecycle` would decide. Leaves all others, deliveries of companies that get webhooks,
 # and those whose message somebody has locked, so that it waits for none. The first row counts the
 # receipts that it met and applied; there is one with NULLs when it delivered nothing.

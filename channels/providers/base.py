@@ -125,7 +125,7 @@ class UnreachableError(SendError):
 
 
 class BarredError(UnreachableError):
-    """The subscriber bars such messages at the operator: in Russia mass SMS, and codes with them.
+    """The subscriber has the carrier bar these messages: in Russia mass SMS, codes among them.
 
     Neither an outage nor a wrong number, and no other account of the channel reaches the phone.
     """

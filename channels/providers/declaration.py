@@ -77,7 +77,7 @@ class Vendor:
 
     @property
     def prefix(self) -> str:
-        """Of the names of its variables."""
+        """Prefix of the names of its variables."""
         return self.folder.upper()
 
     @property
@@ -110,7 +110,7 @@ ACCOUNT_FAULT = _(
 BAD_NUMBER = _("The provider does not accept this number.")
 BUSY = _("The provider could not accept the message at that moment.")
 NO_ACCOUNT_THERE = _(
-    "This number has no account in this messenger, or cannot receive such messages."
+    "This number has no account in this messenger, or cannot receive messages of this kind."
 )
 OTHER_CHANNEL = _("This channel does not reach the number. Send by another one.")
 TOO_FAST = _("The provider asks us to send more slowly.")

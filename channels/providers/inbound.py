@@ -31,7 +31,7 @@ class ReceiptState(StrEnum):
     READ = "read"
     FAILED = "failed"
     UNREACHABLE = "unreachable"  # failed because this person cannot be reached
-    BARRED = "barred"  # failed because the subscriber bars such messages at the operator
+    BARRED = "barred"  # failed: the subscriber has the carrier bar these messages
     EXPIRED = "expired"
     NOT_FOUND = "not_found"  # polled after an ambiguous outcome: the vendor never got it
 

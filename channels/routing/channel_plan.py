@@ -108,7 +108,7 @@ def plan_channels(
 
 
 def _is_smart(principal: Principal, request: SendRequest, policy: SendPolicy, kind: str) -> bool:
-    """Of codes alone, as it learns from codes that are entered."""
+    """Codes only: it learns from entered codes."""
     is_code = kind == "code" and request.content is Content.CODE
     return policy.is_smart and is_code and request.channel is None and not principal.is_test
 
@@ -121,7 +121,7 @@ def _smart_plan(
     avoids_sms: bool,
     is_preview: bool,
 ) -> ChannelPlan | None:
-    """None where nothing can be planned: the send then goes by the policy's order."""
+    """None where nothing can be planned: the send then follows the policy's order."""
     prices = _smart_prices(principal, request, policy)
     cheap = {name: price for name, price in prices.items() if not BY_NAME[name].has_segments}
     is_sms_avoided = avoids_sms and 0 < len(cheap) < len(prices)
@@ -154,7 +154,7 @@ def _smart_plan(
 
 
 def _smart_prices(principal: Principal, request: SendRequest, policy: SendPolicy) -> dict[str, int]:
-    """Of the channels that the policy allows and that carry this content."""
+    """Prices of the channels that the policy allows and that carry this content."""
     country = country_of(request.phone)
     allowed = [
         channel

@@ -29,7 +29,7 @@ class SendPolicy:
     max_cost: int | None = None
     locale: str = ""
     is_own: bool = False  # whether a rule matched
-    is_smart: bool = False  # the order and patience of codes by what was learned
+    is_smart: bool = False  # the learned router sets order and patience of codes
 
 
 def policy_for(principal: Principal, phone: str, purpose: str) -> SendPolicy:
@@ -43,7 +43,7 @@ def policy_for(principal: Principal, phone: str, purpose: str) -> SendPolicy:
 
 
 def matching_keys(principal: Principal, country: str, purpose: str) -> list[tuple[str, str]]:
-    """Of the rules that match, the most exact first."""
+    """The keys of the matching rules, the most exact first."""
     keys = dict.fromkeys([(country, purpose), (country, ALL), (ALL, purpose), (ALL, ALL)])
     return [key for key in keys if key in principal.policy]
 

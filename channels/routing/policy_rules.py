@@ -39,7 +39,7 @@ class StoredRule:
     max_cost: int | None = None  # in tokens, of a message
     barred: list[str] | None = None
     locale: str = ""
-    smart: bool | None = None  # order and patience of codes by what was learned
+    smart: bool | None = None  # the learned router sets order and patience of codes
 
     @property
     def key(self) -> tuple[str, str]:

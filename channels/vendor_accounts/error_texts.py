@@ -32,7 +32,7 @@ ERROR_CLASSES: dict[str, StrOrPromise] = {
     "given_up": _("no proof by the deadline"),
 }
 
-_BARRED = _("The subscriber has forbidden mass SMS at the operator, which counts codes among them.")
+_BARRED = _("The subscriber's carrier blocks mass SMS at their request, codes among them.")
 FAILURES_BY_CLASS: dict[str, StrOrPromise] = {
     "barred": _BARRED,
     "unreachable": _("This person cannot be reached by this channel."),

@@ -1,6 +1,6 @@
 """Pausing accounts and channels by hand: the claim reads the rows, every process within a second.
 
-A paused account is sent nothing. What waits for it goes by another account of its channel, by the
+A paused account is sent nothing. Waiting messages take another account of its channel, or the
 company's next channel once its patience is over, or fails at its deadline, free of charge.
 """
 

@@ -221,9 +221,7 @@ def carries(channel: Channel, content: Content, mode: str) -> bool:
 
 
 def codes_go_by_gateway() -> bool:
-    """Whether Telegram Gateway, in Telegram's words, carries plain codes; those with a link go by
-    the bot.
-    """
+    """Whether Telegram Gateway carries plain codes; the bot carries those with a link."""
     gateway = ("live", Content.CODE, "telegram_gateway")
     return any((route.mode, route.content, route.provider) == gateway for route in routes())
 

@@ -72,7 +72,7 @@ def has_stored(name: str) -> bool:
 
 @transaction.atomic
 def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[str]:
-    """Stores what is not empty, and of secrets only new ones; returns the names of what changed."""
+    """Stores values that are not empty, of secrets only new ones; returns the changed names."""
     row = ProviderAccount.objects.select_for_update().filter(name=name).first()
     before = decode(row.credentials) if row else {}
     secret = {field.name for field in VENDORS[vendor_of(name)].fields if field.is_secret}

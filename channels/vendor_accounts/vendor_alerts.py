@@ -52,7 +52,7 @@ def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
         _mail_warning(provider, alert, text)
 
 
-# A sender or a word that any phone may choose: one letter each would flood the operators.
+# A sender or a word that any phone may choose: one e-mail each would flood the operators.
 WORDED_BY_OUTSIDERS = {"stop_unmatched", "receipt"}
 
 

@@ -258,7 +258,7 @@ MESSAGE_DETAILS = Shape(
             nullable({"type": "object", "additionalProperties": True}),
             _(
                 "How smart routing chose the channels; `null` for messages sent without it. `arm`: "
-                "`smart`, or `hold_out` for the codes that go by the company's own order, so that "
+                "`smart`, or `hold_out` for the codes that follow the company's own order, so that "
                 "the saving can be measured; `reason`: why, in words; `plan`: channels in their "
                 "order with the seconds each had to prove delivery; `alternatives`: other orders "
                 "with the tokens they were expected to cost."

@@ -66,7 +66,7 @@ def _to_phone(messages: QuerySet[Message], number: str, member: Member) -> list[
 
 
 def _part(text: str, member: Member) -> Q | None:
-    """Of a number; fewer digits are rather a page, a name or a number of something else."""
+    """For a number; fewer digits are rather a page, a name or a number of something else."""
     digits = [char for char in text if char.isdecimal()]
     is_long = len(digits) >= phone_search.SHORTEST_ENDING
     return phone_search.part_of_number(text, member.company.country) if is_long else None
@@ -94,8 +94,8 @@ def _list_title(mode: Mode, *, is_one: bool) -> object:
     if is_one:
         return _("All test messages to it") if mode == Mode.TEST else _("All messages to it")
     if mode == Mode.TEST:
-        return _("All test messages to such numbers")
-    return _("All messages to such numbers")
+        return _("All test messages to these numbers")
+    return _("All messages to these numbers")
 
 
 def _list_url(mode: Mode, number: str) -> str:

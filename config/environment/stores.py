@@ -67,8 +67,8 @@ DATABASES["default"] |= {
         "server_side_binding": True,
         "prepare_threshold": 2 if env.bool("DATABASE_PREPARED_STATEMENTS", True) else None,
         "options": "-c lock_timeout=3000 -c statement_timeout=10000"
-        # Planning some hot statements takes longer than running them, and lists must not change
-        # their plan with what is asked for.
+        # Planning some hot statements takes longer than running them, and the plan of a list must
+        # not depend on its parameters.
         " -c plan_cache_mode=force_generic_plan"
         # The default, 4, is that of rotating disks: a few rows of a table of some ten thousand
         # were found by reading all of it.

@@ -44,7 +44,7 @@ def new_secrets() -> dict[str, str]:
 
 
 def _makers() -> dict[str, Callable[[], str]]:
-    """Of each secret, by the name of its variable."""
+    """The makers of secrets, by the names of their variables."""
     return _SECRETS | {
         variable(prefix, option): option.simulated
         for prefix, options in _DECLARED

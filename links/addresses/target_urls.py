@@ -113,7 +113,7 @@ def check_site(name: object, field: str = "host") -> str:
 
 
 def is_blocked(url: str) -> bool:
-    """Of a target that is stored: whether its site has been blocked since."""
+    """Whether the site of a stored target has been blocked since."""
     return is_blocked_site(_domains(urlsplit(url).hostname or ""))
 
 

@@ -155,7 +155,7 @@ def with_slug(slug: str, company_id: int) -> Q:
 
 
 def in_state(state: str) -> Q:
-    """Of rows of `with_stops`."""
+    """A condition for rows of `with_stops`."""
     now = timezone.now()
     is_on = Q(disabled_at=None, is_stopped=False)
     return {
@@ -250,8 +250,8 @@ class SendLink(SendView):
     def parse(self, payload: dict[str, Any]) -> LinkSendRequest:
         return parse_link(payload, self.principal)
 
-    def send(self, sender: Sender, order: LinkSendRequest) -> dict[str, Any]:
-        return self.body(create.send_link(sender=sender, order=order))
+    def send(self, sender: Sender, request: LinkSendRequest) -> dict[str, Any]:
+        return self.body(create.send_link(sender=sender, request=request))
 
     def repeat(self, message: Message) -> dict[str, Any]:
         return self.body(create.sent_link(message))

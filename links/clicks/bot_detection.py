@@ -92,7 +92,7 @@ _ENGINES = (
     ),
 )
 _PHONE = re.compile(r"Android|iPhone|iPad|iPod|OpenHarmony")
-# Of engines and browsers that people use on a desk, and of phones that pretend to be one.
+# User-Agents of engines and browsers of desktops, and of phones that pretend to be one.
 _DESK_NAMES = re.compile(
     "AppleWebKit|Atom|Avast|AVG|Brave|CCleaner|Chrome|Chromium|coc_coc_browser|CriOS|Ddg|DuckDuckGo"
     "|Edg|Edge|EdgiOS|Firefox|Focus|FxiOS|Gecko|GSA|Iron|Maxthon|Mobile|Mozilla|Norton|Opera|OPiOS"

@@ -125,7 +125,7 @@ def is_decided(rows: Mapping[str, CachedRow | None], exact: str, folded: str) ->
 
 # Retired rows never resolve. A slug in another case matches aliases alone. A message is joined only
 # for a target that names its channel. There are always two keys: PostgreSQL would plan an array of
-# unknown length anew each time.
+# unknown length again each time.
 SELECT = """
     SELECT l.key, l.is_alias, l.id, l.url, l.expires_at, l.disabled_at, l.used_at,
       l.company_id, l.batch_id, l.utm, l.expired_url, l.is_once, m.channel

@@ -41,7 +41,7 @@ class Resolver:
         self.reset()
 
     def reset(self) -> None:
-        """A forked child starts anew: it inherits no thread, and locks in any state."""
+        """A forked child starts empty: it inherits no thread, and locks in any state."""
         self._store.reset()
         self._cache = SlugCache()
         self._feed = ChangeFeed(self._cache, self._stops)

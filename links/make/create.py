@@ -143,18 +143,18 @@ class _Accepted(NamedTuple):
     is_blocked: bool
 
 
-def send_link(*, sender: Sender, order: LinkSendRequest) -> SentLink:
+def send_link(*, sender: Sender, request: LinkSendRequest) -> SentLink:
     """Shortens and sends in one commit; refuses before anything is charged."""
-    plan = plan_channels(sender.principal, order, kind="link")
-    link = order.link.for_channels(plan.channel_names)
+    plan = plan_channels(sender.principal, request, kind="link")
+    link = request.link.for_channels(plan.channel_names)
     if plan.has_segments:
-        segments = gsm.count_segments(_text(order, link.sample_url)).segments
+        segments = gsm.count_segments(_text(request, link.sample_url)).segments
         plan = plan.with_segments(segments, too_long=_too_long(segments))
-    message = NewMessage("link", sender, order, plan)
-    # A slug that is taken is generated anew; an alias that is taken is refused.
+    message = NewMessage("link", sender, request, plan)
+    # A taken slug is generated again; a taken alias is refused.
     retried_on = () if link.alias else ("link_key_once",)
     url, outcome = acceptance.accept(
-        message, partial(_write, message, order, link), retried_on=retried_on
+        message, partial(_write, message, request, link), retried_on=retried_on
     )
     return SentLink(outcome, url, plan.segments)
 
@@ -169,13 +169,13 @@ def _too_long(segments: int) -> DomainError:
     )
 
 
-def _write(message: NewMessage, order: LinkSendRequest, link: NewLink) -> str:
+def _write(message: NewMessage, request: LinkSendRequest, link: NewLink) -> str:
     """Returns the short URL."""
     principal = message.sender.principal
     row = link.row(principal)
     url = short_url(row["slug"], link.host)
     params = message.params() | sql.params(row, link.lifetime)
-    params["params"] = {"text": _text(order, url), "short_url": url, "brand": principal.brand}
+    params["params"] = {"text": _text(request, url), "short_url": url, "brand": principal.brand}
     has_key = message.sender.idempotency_key is not None
     statement = sql.send(is_test=principal.is_test, has_key=has_key)
     if row["is_alias"]:
@@ -200,8 +200,8 @@ def _write_with_alias(
     resolution.invalidate_after_commit(Link(**row))
 
 
-def _text(order: LinkSendRequest, url: str) -> str:
-    return with_link(order.text or TEXTS[order.locale], url)
+def _text(request: LinkSendRequest, url: str) -> str:
+    return with_link(request.text or TEXTS[request.locale], url)
 
 
 def _raise_if_refused(message: NewMessage, row: _Accepted) -> None:

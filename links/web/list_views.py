@@ -26,7 +26,7 @@ from accounts.people.roles import (
     member_required,
 )
 from api import pagination
-from api.pagination import forgiving_page_of
+from api.pagination import page_or_first
 from cabinet.spreadsheets import csv_download
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
@@ -54,7 +54,7 @@ def link_list(request: CabinetRequest) -> HttpResponse:
         "is_filtered": bool(chosen.keys() - {"mode"}),
         "base_url": settings.PUBLIC_URL,
         "is_first": not request.GET.get("cursor"),
-        "page": forgiving_page_of(links.links, request.GET, history=links.history),
+        "page": page_or_first(links.links, request.GET, history=links.history),
     }
     return render(request, "cabinet/link_list.html", context)
 

@@ -56,7 +56,7 @@ def _to_host(links: QuerySet[Link], text: str, member: Member) -> list[Hit]:
 
 
 def _in_mode(rows: QuerySet[Link], mode: Mode, host: str, member: Member) -> list[Hit]:
-    """Of the newest, since no index knows targets: the list, which looks further, comes first."""
+    """Among the newest, since targets have no index: the list, which looks further, comes first."""
     newest = rows.order_by("-created_at", "-id").values("pk")[:SCANNED]
     leads_there = Q(url__icontains=f"//{host}") | Q(url__icontains=f".{host}")
     links = list(Link.objects.filter(leads_there, pk__in=newest))
@@ -70,7 +70,7 @@ def _in_mode(rows: QuerySet[Link], mode: Mode, host: str, member: Member) -> lis
 
 
 def _host(text: str) -> str:
-    """Of a target as it was typed: with or without a scheme and a path."""
+    """The host of a target as typed: with or without a scheme and a path."""
     try:
         return (urlsplit(text if "//" in text else f"//{text}").hostname or "").lower()
     except ValueError:

@@ -107,7 +107,7 @@ def _message(link: Link) -> Message | None:
 
 
 def _stop(link: Link) -> Stop | None:
-    """Of all links of the company, or else of its batch."""
+    """The stop of all links of the company, or else of its batch."""
     of_it = Q(batch_id=None) | Q(batch_id=link.batch_id)
     stops = Stop.objects.filter(of_it, company=link.company_id)
     return stops.order_by(F("batch_id").asc(nulls_first=True)).first() if link.is_stopped else None

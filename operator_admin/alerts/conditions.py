@@ -144,7 +144,7 @@ def work_given_up() -> Iterator[Problem]:
 
 
 def disk_full() -> Iterator[Problem]:
-    """Of the machine that evaluates; the same disk under two paths is told once."""
+    """Disks of the evaluating machine; one disk under two paths counts once."""
     devices: set[int] = set()
     for path in (settings.VAR_DIR, Path(tempfile.gettempdir()), Path("/")):
         if not path.exists() or (device := path.stat().st_dev) in devices:
@@ -155,7 +155,7 @@ def disk_full() -> Iterator[Problem]:
             yield str(path), {"free": round(100 * usage.free / usage.total)}
 
 
-# Of the doctor's checks, those that no rule of their own covers. Not `static_files`: a machine with
+# The doctor's checks that no rule of their own covers. Not `static_files`: a machine with
 # workers alone has none.
 CHECKS: list[doctor.Check] = [
     stores.settings_are_sound,

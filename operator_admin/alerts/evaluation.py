@@ -39,7 +39,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Of one run: what is to be sent about it."""
+    """The alerts that one run began or ended, for notices."""
 
     begun: list[Alert]  # or still going on, in a reminder
     over: list[Alert]
@@ -124,7 +124,7 @@ def _begin(key: Key, at: datetime) -> Alert:
 
 
 def _is_over(alert: Alert, at: datetime) -> bool:
-    """One that nobody was told of ends at once: its pending time starts anew."""
+    """An unannounced alert ends at once: its pending time starts over."""
     alert.missing_since = alert.missing_since or at
     recovery = RECOVERY[RULES[alert.rule].group]
     return not alert.is_announced or at - alert.missing_since >= recovery

@@ -136,7 +136,7 @@ RULES: dict[str, Rule] = {
     "receipts-parked": Rule(
         conditions.receipts_parked,
         _("Receipts match no message"),
-        _("Such receipts: %(count)s."),
+        _("Receipts: %(count)s."),
         _(
             "Another system sends with the same account, or the variables of two accounts were "
             "swapped."
@@ -154,7 +154,7 @@ RULES: dict[str, Rule] = {
     "listener-down": Rule(
         conditions.listener_down,
         _("A web process receives no outcomes: sends are answered “queued”"),
-        _("Such processes: %(count)s."),
+        _("Processes: %(count)s."),
         _("Redis is down or hangs: fix it first, then restart the web process."),
         pending=5 * _MIN,
         causes=("redis-down",),
@@ -225,7 +225,7 @@ RULES: dict[str, Rule] = {
         conditions.disk_full,
         _("A disk is nearly full"),
         _("%(subject)s: %(free)s%% free."),
-        _("Delete or move what is not ours, or enlarge the disk."),
+        _("Delete or move foreign files, or enlarge the disk."),
         pending=2 * _MIN,
     ),
     "certificate-ends": Rule(

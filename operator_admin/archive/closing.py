@@ -50,7 +50,7 @@ _PROOFS = {
 _PURGED = {"messages with a phone", "codes with a phone", "receipts", "events"}
 
 
-def obstacles(month: date) -> Iterator[str]:
+def blockers(month: date) -> Iterator[str]:
     """Worded; none for a month that can be archived."""
     absent = [table.name for table in TABLES if not is_attached(table.name, month)]
     if absent:

@@ -26,7 +26,7 @@ from storage.months.partitions import partition
 MONTHLY = ("channels_message", "channels_attempt", "otp_verification", "billing_transfer")
 # The rows of a month are found by their message; those of earlier months are gone already.
 BY_MESSAGE = ("channels_fallbackevent",)
-# Of receipts and events the purge leaves nothing for so long: they are dropped, and have no copy.
+# The purge leaves no receipts and events this old: their tables are dropped without a copy.
 TABLES = (*MONTHLY, *BY_MESSAGE)
 
 _PREFIX = r"CASE WHEN phone ~ '^\+?[0-9]{0,5}\*$' THEN phone ELSE '' END AS phone"
@@ -80,7 +80,7 @@ def visible(month: date) -> Iterator[None]:
 
 
 def delete_originals(month: date) -> None:
-    """Of the tables that have other months as well: nobody waits for these rows."""
+    """Deletes rows from tables that hold other months too: nobody waits for them."""
     with connection.cursor() as cursor:
         for table in BY_MESSAGE:
             cursor.execute(f"DELETE FROM {table} WHERE {_condition(month)}")  # noqa: S608

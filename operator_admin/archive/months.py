@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from billing.models import ArchivedMonth
 from operator_admin.archive import ArchiveError, dumps
-from operator_admin.archive.closing import close, obstacles
+from operator_admin.archive.closing import blockers, close
 from operator_admin.backup import BackupError
 from operator_admin.backup.manifest import sha256
 from storage.migration_runs import Say
@@ -41,7 +41,7 @@ class Archive:
     def add(self, month: date) -> Path:
         """Returns the month's file. Raises ArchiveError, and leaves what is done."""
         if not ArchivedMonth.objects.filter(pk=month).exists():
-            if reasons := list(obstacles(month)):
+            if reasons := list(blockers(month)):
                 raise ArchiveError(f"{month:%Y-%m} stays: {'; '.join(reasons)}")
             close(month, self.say)
         row, path = ArchivedMonth.objects.get(pk=month), self._file(month)

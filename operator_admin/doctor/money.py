@@ -107,7 +107,7 @@ def operators() -> Finding:
 
 
 CLICKHOUSE_CURE = gettext_lazy(
-    "Start ClickHouse, or mend CLICKHOUSE_URL: see docs/operations/clickhouse.md. "
+    "Start ClickHouse, or fix CLICKHOUSE_URL: see docs/operations/clickhouse.md. "
     "PostgreSQL counts every click meanwhile."
 )
 CLICKHOUSE_TABLE_CURE = gettext_lazy("Run: python manage.py clickhouse_tables")

@@ -24,7 +24,7 @@ def broker() -> Finding:
     name, token = f"doctor.{uuid.uuid4().hex}", uuid.uuid4().hex
     options = {"auto_delete": True, "durable": False, "expires": 60}
     cure = _(
-        "Start the broker, or mend CELERY_BROKER_URL (by default it is REDIS_URL). "
+        "Start the broker, or fix CELERY_BROKER_URL (by default it is REDIS_URL). "
         "Messages and webhooks go out without it; e-mails and clicks wait."
     )
     try:
@@ -68,14 +68,14 @@ def _heartbeat(kind: str, name: str, cure: str) -> Finding:
     if alive:
         return passed(
             name,
-            _("{count} alive, heard of {seconds:.0f} s ago").format(
+            _("{count} alive, last heartbeat {seconds:.0f} s ago").format(
                 count=len(alive), seconds=min(alive)
             ),
         )
     detail = (
-        _("last heard of {seconds:.0f} s ago").format(seconds=min(ages))
+        _("last heartbeat {seconds:.0f} s ago").format(seconds=min(ages))
         if ages
-        else _("never heard of")
+        else _("no heartbeat yet")
     )
     return failed(name, detail, cure)
 
@@ -97,7 +97,7 @@ def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
         cure = _("Start its process (systemctl start {unit}); its messages wait meanwhile.").format(
             unit=unit
         )
-        return failed(title, _("its process was not heard of"), cure)
+        return failed(title, _("no heartbeat from its process"), cure)
     facts = alive[0].facts
     cure = _(
         "Read the log of {unit}: it says why the centre lets nobody in. Compare SMPP_URL with what "

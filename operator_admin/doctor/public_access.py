@@ -52,7 +52,7 @@ def mail_server() -> Finding:
 
 def public_url() -> Finding:
     cure = _(
-        "Mend PUBLIC_URL, DNS, the certificate or the proxy until this answers: curl {url}/livez"
+        "Fix PUBLIC_URL, DNS, the certificate or the proxy until this answers: curl {url}/livez"
     ).format(url=settings.PUBLIC_URL)
     try:
         answer = _get(f"{settings.PUBLIC_URL}/livez")
@@ -85,7 +85,7 @@ def _judge_proxies(seen: dict[str, Any]) -> Finding:
     )
     if seen["client_ip"] == UNDERSCORE_IP:
         cure = _(
-            "Start the web process with `python -m config.web_server`, which drops such names."
+            "Start the web process with `python -m config.web_server`, which drops names with `_`."
         )
         return failed("proxies", _("X_Forwarded_For was believed"), cure)
     if seen["client_ip"] == FORGED_IP:
@@ -126,7 +126,7 @@ def _get(url: str, headers: dict[str, str] | None = None) -> requests.Response:
     return requests.get(url, headers=headers, timeout=TIMEOUT, allow_redirects=False)
 
 
-MIN_DAYS = 14  # renewals run from 30 days on; half of that leaves time to mend one
+MIN_DAYS = 14  # renewals run from 30 days on; half of that leaves time to fix one
 CERTIFICATE_CURE = gettext_lazy("Renew it, then reload the proxy or the web process that uses it.")
 
 
@@ -149,7 +149,7 @@ def certificates() -> list[Finding]:
 
 
 def inspect() -> list[Certificate]:
-    """Of every public address that is https; each host once."""
+    """The certificate of every public https address; each host once."""
     urls = [urlsplit(url) for url in (settings.PUBLIC_URL, settings.SHORT_URL)]
     hosts = dict.fromkeys((url.hostname, url.port or 443) for url in urls if url.scheme == "https")
     return [_inspect(host, port) for host, port in hosts if host]
@@ -227,7 +227,7 @@ def identity_roles() -> list[Finding]:
         return []
     missing = [*_missing_companies(), *_missing_groups()]
     if missing:
-        cure = _("Mend OIDC_ROLES, or create them in the admin: until then they grant nothing.")
+        cure = _("Fix OIDC_ROLES, or create them in the admin: until then they grant nothing.")
         return [failed(ROLES, _("there is no {names}").format(names=", no ".join(missing)), cure)]
     return [passed(ROLES, _("{count} rules").format(count=len(settings.OIDC_ROLES)))]
 

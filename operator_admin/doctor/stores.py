@@ -28,7 +28,7 @@ MIN_POSTGRES, MIN_REDIS = 15, (6, 2)
 MAX_CLOCK_SKEW = 2.0  # seconds
 GRACE = timedelta(days=3)  # for archives
 DATABASE_CURE = gettext_lazy(
-    "Start PostgreSQL, or mend DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
+    "Start PostgreSQL, or fix DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
 )
 CLOSED_CURE = gettext_lazy(
     "Restore it with `manage.py restore … --prove`, or see docs/operations/backup.md."
@@ -36,7 +36,7 @@ CLOSED_CURE = gettext_lazy(
 POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see docs/operations/failover.md.")
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
 REDIS_CURE = gettext_lazy(
-    "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
+    "Start Redis, or fix REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
 )
 
 
@@ -53,7 +53,7 @@ def settings_are_sound() -> Finding:
     detail = "; ".join(warnings) or _("{environment}, no warnings").format(
         environment=settings.ENVIRONMENT
     )
-    cure = _("Mend the variables named (see .env.example) and restart every process.")
+    cure = _("Fix the named variables (see .env.example) and restart every process.")
     return verdict("settings", detail, cure, ok=not warnings)
 
 

@@ -114,7 +114,7 @@ class HitCompany:
 
 
 def channel_states() -> list[ChannelState]:
-    """Of the channels that have an account."""
+    """The states of the channels that have an account."""
     waiting = {row.channel: row for row in figures.rows(Waiting, _WAITING)}
     states = figures.account_states()
     return [

@@ -25,12 +25,12 @@ TITLES: dict[str, StrOrPromise] = {
 FIRST_TEXTS: dict[str, StrOrPromise] = {
     Impact.DEGRADED: _(
         "Some messages arrive late or not at all. We are looking for the cause. Nothing is charged "
-        "for what is not delivered."
+        "for undelivered messages."
     ),
     Impact.OUTAGE: _(
         "Messages are not delivered at the moment. We are looking for the cause. Companies that "
-        "have a fallback chain send by their next channel. Nothing is charged for what is not "
-        "delivered."
+        "have a fallback chain send by their next channel. Nothing is charged for "
+        "undelivered messages."
     ),
     Impact.MAINTENANCE: _(
         "Maintenance is planned. Messages may arrive late while it lasts; none is lost."

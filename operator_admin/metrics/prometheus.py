@@ -99,7 +99,9 @@ def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamil
     for beat in beats:
         youngest[beat.kind] = min(beat.age, youngest.get(beat.kind, beat.age))
     age = GaugeMetricFamily(
-        "kvitok_heartbeat_age_seconds", "Since a process of this kind was heard of", labels=["kind"]
+        "kvitok_heartbeat_age_seconds",
+        "Since the last heartbeat of a process of this kind",
+        labels=["kind"],
     )
     for kind, seconds in youngest.items():
         age.add_metric([kind], seconds)

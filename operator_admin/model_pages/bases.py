@@ -131,7 +131,7 @@ class ModelAdmin(Autocompletion, FormFields):
         return self.changelist
 
     def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Of the rows that are ticked those that can be; Django looks for all of them."""
+        """Keeps the ticked rows that can exist; Django looks for all of them."""
         key, posted = self.model._meta.pk, request.POST.copy()  # noqa: SLF001
         ticked = posted.getlist(ACTION_CHECKBOX_NAME)
         posted.setlist(ACTION_CHECKBOX_NAME, [text for text in ticked if _is_value(key, text)])

@@ -116,7 +116,7 @@ class TransferAdmin(ReadOnlyAdmin):
 
 
 def _companies(text: str) -> list[int]:
-    """Of this name or number. Read before what is theirs: joined, each row would look its up."""
+    """Ids by name or number. Read first: joined, each row would look up its company."""
     named = Company.objects.filter(name__istartswith=text).order_by("pk")
     number = parse_integer(text)
     return [*named.values_list("pk", flat=True)[:MOST_COMPANIES], *([number] if number else [])]

@@ -186,7 +186,7 @@ class ShortHostAdmin(ModelAdmin):
         transaction.on_commit(short_hosts.invalidate_cache)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Of links that are there nothing is listed: there may be millions."""
+        """Lists no existing links: there may be millions."""
         used = [host for host in objs if Link.objects.filter(host=host).exists()]
         if not used:
             return super().get_deleted_objects(objs, request)

@@ -117,7 +117,7 @@ class GroupAdmin(AuditedAdmin, TranslatedPermissions, FormFields, DjangoGroupAdm
 
 
 class OwnedAdmin(ModelAdmin):
-    """Of what a person set up: an operator adds and changes none, and removes one at a time."""
+    """A person's own set-up: an operator adds and changes nothing, and removes one at a time."""
 
     list_select_related = ("user",)
     search_help_text = _("E-mail address")
@@ -297,7 +297,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
     @admin.display(description=_("old and new values"))
     def values(self, event: AuditEvent) -> str:
         changes = audit_log.of_event(event)
-        return format_html_join("", "<div>{}</div>", ((str(one),) for one in changes)) or "—"
+        return format_html_join("", "<div>{}</div>", ((str(change),) for change in changes)) or "—"
 
 
 @admin.register(IdempotentRequest)

@@ -95,7 +95,7 @@ class CredentialsForm(forms.Form):
                 )
             elif option in secret and not text.isascii():
                 self.add_error(
-                    option, gettext_lazy("Only Latin letters, digits and signs: copy it anew.")
+                    option, gettext_lazy("Only Latin letters, digits and signs: copy it again.")
                 )
         if data.get("username"):
             data["username"] = data["username"].removeprefix("@")
@@ -107,7 +107,7 @@ def can_be_entered(name: str) -> bool:
 
 
 def form_for(name: str, data: Any = None) -> CredentialsForm:
-    """With what is stored, secrets left out."""
+    """Filled with the stored values, secrets left out."""
     return CredentialsForm(data, name=name, initial=stored_credentials.shown(name))
 
 

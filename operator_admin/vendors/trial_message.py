@@ -81,11 +81,11 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
     sender = Sender(_principal(company), request_id())
     link = NewLink(settings.PUBLIC_URL, lifetime=LINK_LIFETIME)
     if trial.content is Content.LINK:
-        order = LinkSendRequest(number, locale, trial.channel.name, "", link)
-        return send_link(sender=sender, order=order).outcome.message_id
+        request = LinkSendRequest(number, locale, trial.channel.name, "", link)
+        return send_link(sender=sender, request=request).outcome.message_id
     carried = link if trial.content is Content.CODE_WITH_LINK else None
     code = CodeSendRequest(number, PURPOSE, locale, trial.channel.name, carried)
-    return send_code(sender=sender, order=code).outcome.message_id
+    return send_code(sender=sender, request=code).outcome.message_id
 
 
 @transaction.atomic

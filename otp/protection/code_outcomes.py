@@ -4,7 +4,7 @@ An outcome follows from the times of the message and its code alone, so that eac
 exactly one interval of `(since, until]`, whenever it is looked at. What was written more than `LAG`
 after its time may be left out.
 
-Of messages with the same code the newest counts: a person who asks three times and enters once is
+The newest message of a code counts: a person who asks three times and enters once is
 one right code. Codes with a link are left out: whoever follows the link need not enter the code. So
 are the codes of known phones that the guard lets pass whatever it finds: their right ones would
 hide an attack on the numbers between them.
@@ -238,7 +238,7 @@ def _fetch(statement: str, params: dict[str, Any]) -> list[SentCode]:
 def _id_ranges(
     since: datetime, until: datetime, *, recent: datetime | None = None
 ) -> dict[str, Any]:
-    """Of messages accepted in `[since, until)`; a code that is sent again is older than them. All
+    """For messages accepted in `[since, until)`; a code sent again is older than them. All
     messages that were accepted from `recent` on are read.
     """
     return {

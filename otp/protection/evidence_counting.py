@@ -166,7 +166,7 @@ def _time(seconds: float) -> datetime:
 JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
 # A worker that was away catches up in steps, and leaves what is older: it is over.
 LONGEST_STEP, LONGEST_ABSENCE = timedelta(seconds=20), timedelta(hours=1)
-# Of numbers and addresses that nothing more is heard of; ranges and countries keep their norm.
+# Numbers and addresses without news are deleted; ranges and countries keep their norm.
 FORGOTTEN_AFTER, NORMS_FORGOTTEN_AFTER = timedelta(days=2), timedelta(days=60)
 KEPT = timedelta(days=180)
 BATCH = 1000  # rows
@@ -283,7 +283,7 @@ def _tokens_of_smallest(guard: Guard, scopes: tuple[Scope, ...]) -> float:
 def _judge_anew(
     restriction: GuardRestriction, now: datetime, *, attacked: AttackedNumbers
 ) -> Judged:
-    """Of a restriction whose time is over: it goes on while its evidence does."""
+    """Judges a restriction whose time is over: it goes on while its evidence does."""
     scopes = restrictions.scopes_of_restriction(restriction)
     guard = load_guard(restriction.company_id, scopes)
     guard.watched = attacked.watched_by(restriction.company_id)
@@ -305,7 +305,7 @@ def purge(limit: int) -> int:
 
 
 def _forget_senders(before: datetime, limit: int) -> int:
-    """Of restrictions that ended by then the hashes of addresses and devices go, the rest stays."""
+    """Ended restrictions lose the hashes of addresses and devices, and keep the rest."""
     hashed = GuardRestriction.objects.filter(
         kind__in=[ScopeKind.IP, ScopeKind.DEVICE], ended_at__lt=before
     ).exclude(value="")

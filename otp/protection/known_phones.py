@@ -97,7 +97,7 @@ def sends_to_known(sends: Collection[Send], now: datetime) -> dict[Send, bool]:
 def histories(
     company_id: int, phones: Collection[str], moment: datetime
 ) -> dict[str, PhoneHistory]:
-    """Of those of the phones that had entered a code by then; of the codes sent to them, as many as
+    """For the phones that had entered a code by then; of the codes sent to them, as many as
     decide whether they are known.
     """
     histories: dict[str, PhoneHistory] = {}

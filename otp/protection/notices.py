@@ -1,4 +1,4 @@
-"""How people hear of the guard's restrictions: names, e-mails, webhooks, the audit log."""
+"""How people learn of the guard's restrictions: names, e-mails, webhooks, the audit log."""
 
 from datetime import datetime
 

@@ -31,7 +31,7 @@ from storage.redis_client import redis_client
 log = structlog.get_logger(__name__)
 
 JOB = Job("guard_restrictions", _("restrictions of the protection"), is_stream=True)
-# Until it is judged anew; a refusal says itself how long it lasts.
+# Until the next judgement; a refusal sets its own end.
 LASTS = {"unverified": timedelta(minutes=15), "pending": timedelta(minutes=2)}
 LIFTED_FOR = timedelta(hours=1)
 PREFIXES = dict(CUTS)

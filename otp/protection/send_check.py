@@ -48,7 +48,7 @@ UNKNOWN = CodeSender()
 def network_of(ip: str) -> str | None:
     """The address as evidence knows it: an IPv4 one, or the /64 that one subscriber has of IPv6.
 
-    Empty for an address that many share, such as a proxy's own; None for what is no address.
+    Empty for an address that many share, such as a proxy's own; None for anything else.
     """
     try:
         address = ip_address(ip.strip())

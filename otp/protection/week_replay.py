@@ -26,7 +26,7 @@ from otp.protection.code_outcomes import SentCode
 from storage.store_errors import is_outage, savepoint
 
 DAYS = 7
-# Of a very large company the newest ones; half a minute of a worker's time.
+# The newest ones of a very large company; half a minute of a worker's time.
 MOST_CODES = 50_000
 LEASE, MOST_TRIES = timedelta(minutes=5), 3
 JOB = Job("guard_replays", _("previews of the protection"))
@@ -55,7 +55,7 @@ RESULT = [field.name for field in fields(WeekFigures)]
 @dataclass(slots=True)
 class _Week:
     histories: dict[str, PhoneHistory]  # by phone
-    # Of each code the newest message that would have been sent: it is the one that counts.
+    # The newest message of each code that would have been sent: it is the one that counts.
     newest: dict[UUID, Case] = field(default_factory=dict)
     guard: Guard = field(default_factory=Guard)
     # (time, number, what happens then)
@@ -118,7 +118,7 @@ class _Week:
 
 
 def ask(company: Company) -> GuardReplay:
-    """Another one is made anew, unless one is still being made."""
+    """Starts a new report unless one is being made."""
     replay, is_new = GuardReplay.objects.get_or_create(
         company=company, defaults={"asked_at": timezone.now()}
     )
@@ -172,7 +172,7 @@ def _make(replay: GuardReplay) -> None:
 
 
 def figures(company_id: int, until: datetime) -> WeekFigures:
-    """Of the week before; it takes up to half a minute."""
+    """For the week before; takes up to half a minute."""
     since = until - timedelta(days=DAYS)
     codes = code_outcomes.sent_codes(company_id, since, until, most=MOST_CODES)
     begins = datetime.fromtimestamp(codes[0].created, UTC) if codes else None
@@ -192,6 +192,6 @@ def figures(company_id: int, until: datetime) -> WeekFigures:
 
 
 def keep(company: Company, figures: WeekFigures, now: datetime) -> None:
-    """As the newest replay, in the caller's transaction: the page shows what a letter says."""
+    """The newest replay, in the caller's transaction: the page shows the figures of the e-mail."""
     made = {"asked_at": now, "started_at": now, "made_at": now, "is_failed": False}
     GuardReplay.objects.update_or_create(company=company, defaults=made | asdict(figures))

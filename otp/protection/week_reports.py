@@ -3,7 +3,7 @@
 The figures are those of the replay, which the page shows too: it knows what was entered and paid.
 What restrictions counted as `stopped` are sends, by the last step of each, over any time.
 
-A claim moves the time of the next try, and the letters go with the move to the next week in one
+A claim moves the time of the next try, and the e-mails go with the move to the next week in one
 transaction, if no other worker has moved it since: a week is reported once, by whoever finishes.
 """
 
@@ -28,11 +28,11 @@ RETRY = timedelta(hours=1)
 RUN = 60.0  # seconds in which one run begins with companies; the next run goes on
 BATCH = 1000  # rows
 WATCHING = {"guard_mode": GuardMode.WATCH, "deleted_at": None}
-JOB = Job("guard_reports", _("weekly letters about the protection"))
+JOB = Job("guard_reports", _("weekly e-mails about the protection"))
 
 
 def restart(company: Company, now: datetime) -> None:
-    """Whose mode has changed, in the transaction that changes it: a week begins anew, or none."""
+    """In the transaction that changes the company's mode: a new week begins, or none."""
     if company.guard_mode != GuardMode.WATCH:
         GuardReport.objects.filter(company=company).delete()
         return

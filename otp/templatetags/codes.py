@@ -20,7 +20,7 @@ _VARIABLES = re.compile(r"(\{\w+\})")
 
 @register.inclusion_tag("cabinet/message_preview.html")
 def message_preview(form: BaseForm) -> dict[str, Any]:
-    """Of what the form holds, and of what is stored where it has no such field."""
+    """From the form's values, and from the stored ones where it lacks the field."""
     company: Company = form.instance  # type: ignore[attr-defined]
     value = {
         name: form[name].value() if name in form.fields else getattr(company, name)

@@ -77,8 +77,8 @@ class SendCode(SendView):
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
         return parse_code(payload, self.principal)
 
-    def send(self, sender: Sender, order: CodeSendRequest) -> dict[str, Any]:
-        return self.body(send_code(sender=sender, order=order))
+    def send(self, sender: Sender, request: CodeSendRequest) -> dict[str, Any]:
+        return self.body(send_code(sender=sender, request=request))
 
     def repeat(self, message: Message) -> dict[str, Any]:
         return self.body(sent_code(message))

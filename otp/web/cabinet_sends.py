@@ -38,15 +38,15 @@ PATH = "/cabinet/send"
 
 def _send_code(fields: Mapping[str, Any], sender: Sender, announce: Callable[[str], None]) -> UUID:
     # A member who is signed in: the protection asks them for no proof of work.
-    order = replace(parse_code(fields, sender.principal), by=CodeSender(is_trusted=True))
-    announce(order.phone)
-    return send_code(sender=sender, order=order).outcome.message_id
+    request = replace(parse_code(fields, sender.principal), by=CodeSender(is_trusted=True))
+    announce(request.phone)
+    return send_code(sender=sender, request=request).outcome.message_id
 
 
 def _send_link(fields: Mapping[str, Any], sender: Sender, announce: Callable[[str], None]) -> UUID:
-    order = parse_link(fields, sender.principal)
-    announce(order.phone)
-    return send_link(sender=sender, order=order).outcome.message_id
+    request = parse_link(fields, sender.principal)
+    announce(request.phone)
+    return send_link(sender=sender, request=request).outcome.message_id
 
 
 _SEND = {Message.Kind.CODE.value: _send_code, Message.Kind.LINK.value: _send_link}
@@ -89,7 +89,7 @@ def send(
 def _key(
     principal: Principal, kind: str, fields: Mapping[str, Any], token: str
 ) -> IdempotencyKey | None:
-    """Of the form with what it holds: who goes back and corrects a field sends anew."""
+    """A hash of the form and its values: whoever corrects a field sends again."""
     canonical = orjson.dumps([token, kind, fields], option=orjson.OPT_SORT_KEYS)
     digest = hashlib.sha256(canonical).hexdigest()
     return idempotency.parse(principal, PATH, digest, fields)

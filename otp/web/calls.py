@@ -265,8 +265,8 @@ GUARD_EVENT = EventDeclaration(
         Field("enforced", boolean(), _("`false` in the mode that only watches.")),
         Field("codes", integer(0), _("The number of codes delivered lately.")),
         Field("entered", integer(0), _("How many of them were entered right.")),
-        Field("tokens", integer(0), _("Tokens charged beyond what is usual for so many codes.")),
-        Field("until", time(), _("Until when it holds, unless it goes on.")),
+        Field("tokens", integer(0), _("Tokens charged beyond the usual cost of this many codes.")),
+        Field("until", time(), _("When the restriction ends unless extended.")),
     ),
     _guard_example,
 )

@@ -41,7 +41,7 @@ class ModeForm(forms.Form):
     mode = forms.ChoiceField(
         label=_("Mode"),
         choices=[
-            (GuardMode.ENFORCE, _("Block: such sends go without SMS, then are refused")),
+            (GuardMode.ENFORCE, _("Block: suspicious sends go without SMS, then are refused")),
             (GuardMode.WATCH, _("Watch only: nothing is held back, this page says what would be")),
             (GuardMode.OFF, _("Off: nothing is counted, only budgets hold")),
         ],
@@ -107,7 +107,7 @@ class LetThroughForm(forms.Form):
         return values
 
     def scope(self) -> Scope:
-        """Of valid fields."""
+        """The scope of the valid fields."""
         return self._scope or Scope(ScopeKind.COUNTRY, self.cleaned_data["country"])
 
 

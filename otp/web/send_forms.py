@@ -37,7 +37,7 @@ def _priced(channel: Channel, country: str) -> StrOrPromise:
 
 
 def _country(phone: str, company: Company) -> str:
-    """Of the number that was typed; of the company, to whose people most messages go, before."""
+    """The typed number's country; before that the company's, where most of its people are."""
     try:
         return phone_numbers.country_of(phone_numbers.normalise(phone, company.country))
     except DomainError:
@@ -192,5 +192,5 @@ class CodeForm(forms.Form):
     def clean_code(self) -> str:
         code = clipboard.code(self.cleaned_data["code"])
         if not re.fullmatch(CODE.schema["pattern"], code):
-            raise forms.ValidationError(str(CODE.error))  # no attempt is spent on what is no code
+            raise forms.ValidationError(str(CODE.error))  # a malformed code spends no attempt
         return code

@@ -4,7 +4,7 @@ Every process writes to files of its own under METRICS_DIR; `manage.py run_metri
 What the database knows is not counted here but read from it at the scrape.
 
 The sum over all processes may not fall while one of them lives, or Prometheus would take the fall
-for a restart and count the whole sum anew. So a process takes a free slot, and with it the files
+for a restart and count the whole sum again. So a process takes a free slot, and with it the files
 that its last holder left. Each slot has a lock, which the kernel releases however the process ends;
 pids would not do, for each container has a pid 7.
 """
@@ -116,7 +116,7 @@ class Metrics(NamedTuple):
 
 
 def directory() -> Path:
-    """Of this service alone: another one on the machine has another SECRET_KEY."""
+    """This service's slots alone: another one on the machine has another SECRET_KEY."""
     service = salted_hmac(__name__, "service", algorithm="sha256").hexdigest()[:16]
     settings.METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     path: Path = settings.METRICS_DIR / service

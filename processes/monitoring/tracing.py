@@ -50,7 +50,7 @@ def start() -> int:
 
 
 def record_commit(message_id: UUID, started: int) -> None:
-    """Of a message; `record_request` then knows which one it was."""
+    """Records a message's commit; `record_request` then knows the message."""
     _accepted.set(message_id)
     attributes = {"db.system.name": "postgresql"}
     _record(message_id, "commit", started, parent=b"request", attributes=attributes)
@@ -219,7 +219,7 @@ def _provider() -> tuple[Any, _Ids]:
 
 
 def shut_down() -> None:
-    """Sends what is left, and has the next span begin anew."""
+    """Sends the remaining spans, and makes the next one start a new process's set."""
     if _provider.cache_info().currsize:
         provider, _ids = _provider()
         provider.shutdown()

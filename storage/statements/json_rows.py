@@ -46,7 +46,7 @@ def bytea(value: bytes) -> str:
 
 
 def by_number(rows: Iterable[Row], many: int) -> list[Row | None]:
-    """The row of each of so many numbers, in their order; None for one without."""
+    """The rows of numbers 0 to `many`, in their order; None for a missing one."""
     results: list[Row | None] = [None] * many
     for row in rows:
         results[row.number] = row

@@ -9,7 +9,7 @@ from django.db import connection
 from tests.stack.programs import wait_until
 
 T = TypeVar("T")
-# The lock table is read anew each time; what is shown of activity stays for a whole transaction.
+# The lock table is read again each time; the activity view stays for a whole transaction.
 _WAITING = """
 SELECT pid FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))
 """

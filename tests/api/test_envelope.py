@@ -351,7 +351,7 @@ def test_rate_limit_headers_and_limit(api: Api, client_of: ClientOf) -> None:
 
 
 def test_order_of_checks(api: Api) -> None:
-    """Of several errors the first check in order is reported."""
+    """The first of several errors in the order of checks is reported."""
     api.post("/otp/verify", {"phone": PHONE, "code": "1234"}, Idempotency_Key="k")
     huge, form = b"{" * 65_537, "text/plain"
     nobody = Api(api.company, None)

@@ -1,4 +1,4 @@
-"""The log of API requests: what is kept and what is not, and that no request waits for it."""
+"""The log of API requests: which fields are kept, and that no request waits for it."""
 
 from collections.abc import Iterator
 from datetime import timedelta

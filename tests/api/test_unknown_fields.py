@@ -93,7 +93,7 @@ def test_fields_of_listed_objects_are_named_by_their_path(test_api: Api) -> None
 def test_field_of_a_listed_object_is_compared_with_its_own_fields_alone(
     test_api: Api, name: str
 ) -> None:
-    """What stands before the name says nothing of what was meant."""
+    """The part before the name does not help to guess it."""
     answer = test_api.post("/links/bulk", {"links": [{"url": URL, name: 1}]})
 
     assert answer.body["warnings"] == [{"code": "unknown_field", "field": f"links[].{name}"}]

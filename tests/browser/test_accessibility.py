@@ -62,7 +62,7 @@ FIND_OVERFLOW = """() => {
         .map((one) => one.outerHTML.slice(0, 120));
     return over > 0 ? [`${over} px wider than the screen: ${wide.slice(-3)}`] : [];
 }"""
-# A select shows one line of what is chosen, and cuts what does not fit into it.
+# A select shows its value on one line, and cuts off the rest.
 FIND_CUT_CHOICES = """() => {
     const pen = document.createElement("canvas").getContext("2d");
     return [...document.querySelectorAll("select")].flatMap((select) => {
@@ -104,7 +104,7 @@ class PageAudit:
         return self.complaints_of(self._open(path))
 
     def complaints_of(self, markup: str) -> list[str]:
-        """Of the page that is open."""
+        """The findings on the open page."""
         found = [f"in the markup: {one[:120]}" for one in INLINE_CODE.findall(markup)]
         found += self.page.evaluate("window.breaches")
         self.page.set_viewport_size({"width": 360, "height": 740})

@@ -156,7 +156,7 @@ def test_statement_is_uploaded(queue: Queue, tmp_path: Path) -> None:
 
 
 def broken_rules(page: Page) -> list[str]:
-    """Of the page as it stands."""
+    """The broken rules of the page as it stands."""
     faults = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})

@@ -85,7 +85,7 @@ def test_invoice_is_confirmed_by_the_operator(
     page.wait_for_load_state()  # the fields follow the country by script
     page.get_by_label("Страна").select_option("KZ")
     expect(page.get_by_label("БИН или ИИН")).to_be_visible()
-    # The fields that came in hear of changes a moment after they can be seen.
+    # New fields react to changes a moment after they can be seen.
     expect(
         page.locator(".htmx-request, .htmx-swapping, .htmx-settling, .htmx-added")
     ).to_have_count(0)

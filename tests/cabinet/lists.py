@@ -23,7 +23,7 @@ from tests.factories import (
 
 
 class List(NamedTuple):
-    fill: Callable[[Company, int], object]  # makes so many rows
+    fill: Callable[[Company, int], object]  # makes this number of rows
     is_paged: bool = True
     filter: str = ""  # a query that leaves no row of them
     rows_open: bool = True  # each row leads to a page of its own

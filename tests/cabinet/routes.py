@@ -298,7 +298,7 @@ NO_PAGE = {
     "docs-key",  # the same
     "session-end",
     "session-end-others",
-    # Of one person alone: tests/channels/web/test_message_files.py
+    # One person's own: tests/channels/web/test_message_files.py
     *("message-file", "message-file-status", "message-file-delete"),
     "saved-filter-delete",  # of one person alone: tests/cabinet/test_saved_filters.py
     "mfa_download_recovery_codes",

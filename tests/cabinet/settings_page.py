@@ -14,7 +14,7 @@ VERSION = re.compile(r'name="version" value="(\w+)"')
 
 
 def version(client: Client, slug: str) -> str:
-    """Of a section as it is on the page now."""
+    """The version of a section as it is on the page now."""
     page = client.get(reverse("settings")).content.decode()
     section = page[page.index(f'<section class="card settings-section" id="{slug}"') :]
     found = VERSION.search(section)

@@ -13,7 +13,7 @@ MISSING = "[[missing: %s]]"
 
 @contextmanager
 def telltale_templates() -> Iterator[None]:
-    """For a whole module: each time they are compiled anew."""
+    """For a whole module: each use compiles them again."""
     templates: list[Any] = copy.deepcopy(settings.TEMPLATES)
     templates[0]["OPTIONS"]["string_if_invalid"] = MISSING
     with override_settings(TEMPLATES=templates):

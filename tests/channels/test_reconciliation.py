@@ -89,7 +89,7 @@ def reopen_a_failed_one() -> None:
 
 
 def settle_another_time() -> None:
-    """As of a hold that was never opened: a unique index keeps the same one from it."""
+    """For a hold that was never opened: a unique index refuses a second for an open one."""
     message = Message.objects.get(state="expired")
     TransferFactory.create(
         company_id=message.company_id, kind="release", amount=1, message_id=message.id, hold=2

@@ -1,4 +1,4 @@
-"""Tables as spreadsheets save them: separators, encodings, headers, and what is no table."""
+"""Tables as spreadsheets save them: separators, encodings, headers, and files that are no table."""
 
 import pytest
 from django.core.exceptions import ValidationError

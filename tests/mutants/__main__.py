@@ -27,7 +27,7 @@ from tests.servers import environment
 NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv", "var", "staticfiles", "node_modules", "__pycache__", ".hypothesis", ".*_cache"
 )
-# Of the shell's environment: other code, and no bytecode kept from one run to the next.
+# From the shell's environment: other code, and no bytecode kept from one run to the next.
 REMOVED_VARIABLES = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS")
 TIMEOUT = 240.0  # seconds for one run
 UNMUTATED = Mutant("(none)", "", (), ())

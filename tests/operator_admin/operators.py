@@ -29,7 +29,7 @@ def code_now(secret: str = SECRET) -> str:
 
 
 def sign_in(client: Client, user: User, *methods: str, age: float = 0.0) -> None:
-    """A session that went through these steps of signing in, so many seconds ago."""
+    """A session that went through these sign-in steps, `age` seconds ago."""
     client.force_login(user)
     if methods:
         mark_reauthenticated(client, user, *methods, age=age)

@@ -39,7 +39,7 @@ def finding(name: str = "OTP_KEYS") -> Finding:
 
 
 def judged(settings: Settings, *rings: Ring) -> Finding:
-    """Of processes with these lists; the doctor runs with the last one."""
+    """Judges processes with these lists; the doctor runs with the last one."""
     for number, ring in enumerate(rings, start=1):
         beat(settings, f"web-{number}", ring)
     return finding()

@@ -34,7 +34,7 @@ def guess(api: Api, purpose: str = "verification") -> Answer:
 
 
 def fail(api: Api, times: int, **ago: float) -> None:
-    """So many wrong codes, five to a code, so long ago."""
+    """Wrong codes, five to a code, this long ago."""
     for start in range(0, times, 5):
         age_rows(seconds=301)
         assert send(api).status == 200

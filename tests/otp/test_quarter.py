@@ -174,7 +174,7 @@ def spent_by(reader: Reader, first: date, last: date) -> Sums:
 
 
 def check_statement(reader: Reader, month: ClosedMonth, last: date) -> None:
-    """Of tokens and money: the statement, its PDF and its CSV, and the lines of the operations."""
+    """Tokens and money: the statement, its PDF and its CSV, and the lines of the operations."""
     query = f"date_from={month.month}&date_to={last}"
     statement = period_statement.make(reader.company, month.month, last)
     tokens, (money,) = statement.tokens, statement.money

@@ -17,7 +17,7 @@ Try = dict[str, Any]  # channel, provider, after (s), delivered, refused, barred
 
 
 def begin(ago: float = 300.0) -> None:
-    """Learned until so many seconds ago: of codes two minutes older than that."""
+    """Learned until `ago` seconds back, from codes two minutes older than that."""
     RouterState.objects.all().delete()
     until = timezone.now() - timedelta(seconds=ago)
     RouterState.objects.create(pk=RouterState.ONLY, learned_until=until)

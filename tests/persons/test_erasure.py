@@ -50,7 +50,7 @@ def tables() -> list[str]:
 def test_table_does_not_name_the_phone_afterwards(company: Company, table: str) -> None:
     leave(company)
     leave_with_the_service()
-    # Of the first the vendor's id of the person is deleted, of the second the hash of the phone.
+    # The first loses the vendor's id of the person, the second the hash of the phone.
     if table not in {"channels_knownrecipient", "channels_rememberedphone"}:
         assert rows_naming(PHONE, table) > 0
 

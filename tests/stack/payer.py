@@ -48,7 +48,7 @@ class Payer:
 
     @property
     def problems(self) -> list[str]:
-        """Of its payments, without those that are as they should be."""
+        """The faults of its payments."""
         rows = Payment.objects.filter(order__company=self.company).exclude(problem="")
         return sorted(rows.values_list("problem", flat=True))
 

@@ -34,7 +34,7 @@ def usage_of(programs: Iterable[Program]) -> ResourceUsage:
 
 
 def usage_range(programs: Sequence[Program], seconds: float) -> tuple[ResourceUsage, ResourceUsage]:
-    """The least and the most used while watching for so many seconds."""
+    """The least and the most used during `seconds`."""
     least = most = usage_of(programs)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -48,7 +48,7 @@ class SlowClient:
 
 
 class SlowClients:
-    """Runs so many slow clients inside the block: every kind at every target in turn."""
+    """Runs slow clients inside the block: every kind at every target in turn."""
 
     def __init__(self, url: str, targets: Sequence[str], many: int) -> None:
         place = urlsplit(url)

@@ -177,7 +177,7 @@ def _environ(url: str, database: str, logs: Path) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         "LOG_LEVEL": "INFO",
     }
-    if sys.dont_write_bytecode:  # a dozen starts would each compile everything anew
+    if sys.dont_write_bytecode:  # a dozen starts would each compile everything again
         cache = str(logs / "bytecode")
         own |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": cache}
     payments = payment_accounts(os.environ["SIMULATOR_URL"], new_secrets(), os.environ)

@@ -31,7 +31,7 @@ PROGRAMS = Path(__file__).parent / "clients"
 MODULES = ROOT / "var/clients/node_modules"
 SCRIPTS = Path(sys.executable).parent
 JAR = Path(openapi_generator_cli.__file__).with_name("openapi-generator.jar")
-# Of the generated files these are the same for every schema, and typed too loosely.
+# These generated files are the same for every schema, and typed too loosely.
 MYPY = """[mypy]
 strict = True
 [mypy-kvitok_client.client,kvitok.*]

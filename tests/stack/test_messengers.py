@@ -73,7 +73,7 @@ def test_whatsapp_reports_failure_in_its_format(
     assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
     assert stack.proofs(phone) == ["receipt"]
     stored = Receipt.objects.filter(attempt__message__phone=phone).exclude(state="sent")
-    wait_until(lambda: stored.count() == kept)  # evaluated anew each time
+    wait_until(lambda: stored.count() == kept)  # evaluated again each time
 
 
 def test_held_template_reaches_the_operator_and_costs_nothing_when_dropped(

@@ -59,9 +59,7 @@ def test_redis_killed_and_back_empty_in_the_middle_of_sends(
         stack.redis.start()
         _wait_for_notifications(stack, crowd)
 
-    assert (
-        waited_statuses == ["queued"] * SEND_WAITERS
-    )  # at once, or they had heard of the acceptance
+    assert waited_statuses == ["queued"] * SEND_WAITERS  # at once, or they knew of the acceptance
     assert min(asked[call] for call in ("send", "verify", "shorten", "follow")) >= 2 * CLIENTS
     _assert_nothing_lost(stack, unlimited_sender, crowd)
     _assert_no_leak(before, during, _usage_at_full_load(stack, unlimited_sender, threads))

@@ -49,7 +49,7 @@ class Traffic:
             _raise_errors(running)
 
     def keep_on(self, phase: str, *, rounds: int = 5) -> None:
-        """Until so many rounds of this phase are through."""
+        """Waits until `rounds` of this phase are through."""
         self.phase = phase
         wait_until(lambda: self.rounds.get(phase, 0) >= rounds, 90, instead=lambda: self.failures)
 

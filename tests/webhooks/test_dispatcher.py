@@ -129,7 +129,7 @@ def test_pending_deliveries_of_disabled_endpoints_are_cancelled(
 def test_disabling_an_endpoint_does_not_touch_its_deliveries(
     delivery: Delivery, endpoint: Endpoint, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """Whatever its size, it is none of the transaction's that switches off."""
+    """Whatever its size, it is not part of the transaction that switches the endpoint off."""
     with django_assert_num_queries(6) as queries:
         endpoints.disable_automatically(
             Endpoint.objects.filter(pk=endpoint.pk), Endpoint.Reason.GONE

@@ -1,4 +1,4 @@
-"""Owners and developers hear of a failing endpoint once, while there is time to mend it."""
+"""Owners and developers are told once of a failing endpoint, in time to fix it."""
 
 from collections import Counter
 from datetime import datetime, timedelta

@@ -53,16 +53,16 @@ class ApiCall(Call):
         side: str,
         senders: Sequence[Account],
         lines: list[tuple[int, str]],
-        mark: Mapping[str, Any],
+        checked: Mapping[str, Any],
     ) -> RequestSource:
         """To the API, or to the floor's view of the same name; `lines` name their senders."""
         path = f"/{self.path.partition('/')[2]}" if side == "floor" else f"/api/v1/{self.path}"
-        heads = [post(path, self.port(side), one.key) for one in senders]
-        return RequestSource(heads, lines, mark=dict(mark))
+        heads = [post(path, self.port(side), sender.key) for sender in senders]
+        return RequestSource(heads, lines, mark=dict(checked))
 
     def counted(self, query: str, *parameters: object) -> tuple[int, ...]:
-        found = self.stack.store.execute(query.encode(), parameters).fetchone()
-        return tuple(map(int, found or ()))
+        row = self.stack.store.execute(query.encode(), parameters).fetchone()
+        return tuple(map(int, row or ()))
 
     def counted_of(self, query: str, feed: RequestSource) -> tuple[int, ...]:
         """From the first of its phones to the last, which no other feed's lie between."""
@@ -202,9 +202,9 @@ class Redirect(ApiCall):
     def prepare(self) -> None:
         call = post("/api/v1/links/shorten", self.stack.web, self.bench.accounts[0].key)
         made = [ask(self.stack.web, whole(call, as_json(url=hello.URL))) for _ in range(SLUGS)]
-        if any(one.status != 200 for one in made):
+        if any(answer.status != 200 for answer in made):
             raise CannotMeasureError(f"no link to follow: {made[0].body.decode()[:200]}")
-        self.slugs = [one.json()["slug"] for one in made]
+        self.slugs = [answer.json()["slug"] for answer in made]
 
     def port(self, side: str) -> int:
         return self.stack.hello if side == "floor" else self.stack.web
@@ -228,12 +228,12 @@ class Redirect(ApiCall):
 
     def clicks(self, feed: RequestSource, load: Load) -> int:
         """Those in the stream, once what the processes still hold has had time to get there."""
-        deadline, found = time.monotonic() + 3, 0
-        while found < load.accepted and time.monotonic() < deadline:
+        deadline, stored = time.monotonic() + 3, 0
+        while stored < load.accepted and time.monotonic() < deadline:
             time.sleep(0.3)
             entries: Any = self.stack.redis.xrange(STREAM)
-            found = sum(len(orjson.loads(fields[b"batch"])) for _id, fields in entries)
-        return found
+            stored = sum(len(orjson.loads(fields[b"batch"])) for _id, fields in entries)
+        return stored
 
 
 class Counted(Redirect):

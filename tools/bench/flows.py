@@ -91,8 +91,8 @@ def _whole(bench: Bench, flood: Flood, number: int, seconds: int) -> Interval:
     drained = time.monotonic() - accepted_at
     reading = meter.read()
     phones = feed.mark["phones"]
-    found = bench.stack.store.execute(_CHARGED, [phones[0], phones[-1]]).fetchone()
-    many, charged, p50, p99 = found or (0, 0, 0.0, 0.0)
+    row = bench.stack.store.execute(_CHARGED, [phones[0], phones[-1]]).fetchone()
+    many, charged, p50, p99 = row or (0, 0, 0.0, 0.0)
     errors = load.refused + load.broken + many - charged
     notes = {"accepted per s": load.rate, "drained in s": drained}
     latency = {"p50": float(p50 or 0), "p99": float(p99 or 0)}
@@ -114,7 +114,7 @@ class Floor:
         )
 
     def __enter__(self) -> "Floor":
-        accounts = [[one.company_id, one.key_id] for one in self._bench.accounts]
+        accounts = [[row.company_id, row.key_id] for row in self._bench.accounts]
         self._ask({"accounts": accounts})
         return self
 
@@ -242,16 +242,16 @@ def _sends_beside(bench: Bench, series: Series, number: int) -> Interval:
     _hang(bench, None)
     until(lambda: _is_closed_by_a_probe(bench, call), seconds=120, what="the breaker to close")
     closed = time.monotonic() - started
-    for one in sends:
-        one.close()
+    for send in sends:
+        send.close()
     return replace(interval, notes={"breaker opened": opened, "closed": closed})
 
 
 def _is_closed_by_a_probe(bench: Bench, call: Wait) -> bool:
-    for one in _send_sms(bench, 1):
-        while one.hear() is None:
+    for send in _send_sms(bench, 1):
+        while send.hear() is None:
             pass
-        one.close()
+        send.close()
     return not call.counted(_OPENED)[0]
 
 

@@ -52,8 +52,8 @@ class Answer:
     body: bytes
 
     def json(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.body)
-        return found
+        body: dict[str, Any] = json.loads(self.body)
+        return body
 
 
 class Connection:
@@ -139,7 +139,7 @@ class Loop:
             elapsed = time.perf_counter() - started
             for key in list(selector.get_map().values()):
                 key.data.close()
-        milliseconds = [one * 1000 for one in self.times] or [0.0]
+        milliseconds = [s * 1000 for s in self.times] or [0.0]
         p50, p99 = percentile(milliseconds, 0.5), percentile(milliseconds, 0.99)
         counts = (self.refused, self.broken, self.starved)
         return Load(len(self.times), elapsed, p50, p99, *counts)
@@ -177,7 +177,7 @@ class RequestSource:
 
     heads: list[str]
     lines: list[tuple[int, str]]  # number of the head, body
-    again: bool = False  # begin anew when they are used up, rather than fail
+    again: bool = False  # start over when they are used up, rather than fail
     mark: dict[str, Any] = field(default_factory=dict)  # what the row needs to check the answers
     notes: dict[str, float] = field(default_factory=dict)  # what it found in doing so
 
@@ -203,7 +203,7 @@ def post(path: str, port: int, key: str) -> str:
 
 
 class Wrk:
-    """`wrk -t1`: one thread, which leaves the most of the machine to what is measured."""
+    """`wrk -t1`: one thread, which leaves most of the machine to the measured side."""
 
     name = "wrk"
 
@@ -227,10 +227,10 @@ class Wrk:
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode != 0:
             raise CannotMeasureError(f"wrk failed: {' '.join(done.stderr.split())[-300:]}")
-        found = [line for line in done.stdout.splitlines() if line.startswith("BENCH ")]
-        if not found:
+        lines = [line for line in done.stdout.splitlines() if line.startswith("BENCH ")]
+        if not lines:
             raise CannotMeasureError(f"wrk said nothing of use: {done.stdout[-300:]}")
-        return Load(**json.loads(found[-1].removeprefix("BENCH ")))
+        return Load(**json.loads(lines[-1].removeprefix("BENCH ")))
 
 
 class PythonLoop:

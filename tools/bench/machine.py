@@ -63,16 +63,16 @@ def parse_machine(stat: str) -> tuple[int, int]:
 
 
 def processes() -> dict[int, Process]:
-    found = {}
+    processes = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):  # it may end while we look
-                found[int(entry.name)] = parse_process((entry / "stat").read_text())
-    return found
+                processes[int(entry.name)] = parse_process((entry / "stat").read_text())
+    return processes
 
 
 def ticks_of(root: int, known: Mapping[int, Process]) -> int:
-    """Of a process and all below it, those that have ended included."""
+    """CPU of a process and all below it, ended ones included."""
     children = defaultdict(list)
     for pid, process in known.items():
         children[process.parent].append(pid)

@@ -58,11 +58,11 @@ class Row:
     limits: dict[str, tuple[float, float]] = field(default_factory=dict)  # figure: (must, aim)
 
     def of(self, side: str) -> list[Interval]:
-        return sorted((one for one in self.intervals if one.side == side), key=lambda i: i.round)
+        return sorted((row for row in self.intervals if row.side == side), key=lambda i: i.round)
 
     def middle(self, side: str, figure: str) -> float:
         """The median over the rounds."""
-        values: list[float] = [getattr(one, figure) for one in self.of(side)]
+        values: list[float] = [getattr(row, figure) for row in self.of(side)]
         return median(values)
 
     def cpu(self, side: str) -> dict[str, float]:
@@ -73,14 +73,14 @@ class Row:
         return self._medians(self.subject, "notes")
 
     def _medians(self, side: str, figures: str) -> dict[str, float]:
-        found = [getattr(one, figures) for one in self.of(side)]
-        return {name: median(one.get(name, 0.0) for one in found) for name in found[0]}
+        tables = [getattr(row, figures) for row in self.of(side)]
+        return {name: median(row.get(name, 0.0) for row in tables) for name in tables[0]}
 
     def errors(self, side: str) -> int:
-        return sum(one.errors for one in self.of(side))
+        return sum(row.errors for row in self.of(side))
 
     def others(self, side: str) -> float:
-        return max(one.others for one in self.of(side))
+        return max(row.others for row in self.of(side))
 
     @property
     def subject(self) -> str:
@@ -90,20 +90,20 @@ class Row:
         if len(self.sides) < 2:
             return None
         sides = (self.of(side) for side in (self.sides[0], self.sides[-1]))
-        return ratios(*([getattr(one, self.compared) for one in of_side] for of_side in sides))
+        return ratios(*([getattr(row, self.compared) for row in of_side] for of_side in sides))
 
     def misses(self) -> list[str]:
-        """What is not as good as it must be, in words."""
-        found = []
+        """The unmet budgets, in words."""
+        missed = []
         ratio = self.ratio()
         if ratio and self.least is not None and not self.reaches(ratio[0], self.least):
             word = "at most" if self.at_most else "at least"
-            found.append(f"{self.label}: {ratio[0]:.3f}, {word} {self.least:g}")
+            missed.append(f"{self.label}: {ratio[0]:.3f}, {word} {self.least:g}")
         for figure, (must, _aim) in self.limits.items():
             value = self.middle(self.subject, figure)
             if value > must:
-                found.append(f"{self.label}: {figure} {value:.1f} ms, at most {must:g}")
-        return found
+                missed.append(f"{self.label}: {figure} {value:.1f} ms, at most {must:g}")
+        return missed
 
     def reaches(self, ratio: float, limit: float) -> bool:
         return ratio <= limit if self.at_most else ratio >= limit
@@ -121,8 +121,8 @@ class Row:
             | {"cpu": self.cpu(side), "errors": self.errors(side)}
             for side in self.sides
         }
-        found = asdict(self) | {"summary": summary, "misses": self.misses()}
-        return found | ({"ratio": ratio[0], "ratios": ratio[1]} if ratio else {})
+        facts = asdict(self) | {"summary": summary, "misses": self.misses()}
+        return facts | ({"ratio": ratio[0], "ratios": ratio[1]} if ratio else {})
 
 
 # Groups of processes in the order of the report, and their names.
@@ -162,7 +162,7 @@ def _row(row: Row) -> list[str]:
 def _verdict(row: Row) -> list[str]:
     lines = []
     if ratio := row.ratio():
-        rounds = " ".join(f"{one:.2f}" for one in ratio[1])
+        rounds = " ".join(f"{n:.2f}" for n in ratio[1])
         of = "" if row.compared == "rate" else f" of {row.compared}"
         asked = ""
         if row.least is not None:
@@ -170,13 +170,13 @@ def _verdict(row: Row) -> list[str]:
             is_enough, is_aim = (row.reaches(ratio[0], limit) for limit in (row.least, aim))
             word = "at most" if row.at_most else "at least"
             aimed = "" if row.aim is None else f", aim {row.aim:g}"
-            mark = _mark(is_enough=is_enough, is_aim=is_aim)
-            asked = f": {word} {row.least:g}{aimed}  {mark}"
+            sign = _mark(is_enough=is_enough, is_aim=is_aim)
+            asked = f": {word} {row.least:g}{aimed}  {sign}"
         lines.append(f"ratio{of} {ratio[0]:.3f} ({rounds}){asked}")
     for figure, (must, aim) in row.limits.items():
         value = row.middle(row.subject, figure)
-        mark = _mark(is_enough=value <= must, is_aim=value <= aim)
-        lines.append(f"{figure} {value:.2f} ms: at most {must:g}, aim {aim:g}  {mark}")
+        sign = _mark(is_enough=value <= must, is_aim=value <= aim)
+        lines.append(f"{figure} {value:.2f} ms: at most {must:g}, aim {aim:g}  {sign}")
     if notes := row.notes():
         lines.append(" · ".join(f"{name} {_number(value)}" for name, value in notes.items()))
     return lines
@@ -208,13 +208,13 @@ between two sides, or two runs, so did the processor. CPU: µs for each request,
 def summary(rows: Iterable[Row]) -> str:
     rows = list(rows)
     misses = [miss for row in rows for miss in row.misses()]
-    wrong = [row.label for row in rows if any(one.errors for one in row.intervals)]
-    noisy = [row.label for row in rows if any(one.others > NOISY for one in row.intervals)]
+    wrong = [row.label for row in rows if any(span.errors for span in row.intervals)]
+    noisy = [row.label for row in rows if any(span.others > NOISY for span in row.intervals)]
     lines = [LEGEND, "", f"Below what is asked: {'; '.join(misses) or 'nothing'}."]
     # How many times slower the processor itself was at its worst than at its best.
-    loops = [[one.loop for one in row.intervals if one.loop] for row in rows]
-    drift = max((max(one) / min(one) for one in loops if one), default=1.0)
-    stolen = max((one.steal for row in rows for one in row.intervals), default=0.0)
+    loops = [[span.loop for span in row.intervals if span.loop] for row in rows]
+    drift = max((max(loop) / min(loop) for loop in loops if loop), default=1.0)
+    stolen = max((span.steal for row in rows for span in row.intervals), default=0.0)
     if wrong:
         lines.append(f"With wrong or missing answers: {', '.join(wrong)}.")
     if noisy:
@@ -226,9 +226,9 @@ def summary(rows: Iterable[Row]) -> str:
     return "\n".join(lines)
 
 
-def _line(words: Iterable[str]) -> str:
+def _line(cells: Iterable[str]) -> str:
     parts = [
         word.ljust(width) if place in (0, 2) else word.rjust(width)
-        for place, (word, width) in enumerate(zip(words, _WIDTHS, strict=True))
+        for place, (word, width) in enumerate(zip(cells, _WIDTHS, strict=True))
     ]
     return " ".join(parts)

@@ -49,7 +49,7 @@ class Call(ABC):
         return
 
     def connections(self, asked: Sequence[int]) -> Sequence[int]:
-        """Of the numbers of connections asked for, those that this row is about."""
+        """The requested numbers of connections that this row measures."""
         return asked
 
     def port(self, side: str) -> int:
@@ -92,7 +92,7 @@ class Series:
         return row
 
     def interval(self, side: str, number: int, seconds: int | None = None) -> Interval:
-        """One closed loop; begun anew with more requests if those made for it did not suffice."""
+        """One closed loop; repeated with more requests if the prepared ones did not suffice."""
         for spare in SPARE:
             feed, load, reading = self._drive(side, seconds or self._bench.seconds, spare)
             if not load.requests or load.refused == load.requests:

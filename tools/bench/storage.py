@@ -68,8 +68,8 @@ def _say_sizes(many: int) -> None:
 
 
 def _tables() -> list[str]:
-    found = _rows("SELECT to_regclass('channels_openmessage')::text")
-    return [*LARGE, *(name for (name,) in found if name)]
+    rows = _rows("SELECT to_regclass('channels_openmessage')::text")
+    return [*LARGE, *(name for (name,) in rows if name)]
 
 
 def _run(many: int) -> Counter[str]:
@@ -77,7 +77,7 @@ def _run(many: int) -> Counter[str]:
     from tools.bench.floors import end_to_end_floor  # noqa: PLC0415 - needs Django set up
     from tools.stack import seed  # noqa: PLC0415
 
-    accounts = [(one.company_id, one.key_id) for one in seed.companies(10)]
+    accounts = [(row.company_id, row.key_id) for row in seed.companies(10)]
     phones = seed.Phones().take(many)
     spent: Counter[str] = Counter()
 

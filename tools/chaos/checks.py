@@ -45,7 +45,7 @@ def check_invariants(simulator_log: Path, journal: Path) -> Iterator[Finding]:
     load_records(simulator_log, journal)
     for check in CHECKS:
         yield Finding(check.name, check.about, violations(check))
-    breaches = [f"{one.check}: {one.subject}" for one in full_reconciliation.breaches()]
+    breaches = [f"{row.check}: {row.subject}" for row in full_reconciliation.breaches()]
     yield Finding("reconcile", "the service's own reconciliation finds nothing", breaches)
     yield check_uncharged(uncharged())
 
@@ -112,8 +112,8 @@ def logged_errors(logs: Iterable[Path]) -> tuple[Counter[str], Counter[str]]:
     others: Counter[str] = Counter()
     for log in logs:
         for event, cause, is_explained in _errors_in(log):
-            found = explained if is_explained else others
-            found[f"{log.stem}: {event} ({cause})"] += 1
+            group = explained if is_explained else others
+            group[f"{log.stem}: {event} ({cause})"] += 1
     return explained, others
 
 
@@ -158,11 +158,11 @@ def _short(event: str) -> str:
 
 
 def _cause(exception: str) -> str:
-    raised = [found for line in exception.splitlines() if (found := _RAISED.match(line))]
+    raised = [match for line in exception.splitlines() if (match := _RAISED.match(line))]
     if not raised:
         return ""
-    name, words = raised[-1][1].rpartition(".")[2], re.sub(r"\d+|/\S+|0x\w+", "", raised[-1][2])
-    return f"{name}: {words[:50].strip()}"
+    name, text = raised[-1][1].rpartition(".")[2], re.sub(r"\d+|/\S+|0x\w+", "", raised[-1][2])
+    return f"{name}: {text[:50].strip()}"
 
 
 TABLES = ("phone_message", "client_order", "client_call", "client_entry")
@@ -183,10 +183,10 @@ def load_records(simulator_log: Path, journal: Path) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")  # the service's own is not meant for this
         create_tables(cursor)
-        for table, found in zip(
+        for table, records in zip(
             TABLES, (phones, rows(journal, _RECORDS["orders"]), calls, entries), strict=True
         ):
-            fill(cursor, table, found)
+            fill(cursor, table, records)
         match(cursor)
 
 
@@ -195,9 +195,9 @@ def create_tables(cursor: CursorWrapper) -> None:
         cursor.execute(statement)
 
 
-def fill(cursor: CursorWrapper, table: str, found: Iterable[Sequence[object]]) -> None:
+def fill(cursor: CursorWrapper, table: str, rows: Iterable[Sequence[object]]) -> None:
     with cursor.copy(f"COPY {table} FROM STDIN") as copy:
-        for row in found:
+        for row in rows:
             copy.write_row(row)
 
 
@@ -217,13 +217,13 @@ def _analyze(cursor: CursorWrapper) -> None:
 
 def _with_codes(attempts: list[tuple[Any, ...]]) -> list[tuple[object, ...]]:
     """Adds to each attempt its code and its number among attempts with that code and phone."""
-    found: list[tuple[object, ...]] = []
+    rows: list[tuple[object, ...]] = []
     seen = Counter[tuple[str, str]]()
     for attempt_id, message_id, phone, verification_id, key_id, length in attempts:
         code = codes.derive(verification_id, key_id=key_id, length=length)
         seen[phone, code] += 1
-        found.append((attempt_id, message_id, phone, code, seen[phone, code]))
-    return found
+        rows.append((attempt_id, message_id, phone, code, seen[phone, code]))
+    return rows
 
 
 def rows(file: Path, query: str) -> list[tuple[Any, ...]]:
@@ -234,7 +234,7 @@ def rows(file: Path, query: str) -> list[tuple[Any, ...]]:
 def _phone_message(number: int, *row: Any) -> tuple[object, ...]:
     provider, provider_id, ref, phone, links, code, state, extra, pending = row
     more = json.loads(extra)
-    own = ref or parse_qs(urlsplit(more.get("callback") or "").query).get("ref", [None])[0]
-    named = (number, provider, provider_id, UUID(own) if own else None, f"+{phone}")
+    reference = ref or parse_qs(urlsplit(more.get("callback") or "").query).get("ref", [None])[0]
+    named = (number, provider, provider_id, UUID(reference) if reference else None, f"+{phone}")
     seen = (json.loads(links), code, state, more.get("faults", []), pending == "")
     return (*named, *seen, None, None)

@@ -162,13 +162,13 @@ class Client:
         url, begun = f"{self._api}/api/v1{path}", time.monotonic()
         try:
             answer = session.post(url, json=body, headers=headers, timeout=self._timeout)
-            found = answer.json()
+            parsed = answer.json()
         except (requests.RequestException, ValueError) as error:
             lasted = time.monotonic() - begun
             return Reply(0, type(error).__name__, {}, "", replayed=False, seconds=lasted)
         replayed = answer.headers.get("Idempotent-Replayed") == "true"
-        code, lasted = found.get("code", ""), time.monotonic() - begun
-        return Reply(answer.status_code, code, found, answer.text, replayed, lasted)
+        code, lasted = parsed.get("code", ""), time.monotonic() - begun
+        return Reply(answer.status_code, code, parsed, answer.text, replayed, lasted)
 
 
 class Backend:
@@ -226,8 +226,8 @@ class Backend:
         path, account = PATHS[order.kind], self.accounts[order.company]
         for reply in self.tries(path, body_of(order), account, key, key):
             message, answer = reply.body.get("id", ""), (reply.status, reply.code)
-            told = (reply.text, reply.replayed, reply.seconds)
-            self.journal.keep("calls", key, *answer, message, *told)
+            more = (reply.text, reply.replayed, reply.seconds)
+            self.journal.keep("calls", key, *answer, message, *more)
             if reply.is_final:
                 return
 

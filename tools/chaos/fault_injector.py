@@ -39,7 +39,7 @@ class DatabaseProbe:
         self._connection: psycopg.Connection[Any] | None = None
 
     def number(self, query: str) -> int | None:
-        """Of a query by its name in `load.sql`, or of its text; None while the server is down."""
+        """The result of a query, by name in `load.sql` or text; None while the server is down."""
         try:
             row = self._connected().execute(SQL.get(query, query).encode()).fetchone()
         except psycopg.Error:
@@ -207,9 +207,9 @@ class FaultInjector:
 
     def _kill_web_child(self, fault: PlannedFault) -> bool:
         """Kill one web process; the master restarts it."""
-        found = self.stack.web_processes() if self._is_up(self.stack.web) else []
+        pids = self.stack.web_processes() if self._is_up(self.stack.web) else []
         with suppress(ProcessLookupError, IndexError):
-            os.kill(found[int(fault.share * len(found))], signal.SIGKILL)
+            os.kill(pids[int(fault.share * len(pids))], signal.SIGKILL)
             self.kills[fault.what] += 1
             return True
         return False

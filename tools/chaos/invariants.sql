@@ -40,7 +40,7 @@ LEFT JOIN api_idempotentrequest i
   ON i.company_id = o.company_id AND i.path = o.path AND i.key = o.key
 WHERE c.is_kept AND (i.status, i.body) IS DISTINCT FROM (c.status, c.body)
 
---: I3 resolved once: of a message's holds, one for each channel it went by, the last is open while it is
+--: I3 resolved once: of a message's holds, one per channel tried, the last is open while the message is
 SELECT 'message ' || m.id FROM channels_message m
 LEFT JOIN billing_transfer t ON t.message_id = m.id
 GROUP BY m.id
@@ -146,7 +146,7 @@ UNION ALL
 SELECT 'attempt ' || id FROM channels_attempt
 WHERE state = 'submitting' AND lease_until < now() - interval '5 s'
 
---: fallback asked for: only what went by no named channel, of a company with a chain, went on; by its steps
+--: fallback asked for: only messages that named no channel, of companies with a chain, fell back, in its order
 SELECT 'message ' || m.id FROM channels_message m
 JOIN accounts_company c ON c.id = m.company_id
 WHERE m.hold > 1 AND (NOT c.falls_back OR m.hold > cardinality(c.fallback_chain))

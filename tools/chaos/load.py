@@ -199,8 +199,8 @@ class Load(Traffic):
             self.payers.schedule(self.planned.payments, self.begin)
             self.credit_killer.plan(self.begin, self.planned.payments)
         if self.archiver:
-            half = timedelta(seconds=self.planned.seconds / 2)
-            self.archiver.begin_next_month(datetime.now(UTC) + half)
+            middle = timedelta(seconds=self.planned.seconds / 2)
+            self.archiver.begin_next_month(datetime.now(UTC) + middle)
             self.injector.at(self.begin, self.archiver.start)
         retire = partial(self.injector.retire, self.stack.second_worker)
         self.injector.at(self.begin + self.planned.second_worker_until, retire)
@@ -235,8 +235,8 @@ class Load(Traffic):
         self._say(f"{answered}, {kills}, {self.database.number('open')} open")
         self.injector.after(PROGRESS, self._tell)
 
-    def _say(self, words: str) -> None:
-        self.say(f"{time.monotonic() - self.begin:4.0f} s  {words}")
+    def _say(self, text: str) -> None:
+        self.say(f"{time.monotonic() - self.begin:4.0f} s  {text}")
 
 
 class Flusher:

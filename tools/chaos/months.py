@@ -127,7 +127,7 @@ def _move_borders(session: psycopg.Connection[Any], at: datetime) -> None:
     for table in TABLES:
         ends = [_start_of(this), at, _start_of(next_month(after))]
         is_by_time = table.key.endswith("_at")
-        bounds = [one.isoformat() if is_by_time else first_id_at(one) for one in ends]
+        bounds = [end.isoformat() if is_by_time else first_id_at(end) for end in ends]
         parts = [partitions.partition(table.name, month) for month in (this, after)]
         for part in parts:
             session.execute(f"ALTER TABLE {table.name} DETACH PARTITION {part}")

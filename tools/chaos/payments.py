@@ -72,7 +72,7 @@ class Payers:
         self.paid[payment.key] = str(parse_id("top", placed["id"]))
 
     def notify_again(self) -> None:
-        """Of every payment once more: a credit that is there must stay the only one."""
+        """Notifies of every payment once more: a credit that is there must stay the only one."""
         for key in self.paid:
             if self._placed[key]["gateway"] != INVOICE:
                 self._act(self._placed[key], {"action": "notify"})
@@ -160,8 +160,8 @@ def findings(
     orders = select(_SQL["orders"].text)
     wrong = [f"{key}: a credit of no order" for (key,) in select(_SQL["strange"].text)]
     wrong += [fault for order in orders if (fault := _fault_of(*order, is_paid=order[0] in paid))]
-    wrong += [f"{one}: paid, and unknown" for one in sorted(set(paid) - {o[0] for o in orders})]
-    wrong += [f"{one}: refused" for one in refused]
+    wrong += [f"{order}: paid, and unknown" for order in sorted(set(paid) - {o[0] for o in orders})]
+    wrong += [f"{order}: refused" for order in refused]
     if len(orders) != placed:
         wrong.append(f"{len(orders)} orders for {placed} top-ups")
     yield Finding("credits", "every paid order is credited exactly once", wrong)

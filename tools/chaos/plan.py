@@ -299,7 +299,7 @@ def _payments(
         (at, locks[(turn + n) % len(locks)]) for n, at in enumerate(strikes)
     ]
     planned += [(at, None) for at in moments]
-    found = [
+    faults = [
         PlannedPayment(
             at=at,
             gateway=GATEWAYS[(first + n) % len(GATEWAYS)],
@@ -311,7 +311,7 @@ def _payments(
         )
         for n, (at, lock) in enumerate(planned)
     ]
-    return sorted(found, key=lambda payment: payment.at)
+    return sorted(faults, key=lambda payment: payment.at)
 
 
 def _tokens(orders: list[PlannedRequest]) -> list[int]:
@@ -368,8 +368,8 @@ def _key(dice: random.Random) -> str:
 def _pick(dice: random.Random, rates: Mapping[T, float]) -> T | None:
     """One of them by its share; None for what the shares leave of one."""
     drawn = dice.random()
-    for one, rate in rates.items():
+    for name, rate in rates.items():
         drawn -= rate
         if drawn < 0:
-            return one
+            return name
     return None

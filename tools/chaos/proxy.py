@@ -43,8 +43,8 @@ async def read_message(reader: asyncio.StreamReader) -> bytes:
 
 
 def status(answer: bytes) -> int:
-    found = _STATUS.match(answer)
-    return int(found[1]) if found else 0
+    match = _STATUS.match(answer)
+    return int(match[1]) if match else 0
 
 
 async def _read_chunks(reader: asyncio.StreamReader) -> bytes:

@@ -93,8 +93,8 @@ class Report:
         yield from self._facts()
         yield ""
         for finding in self.findings:
-            mark = "ok  " if finding.is_kept else "FAIL"
-            yield f"{mark}  {finding.check:16} {finding.promise}"
+            sign = "ok  " if finding.is_kept else "FAIL"
+            yield f"{sign}  {finding.check:16} {finding.promise}"
             for subject in finding.subjects[:SHOWN]:
                 yield f"      {subject}"
             if len(finding.subjects) > SHOWN:

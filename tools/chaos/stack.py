@@ -67,20 +67,20 @@ class Stack:
         self.environ |= {"PUBLIC_URL": _url(from_vendors), "SIMULATOR_PORT": str(simulator)}
         self.environ["SIMULATOR_URL"] = self.carrier
         if has_smpp:  # SMS by a message centre alone: Twilio would be chosen, too
-            own = {"SIMULATOR_SMPP_PORT": str(message_centre)}
-            self.environ |= own | simulated_smpp(own, new_secrets()) | {"TWILIO_AUTH_TOKEN": ""}
+            port = {"SIMULATOR_SMPP_PORT": str(message_centre)}
+            self.environ |= port | simulated_smpp(port, new_secrets()) | {"TWILIO_AUTH_TOKEN": ""}
         if sentinels:
             self.environ |= {"REDIS_URL": sentinels.url, "CELERY_BROKER_URL": ""}
         self.simulator_log = Path(self.environ["SIMULATOR_LOG"])
         self.beat = self._program("beat", stack.beat(place))
-        self.worker = self._program("worker", _worker("first"), words=" ready.")
-        self.second_worker = self._program("worker-2", _worker("second"), words=" ready.")
+        self.worker = self._program("worker", _worker("first"), ready=" ready.")
+        self.second_worker = self._program("worker-2", _worker("second"), ready=" ready.")
         self.web = self._program("web", stack.web(web), url=f"{_url(web)}/livez")
         self.web.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
         self.simulator = self._program(
             "simulator", ["-m", "tools.simulator"], url=f"{_url(simulator)}/livez"
         )
-        self.smpp = self._program("smpp", ["manage.py", "run_smpp"], words="smpp: started")
+        self.smpp = self._program("smpp", ["manage.py", "run_smpp"], ready="smpp: started")
         self.programs = [self.beat, self.worker, self.web, self.simulator]
         if has_smpp:
             self.programs.insert(0, self.smpp)
@@ -88,7 +88,7 @@ class Stack:
             ends = zip(RATES, proxied, (simulator, web, web), strict=True)
             command = ["-m", "tools.chaos.proxy", self._routes(seed, ends)]
             self.programs.insert(2, self.second_worker)
-            self.programs.append(self._program("proxy", command, words=" ready."))
+            self.programs.append(self._program("proxy", command, ready=" ready."))
 
     def __iter__(self) -> Iterator[Program]:
         """In stopping order."""
@@ -113,12 +113,12 @@ class Stack:
 
     def web_processes(self) -> list[int]:
         """The pids that serve requests: the master's children without its resource tracker."""
-        own = children(self.web.running.pid)
-        return [pid for pid in own if b"resource_tracker" not in _command(pid)]
+        pids = children(self.web.running.pid)
+        return [pid for pid in pids if b"resource_tracker" not in _command(pid)]
 
-    def _program(self, name: str, command: list[str], *, url: str = "", words: str = "") -> Program:
+    def _program(self, name: str, command: list[str], *, url: str = "", ready: str = "") -> Program:
         log = self.place / f"{name}.log"
-        return Program(command, log=log, environ=self.environ, url=url, words=words)
+        return Program(command, log=log, environ=self.environ, url=url, words=ready)
 
     def _routes(self, seed: int, ends: "zip[tuple[str, int, int]]") -> str:
         """The proxy's configuration, in a file."""
@@ -164,7 +164,7 @@ def _environment(
     foreign = set(_NAMES.findall(example)) | {"PYTHONDONTWRITEBYTECODE"}
     inherited = {name: value for name, value in os.environ.items() if name not in foreign}
     made = new_secrets()
-    found: Mapping[str, object] = {
+    facts: Mapping[str, object] = {
         "ENVIRONMENT": "development",
         "DEBUG": 0,
         "SECRET_KEY": made["SECRET_KEY"],
@@ -183,12 +183,12 @@ def _environment(
         "MAX_BREAKER_PAUSE": 2,
     }
     simulated = accounts(vendors, made, {})
-    own = inherited | servers.environ() | simulated
+    environ = inherited | servers.environ() | simulated
     if payments:
-        own |= payment_accounts(vendors, made, simulated)
-    if sys.dont_write_bytecode:  # dozens of starts do not compile everything anew
-        own["PYTHONPYCACHEPREFIX"] = str(ROOT / "var/chaos/bytecode")
-    return own | {name: str(value) for name, value in found.items()}
+        environ |= payment_accounts(vendors, made, simulated)
+    if sys.dont_write_bytecode:  # dozens of starts need not compile everything again
+        environ["PYTHONPYCACHEPREFIX"] = str(ROOT / "var/chaos/bytecode")
+    return environ | {name: str(value) for name, value in facts.items()}
 
 
 def _url(port: int) -> str:

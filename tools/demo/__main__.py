@@ -71,7 +71,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     add("--messages", type=int, default=1_000_000)
     add("--company", help="of one company: its name; the first one if left out")
     add("--days", type=int, default=90, help="of one company")
-    add("--companies", type=int, help="so many made-up companies, a few large, most small")
+    add("--companies", type=int, help="the number of made-up companies, a few large, most small")
     add("--months", type=int, default=6, help="with --companies: of 30 days, 6 by default")
     add("--beside-real-companies", action="store_true")
     return parser.parse_args(arguments)

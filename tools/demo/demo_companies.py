@@ -48,7 +48,7 @@ BUYER = {
 
 
 def sell(company: Company, user: User, tokens: int) -> None:
-    """Leaves the company with exactly so many tokens available."""
+    """Leaves the company with exactly `tokens` available."""
     _set_prices()
     billing_profiles.change(company=company, user=user, changes=BUYER)
     gateway = registry.find(Invoice.name)

@@ -29,14 +29,14 @@ from tools.queries import queries
 
 CHUNK = 50_000  # messages per statement
 _MEMORY = "128MB"  # for what a statement sorts
-# From so many messages on, the indexes of a month are built afterwards.
+# From this many messages on, the indexes of a month are built afterwards.
 BULK = 100_000
 BULK_TABLES = ("channels_message", "channels_attempt", "otp_verification", "billing_transfer")
 _MONTH = 30  # days
 _PAUSE = 5  # seconds from one line of progress to the next
 _SQL = {query.name: query.text for query in queries(__file__, "rows.sql").values()}
 _GENERATE, _TRANSFERS = _SQL.pop("generate"), _SQL.pop("transfers")
-# Of the delivered price, so that no line of the statement is below zero and the balance stays.
+# A share of the delivered price, so that no line of the statement is below zero.
 _GRANT = """
 SELECT company_id, 'grant' AS kind, sum(amount) AS amount, 'demo:' || company_id AS key,
   NULL::uuid AS message_id, NULL::int AS hold, '' AS proof, 'demo' AS reason,
@@ -49,7 +49,7 @@ Progress = Callable[[date, int], None]  # a day, and how many messages it was gi
 
 
 def of_company(name: str | None = None, *, messages: int, days: int) -> None:
-    """Of the first company, if none is named."""
+    """For the first company, if none is named."""
     rows = Company.objects.filter(name=name) if name else Company.objects.order_by("pk")
     company = rows.first()
     if company is None:
@@ -131,20 +131,20 @@ def fill_company(
 def fill_companies(
     made: Senders, *, messages: int, days: int, on_chunk: Progress = _ignore_progress
 ) -> int:
-    """Fills the days before today until these companies have so many messages; returns how many
+    """Fills the days before today until these companies have `messages`; returns how many
     were added. Each chunk is a commit, or each month of many messages, so an interrupted call is
     continued by the next one.
     """
-    found = _filled_days(made.company_ids)
+    done = _filled_days(made.company_ids)
     targets = _spread(messages, days)
-    missing = {day: max(0, count - found.get(day, 0)) for day, count in targets.items()}
+    missing = {day: max(0, count - done.get(day, 0)) for day, count in targets.items()}
     senders.buy(made.company_ids, made.weights, missing)
     params = made.params()
     for month, its_days in groupby(missing, key=_month_of):
         counts = {day: missing[day] for day in its_days}
-        with _places(month, sum(counts.values()), sum(found.get(day, 0) for day in counts)) as into:
+        with _places(month, sum(counts.values()), sum(done.get(day, 0) for day in counts)) as into:
             for day, count in counts.items():
-                bounds, first = params | _bounds("companies", day), found.get(day, 0) + 1
+                bounds, first = params | _bounds("companies", day), done.get(day, 0) + 1
                 for start in range(first, first + count, CHUNK):
                     size = min(CHUNK, first + count - start)
                     _fill_chunk(bounds, start, size, into)
@@ -159,9 +159,9 @@ def _month_of(day: date) -> date | None:
     return first if first == last else None
 
 
-def _places(month: date | None, new: int, found: int) -> AbstractContextManager[Mapping[str, str]]:
+def _places(month: date | None, new: int, old: int) -> AbstractContextManager[Mapping[str, str]]:
     """The table to write to instead of another, where that is quicker."""
-    if month and new >= max(BULK, found) and month_tables.is_possible(month, BULK_TABLES):
+    if month and new >= max(BULK, old) and month_tables.is_possible(month, BULK_TABLES):
         return month_tables.detached(month, *BULK_TABLES)
     return nullcontext({})
 

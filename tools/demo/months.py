@@ -59,11 +59,11 @@ def _reattach(
 
 
 def _months(first: date, end: date) -> list[date]:
-    found = []
+    months = []
     while first < end:
-        found.append(first)
+        months.append(first)
         first = next_month(first)
-    return found
+    return months
 
 
 _MEMORY = "256MB"  # for sorting what an index is built of
@@ -123,10 +123,10 @@ def is_possible(month: date, tables: Sequence[str]) -> bool:
 def is_alone() -> bool:
     """Whether no other process is connected to this database."""
     pool: ConnectionPool | None = connection.pool  # type: ignore[attr-defined]  # PostgreSQL's
-    own = pool.get_stats()["pool_size"] if pool else 1
+    size = pool.get_stats()["pool_size"] if pool else 1
     with connection.cursor() as cursor:
         cursor.execute(_CONNECTIONS)
-        return bool(cursor.fetchone()[0] <= own)
+        return bool(cursor.fetchone()[0] <= size)
 
 
 @contextmanager
@@ -137,21 +137,21 @@ def detached(month: date, *tables: str) -> Iterator[Mapping[str, str]]:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
         cursor.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
-        found = {table: _partition(cursor, table, month) for table in tables}
-        local = {table: _detach(cursor, table, found[table]) for table in tables}
-        yield {table: partition.name for table, partition in found.items()}
+        partitions = {table: _partition(cursor, table, month) for table in tables}
+        local = {table: _detach(cursor, table, partitions[table]) for table in tables}
+        yield {table: partition.name for table, partition in partitions.items()}
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute(f"SET LOCAL maintenance_work_mem = '{_MEMORY}'")
         for table in tables:
             for definition in local[table]:
                 cursor.execute(definition)
-            _attach(cursor, table, found[table])
+            _attach(cursor, table, partitions[table])
 
 
 def _partition(cursor: CursorWrapper, table: str, month: date) -> _Partition:
     cursor.execute(_PARTITION, [table, _name(table, month)])
-    (found,) = fetch_all(cursor, _Partition)
-    return found
+    (partition,) = fetch_all(cursor, _Partition)
+    return partition
 
 
 def _name(table: str, month: date) -> str:

@@ -1,5 +1,5 @@
 -- Made-up messages: `generate` draws them, each other statement fills a table from them. Of every
--- hundred 60 go by the first channel, 25 by the second, 15 by the third; 93 arrive, 4 fail, 3 expire.
+-- hundred 60 use the first channel, 25 the second, 15 the third; 93 arrive, 4 fail, 3 expire.
 -- `links` and `fallbacks` are shares of a hundred as well.
 
 --: generate: materialized, or an expression of a step would be computed for each of its uses

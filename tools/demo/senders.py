@@ -81,7 +81,7 @@ def real_companies() -> QuerySet[Company]:
 
 
 def made_up(many: int, *, messages: int) -> Senders:
-    """The first so many made-up companies; makes those that are missing."""
+    """The first `many` made-up companies; creates the missing ones."""
     user = User.objects.filter(email=EMAIL).first()
     user = user or User.objects.create_user(email=EMAIL, name="Demo")
     made = [_company(user, NAME.format(n), listens=n % LISTENING == 0) for n in range(many)]

@@ -44,8 +44,8 @@ def table(outcomes: Sequence[LanguageResult]) -> str:
     """In Markdown."""
     rows = [["language", *STEMS, "run with"]]
     rows += [
-        [one.language, *map(one.word, STEMS), one.toolchain or f"not run: {one.missing}"]
-        for one in outcomes
+        [row.language, *map(row.word, STEMS), row.toolchain or f"not run: {row.missing}"]
+        for row in outcomes
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, ["-" * width for width in widths])
@@ -55,18 +55,18 @@ def table(outcomes: Sequence[LanguageResult]) -> str:
 def reasons(outcomes: Iterable[LanguageResult]) -> list[str]:
     """Why, for everything that failed or did not run."""
     lines = []
-    for one in outcomes:
-        if one.missing:
-            lines.append(f"{one.language} was not run: {one.missing}")
-        if one.broken:
-            lines.append(f"{one.language} does not compile:\n{one.broken}")
-        lines += [f"{one.language}/{stem}: {why}" for stem, why in one.failures.items()]
+    for row in outcomes:
+        if row.missing:
+            lines.append(f"{row.language} was not run: {row.missing}")
+        if row.broken:
+            lines.append(f"{row.language} does not compile:\n{row.broken}")
+        lines += [f"{row.language}/{stem}: {why}" for stem, why in row.failures.items()]
     return lines
 
 
 def main(arguments: Sequence[str]) -> int:
     """0 when all that could run did what it shows, 1 when not, 2 without a service."""
-    options, names = parser("make examples", __doc__), [one.name for one in LANGUAGES]
+    options, names = parser("make examples", __doc__), [row.name for row in LANGUAGES]
     add = options.add_argument
     add("--only", type=names_of(names), default=names, help=f"languages, of {','.join(names)}")
     add("--install", action="store_true", help="get missing tools from Debian and npm")
@@ -76,18 +76,18 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> ExitCode:
-    chosen = [one for one in LANGUAGES if one.name in options.only]
+    chosen = [row for row in LANGUAGES if row.name in options.only]
     try:
         with running() as service, ThreadPoolExecutor(options.jobs) as pool:
             outcomes = list(
-                pool.map(lambda one: check_language(one, service, install=options.install), chosen)
+                pool.map(lambda row: check_language(row, service, install=options.install), chosen)
             )
     except (StartError, requests.RequestException) as error:
         say(f"examples: {error}")
         return ExitCode.NOT_MADE
     say("\n" + "\n".join([table(outcomes), "", *reasons(outcomes)]))
-    write_json(options.json, [asdict(one) for one in outcomes])
-    is_good = all(one.is_good for one in outcomes)
+    write_json(options.json, [asdict(row) for row in outcomes])
+    is_good = all(row.is_good for row in outcomes)
     return ExitCode.PASSED if is_good else ExitCode.FAILED
 
 

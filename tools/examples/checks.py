@@ -87,8 +87,8 @@ def receiver(
 ) -> Iterator[str]:
     """The address at which an example receives; with `address` it is passed as to PHP's server."""
     (port,) = free_ports(1)
-    runner, *words = command
-    arguments = [runner, "-S", f"127.0.0.1:{port}", *words] if address else command
+    runner, *options = command
+    arguments = [runner, "-S", f"127.0.0.1:{port}", *options] if address else command
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - an example
             arguments,
@@ -161,10 +161,10 @@ class ExampleRun:
     def says(self, pattern: str, stem: str, *, code: int = 0, **environ: str) -> re.Match[str]:
         """Run an example; it must end with this exit code, and a line like this pattern."""
         ended, output = self.run(stem, environ)
-        found = re.search(f"^{pattern}$", output, re.MULTILINE)
-        if ended != code or found is None:
+        match = re.search(f"^{pattern}$", output, re.MULTILINE)
+        if ended != code or match is None:
             raise FailedError(f"exit code {ended}, {output[-500:]!r} instead of {pattern!r}")
-        return found
+        return match
 
 
 def phone(ending: str = "") -> str:
@@ -175,12 +175,12 @@ def phone(ending: str = "") -> str:
 def send_code(trial: ExampleRun) -> None:
     number = phone()
 
-    found = trial.says(r"(.+), valid for (\d+) s: (msg_\w+)", "send_code", PHONE=number)
+    match = trial.says(r"(.+), valid for (\d+) s: (msg_\w+)", "send_code", PHONE=number)
 
     (sent,) = trial.service.messages(number)
-    expect(found[3] == sent["id"], f"{found[3]} is not {sent['id']}")
-    expect(found[1] == "Код отправлен в WhatsApp", f"it read the message as {found[1]!r}")
-    expect(290 <= int(found[2]) <= 300, f"{found[2]} s")
+    expect(match[3] == sent["id"], f"{match[3]} is not {sent['id']}")
+    expect(match[1] == "Код отправлен в WhatsApp", f"it read the message as {match[1]!r}")
+    expect(290 <= int(match[2]) <= 300, f"{match[2]} s")
     trial.says(r"invalid_phone: .+ \(request req_\w+\)", "send_code", code=1, PHONE=phone("0001"))
     _survives_a_proxy(trial, "send_code")
 
@@ -198,9 +198,9 @@ def verify_code(trial: ExampleRun) -> None:
 
 
 def shorten(trial: ExampleRun) -> None:
-    found = trial.says(r"(http\S+) until 20\d\d-.+", "shorten", LINK=LINK)
+    match = trial.says(r"(http\S+) until 20\d\d-.+", "shorten", LINK=LINK)
 
-    _leads_to_link(found[1])
+    _leads_to_link(match[1])
     trial.says("invalid_input: .+", "shorten", code=1, LINK="javascript:alert(1)")
     _survives_a_proxy(trial, "shorten")
 
@@ -208,13 +208,13 @@ def shorten(trial: ExampleRun) -> None:
 def send_link(trial: ExampleRun) -> None:
     number = phone()
 
-    found = trial.says("(http.+) by whatsapp: delivered", "send_link", PHONE=number, LINK=LINK)
+    match = trial.says("(http.+) by whatsapp: delivered", "send_link", PHONE=number, LINK=LINK)
 
     (sent,) = trial.service.messages(number)
     # WhatsApp has the link on a button beneath the text.
     expect(sent["text"] == "Your order is on its way", f"it said {sent['text']!r}")
-    expect(sent["short_url"] == found[1], f"the link was {sent['short_url']!r}")
-    _leads_to_link(found[1])
+    expect(sent["short_url"] == match[1], f"the link was {sent['short_url']!r}")
+    _leads_to_link(match[1])
     _survives_a_proxy(trial, "send_link")
 
 
@@ -267,7 +267,7 @@ def verify_webhook(trial: ExampleRun) -> None:
     secret = new_secret()
     sent = cases(secret)
     if trial.language.name == "curl":  # it receives nothing itself
-        wrong = [one.name for one in sent if not _judged(trial, secret, one)]
+        wrong = [case.name for case in sent if not _judged(trial, secret, case)]
         expect(not wrong, f"misjudged: {', '.join(wrong)}")
         return
     with tempfile.TemporaryDirectory(prefix="kvitok-webhook-") as place:
@@ -278,18 +278,18 @@ def verify_webhook(trial: ExampleRun) -> None:
             env={"KVITOK_SECRET": secret},
             log=log,
         ) as url:
-            answers = {one.name: post_webhook(url, one) for one in sent}
+            answers = {case.name: post_webhook(url, case) for case in sent}
         output = log.read_text(encoding="utf-8", errors="replace")
-    wrong = [one.name for one in sent if answers[one.name] != (204 if one.is_genuine else 400)]
+    wrong = [case.name for case in sent if answers[case.name] != (204 if case.is_genuine else 400)]
     expect(not wrong, f"misjudged: {', '.join(wrong)}; {output[-300:]!r}")
-    genuine = sum(one.is_genuine for one in sent)
+    genuine = sum(case.is_genuine for case in sent)
     expect(output.count("message.delivered") == genuine, f"it acted on others: {output[-300:]!r}")
 
 
-def _judged(trial: ExampleRun, secret: str, one: WebhookCase) -> bool:
-    headers = {name.upper().replace("-", "_"): value for name, value in one.headers.items()}
-    code, output = trial.run("verify_webhook", {"KVITOK_SECRET": secret, **headers}, one.body)
-    return (code == 0 and "message.delivered" in output) is one.is_genuine
+def _judged(trial: ExampleRun, secret: str, case: WebhookCase) -> bool:
+    headers = {name.upper().replace("-", "_"): value for name, value in case.headers.items()}
+    code, output = trial.run("verify_webhook", {"KVITOK_SECRET": secret, **headers}, case.body)
+    return (code == 0 and "message.delivered" in output) is case.is_genuine
 
 
 CHECKS: dict[str, Callable[[ExampleRun], None]] = {

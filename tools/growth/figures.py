@@ -58,7 +58,7 @@ class Row:
         return self.at[max(self.at)]
 
     def growth(self, figure: Figure) -> float:
-        """Of blocks, to the base size; of an export, of its time."""
+        """Growth in blocks over the base size; of an export, in time."""
         if self.group is Group.EXPORT:
             return figure.ms / self.base.ms if self.base.ms else 1.0
         return figure.blocks / max(1, self.base.blocks)
@@ -76,8 +76,8 @@ class Row:
         return False
 
     def as_dict(self) -> dict[str, Any]:
-        found = {str(size): asdict(figure) for size, figure in self.at.items()}
-        return {"group": self.group, "name": self.name, "is_over": self.is_over(), "at": found}
+        row = {str(size): asdict(figure) for size, figure in self.at.items()}
+        return {"group": self.group, "name": self.name, "is_over": self.is_over(), "at": row}
 
 
 class Results:
@@ -115,9 +115,9 @@ def table(results: Results, sizes: Sequence[int]) -> str:
         shown = ["", f"{title:<{_NAME}}{heads}  growth"]
         for row in (row for row in results if row.group is group):
             cells = "".join(f"{cell(row.at.get(size)):>{_COLUMN}}" for size in sizes)
-            mark = "  OVER" if row.is_over() else ""
+            note = "  OVER" if row.is_over() else ""
             name = f"{row.name[: _NAME - 1]:<{_NAME}}"
-            shown.append(f"{name}{cells}  {row.growth(row.last):5.2f}{mark}")
+            shown.append(f"{name}{cells}  {row.growth(row.last):5.2f}{note}")
         lines += shown if len(shown) > 2 else []
     return "\n".join(lines).lstrip("\n")
 

@@ -35,17 +35,17 @@ Step = tuple[str, Callable[[], object]]
 
 def measure(probe: Probe) -> Iterator[Figure]:
     """The median of a few rounds; the first one, which warms the caches up, does not count."""
-    found: dict[str, list[list[Reading]]] = {}
+    measured: dict[str, list[list[Reading]]] = {}
     for number in range(ROUNDS + 1):
         for name, step in _steps(probe, _Round(probe)):
             with recorded() as readings:
                 step()
             if number:
-                found.setdefault(name, []).append(readings)
-    for name, rounds in found.items():
-        dearest = max((each for one in rounds for each in one), key=lambda each: each.blocks)
-        blocks = round(median(sum(each.blocks for each in one) for one in rounds))
-        ms = round(median(sum(each.ms for each in one) for one in rounds), 3)
+                measured.setdefault(name, []).append(readings)
+    for name, rounds in measured.items():
+        dearest = max((each for run in rounds for each in run), key=lambda each: each.blocks)
+        blocks = round(median(sum(each.blocks for each in run) for run in rounds))
+        ms = round(median(sum(each.ms for each in run) for run in rounds), 3)
         yield Figure(Group.HOT, name, blocks, ms, dearest.text[:2000])
 
 
@@ -112,8 +112,8 @@ class _Round:
     def accept(self) -> None:
         transitions.commit_events(
             [
-                Event(one.message_id, one.attempt_id, EventKind.ACCEPTED, one.attempt_id.hex)
-                for one in self.claimed
+                Event(row.message_id, row.attempt_id, EventKind.ACCEPTED, row.attempt_id.hex)
+                for row in self.claimed
             ]
         )
 
@@ -125,7 +125,7 @@ class _Round:
             receipts.store(each.provider, [InboundEvents(raw=b"{}", receipts=[receipt])])
 
     def code(self) -> str:
-        """Of the code that was sent last."""
+        """The last code sent."""
         row = Verification.objects.get(pk=Message.objects.get(pk=self.sent[-1]).subject_id)
         return codes.derive(row.pk, key_id=row.key_id, length=row.length)
 

@@ -34,13 +34,13 @@ def main(arguments: Sequence[str]) -> int:
     filling = _fill(given.messages, companies=given.companies, months=given.months)
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as store:
         figures = [asdict(figure) for figure in _figures(given.only, store)]
-    found = {"filling": filling, "figures": figures}
-    given.into.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+    row = {"filling": filling, "figures": figures}
+    given.into.write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
     return 0
 
 
 def _fill(messages: int, *, companies: int, months: int) -> dict[str, Any]:
-    """What it took to have so many messages, and the bytes of database and of the largest tables.
+    """The cost of reaching this many messages, and the bytes of database and largest tables.
 
     Before anybody else connects: the months of a database in use are filled more slowly.
     """

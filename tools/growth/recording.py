@@ -33,7 +33,7 @@ class Reading:
 
 @contextmanager
 def recorded() -> Iterator[list[Reading]]:
-    """Of this thread's statements. Each is executed twice: its first execution is undone."""
+    """Records this thread's statements. Each is executed twice: its first execution is undone."""
     readings: list[Reading] = []
 
     def explain_first(execute: Any, text: str, params: Any, many: bool, context: Any) -> Any:
@@ -65,13 +65,13 @@ def _reading(text: str, plan: dict[str, Any]) -> Reading:
 
 
 def blocks_of(node: dict[str, Any]) -> int:
-    """Of the whole plan. Its root leaves out what a WITH inserts, which happens at the very end;
+    """The blocks of the whole plan. The root omits the inserts of a WITH, which come at the end;
     what scans a WITH includes what that has read.
     """
     children = node.get("Plans", [])
-    own = 0 if node["Node Type"] == "CTE Scan" else _inclusive(node)
-    own -= sum(_inclusive(child) for child in children if not _is_with(child))
-    return max(0, own) + sum(map(blocks_of, children))
+    blocks = 0 if node["Node Type"] == "CTE Scan" else _inclusive(node)
+    blocks -= sum(_inclusive(child) for child in children if not _is_with(child))
+    return max(0, blocks) + sum(map(blocks_of, children))
 
 
 def _inclusive(node: dict[str, Any]) -> int:

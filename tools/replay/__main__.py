@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
 def _run(given: argparse.Namespace) -> ExitCode:
     try:
         files = [read(path) for path in given.world or sorted(SHIPPED.glob("*.json"))]
-        worlds = [build(one) for one in files]
+        worlds = [build(file) for file in files]
     except (WorldError, OSError) as error:
         say(f"replay: {error}")
         return ExitCode.NOT_MADE
@@ -73,8 +73,8 @@ def _run_live(given: argparse.Namespace, worlds: Sequence[World]) -> ExitCode:
     except (NotPlayableError, StartError, CannotMeasureError) as error:
         say(f"replay: {error}")
         return ExitCode.NOT_MADE
-    for one in result.lines():
-        say(one)
+    for text in result.lines():
+        say(text)
     write_json(given.json, {"worlds": [], "live": result.as_json()})
     return ExitCode.PASSED if result.agrees else ExitCode.FAILED
 
@@ -89,11 +89,11 @@ def _begin_worker() -> None:
 def _play(pool: Pool, world: World, seeds: Sequence[int]) -> list[Result]:
     began = time.monotonic()
     results = pool.map(partial(run, world), seeds, 1)
-    for one in table(results):
-        say(one)
+    for text in table(results):
+        say(text)
     for goal in goals(world, results):
         say(line(goal))
-    sends = sum(one.policies["ours"].sends for one in results)
+    sends = sum(row.policies["ours"].sends for row in results)
     say(f"  {sends} sends after warm-up in {time.monotonic() - began:.0f} s\n")
     return results
 
@@ -101,12 +101,12 @@ def _play(pool: Pool, world: World, seeds: Sequence[int]) -> list[Result]:
 def _flips(pool: Pool, file: Any, world: World, results: Sequence[Result]) -> list[dict[str, Any]]:
     """The goals that hold in the world, and not with one of its numbers at half or at twice."""
     held = {goal.name for goal in goals(world, results) if goal.is_held}
-    seeds = [one.seed for one in results]
-    changed = [(name, build(one)) for name, one in variants(file)]
-    played = [(name, one, pool.map_async(partial(run, one), seeds, 1)) for name, one in changed]
+    seeds = [row.seed for row in results]
+    changed = [(name, build(row)) for name, row in variants(file)]
+    played = [(name, row, pool.map_async(partial(run, row), seeds, 1)) for name, row in changed]
     flips = []
-    for name, one, running in played:
-        missed = [goal for goal in goals(one, running.get()) if not goal.is_held]
+    for name, row, running in played:
+        missed = [goal for goal in goals(row, running.get()) if not goal.is_held]
         flipped = [goal for goal in missed if goal.name in held]
         say(f"  {name}: " + ("; ".join(line(goal).strip() for goal in flipped) or "as above"))
         flips += [

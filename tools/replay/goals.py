@@ -29,7 +29,7 @@ class Goal:
 def goals(world: World, results: Sequence[Result]) -> Iterator[Goal]:
     """Rates and prices over all seeds together, p95 as a median, attacks by their worst seed."""
     sms, baseline, ours, oracle = (
-        [one.policies[name] for one in results] for name in ("sms", "baseline", "ours", "oracle")
+        [row.policies[name] for row in results] for name in ("sms", "baseline", "ours", "oracle")
     )
     if any(tally.verified for tally in sms):
         rate = _rate(ours)
@@ -41,16 +41,16 @@ def goals(world: World, results: Sequence[Result]) -> Iterator[Goal]:
             yield Goal("tokens per verified, of sms", _price(ours) / _price(sms), 0.25)
         yield Goal("p95 of a right code, of sms", _p95(ours) / _p95(sms), 1.2)
     for n in range(len(world.changes)):
-        gap = _gap([one.recoveries[n] for one in results])
+        gap = _gap([row.recoveries[n] for row in results])
         if gap is not None:
             yield Goal(f"change {n}, points below oracle after recovery", gap, 1)
     for n, attack in enumerate(world.attacks):
-        lost = max(one.attacks[n].tokens_lost for one in results)
+        lost = max(row.attacks[n].tokens_lost for row in results)
         yield Goal(f"attack {n}, tokens lost", lost, _allowed(attack))
-    honest = [one.honest for one in results]
-    count = max(1, sum(one.sends for one in honest))
+    honest = [row.honest for row in results]
+    count = max(1, sum(row.sends for row in honest))
     yield Goal("honest refused, of 10,000", sum(h.refused for h in honest) * 10_000 / count, 1)
-    challenged = sum(one.challenged for one in honest) * 1000 / count
+    challenged = sum(row.challenged for row in honest) * 1000 / count
     yield Goal("honest challenged, of 1,000", challenged, 1)
 
 
@@ -75,24 +75,24 @@ def _reached(world: World) -> float:
 def _gap(recoveries: Sequence[Recovery]) -> float | None:
     """Points of the verified rate below the oracle's, of the sends after the recovery."""
     ours = oracle = count = 0
-    for one in recoveries:
+    for row in recoveries:
         begin = RECOVERED_AFTER[0]
-        while begin < len(one.seconds) and one.seconds[begin] < RECOVERED_AFTER[1]:
+        while begin < len(row.seconds) and row.seconds[begin] < RECOVERED_AFTER[1]:
             begin += 1
         window = slice(begin, begin + RECOVERY_WINDOW)
-        count += len(one.ours[window])
-        ours += sum(one.ours[window])
-        oracle += sum(one.oracle[window])
+        count += len(row.ours[window])
+        ours += sum(row.ours[window])
+        oracle += sum(row.oracle[window])
     return (oracle - ours) * 100 / count if count else None
 
 
 def _rate(tallies: Sequence[Tally]) -> float:
-    return sum(one.verified for one in tallies) / max(1, sum(one.sends for one in tallies))
+    return sum(row.verified for row in tallies) / max(1, sum(row.sends for row in tallies))
 
 
 def _price(tallies: Sequence[Tally]) -> float:
-    return sum(one.tokens for one in tallies) / max(1, sum(one.verified for one in tallies))
+    return sum(row.tokens for row in tallies) / max(1, sum(row.verified for row in tallies))
 
 
 def _p95(tallies: Sequence[Tally]) -> float:
-    return median(one.quantile(0.95) or 0.0 for one in tallies)
+    return median(row.quantile(0.95) or 0.0 for row in tallies)

@@ -16,7 +16,7 @@ MOST_LINES = 8  # as many as there are colours
 
 def drawings(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     """Name and SVG of each that these results have figures for."""
-    worlds = [(name, list(of_world)) for name, of_world in groupby(results, lambda one: one.world)]
+    worlds = [(name, list(of_world)) for name, of_world in groupby(results, lambda row: row.world)]
     largest = sorted(worlds, key=_sends, reverse=True)[:MOST_LINES]
     yield (
         "replay-regret",
@@ -41,17 +41,17 @@ def drawings(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
 
 
 def _sends(world: tuple[str, Sequence[Result]]) -> int:
-    return sum(one.policies["ours"].sends for one in world[1])
+    return sum(row.policies["ours"].sends for row in world[1])
 
 
 def _recovery(results: Sequence[Result]) -> svg.Points:
-    found: list[Recovery] = [change for one in results for change in one.recoveries[:1]]
+    changes: list[Recovery] = [change for row in results for change in row.recoveries[:1]]
     points = []
     for begin in range(0, RECOVERY_SENDS, RECOVERY_STEP):
         part = slice(begin, begin + RECOVERY_STEP)
-        count = sum(len(one.ours[part]) for one in found)
+        count = sum(len(row.ours[part]) for row in changes)
         if count:
-            gap = sum(sum(one.oracle[part]) - sum(one.ours[part]) for one in found)
+            gap = sum(sum(row.oracle[part]) - sum(row.ours[part]) for row in changes)
             points.append((begin + RECOVERY_STEP, gap * 100 / count))
     return points
 
@@ -62,7 +62,7 @@ def _attacks(worlds: Iterable[tuple[str, Sequence[Result]]]) -> str:
         (f"{name}, {n}" if len(of_world[0].attacks) > 1 else name, lost)
         for name, of_world in worlds
         for n in range(len(of_world[0].attacks))
-        if (lost := [one.attacks[n].tokens_lost for one in of_world])
+        if (lost := [row.attacks[n].tokens_lost for row in of_world])
     ]
     most = max([GOAL, *(max(lost) for _, lost in rows)])
     left, right, pitch = 200, svg.WIDTH - 40, 34
@@ -79,7 +79,7 @@ def _attacks(worlds: Iterable[tuple[str, Sequence[Result]]]) -> str:
     for n, (name, lost) in enumerate(rows):
         y = TOP + pitch * n + 8
         parts.append(svg.text(left - 12, y + 4, name, anchor="end"))
-        parts += [svg.circle(across(one), y, svg.colour(0)) for one in lost]
+        parts += [svg.circle(across(n), y, svg.colour(0)) for n in lost]
         middle = across(median(lost))
         parts.append(svg.polyline([(middle, y - 9), (middle, y + 9)], svg.INK))
     return svg.drawing("Tokens lost to each attack, by seed", parts, svg.WIDTH, height)

@@ -13,8 +13,8 @@ from channels.guard.guard import Guard, GuardStep, Verdict
 from channels.guard.known_phones import PhoneHistory
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import SECONDS, log_normal_cdf
-from channels.routing.smart.plans import Candidate, Curve, Plan, choose, median_second
-from channels.routing.smart.reach import PhoneMemory, Place
+from channels.routing.smart.plans import Candidate, Curve, Plan, choose, median
+from channels.routing.smart.reach import Area, PhoneMemory
 from channels.routing.smart.router import Router, Try
 from tools.replay.timeline import Outcome, Played, Send, play
 from tools.replay.world import SMS, Behaviour, World
@@ -41,7 +41,7 @@ class SmartPolicy:
         self.router = Router(self.prices)
 
     def send(self, send: Send, held_out: Plan | None = None) -> tuple[Outcome | None, Verdict]:
-        """None: refused. A send that is held out goes by the given plan, and teaches as any."""
+        """None: refused. A held-out send follows the given plan, and teaches like any other."""
         self.run_until(send.at)
         person = send.person
         memory = self.memories.setdefault(person.phone, PhoneMemory())
@@ -58,11 +58,11 @@ class SmartPolicy:
         history.was_sent(send.at)
         if verdict.step is GuardStep.CHEAP_ONLY and len(allowed) > 1:
             allowed.remove(SMS)
-        place = Place(person.place.country, person.place.prefix)
-        plan = held_out or self.router.decide(send.at, place, memory, allowed).plan
-        accounts = self._accounts(send, place, plan)
+        area = Area(person.place.country, person.place.prefix)
+        plan = held_out or self.router.decide(send.at, area, memory, allowed).plan
+        accounts = self._accounts(send, area, plan)
         outcome = play(self.world, send, plan, self.prices, accounts)
-        learn = partial(self._schedule, send, place, memory, outcome, verdict)
+        learn = partial(self._schedule, send, area, memory, outcome, verdict)
         if self.learned_at is None:
             learn()
         else:
@@ -78,10 +78,10 @@ class SmartPolicy:
         if moment < math.inf:
             heapq.heappush(self._events, (moment, next(self._numbers), act))
 
-    def _accounts(self, send: Send, place: Place, plan: Plan) -> dict[str, str]:
+    def _accounts(self, send: Send, area: Area, plan: Plan) -> dict[str, str]:
         picked = {}
         for step in plan:
-            balance = self._balance(place.country, step.channel)
+            balance = self._balance(area.country, step.channel)
             if balance is not None:
                 picked[step.channel] = balance.pick(send.luck[step.channel].account)
         return picked
@@ -92,21 +92,21 @@ class SmartPolicy:
             return None
         key = country, channel
         if key not in self.router.accounts:
-            self.router.accounts[key] = AccountBalance({one.name: one.share for one in items})
+            self.router.accounts[key] = AccountBalance({row.name: row.share for row in items})
         return self.router.accounts[key]
 
     def _schedule(
-        self, send: Send, place: Place, memory: PhoneMemory, outcome: Outcome, verdict: Verdict
+        self, send: Send, area: Area, memory: PhoneMemory, outcome: Outcome, verdict: Verdict
     ) -> None:
         tries = [
-            self._schedule_step(send, place, memory, played, n=n, verified=outcome.verified)
+            self._schedule_step(send, area, memory, played, n=n, verified=outcome.verified)
             for n, played in enumerate(outcome.steps)
         ]
-        arrived = [one for one in outcome.steps if one.receipt <= outcome.verified]
+        arrived = [step for step in outcome.steps if step.receipt <= outcome.verified]
         sole = self._sole(outcome, arrived)
         case = self.guard.opened(send.at, verdict)
         history = self.histories[send.person.phone]
-        proof = min((one.receipt for one in outcome.steps), default=math.inf)
+        proof = min((step.receipt for step in outcome.steps), default=math.inf)
         if proof < math.inf:
             tokens = outcome.tokens
             self._at(
@@ -131,13 +131,13 @@ class SmartPolicy:
             self._at(
                 send.at + CLOSED_AFTER, lambda at: self.router.stayed(at, proof, verified=False)
             )
-        self._schedule_accounts(send, place, outcome)
+        self._schedule_accounts(send, area, outcome)
 
-    def _schedule_accounts(self, send: Send, place: Place, outcome: Outcome) -> None:
+    def _schedule_accounts(self, send: Send, area: Area, outcome: Outcome) -> None:
         """An account brought the code if it was entered before another channel was asked."""
-        following = [*(one.start for one in outcome.steps[1:]), math.inf]
+        following = [*(step.start for step in outcome.steps[1:]), math.inf]
         for played, ends in zip(outcome.steps, following, strict=True):
-            balance = self._balance(place.country, played.channel) if played.account else None
+            balance = self._balance(area.country, played.channel) if played.account else None
             if balance is not None:
                 right = outcome.verified < math.inf and outcome.verified <= ends
                 self._at(send.at + CLOSED_AFTER, _recorder(balance, played.account, right))
@@ -145,7 +145,7 @@ class SmartPolicy:
     @staticmethod
     def _sole(outcome: Outcome, arrived: list[Played]) -> int | None:
         """The step that alone can have brought the code, as the service would know it."""
-        asked = [one for one in outcome.steps if one.refused == math.inf]
+        asked = [step for step in outcome.steps if step.refused == math.inf]
         if len(arrived) == 1:
             return outcome.steps.index(arrived[0])
         if not arrived and len(asked) == 1:
@@ -155,7 +155,7 @@ class SmartPolicy:
     def _schedule_step(
         self,
         send: Send,
-        place: Place,
+        area: Area,
         memory: PhoneMemory,
         played: Played,
         *,
@@ -163,17 +163,17 @@ class SmartPolicy:
         verified: float,
     ) -> Try:
         start = send.at + played.start
-        one = self.router.asked(start, place, memory, played.channel, n)
+        tried = self.router.asked(start, area, memory, played.channel, n)
         self._at(
             send.at + played.refused,
-            lambda at: self.router.refused(at, one, memory, barred=played.barred),
+            lambda at: self.router.refused(at, tried, memory, barred=played.barred),
         )
-        self._at(send.at + played.receipt, lambda at: self.router.delivered(at, one, memory))
+        self._at(send.at + played.receipt, lambda at: self.router.delivered(at, tried, memory))
         if played.refused == math.inf:
             silent = min(played.patience_ends, played.start + SILENT_AFTER)
             if min(played.receipt, verified) > silent:
-                self._at(send.at + silent, lambda at: self.router.silent(at, one, memory))
-        return one
+                self._at(send.at + silent, lambda at: self.router.silent(at, tried, memory))
+        return tried
 
 
 def _recorder(balance: AccountBalance, account: str, right: bool) -> Callable[[float], None]:
@@ -197,7 +197,7 @@ class Oracle:
             names.remove(SMS)
         how = tuple((name, self._best(send, name)) for name in sorted(names))
         if how not in self._plans:
-            candidates = tuple(self._candidate(name, one) for name, one in how)
+            candidates = tuple(self._candidate(name, row) for name, row in how)
             self._plans[how] = choose(candidates, self._stay()).best.plan
         return self._plans[how]
 
@@ -206,21 +206,19 @@ class Oracle:
         return min(
             (
                 self.world.behaviour(name, send.person.place, account, send.at)
-                for account in ([one.name for one in items] or [""])
+                for account in ([row.name for row in items] or [""])
             ),
-            key=lambda one: (one.lost, one.median),
+            key=lambda row: (row.lost, row.median),
         )
 
     def _candidate(self, name: str, how: Behaviour) -> Candidate:
         proof, code = self._times(how)
         rate = 1 - how.lost
-        return Candidate(
-            name, self.prices[name], rate, rate, 0.0, proof, code, median_second(proof)
-        )
+        return Candidate(name, self.prices[name], rate, rate, 0.0, proof, code, median(proof))
 
     def _times(self, how: Behaviour) -> tuple[Curve, Curve]:
-        found = self._curves.get(how)
-        if found is None:
+        curves = self._curves.get(how)
+        if curves is None:
             arrival = log_normal_cdf(how.median, how.sigma)
             typing = self.world.people["typing"]
             draw = random.Random(1)  # noqa: S311 - a simulation
@@ -229,12 +227,12 @@ class Oracle:
                 + typing["median"] * math.exp(typing["sigma"] * draw.gauss(0, 1))
                 for _ in range(DRAWS)
             )
-            found = (
+            curves = (
                 tuple(arrival(second) for second in range(SECONDS)),
                 tuple((bisect_right(times, second) / len(times)) for second in range(SECONDS)),
             )
-            self._curves[how] = found
-        return found
+            self._curves[how] = curves
+        return curves
 
     def _stay(self) -> Curve:
         if not self._stays:

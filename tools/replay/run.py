@@ -19,7 +19,7 @@ BASELINE_PATIENCE = 30
 
 @dataclass(slots=True)
 class Tally:
-    """Of the honest sends after the warm-up."""
+    """Figures of the honest sends after the warm-up."""
 
     sends: int = 0
     verified: int = 0
@@ -89,7 +89,7 @@ def prices_of(world: World) -> dict[str, int]:
 
 
 def fixed_plans(world: World) -> dict[str, Plan]:
-    """Of the policies that are the same for everybody."""
+    """For the policies that are the same for everybody."""
     return {
         "sms": (Step(SMS, None),),
         "baseline": tuple(Step(name, BASELINE_PATIENCE) for name in world.baseline),
@@ -130,7 +130,7 @@ def _best_account(world: World, send: Send, channel: str) -> str:
     if not items:
         return ""
     return min(
-        items, key=lambda one: world.behaviour(channel, send.person.place, one.name, send.at).lost
+        items, key=lambda row: world.behaviour(channel, send.person.place, row.name, send.at).lost
     ).name
 
 
@@ -177,7 +177,7 @@ def table(results: Sequence[Result]) -> Iterator[str]:
     yield f"{results[0].world}, {len(results)} seeds"
     yield "  policy     sends  verified   tokens  per verified    p50    p95"
     for name in POLICIES:
-        tallies = [one.policies[name] for one in results]
+        tallies = [row.policies[name] for row in results]
         yield (
             f"  {name:9}{_middle(t.sends for t in tallies):7.0f}"
             f"{_middle(rate(t) * 100 for t in tallies):9.2f}%"
@@ -186,10 +186,10 @@ def table(results: Sequence[Result]) -> Iterator[str]:
             f"{_middle(t.quantile(0.5) or 0 for t in tallies):7.1f}"
             f"{_middle(t.quantile(0.95) or 0 for t in tallies):7.1f}"
         )
-    days = ", ".join(f"{one:.2f}" for one in regret(results))
+    days = ", ".join(f"{n:.2f}" for n in regret(results))
     yield f"  regret by day, tokens per verified above oracle: {days}"
     for n in range(len(results[0].attacks)):
-        of_seeds = [one.attacks[n] for one in results]
+        of_seeds = [row.attacks[n] for row in results]
         stopped = [a.sends_until_stopped for a in of_seeds if a.sends_until_stopped is not None]
         seconds = [a.seconds_until_stopped for a in of_seeds if a.seconds_until_stopped is not None]
         yield (
@@ -200,7 +200,7 @@ def table(results: Sequence[Result]) -> Iterator[str]:
         )
         if alike := sum(a.honest_alike for a in of_seeds):
             yield f"  attack {n}: {alike} honest sends meanwhile that look like it"
-    honest = [one.honest for one in results]
+    honest = [row.honest for row in results]
     yield (
         f"  honest: {sum(h.sends for h in honest)} sends, {sum(h.refused for h in honest)} refused,"
         f" {sum(h.challenged for h in honest)} challenged,"
@@ -211,13 +211,13 @@ def table(results: Sequence[Result]) -> Iterator[str]:
 def as_json(results: Sequence[Result]) -> dict[str, Any]:
     worlds = [
         {
-            "name": one.world,
-            "seed": one.seed,
-            "policies": {name: as_figures(tally) for name, tally in one.policies.items()},
-            "attacks": [asdict(attack) for attack in one.attacks],
-            "honest": asdict(one.honest),
+            "name": row.world,
+            "seed": row.seed,
+            "policies": {name: as_figures(tally) for name, tally in row.policies.items()},
+            "attacks": [asdict(attack) for attack in row.attacks],
+            "honest": asdict(row.honest),
         }
-        for one in results
+        for row in results
     ]
     return {"worlds": worlds}
 
@@ -236,8 +236,8 @@ def regret(results: Sequence[Result]) -> Iterator[float]:
     """By day, tokens per verified person above the oracle's; the median over the seeds."""
     for day in sorted(results[0].policies["oracle"].tokens_by_day):
         yield _middle(
-            _day_price(one.policies["ours"], day) - _day_price(one.policies["oracle"], day)
-            for one in results
+            _day_price(row.policies["ours"], day) - _day_price(row.policies["oracle"], day)
+            for row in results
         )
 
 

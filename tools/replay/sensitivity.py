@@ -43,20 +43,20 @@ def _complete(given: Given) -> Given:
 
 def _places(world: Given, where: str) -> list[Given]:
     if where in {"messengers", SMS}:
-        return [own for name, own in _behaviours(world) if (name == SMS) is (where == SMS)]
+        return [how for name, how in _behaviours(world) if (name == SMS) is (where == SMS)]
     if where == "people":
         return [world["people"]]
     return [world] if where == "world" else world.get(where) or []
 
 
 def _behaviours(world: Given) -> Iterator[tuple[str, Given]]:
-    """Of channels in general, of accounts and of ranges; what `changes` set is the test itself."""
+    """Behaviours of channels, accounts and ranges; those under `changes` are the test itself."""
     yield from world["channels"].items()
     for name, accounts in world.get("accounts", {}).items():
         yield from ((name, account) for account in accounts)
     for country in world.get("countries", []):
         for place in country.get("ranges", []):
-            yield from ((k, one) for k, one in place.items() if k not in {"prefix", "share"})
+            yield from ((k, v) for k, v in place.items() if k not in {"prefix", "share"})
 
 
 def _share(value: float, factor: float) -> float:
@@ -64,7 +64,7 @@ def _share(value: float, factor: float) -> float:
 
 
 def _rest(value: float, factor: float) -> float:
-    """Of what a share leaves."""
+    """Scales the remainder of a share."""
     return 1 - _share(1 - value, factor)
 
 
@@ -79,12 +79,12 @@ def _spread(value: Given, factor: float) -> Given:
 
 def _out_of_reach(reach: list[Given], factor: float) -> list[Given]:
     """The share whom no messenger reaches."""
-    rest = sum(one["share"] for one in reach if not one["channels"])
+    rest = sum(row["share"] for row in reach if not row["channels"])
     if not 0 < rest < 1:
         return reach
     wanted = _share(rest, factor)
     scales = {True: (1 - wanted) / (1 - rest), False: wanted / rest}
-    return [{**one, "share": one["share"] * scales[bool(one["channels"])]} for one in reach]
+    return [{**row, "share": row["share"] * scales[bool(row["channels"])]} for row in reach]
 
 
 # Where it stands, under which key, and what is half or twice of it.

@@ -29,7 +29,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Luck:
-    """Of one channel in one send: uniform in 0..1, but for the latency's standard normal."""
+    """One channel's luck in one send: uniform in 0..1, but for the latency's standard normal."""
 
     lost: float
     latency: float
@@ -88,8 +88,8 @@ def _times(world: World, at: float) -> float:
 
 
 def _person(world: World, draw: random.Random) -> Person:
-    place = draw.choices(world.ranges, [one.share for one in world.ranges])[0]
-    reach = draw.choices([one for one, _ in world.reach], [part for _, part in world.reach])[0]
+    place = draw.choices(world.ranges, [row.share for row in world.ranges])[0]
+    reach = draw.choices([row for row, _ in world.reach], [part for _, part in world.reach])[0]
     wrong = draw.random() < world.people["wrong_number"]
     return Person(
         phone=place.prefix + _digits(draw),
@@ -160,8 +160,8 @@ def _attack(world: World, n: int, attack: Attack, draw: random.Random) -> Iterat
 
 
 def _place(world: World, prefix: str) -> Range:
-    inside = [one for one in world.ranges if prefix.startswith(one.prefix)]
-    return max(inside, key=lambda one: len(one.prefix), default=Range("", prefix, 0.0, {}))
+    inside = [row for row in world.ranges if prefix.startswith(row.prefix)]
+    return max(inside, key=lambda row: len(row.prefix), default=Range("", prefix, 0.0, {}))
 
 
 def _length(world: World, prefix: str) -> int:
@@ -224,11 +224,11 @@ def play(
 def account_of(world: World, send: Send, channel: str) -> str:
     """By the resting shares."""
     items = world.accounts.get(channel, ())
-    point = send.luck[channel].account * sum(one.share for one in items)
-    for one in items:
-        point -= one.share
+    point = send.luck[channel].account * sum(row.share for row in items)
+    for row in items:
+        point -= row.share
         if point < 0:
-            return one.name
+            return row.name
     return items[-1].name if items else ""
 
 

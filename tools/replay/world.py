@@ -45,7 +45,7 @@ class WorldError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """Of a channel, at one moment in one place, by one account."""
+    """How a channel behaves, at one moment in one place, through one account."""
 
     median: float
     sigma: float
@@ -54,8 +54,8 @@ class Behaviour:
     receipts: float
 
     def changed(self, given: dict[str, Any]) -> "Behaviour":
-        own = {key: given[key] for key in ("lost", "tells_unreachable", "receipts") if key in given}
-        return replace(self, **own, **given.get("latency", {}))
+        new = {key: given[key] for key in ("lost", "tells_unreachable", "receipts") if key in given}
+        return replace(self, **new, **given.get("latency", {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,21 +125,21 @@ class World:
             if change.start <= at < change.end:
                 active |= 1 << n
         key = active, channel, place.prefix, account
-        found = self._seen.get(key)
-        if found is None:
-            found = self._seen[key] = self._behaviour(channel, place, account, active)
-        return found
+        behaviour = self._seen.get(key)
+        if behaviour is None:
+            behaviour = self._seen[key] = self._behaviour(channel, place, account, active)
+        return behaviour
 
     def _behaviour(self, channel: str, place: Range, account: str, active: int) -> Behaviour:
-        found = self.channels[channel].changed(place.own.get(channel, {}))
-        for one in self.accounts.get(channel, ()):
-            if one.name == account:
-                found = found.changed(one.own)
+        behaviour = self.channels[channel].changed(place.own.get(channel, {}))
+        for row in self.accounts.get(channel, ()):
+            if row.name == account:
+                behaviour = behaviour.changed(row.own)
         for n, change in enumerate(self.changes):
             here = change.country in {None, place.country}
             if active >> n & 1 and change.channel == channel and here:
-                found = found.changed(change.given)
-        return found
+                behaviour = behaviour.changed(change.given)
+        return behaviour
 
 
 def read(path: Path) -> Any:
@@ -171,12 +171,12 @@ def build(given: Any) -> World:
         channels=channels,
         accounts=_accounts(read.get("accounts", {}), channels),
         changes=tuple(
-            _change(one, n, days, channels) for n, one in enumerate(read.get("changes", []))
+            _change(row, n, days, channels) for n, row in enumerate(read.get("changes", []))
         ),
         attacks=tuple(map(_attack, read.get("attacks", []))),
         surges=tuple(
-            Surge(one["day"] * DAY, one["hours"] * 3600, one["times"])
-            for one in read.get("surges", [])
+            Surge(surge["day"] * DAY, surge["hours"] * 3600, surge["times"])
+            for surge in read.get("surges", [])
         ),
     )
 
@@ -185,13 +185,13 @@ def _channels(read: dict[str, Any]) -> dict[str, Behaviour]:
     given = read.get("channels", {"whatsapp": {}, "telegram": {}})
     named = {**given, SMS: given.get(SMS, {})}
     return {
-        name: Behaviour(**_flat({**(TEXT if name == SMS else MESSENGER), **own}))
-        for name, own in named.items()
+        name: Behaviour(**_flat({**(TEXT if name == SMS else MESSENGER), **changes}))
+        for name, changes in named.items()
     }
 
 
 def _flat(given: dict[str, Any]) -> dict[str, float]:
-    return {**given["latency"], **{key: one for key, one in given.items() if key != "latency"}}
+    return {**given["latency"], **{key: row for key, row in given.items() if key != "latency"}}
 
 
 def _ranges(countries: list[dict[str, Any]], channels: dict[str, Behaviour]) -> tuple[Range, ...]:
@@ -199,34 +199,34 @@ def _ranges(countries: list[dict[str, Any]], channels: dict[str, Behaviour]) -> 
     total = sum(country["share"] for country in countries)
     if not 0 < total <= 1.001:
         raise WorldError(f"countries: the shares sum to {total:g}")
-    found = []
+    ranges = []
     for n, country in enumerate(countries):
         part = country["share"] / total
         named = country.get("ranges", [])
-        covered = sum(one["share"] for one in named)
+        covered = sum(row["share"] for row in named)
         if covered > 1.001:
             raise WorldError(f"countries[{n}].ranges: the shares sum to {covered:g}")
-        for m, one in enumerate(named):
-            own = {key: value for key, value in one.items() if key not in {"prefix", "share"}}
-            _known(list(own), channels, f"countries[{n}].ranges[{m}]")
-            found.append(Range(country["code"], one["prefix"], part * one["share"], own))
+        for m, row in enumerate(named):
+            changes = {key: value for key, value in row.items() if key not in {"prefix", "share"}}
+            _known(list(changes), channels, f"countries[{n}].ranges[{m}]")
+            ranges.append(Range(country["code"], row["prefix"], part * row["share"], changes))
         if covered < 0.999:
             code = phonenumbers.country_code_for_region(country["code"])
             if not code:
                 raise WorldError(f"countries[{n}].code: {country['code']!r} is no country")
-            found.append(Range(country["code"], f"+{code}900", part * (1 - covered), {}))
-    return tuple(found)
+            ranges.append(Range(country["code"], f"+{code}900", part * (1 - covered), {}))
+    return tuple(ranges)
 
 
 def _reach(
     given: list[dict[str, Any]], channels: dict[str, Behaviour]
 ) -> tuple[tuple[frozenset[str], float], ...]:
-    total = sum(one["share"] for one in given)
+    total = sum(row["share"] for row in given)
     if abs(total - 1) > 0.001:
         raise WorldError(f"reach: the shares sum to {total:g}, not to 1")
     return tuple(
-        (frozenset(_known(one["channels"], channels, f"reach[{n}].channels")), one["share"])
-        for n, one in enumerate(given)
+        (frozenset(_known(row["channels"], channels, f"reach[{n}].channels")), row["share"])
+        for n, row in enumerate(given)
     )
 
 
@@ -237,31 +237,31 @@ def _accounts(
     return {
         name: tuple(
             Account(
-                one["name"],
-                one.get("share", 1 / len(items)),
-                {key: value for key, value in one.items() if key not in {"name", "share"}},
+                item["name"],
+                item.get("share", 1 / len(items)),
+                {key: value for key, value in item.items() if key not in {"name", "share"}},
             )
-            for one in items
+            for item in items
         )
         for name, items in given.items()
     }
 
 
-def _change(one: dict[str, Any], n: int, end: float, channels: dict[str, Behaviour]) -> Change:
-    _known([one["channel"]], channels, f"changes[{n}].channel")
-    until = one["until"] * DAY if "until" in one else end + DAY
-    return Change(one["day"] * DAY, until, one["channel"], one.get("country"), one["set"])
+def _change(given: dict[str, Any], n: int, end: float, channels: dict[str, Behaviour]) -> Change:
+    _known([given["channel"]], channels, f"changes[{n}].channel")
+    until = given["until"] * DAY if "until" in given else end + DAY
+    return Change(given["day"] * DAY, until, given["channel"], given.get("country"), given["set"])
 
 
-def _attack(one: dict[str, Any]) -> Attack:
+def _attack(given: dict[str, Any]) -> Attack:
     return Attack(
-        one["day"] * DAY,
-        one["hours"] * 3600,
-        one["per_hour"],
-        one.get("numbers", "random"),
-        one["prefix"],
-        one.get("enters", 0.0),
-        one.get("ips", 1),
+        given["day"] * DAY,
+        given["hours"] * 3600,
+        given["per_hour"],
+        given.get("numbers", "random"),
+        given["prefix"],
+        given.get("enters", 0.0),
+        given.get("ips", 1),
     )
 
 

@@ -147,7 +147,7 @@ class Api:
     async def exchanges(self, request: web.Request) -> web.Response:
         wire, asked = self._carrier.wire, request.query
         latest = wire.latest(asked.get("provider", ""), digits(asked.get("phone", "")))
-        return json_answer([wire.shown(one) for one in latest])
+        return json_answer([wire.shown(exchange) for exchange in latest])
 
     async def add_fault(self, request: web.Request) -> web.Response:
         try:

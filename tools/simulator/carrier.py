@@ -96,7 +96,7 @@ class Carrier:
             message.extra["arrives"] = message.at + plan.arrival
         self.log.add(message)
         self.events.changed([message.phone])
-        self.courier.run([partial(_same, one) for one in self._visits(message)], vendor.name)
+        self.courier.run([partial(_same, visit) for visit in self._visits(message)], vendor.name)
 
     def delay(self, plan: FaultPlan) -> float:
         """Seconds until the first receipt."""

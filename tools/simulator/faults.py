@@ -27,9 +27,9 @@ RECEIPTS = (
     "batched_receipts",
     "held",
 )
-PREVIEW, SCAN = "link_preview", "link_scan"  # who opens the links of what was taken
+PREVIEW, SCAN = "link_preview", "link_scan"  # who opens the links of accepted messages
 VISITS = (PREVIEW, SCAN)
-# Of scripted outcomes alone: the subscriber bars such messages; after `sent` there is no word.
+# Scripted outcomes only: the subscriber bars these messages; `sent` and then nothing.
 BARRED, RECEIPTS_END = "barred", "receipts_end"
 # The states that the vendor tells in turn; some vendors contradict themselves.
 REPORTED = {
@@ -47,7 +47,7 @@ PROVIDERS = ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "smpp", "twil
 HANG_MS, LATE_MS = 60_000, 5_000
 
 
-Place = tuple[str, str, str]  # a channel, a provider, a phone
+Route = tuple[str, str, str]  # a channel, a provider, a phone
 
 
 @dataclass(slots=True)
@@ -60,9 +60,9 @@ class Fault:
     latency_ms: int | None = None
     times: int | None = None  # sends left; None: until deleted
 
-    def matches(self, place: Place) -> bool:
+    def matches(self, route: Route) -> bool:
         wanted = (self.channel, self.provider, self.phone)
-        return all(mine in {None, its} for mine, its in zip(wanted, place, strict=True))
+        return all(mine in {None, its} for mine, its in zip(wanted, route, strict=True))
 
     def shown(self) -> dict[str, Any]:
         return asdict(self)
@@ -111,16 +111,16 @@ class FaultPlan:
         sequence = next(
             (REPORTED[kind] for kind in REPORTED if kind in self.afterwards), ["sent", "delivered"]
         )
-        words = list(sequence)
+        steps = list(sequence)
         if "batched_receipts" in self.afterwards:
-            words = words[-1:]  # one call, in which the vendor may speak of what came before
+            steps = steps[-1:]  # one call, in which the vendor may speak of what came before
         if "reorder_receipts" in self.afterwards:
-            words.reverse()
+            steps.reverse()
         if "no_receipt" in self.afterwards:
-            return [SILENT + word for word in words]
+            return [SILENT + word for word in steps]
         if "duplicate_receipt" in self.afterwards:
-            return [twin for word in words for twin in (word, DUPLICATE + word)]
-        return words
+            return [twin for word in steps for twin in (word, DUPLICATE + word)]
+        return steps
 
 
 class Faults:
@@ -144,16 +144,16 @@ class Faults:
         self._faults.clear()
         return cleared
 
-    def refuses(self, place: Place) -> bool:
+    def refuses(self, route: Route) -> bool:
         """Whether the vendor would say that this phone is not there, asked without a send."""
-        return any(f.kind == "unreachable" and f.matches(place) for f in self)
+        return any(f.kind == "unreachable" and f.matches(route) for f in self)
 
-    def take(self, place: Place) -> FaultPlan:
+    def take(self, route: Route) -> FaultPlan:
         """Spend one time of every fault that shapes this send."""
         plan = FaultPlan()
         # Receipt faults apply only to accepted sends, so faults of the response come first.
         for fault in sorted(self, key=lambda fault: fault.kind in AFTERWARDS):
-            if fault.matches(place) and plan.has_room(fault):
+            if fault.matches(route) and plan.has_room(fault):
                 plan.add(fault)
                 self._spend(fault)
         return plan
@@ -218,7 +218,7 @@ class Outcome:
         return OUTCOMES[self.kind](self.after)
 
 
-# The first two reach the phone; of the second and of what is lost the vendor never hears again.
+# The first two reach the phone; of the second and of lost ones the vendor never hears again.
 OUTCOMES: dict[str, Callable[[float], FaultPlan]] = {
     "delivered": lambda after: FaultPlan(late=after, arrival=after),
     "unproved": lambda after: FaultPlan(afterwards={RECEIPTS_END}, arrival=after),
@@ -252,22 +252,22 @@ def read_outcomes(wanted: object) -> tuple[dict[Key, Outcome], dict[str, str]]:
     if not isinstance(wanted, dict):
         return {}, {"body": "must be a JSON object"}
     errors = {
-        str(phone): error for phone, own in wanted.items() for error in _outcome_errors(phone, own)
+        str(phone): error for phone, end in wanted.items() for error in _outcome_errors(phone, end)
     }
     if errors:
         return {}, errors
     return {
         (digits(phone), channel): Outcome(given["outcome"], given.get("after_ms", 0) / 1000)
-        for phone, own in wanted.items()
-        for channel, given in own.items()
+        for phone, end in wanted.items()
+        for channel, given in end.items()
     }, {}
 
 
-def _outcome_errors(phone: str, own: Any) -> Iterator[str]:
-    if not is_phone(phone) or not isinstance(own, dict):
+def _outcome_errors(phone: str, end: Any) -> Iterator[str]:
+    if not is_phone(phone) or not isinstance(end, dict):
         yield "must be a phone with 7 to 15 digits, with an object of outcomes by channel"
         return
-    for channel, given in own.items():
+    for channel, given in end.items():
         if channel not in CHANNELS or not isinstance(given, dict):
             yield f"channels are {', '.join(CHANNELS)}, each with an object"
         elif given.get("outcome") not in OUTCOMES or given.keys() - {"outcome", "after_ms"}:

@@ -56,7 +56,7 @@ PRAGMA synchronous = NORMAL;
 PRAGMA wal_autocheckpoint = 10000;
 PRAGMA cache_size = -65536;
 """
-COLUMNS = tuple(one.name for one in fields(Message))
+COLUMNS = tuple(field.name for field in fields(Message))
 # Both texts are made of the constant above alone.
 INSERT = f"INSERT INTO messages ({','.join(COLUMNS)}) VALUES ({','.join('?' * len(COLUMNS))})"  # noqa: S608
 SELECT = f"SELECT {','.join(COLUMNS)} FROM messages"  # noqa: S608
@@ -93,8 +93,8 @@ class MessageLog:
     def add(self, message: Message) -> None:
         message.id = message.id or self.next_id()
         lists = {"links": json.dumps(message.links), "pending": ",".join(message.pending)}
-        told = lists | {"extra": json.dumps(message.extra)}
-        row = [told[name] if name in told else getattr(message, name) for name in COLUMNS]
+        values = lists | {"extra": json.dumps(message.extra)}
+        row = [values[name] if name in values else getattr(message, name) for name in COLUMNS]
         self._db.execute(INSERT, row)
         self._live[message.id] = message
         self.phones.count(message.phone, message.at)
@@ -175,8 +175,8 @@ class MessageLog:
 def _make_private(path: Path) -> None:
     """Codes and phones are in it; what SQLite puts beside it has the same mode."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    for one in path.parent.glob(f"{path.name}*"):
-        one.chmod(0o600)
+    for path_of_log in path.parent.glob(f"{path.name}*"):
+        path_of_log.chmod(0o600)
 
 
 def _lock(path: Path) -> IO[str]:
@@ -274,9 +274,9 @@ class WireLog:
 
     def latest(self, provider: str = "", phone: str = "") -> Iterator[Exchange]:
         """The newest first, of one provider and of phones with these digits, where given."""
-        for one in reversed(self._kept):
-            if provider in {"", one.provider} and phone in one.phone:
-                yield one
+        for exchange in reversed(self._kept):
+            if provider in {"", exchange.provider} and phone in exchange.phone:
+                yield exchange
 
     def request_text(self, exchange: Exchange) -> str:
         headers = [f"{name}: {value}" for name, value in exchange.headers.items() if value]

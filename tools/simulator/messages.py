@@ -20,12 +20,12 @@ DUPLICATE, SILENT = "+", "-"  # marks before an event in `pending`
 
 
 def links_in(text: str) -> list[str]:
-    return list(dict.fromkeys(found.rstrip(CLOSING) for found in LINK.findall(text)))
+    return list(dict.fromkeys(link.rstrip(CLOSING) for link in LINK.findall(text)))
 
 
 def code_in(text: str) -> str | None:
-    found = CODE.search(LINK.sub(" ", text))
-    return found.group() if found else None
+    match = CODE.search(LINK.sub(" ", text))
+    return match.group() if match else None
 
 
 def digits(phone: str) -> str:

@@ -24,7 +24,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
 
 
 async def json_body(request: web.Request) -> dict[str, Any]:
-    """Of our own API; what is no object says nothing."""
+    """A body of our own API; anything but an object is empty."""
     try:
         return json_object(await request.read())
     except MalformedError:
@@ -57,7 +57,7 @@ async def fields(request: web.Request) -> dict[str, Any]:
 
 
 def whole(value: object) -> int | None:
-    """A whole number, sent as such or as its digits."""
+    """A whole number, sent as a number or as its digits."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):

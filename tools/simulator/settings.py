@@ -61,8 +61,8 @@ def read_settings(env: Mapping[str, str]) -> Settings:
     # Our locale → the code of the template's language, as the service has it.
     pairs = (item.partition(":") for item in (env.get("WHATSAPP_LANGUAGES") or "ru:ru").split(","))
     languages = {locale.strip(): code.strip() for locale, _, code in pairs}
-    given = {one.name: env.get(one.name.upper()) for one in fields(Settings)}
-    texts = {one.name for one in fields(Settings) if isinstance(one.default, str)}
+    given = {item.name: env.get(item.name.upper()) for item in fields(Settings)}
+    texts = {item.name for item in fields(Settings) if isinstance(item.default, str)}
     return Settings(
         port=port,
         log_path=Path(log),

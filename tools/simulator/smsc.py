@@ -27,9 +27,9 @@ HOME = ZoneInfo("Europe/Moscow")
 WORDS = {"sent": 0, "delivered": 1, "read": 2, "failed": 20}
 
 
-def _refused(code: int, words: str) -> RefusedError:
+def _refused(code: int, text: str) -> RefusedError:
     """SMSC puts its errors into a 200."""
-    return RefusedError({"error": words, "error_code": code})
+    return RefusedError({"error": text, "error_code": code})
 
 
 PARAMETERS = _refused(1, "parameters error")
@@ -129,13 +129,13 @@ class Smsc(HttpVendor):
         if not is_phone(phone) or phone.startswith("0"):
             raise _refused(7, "invalid number")
         since = time.time() - REPEAT
-        earlier = (one for one in self.carrier.log.of_phone(phone, 5) if one.provider == self.name)
-        if any(one.text == text and one.at > since for one in earlier):
+        earlier = (row for row in self.carrier.log.of_phone(phone, 5) if row.provider == self.name)
+        if any(row.text == text and row.at > since for row in earlier):
             raise REPEATED
         return self.message(f"{phone}:{number}", phone, text, extra={"id": number})
 
     def _found(self, given: Mapping[str, str]) -> Message:
-        """Of several messages under one id, the latest: SMSC lets its clients repeat an id."""
+        """Finds the latest of several messages under one id: SMSC lets its clients repeat an id."""
         known_as = f"{digits(given.get('phone', ''))}:{given.get('id', '')}"
         now = time.time()
         polls = [at for at in self._polls.pop(known_as, []) if at > now - 60]

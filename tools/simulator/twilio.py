@@ -95,19 +95,19 @@ class Twilio(HttpVendor):
             raise _refused(20001, "Page size must be between 1 and 1000")
         since, until = _window(query)
         shown = [
-            self._resource(one, WORDS[one.state])
-            for one in (log.of_phone(digits(to)) if to else log.latest(self.name, SEARCHED))
-            if one.provider == self.name
-            and since <= one.at < until
-            and query.get("From", one.extra["from"]) == one.extra["from"]
+            self._resource(row, WORDS[row.state])
+            for row in (log.of_phone(digits(to)) if to else log.latest(self.name, SEARCHED))
+            if row.provider == self.name
+            and since <= row.at < until
+            and query.get("From", row.extra["from"]) == row.extra["from"]
         ][: int(size)]
         page = {"page": 0, "page_size": len(shown), "uri": request.path_qs, "next_page_uri": None}
         return {"messages": shown, **page}
 
     def account(self, _request: web.Request) -> Json:
         kind = "Trial" if "trial" in self.carrier.lacks else "Full"
-        own = {"sid": self.settings.twilio_account_sid, "friendly_name": "Simulator"}
-        return own | {"status": "active", "type": kind}
+        account = {"sid": self.settings.twilio_account_sid, "friendly_name": "Simulator"}
+        return account | {"status": "active", "type": kind}
 
     def balance(self, _request: web.Request) -> Json:
         balance = "-0.05" if "money" in self.carrier.lacks else "96.42"
@@ -124,7 +124,7 @@ class Twilio(HttpVendor):
         return {"incoming_phone_numbers": rows, "page": 0, "page_size": 50}
 
     def senders(self, request: web.Request) -> Json:
-        """Of a messaging service, which has one number unless it lacks any."""
+        """The senders of a messaging service: one number, unless it lacks any."""
         kind, service = request.match_info["kind"], request.match_info["sid"]
         row = {"sid": NUMBER, "service_sid": service, "phone_number": "+15005550006"}
         has_it = kind == "PhoneNumbers" and "sender" not in self.carrier.lacks
@@ -144,12 +144,12 @@ class Twilio(HttpVendor):
         return _listed("compliance", [row])
 
     def permissions(self, request: web.Request) -> Json:
-        wanted = [one for one in request.query.get("CountryCode", "").split(",") if one]
+        wanted = [code for code in request.query.get("CountryCode", "").split(",") if code]
         lacking = wanted[:1] if "country" in self.carrier.lacks else []
         common = {"type": "country", "prefix": "", "message": ""}
         rows = [
-            {"country_code": one, "enabled": n >= len(lacking)} | common
-            for n, one in enumerate(wanted)
+            {"country_code": code, "enabled": n >= len(lacking)} | common
+            for n, code in enumerate(wanted)
         ]
         return {"permissions": rows}
 

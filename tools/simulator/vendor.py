@@ -69,7 +69,7 @@ class Vendor(ABC):
     def message(
         self, provider_id: str, phone: str, text: str, *, buttons: Iterable[str] = (), **more: Any
     ) -> Message:
-        """With what is in its text, and `buttons`: the URLs behind them."""
+        """With the code and links of its text; `buttons`: the URLs behind them."""
         links = list(dict.fromkeys([*messages.links_in(text), *buttons]))
         known = {"code": messages.code_in(text), "links": links} | more
         return Message(self.channel, self.name, provider_id, phone, text, **known)
@@ -242,7 +242,7 @@ class ReceiptSender:
 
     async def _push(self, make: MakePost, provider: str, phone: str) -> bool:
         for gap in GAPS:
-            # Made anew each time: a signature may hold the time of its own making.
+            # Made again each time: a signature may hold its own time.
             post = make()
             if post is None:
                 return True

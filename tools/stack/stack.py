@@ -49,8 +49,8 @@ def web(port: int) -> list[str]:
 def granian(port: int, application: str) -> list[str]:
     """An application to compare ours with, under the server's own bridge."""
     options = GRANIAN | {"host": HOST, "port": str(port)}
-    words = [word for name, value in options.items() for word in (f"--{name}", value)]
-    return ["-m", "granian", *words, "--no-ws", "--respawn-failed-workers", application]
+    arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return ["-m", "granian", *arguments, "--no-ws", "--respawn-failed-workers", application]
 
 
 def worker(name: str = "", *, level: str = "WARNING") -> list[str]:
@@ -190,7 +190,7 @@ class Stack:
         """Have exactly this running; what is as it should be stays."""
         url = self._database(wanted.database)
         plans = self._plans(wanted, url)
-        for name in [name for name, one in self._running.items() if plans.get(name) != one.plan]:
+        for name in [name for name, row in self._running.items() if plans.get(name) != row.plan]:
             self._running.pop(name).stop()
         self.redis.flushall()
         missing = {name: plan for name, plan in plans.items() if name not in self._running}
@@ -222,16 +222,16 @@ class Stack:
 
     def roots(self) -> dict[str, Sequence[int]]:
         """The processes on top of each group that CPU is counted for."""
-        found = {name: [pid] for name, pid in self.programs().items()}
-        if "beat" in found:
-            found["worker"] += found.pop("beat")
+        pids = {name: [pid] for name, pid in self.programs().items()}
+        if "beat" in pids:
+            pids["worker"] += pids.pop("beat")
         stores = {"postgres": [self.postgres.pid], "redis": [self.redis_server.pid]}
-        return {**found, **stores}
+        return {**pids, **stores}
 
     def synced(self) -> tuple[int, float]:
-        """(how often the write-ahead log was flushed to disk, ms that took), as of lately."""
-        found = self.store.execute(_SYNCED).fetchone()
-        return (int(found[0]), float(found[1])) if found else (0, 0.0)
+        """(flushes of the write-ahead log to disk, ms that they took), recently."""
+        row = self.store.execute(_SYNCED).fetchone()
+        return (int(row[0]), float(row[1])) if row else (0, 0.0)
 
     @property
     def store(self) -> psycopg.Connection:
@@ -249,13 +249,13 @@ class Stack:
 
     def complaints(self) -> dict[str, list[str]]:
         """Lines at which the programs logged an error, by program."""
-        found = {}
+        costs = {}
         for log in sorted((self.place / "log").glob("*.log")):
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
             bad = [line[:300] for line in lines if _is_complaint(line)]
             if bad:
-                found[log.stem] = bad
-        return found
+                costs[log.stem] = bad
+        return costs
 
     def close(self) -> None:
         self.use(None)

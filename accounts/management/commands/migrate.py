@@ -72,8 +72,8 @@ class Command(migrate.Command):
             only_one(connection, self._say),
         ):
             try:
-                # A migration in a transaction is undone and starts anew; what others consist of
-                # can be repeated (`make check` sees to it). Those that are applied are recorded.
+                # A migration in a transaction is rolled back and run again; the steps of others
+                # can be repeated (`make check` sees to it). Applied ones are recorded.
                 django_migrate = super().handle
                 retry(
                     lambda: django_migrate(*args, **options),

@@ -46,7 +46,7 @@ ENDED = {
     "checkout.session.expired": State.CANCELED,
 }
 PAID = {"checkout.session.completed", "checkout.session.async_payment_succeeded"}
-# Of charges without the payer; a session's payment has events of its own.
+# Events of charges without the payer; a session's payment has events of its own.
 CHARGED = {
     "payment_intent.succeeded": State.PAID,
     "payment_intent.payment_failed": State.CANCELED,

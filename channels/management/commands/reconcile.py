@@ -18,7 +18,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--full", action="store_true", help="check the whole history, and seals"
         )
-        parser.add_argument("--restart", action="store_true", help="with --full: begin anew")
+        parser.add_argument("--restart", action="store_true", help="with --full: start a new run")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["full"]:

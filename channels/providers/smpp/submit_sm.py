@@ -36,7 +36,7 @@ class LongMessages(StrEnum):
 
 
 class ValidityFormat(StrEnum):
-    """Of validity_period."""
+    """The form of validity_period."""
 
     RELATIVE = "relative"
     ABSOLUTE = "absolute"

@@ -25,7 +25,7 @@ VERDICTS: dict[int, http.Verdict] = {
 }
 
 
-# Of code 100: our phone number's id is another's or none, or the token has no right to it.
+# Subcodes of code 100: our phone number's id is another's or none, or the token has no right to it.
 _NO_SUCH_OBJECT = 33
 
 

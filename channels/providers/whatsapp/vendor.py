@@ -83,7 +83,7 @@ FAILURES = texts(
         ("131049", "130472"),
         _("WhatsApp chose not to deliver it, to protect the person from spam."),
     ),
-    (("131050",), _("The person asked not to receive such messages.")),
+    (("131050",), _("The person asked not to receive messages of this kind.")),
     (("130497",), _("WhatsApp does not deliver to this country.")),
     (("132000", "132001", "132005", "132007", "132012", "132015", "132016"), _TEMPLATE),
     (("0", "3", "10", "190", "368", "131005", "131031", "131037"), ACCOUNT_FAULT),

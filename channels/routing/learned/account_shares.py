@@ -35,7 +35,7 @@ def groups() -> dict[Group, dict[str, float]]:
 
 
 def adopt(router: Router, current: Mapping[Group, dict[str, float]]) -> None:
-    """Begins anew where the operator has changed something, with what is known of each account."""
+    """Starts over where the operator has changed something, keeping the counts of each account."""
     paused = frozenset(
         ProviderAccount.objects.filter(is_enabled=False).values_list("name", flat=True)
     )

@@ -50,7 +50,7 @@ def encode(router: Router, now: float) -> State:
 
 
 def decode(state: State) -> Router:
-    """A router that knows nothing, of a state of another format: it learns anew within a day."""
+    """A state of another format gives an empty router, which learns again within a day."""
     router = Router({})
     if state.get("format") != FORMAT:
         return router

@@ -90,7 +90,7 @@ def purge(limit: int) -> int:
 def _purge_unknown(limit: int) -> int:
     """What was hashed with a key that is no longer here: nobody could find it to erase it."""
     known = sorted(_key_id(key) for key in _keys())
-    # Ranges, as no index finds what is not equal.
+    # Ranges, as no index serves `<>`.
     unknown = Q(key_id__lt=known[0]) | Q(key_id__gt=known[-1])
     for key_id, following in pairwise(known):
         unknown |= Q(key_id__gt=key_id, key_id__lt=following)

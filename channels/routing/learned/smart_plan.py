@@ -1,4 +1,4 @@
-"""Plans a code's channels by what was learned, for companies that chose smart routing.
+"""Plans a code's channels with the learned router, for companies that chose smart routing.
 
 A twentieth of their codes is planned as without it, for good: only against these is a saving
 known. What was decided, and why, goes with the message; `words` tells it to people.
@@ -23,13 +23,13 @@ from channels.models import Message
 from channels.phone_numbers import country_of
 from channels.routing.learned import learned_router, phone_memories
 from channels.routing.smart.plans import Forecast, Plan
-from channels.routing.smart.reach import EXPIRY, PhoneMemory, Place
+from channels.routing.smart.reach import EXPIRY, Area, PhoneMemory
 from channels.routing.smart.router import Reason, ReasonCode
 
 log = structlog.get_logger(__name__)
 
 HELD_OUT = 20  # one of so many
-RANGE_DIGITS = 7  # of a number after its operator's range
+RANGE_DIGITS = 7  # of a number after its carrier's range
 SMART, HOLD_OUT = "smart", "hold_out"
 
 
@@ -49,7 +49,7 @@ def plan(
     """`prices` are those of the channels that may be used. Reads the row of the phone.
 
     None if nothing can be planned. A fault here must not stop a code, so it is logged, and the send
-    goes by the company's own order.
+    follows the company's own order.
     """
     if not prices:
         return None
@@ -61,14 +61,14 @@ def plan(
 
 
 def _plan(company_id: int, phone: str, prices: dict[str, int], *, is_preview: bool) -> SmartPlan:
-    """What other companies' messages taught of a phone is used, and not told: a preview of a number
-    that this company never reached goes by what is known of such numbers.
+    """Uses what other companies' messages taught of a phone without revealing it: a preview of a
+    number that this company never reached uses the rates of its range.
     """
     is_own = _has_reached(company_id, phone)
     memory = PhoneMemory() if is_preview and not is_own else phone_memories.load(phone)
     router = learned_router.router(prices, explores=not is_preview)
-    place = Place(country_of(phone), range_of(phone))
-    decision = router.decide(time.time(), place, memory, sorted(prices))
+    area = Area(country_of(phone), range_of(phone))
+    decision = router.decide(time.time(), area, memory, sorted(prices))
     reason = decision.reason
     if reason.code is ReasonCode.PROVED and not is_own:
         reason = replace(reason, code=ReasonCode.LEARNED, proved_before=None)
@@ -111,7 +111,7 @@ HOUR, DAY = 3600, 86_400
 
 
 def words(route: Mapping[str, Any]) -> str:
-    """Of `params["route"]`; of a route that a later release wrote, only its plan."""
+    """The text of `params["route"]`; for one written by a later release, only its plan."""
     if route.get("arm") != "smart":
         return _("Sent by the company's own order: one code in twenty is, to measure the saving.")
     plan = route.get("plan") or []
@@ -124,11 +124,11 @@ def _reason(route: Mapping[str, Any], plan: list[list[Any]]) -> str:
     share = round(100 * float(route.get("share") or 0))
     texts = {
         ReasonCode.PROVED: _("%(channel)s first: it reached this number %(ago)s"),
-        ReasonCode.LIKELY: _("%(channel)s first: it reaches %(share)d%% of such numbers"),
+        ReasonCode.LIKELY: _("%(channel)s first: it reaches %(share)d%% of numbers like this one"),
         ReasonCode.SMS_SURER: _("%(channel)s at once: messengers would cost time or lose codes"),
         ReasonCode.BARRED: _("%(channel)s first: the subscriber bars SMS"),
         ReasonCode.EXPLORED: _("%(channel)s first, to see whether it works again"),
-        ReasonCode.LEARNED: _("%(channel)s first, by what was learned"),
+        ReasonCode.LEARNED: _("%(channel)s first, from past results"),
         ReasonCode.ONLY_ONE: _("%(channel)s: nothing else may be used now"),
     }
     text = next((text for code, text in texts.items() if code.value == route.get("reason")), "")

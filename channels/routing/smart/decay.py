@@ -46,7 +46,7 @@ class Counts:
         return (self.hits * left + strength * prior) / (self.trials * left + strength)
 
     def mark_rate(self, now: float, prior: float, strength: float) -> float:
-        """Of the trials without a hit."""
+        """The share of marks among trials without a hit."""
         left = weight(now - self.at, self.half_life)
         missed = max(0.0, self.trials - self.hits)
         return min(1.0, (self.marks * left + strength * prior) / (missed * left + strength))

@@ -1,7 +1,7 @@
 """How a channel does now against what its cells promise: delivered ÷ expected, 1 when all is well.
 
-The window of counts begins anew when a sequential test (CUSUM over the likelihood ratio) says that
-the share has changed: a channel that dies is seen within a few sends, noise is not.
+The window of counts restarts when a sequential test (CUSUM over the likelihood ratio) says that the
+share has changed: a channel that dies is seen within a few sends, noise is not.
 """
 
 import math
@@ -38,7 +38,7 @@ class _Run:
 
 
 class Health:
-    """Of one channel in one country."""
+    """The health of one channel in one country."""
 
     def __init__(self, now: float) -> None:
         self.at = now

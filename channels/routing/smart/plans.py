@@ -34,7 +34,7 @@ class Candidate:
     price: int
     delivered: float  # probability, if it is asked first
     delivered_after: float  # if another messenger has just failed
-    refused_at_once: float  # share of what is not delivered that is refused at once
+    refused_at_once: float  # share of the undelivered sends
     proof: Curve  # share of deliveries that are proved by each second
     code: Curve  # share of right codes that are entered by each second from the hand-over
     median_seconds: int = 3  # seconds by which half of the deliveries are proved
@@ -104,7 +104,7 @@ def _tokens(sequence: Sequence[tuple[Candidate, int | None]], index: int) -> flo
     return candidate.price * proved + (1 - proved) * _tokens(sequence, index + 1)
 
 
-def median_second(curve: Curve) -> int:
+def median(curve: Curve) -> int:
     """Curves begin steep, so a scan is quick."""
     return next((second for second, value in enumerate(curve) if value >= 0.5), LAST)
 

@@ -95,7 +95,7 @@ HALF_LIFE = 21 * DAY
 STRENGTHS = (2.0, 20.0, 40.0)  # sends that a guess, a channel, a country weigh in the level below
 REFUSED_AT_ONCE = 0.5
 
-# Of a messenger, before anything is learned.
+# Rates of a messenger, before anything is learned.
 GUESSES = {
     Standing.NEW: 0.5,
     Standing.PROVED: 0.96,
@@ -116,8 +116,8 @@ SMS_GUESSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a phone is: ISO 3166 and the prefix of its operator's range."""
+class Area:
+    """Where a phone is: ISO 3166 and the prefix of its carrier's range."""
 
     country: str
     range: str
@@ -157,7 +157,7 @@ class Reach:
     def record(
         self,
         now: float,
-        place: Place,
+        area: Area,
         channel: str,
         past: Stratum,
         *,
@@ -166,40 +166,40 @@ class Reach:
         marks: float = 0.0,
     ) -> None:
         # Without a country two levels are one.
-        for key in dict.fromkeys(_levels(place, channel, past)):
+        for key in dict.fromkeys(_levels(area, channel, past)):
             cell = self.cells.get(key)
             if cell is None:
                 cell = self.cells[key] = Counts(HALF_LIFE, now)
             cell.add(now, trials=trials, hits=hits, marks=marks)
 
     def delivered(
-        self, now: float, place: Place, channel: str, past: Stratum, *, is_sms: bool
+        self, now: float, area: Area, channel: str, past: Stratum, *, is_sms: bool
     ) -> float:
         """The probability that a send is delivered while the channel is well."""
         rate = (SMS_GUESSES if is_sms else GUESSES)[past.standing]
         if past.standing is Standing.NEW and not is_sms:
             rate = {"+": 0.6, "-": 0.3}.get(past.sisters, rate)
         strength = 20.0 if past.standing is Standing.PROVED or is_sms else STRENGTHS[0]
-        for key, level in zip(_levels(place, channel, past), STRENGTHS, strict=True):
+        for key, level in zip(_levels(area, channel, past), STRENGTHS, strict=True):
             cell = self.cells.get(key)
             if cell is not None:
                 rate = cell.hit_rate(now, rate, max(strength, level))
             strength = 0.0
         return rate
 
-    def refused_at_once(self, now: float, place: Place, channel: str, past: Stratum) -> float:
+    def refused_at_once(self, now: float, area: Area, channel: str, past: Stratum) -> float:
         """The share of undelivered sends that the vendor refuses at once."""
         rate = REFUSED_AT_ONCE
-        for key, level in zip(_levels(place, channel, past), STRENGTHS, strict=True):
+        for key, level in zip(_levels(area, channel, past), STRENGTHS, strict=True):
             cell = self.cells.get(key)
             if cell is not None:
                 rate = cell.mark_rate(now, rate, level)
         return rate
 
 
-def _levels(place: Place, channel: str, past: Stratum) -> tuple[Key, Key, Key]:
+def _levels(area: Area, channel: str, past: Stratum) -> tuple[Key, Key, Key]:
     return (
         ("", "", channel, past),
-        (place.country, "", channel, past),
-        (place.country, place.range, channel, past),
+        (area.country, "", channel, past),
+        (area.country, area.range, channel, past),
     )

@@ -1,4 +1,4 @@
-"""The router: plans a send from what was learned, and learns from what came of it.
+"""The router: plans a send from past outcomes, and learns from its outcome.
 
 Holds its state in memory and is told the time; who calls it keeps the rows and the clock.
 """
@@ -10,22 +10,13 @@ from enum import StrEnum
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import DAY, HOUR, SECONDS, Counts, TimeHistogram
 from channels.routing.smart.health import Health
-from channels.routing.smart.plans import (
-    LAST,
-    Candidate,
-    Choice,
-    Curve,
-    Plan,
-    Step,
-    choose,
-    median_second,
-)
-from channels.routing.smart.reach import PhoneMemory, Place, Reach, Standing, Stratum, stratum
+from channels.routing.smart.plans import LAST, Candidate, Choice, Curve, Plan, Step, choose, median
+from channels.routing.smart.reach import Area, PhoneMemory, Reach, Standing, Stratum, stratum
 
 
 class ReasonCode(StrEnum):
     PROVED = "proved"  # the first channel reached this phone before
-    LIKELY = "likely"  # it reaches so many of such phones that trying it first pays
+    LIKELY = "likely"  # it reaches enough phones like this one to pay off
     SMS_SURER = "sms_surer"  # messengers would cost time or right codes
     BARRED = "barred"  # the subscriber bars SMS
     EXPLORED = "explored"
@@ -45,7 +36,7 @@ class Reason:
 
 def reason_for(
     now: float,
-    place: Place,
+    area: Area,
     memory: PhoneMemory,
     plan: Plan,
     candidates: Sequence[Candidate],
@@ -71,7 +62,7 @@ def reason_for(
     return Reason(
         code=code,
         channel=first.channel,
-        country=place.country,
+        country=area.country,
         share=share,
         proved_before=None if proved_at is None else now - proved_at,
         patience=first.patience,
@@ -120,7 +111,7 @@ STAY_GUESS = (0.95, 0.94, 0.93, 0.91, 0.88, 0.8, 0.65, 0.5, 0.35, 0.2)
 TIMES_HALF_LIFE = 12 * HOUR
 STAY_HALF_LIFE = 14 * DAY
 PROOF_GUESS, CODE_GUESS = (4.0, 0.8), (15.0, 0.7)  # median and sigma, in seconds
-EVERYWHERE = "*"  # in place of a country, which may be unknown: what histograms borrow from
+EVERYWHERE = "*"  # instead of a country, which may be unknown: what histograms borrow from
 GRAIN = 0.05  # probabilities are rounded, so that like sends share one computed choice
 SMS = "sms"
 
@@ -129,7 +120,7 @@ SMS = "sms"
 class Try:
     """One channel that was asked."""
 
-    place: Place
+    area: Area
     channel: str
     past: Stratum
     expected: float  # probability of delivery while all is well
@@ -161,46 +152,46 @@ class Router:
     # --- Deciding ---
 
     def decide(
-        self, now: float, place: Place, memory: PhoneMemory, allowed: Sequence[str]
+        self, now: float, area: Area, memory: PhoneMemory, allowed: Sequence[str]
     ) -> Decision:
         """`allowed` by the policy and the guard; at least one."""
         usable = [name for name in allowed if memory.standing(name, now) is not Standing.BARRED]
         names = usable or list(allowed)
         candidates = tuple(
-            self._candidate(now, place, memory, name, names) for name in sorted(names)
+            self._candidate(now, area, memory, name, names) for name in sorted(names)
         )
         choice = choose(candidates, self._stay(now))
         plan = choice.best.plan
-        probe = self._probe(now, place, memory, names, plan)
+        probe = self._probe(now, area, memory, names, plan)
         if probe is not None:
             plan = (probe, *(step for step in plan if step.channel != probe.channel))
-        reason = reason_for(now, place, memory, plan, candidates, explored=probe is not None)
+        reason = reason_for(now, area, memory, plan, candidates, explored=probe is not None)
         return Decision(plan, reason, choice)
 
-    def health(self, now: float, place: Place, channel: str) -> float:
-        health = self.healths.get((place.country, channel))
+    def health(self, now: float, area: Area, channel: str) -> float:
+        health = self.healths.get((area.country, channel))
         return 1.0 if health is None else health.level(now)
 
     def _candidate(
-        self, now: float, place: Place, memory: PhoneMemory, name: str, names: Sequence[str]
+        self, now: float, area: Area, memory: PhoneMemory, name: str, names: Sequence[str]
     ) -> Candidate:
-        level = self.health(now, place, name)
+        level = self.health(now, area, name)
         first = self._past(now, memory, name, names, after_failure=False)
         later = self._past(now, memory, name, names, after_failure=True)
-        rate = self.reach.delivered(now, place, name, first, is_sms=name == SMS)
+        rate = self.reach.delivered(now, area, name, first, is_sms=name == SMS)
         rate_later = rate
         if later != first:
-            rate_later = self.reach.delivered(now, place, name, later, is_sms=False)
-        proof = self._times(self.proofs, place, name, PROOF_GUESS).curve(now)
+            rate_later = self.reach.delivered(now, area, name, later, is_sms=False)
+        proof = self._times(self.proofs, area, name, PROOF_GUESS).curve(now)
         return Candidate(
             channel=name,
             price=self.prices[name],
             delivered=_rounded(rate * level),
             delivered_after=_rounded(rate_later * level),
-            refused_at_once=round(self.reach.refused_at_once(now, place, name, first), 1),
+            refused_at_once=round(self.reach.refused_at_once(now, area, name, first), 1),
             proof=proof,
-            code=self._times(self.codes, place, name, CODE_GUESS).curve(now),
-            median_seconds=median_second(proof),
+            code=self._times(self.codes, area, name, CODE_GUESS).curve(now),
+            median_seconds=median(proof),
             is_proved=memory.standing(name, now) is Standing.PROVED,
         )
 
@@ -219,7 +210,7 @@ class Router:
         return stratum(memory, name, sisters, now, after_failure=after_failure and bool(names))
 
     def _probe(
-        self, now: float, place: Place, memory: PhoneMemory, names: Sequence[str], plan: Plan
+        self, now: float, area: Area, memory: PhoneMemory, names: Sequence[str], plan: Plan
     ) -> Step | None:
         if memory.has_proved(names, now) or SMS not in names:
             return None
@@ -229,22 +220,22 @@ class Router:
             for name in sorted(names)
             if name not in used and memory.standing(name, now) is Standing.NEW
         ]
-        return self.exploration.probe(now, place.country, left_out)
+        return self.exploration.probe(now, area.country, left_out)
 
     def _times(
         self,
         kept: dict[tuple[str, str], TimeHistogram],
-        place: Place,
+        area: Area,
         channel: str,
         guess: tuple[float, float],
     ) -> TimeHistogram:
-        times = kept.get((place.country, channel))
+        times = kept.get((area.country, channel))
         if times is None:
             parent = kept.get((EVERYWHERE, channel))
             if parent is None:
                 parent = kept[EVERYWHERE, channel] = TimeHistogram(*guess, TIMES_HALF_LIFE)
             times = TimeHistogram(*guess, TIMES_HALF_LIFE, parent)
-            kept[place.country, channel] = times
+            kept[area.country, channel] = times
         return times
 
     def _stay(self, now: float) -> Curve:
@@ -261,12 +252,12 @@ class Router:
 
     # --- Learning ---
 
-    def asked(self, now: float, place: Place, memory: PhoneMemory, channel: str, n: int) -> Try:
+    def asked(self, now: float, area: Area, memory: PhoneMemory, channel: str, n: int) -> Try:
         """Step `n` of a plan was handed over."""
         past = self._past(now, memory, channel, (channel,), after_failure=n > 0)
-        expected = self.reach.delivered(now, place, channel, past, is_sms=channel == SMS)
-        well = self.health(now, place, channel) > 0.6
-        return Try(place, channel, past, expected, now, well)
+        expected = self.reach.delivered(now, area, channel, past, is_sms=channel == SMS)
+        well = self.health(now, area, channel) > 0.6
+        return Try(area, channel, past, expected, now, well)
 
     def refused(self, now: float, step: Try, memory: PhoneMemory, *, barred: bool = False) -> None:
         self._outcome(now, step, "refused")
@@ -284,24 +275,24 @@ class Router:
         late = step.outcome == "silent"
         if late:
             if step.is_learned_from:
-                self.reach.record(now, step.place, step.channel, step.past, hits=1.0)
+                self.reach.record(now, step.area, step.channel, step.past, hits=1.0)
             self._health(now, step).correct(now)
             step.outcome = "delivered"
         else:
             self._outcome(now, step, "delivered")
         seconds = now - step.at
-        _add_time(self._times(self.proofs, step.place, step.channel, PROOF_GUESS), now, seconds)
+        _add_time(self._times(self.proofs, step.area, step.channel, PROOF_GUESS), now, seconds)
         memory.proved(step.channel, now)
-        self.exploration.succeeded(step.place.country, step.channel)
+        self.exploration.succeeded(step.area.country, step.channel)
 
     def entered(self, now: float, step: Try, memory: PhoneMemory) -> None:
         """A right code that this try alone can have brought."""
         self.delivered(now, step, memory)
-        _add_time(self._times(self.codes, step.place, step.channel, CODE_GUESS), now, now - step.at)
+        _add_time(self._times(self.codes, step.area, step.channel, CODE_GUESS), now, now - step.at)
         memory.verified(step.channel, now, now - step.at)
 
     def stayed(self, now: float, arrived_after: float, *, verified: bool) -> None:
-        """Whether a person to whom a code came after so many seconds entered it right."""
+        """Whether the person entered a code that arrived after `arrived_after` seconds."""
         self._stay(now)
         self.stays[_stay_bin(min(LAST, int(arrived_after)))].add(
             now, trials=1.0, hits=float(verified)
@@ -315,7 +306,7 @@ class Router:
         if step.is_learned_from:
             self.reach.record(
                 now,
-                step.place,
+                step.area,
                 step.channel,
                 step.past,
                 trials=1.0,
@@ -325,7 +316,7 @@ class Router:
         self._health(now, step).record(now, step.expected, delivered=hit)
 
     def _health(self, now: float, step: Try) -> Health:
-        key = step.place.country, step.channel
+        key = step.area.country, step.channel
         health = self.healths.get(key)
         if health is None:
             health = self.healths[key] = Health(now)

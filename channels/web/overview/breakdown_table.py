@@ -140,7 +140,7 @@ def csv_rows(table: Breakdown, company: Company, *, sees_money: bool) -> Iterato
 
 
 def compare_with_sms(by_country: Breakdown, by_channel: Breakdown) -> SmsComparison | None:
-    """None while too few went by other channels to claim anything."""
+    """None while too few used other channels to claim anything."""
     sms = by_channel.rows.get("sms", Steps())
     total = by_country.total
     if total.charged - sms.charged < MIN_CHARGED or by_country.is_counting:

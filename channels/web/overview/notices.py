@@ -45,10 +45,7 @@ def _channels_down(company: Company) -> Iterator[Notice]:
     for channel in _unavailable_channels(company):
         yield Notice(
             _("%(channel)s is not available now") % {"channel": channel.title},
-            _(
-                "Messages without a channel of their own go by the next one; those that name "
-                "it are refused."
-            ),
+            _("Messages that name no channel take the next one; those that name it are refused."),
             reverse("status"),
             _("Service status"),
             is_urgent=True,

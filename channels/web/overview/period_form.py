@@ -55,7 +55,7 @@ class PeriodForm(forms.Form):
 
     @property
     def name(self) -> str:
-        """Of what is shown."""
+        """The name of the shown period."""
         asked = self.data.get("period", "")
         known = {preset.name for preset in self.presets}
         return asked if asked in known or (self.is_own and self.is_valid()) else str(DAYS)

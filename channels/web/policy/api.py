@@ -88,16 +88,16 @@ class PreviewPolicy(ApiView):
         kind = asked.text(OF_KIND)
         asked.check()
         content = Content.LINK if kind == "link" else Content.CODE
-        order = PreviewRequest(
+        wanted = PreviewRequest(
             phone_numbers.normalise(phone or "", self.principal.country),
             "" if content is Content.LINK else purpose or DEFAULT_PURPOSE,
             content=content,
         )
-        preview = channel_plan.preview(self.principal, order)
+        preview = channel_plan.preview(self.principal, wanted)
         if preview.refusal:
             raise preview.refusal
         body = {
-            "phone": order.phone,
+            "phone": wanted.phone,
             "country": preview.country or None,
             "locale": preview.locale,
             "steps": [STEP.body_of(step) for step in preview.steps],

@@ -78,8 +78,8 @@ SMART = Field(
     "smart",
     nullable(boolean()),
     _(
-        "`true`: order and patience of codes come from what was learned of the number and its "
-        "operator; `channels` says among which. One code in twenty goes without it, so that the "
+        "`true`: order and patience of codes come from past results of the number and its "
+        "carrier; `channels` says among which. One code in twenty goes without it, so that the "
         "saving can be measured."
     ),
     None,

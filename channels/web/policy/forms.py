@@ -107,7 +107,7 @@ class RuleForm(forms.Form):
         return cleaned
 
     def rule(self) -> StoredRule:
-        """Of valid fields."""
+        """The rule of the valid fields."""
         values = self.cleaned_data
         chain = [values[name] for name in fallback_forms.CHAIN_FIELDS if values.get(name)]
         return StoredRule(

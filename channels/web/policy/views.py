@@ -45,8 +45,8 @@ def _preview(company: Company, asked: PreviewForm) -> Preview:
     values = asked.cleaned_data
     content = Content.LINK if values["kind"] == "link" else Content.CODE
     purpose = "" if content is Content.LINK else values["purpose"] or DEFAULT_PURPOSE
-    order = PreviewRequest(values["phone"], purpose, content=content)
-    return channel_plan.preview(api_keys.without_key(company, Mode.LIVE), order)
+    request = PreviewRequest(values["phone"], purpose, content=content)
+    return channel_plan.preview(api_keys.without_key(company, Mode.LIVE), request)
 
 
 @member_required(can_read_settings)

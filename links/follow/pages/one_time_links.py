@@ -37,7 +37,7 @@ _LIVE = """
 """
 _SELECT_TARGET = f"SELECT l.url FROM links_link l WHERE {_LIVE}"  # noqa: S608 - of constants
 
-# Of concurrent visitors, one gets the target.
+# One of several concurrent visitors gets the target.
 _OPEN = f"""
 UPDATE links_link l SET used_at = now() WHERE {_LIVE}
 RETURNING l.url, l.utm,

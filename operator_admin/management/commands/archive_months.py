@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from operator_admin.archive import ArchiveError, closing, months
-from operator_admin.archive.closing import obstacles
+from operator_admin.archive.closing import blockers
 from operator_admin.backup import BackupError
 from storage.migration_runs import LocksNotAvailableError, only_one, timeouts
 from storage.months import partitions
@@ -68,7 +68,7 @@ class Command(BaseCommand):
 
     def _describe(self, due: list[date]) -> None:
         for month in due:
-            reasons = "; ".join(obstacles(month)) or "can be archived"
+            reasons = "; ".join(blockers(month)) or "can be archived"
             self._say(f"{month:%Y-%m}, {_bytes(month) / 1e6:.1f} MB: {reasons}")
 
     def _verify(self, wrong: list[str]) -> None:

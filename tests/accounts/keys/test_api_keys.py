@@ -219,7 +219,7 @@ def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
 
 def try_to_create(company: Company, user: User, start: Barrier, outcomes: list[str]) -> None:
     try:
-        connection.ensure_connection()  # opening one takes longer than what is raced for
+        connection.ensure_connection()  # opening one takes longer than the race
         start.wait(60)
         companies.create_api_key(company=company, user=user, mode="test", name="Racer")
         outcomes.append("created")

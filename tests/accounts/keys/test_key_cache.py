@@ -52,7 +52,7 @@ def known(key: IssuedKey) -> Principal | None:
 
 
 def hear() -> None:
-    """The thread runs, and finds the key that was read before it heard of anything."""
+    """The thread runs, and finds the key that was read before any news reached it."""
     api_keys.refresh()
     api_keys.refresh()
 
@@ -175,7 +175,7 @@ def test_changed_keys_in_use_are_read_by_the_thread_and_others_forgotten(
 def test_read_that_an_answer_overtook_counts_for_two_seconds(
     key: IssuedKey, operator: Session
 ) -> None:
-    """It began before a commit which the thread heard of while it was under way."""
+    """It began before a commit that the thread learned of while it was under way."""
     digest = api_keys.digest(key.plaintext)
     api_keys.refresh()
     read_at = time.monotonic()

@@ -59,7 +59,7 @@ class Forger:
 
 
 def claims(nonce: str, /, **changes: Any) -> dict[str, Any]:
-    """Of a good token; None leaves a claim out."""
+    """The claims of a good token; None leaves a claim out."""
     now = int(time.time())
     good = {"iss": ISSUER, "sub": "anna", "aud": CLIENT_ID, "exp": now + 300, "iat": now}
     found = good | {"nonce": nonce, "email": "anna@example.com", "groups": []} | changes

@@ -30,7 +30,7 @@ def anna(provider: IdentityProvider) -> User:
 
 @pytest.fixture
 def client(anna: User) -> Client:
-    """Signed in by her password, which she has just typed anew."""
+    """Signed in by her password, which she has just typed again."""
     client = by_password(anna)
     confirm(client)
     return client

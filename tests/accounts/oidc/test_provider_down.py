@@ -73,7 +73,7 @@ def nonsense() -> Iterator[str]:
 
 @pytest.fixture
 def away(settings: Settings) -> str:
-    """Of a port where nobody listens."""
+    """The address of a port where nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     settings.OIDC_ISSUER, settings.OIDC_NAME = f"http://127.0.0.1:{port}", "Acme ID"

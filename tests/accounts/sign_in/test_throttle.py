@@ -53,7 +53,7 @@ MOST = 100  # wrong passwords that an account takes, from many networks
 
 
 def block_everywhere() -> None:
-    """As so many sign-ins without a device cookie would, but for their pages."""
+    """As `MOST` sign-ins without a device cookie would, but for their pages."""
     request = RequestFactory().post(reverse(LOGIN))
     for _ in range(MOST):
         throttle.consume(request, "owner@example.com")

@@ -81,7 +81,7 @@ def test_anchors_are_unique(url: str, language: str) -> None:
 
 
 class Statuses(dict[str, int]):
-    """Of each address, which is asked once."""
+    """The answer of each address, which is requested once."""
 
     def __init__(self, client: Client) -> None:
         super().__init__()

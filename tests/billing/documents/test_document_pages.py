@@ -40,7 +40,7 @@ def words(content: bytes) -> str:
 
 @pytest.fixture
 def accountant(client: Client) -> Member:
-    """Of a company whose October is closed."""
+    """For a company whose October is closed."""
     seller()
     one = company()
     member: Member = MemberFactory.create(company=one, role=Member.Role.ACCOUNTANT)

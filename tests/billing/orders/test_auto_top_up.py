@@ -239,7 +239,7 @@ def test_invoice_is_issued_and_mailed_once(payer: Company) -> None:
     order = Order.objects.get()
     assert (order.state, order.invoice_number) == ("pending", 1)
     (mail,) = Mail.objects.filter(template="automatic_invoice")
-    address, _, _ = order.payment_url.partition(":1")  # signed anew wherever it is shown
+    address, _, _ = order.payment_url.partition(":1")  # signed again wherever it is shown
     assert f"{address}:" in mail.text
     assert order.number in mail.subject
 

@@ -220,7 +220,7 @@ def test_any_sequence_of_events_credits_once_if_paid(payer: Company, seed: int) 
 
 
 def confirm(order: Order, **changes: object) -> str | None:
-    """The problem of what was recorded; None when nothing was."""
+    """The problem of the recorded payment; None without one."""
     facts: dict[str, object] = {
         "amount": order.amount,
         "paid_on": TODAY,

@@ -110,7 +110,7 @@ def change_the_amount_shown(files: Files) -> None:
 
 
 def change_an_amount_everywhere(files: Files) -> None:
-    """Of a hold and its release: no balance shows it."""
+    """A hold and its release: no balance shows them."""
     for row in (16, 17):
         line = files.sealed(row)
         line[3] = 4

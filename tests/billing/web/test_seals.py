@@ -28,7 +28,7 @@ def sealed(api: Api) -> list[Seal]:
 
 
 def last_of_months(seals: list[Seal]) -> list[Seal]:
-    """Of the months that are over: today's is not."""
+    """The last seals of finished months: today's is not."""
     last: dict[tuple[int, int], Seal] = {}
     for seal in reversed(seals):
         last[seal.day.year, seal.day.month] = seal

@@ -206,7 +206,7 @@ def _past() -> Any:
 def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fault: str) -> Life:
     """The message is accepted, and what will go wrong with it is set."""
     path, channel, _ = SENDS[provider]
-    for other, (_, its_channel, _) in SENDS.items():  # or a second try would go by one of them
+    for other, (_, its_channel, _) in SENDS.items():  # or a second try would use one of them
         if other != provider and its_channel == channel:
             set_account(accounts, other, {VENDORS[other].required: ""})
     lead_to(accounts, "http://127.0.0.1:1" if fault == "no connection" else simulator.url)

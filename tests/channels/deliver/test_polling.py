@@ -38,7 +38,7 @@ Wire = responses.RequestsMock
 
 @pytest.fixture(autouse=True)
 def smsc(settings: Settings) -> None:
-    """SMS goes by SMSC alone."""
+    """Only SMSC sends SMS."""
     account = {"login": "demo", "password": "secret-password", "sender": ""}
     account |= {"api_url": "https://smsc.example.com", "callback_secret": SECRET}
     set_account(settings, "smsc", account)

@@ -31,7 +31,7 @@ HOUR = timedelta(hours=1)
 
 
 def day(ago: int) -> datetime:
-    """An hour into the day so many days ago."""
+    """An hour into the day, `ago` days before today."""
     return start_of(timezone.localdate() - timedelta(days=ago)) + HOUR
 
 

@@ -121,7 +121,7 @@ def test_many_failures_before_one_success_are_seen(company: Company) -> None:
 
 
 def test_share_that_moves_around_the_line_is_one_drop(company: Company) -> None:
-    """Of 97 per cent usual: first 84, then 88, 90 and 84 again."""
+    """From the usual 97 per cent: first 84, then 88, 90 and 84 again."""
     for failed, delivered in ((160, 840), (0, 340), (0, 260), (300, 560)):
         send(company, failed, "failed")
         send(company, delivered, "delivered")

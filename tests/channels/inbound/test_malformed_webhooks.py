@@ -105,7 +105,7 @@ def assert_harmless(vendor: str, parsed: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def accounts(settings: Settings) -> None:
-    """Of every vendor, also of those that the simulator does not play beside each other."""
+    """For every vendor, also for those that the simulator does not play beside each other."""
     settings.PUBLIC_URL = "https://kvitok.example.com"
     for name in CALLERS:
         signer = vendors.VENDORS[name]

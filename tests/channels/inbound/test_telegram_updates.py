@@ -47,7 +47,7 @@ def update(name: str) -> bytes:
 
 
 def standing() -> list[tuple[str, int, bool]]:
-    """Of every contact: phone, chat, whether it may be written to."""
+    """Every contact: phone, chat, whether it may be written to."""
     return [(one.phone, one.chat_id, one.blocked_at is None) for one in Contact.objects.all()]
 
 
@@ -248,7 +248,7 @@ def test_stop_by_sms_keeps_the_telegram_contact(api: Api) -> None:
         event = dispatcher.hand_over(claimed, time.monotonic() + 60)
 
     assert (event.kind, event.code) == (EventKind.UNREACHABLE, "21610")
-    assert not BlockedPhone.objects.exists()  # START would never be heard of here
+    assert not BlockedPhone.objects.exists()  # no START would ever arrive here
 
 
 def test_bot_stop_affects_only_the_bot(api: Api) -> None:

@@ -27,7 +27,7 @@ WORDS = {
 
 
 def taken(api: Api, total: int = 3, known: int = 3) -> Attempt:
-    """Accepted by the vendor, who told the ids of so many of its parts."""
+    """Accepted by the vendor, who returned the ids of `known` parts."""
     attempt = submitted(api, channel="sms")
     note(attempt, range(1, known + 1), total)
     whole = known == total

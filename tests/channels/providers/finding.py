@@ -18,7 +18,7 @@ PACKAGE = f"{providers.__name__}."
 
 
 def provider_classes() -> set[type[Provider]]:
-    """Of the product: a module or a package in `channels/providers` is enough to be found."""
+    """The providers: a module or package in `channels/providers` is enough to be found."""
     for module in pkgutil.walk_packages(providers.__path__, PACKAGE):
         importlib.import_module(module.name)
     registered = {registry.provider_class(one) for one in VENDORS.values()}
@@ -33,7 +33,7 @@ def _below(parent: type[Provider]) -> set[type[Provider]]:
 
 
 def http_providers() -> set[str]:
-    """The names under which the contract runs; one without a name of its own goes by its class."""
+    """The names under which the contract runs; one without a name of its own has its class's."""
     return {
         name_of(one)
         for one in provider_classes()

@@ -165,7 +165,7 @@ def twilio_call(
 
 
 def smsc_call(body: bytes, secret: str = SMSC_SECRET) -> WebhookRequest:
-    """The form with its md5 made anew, in its place."""
+    """The form with its md5 computed again, in its place."""
     pairs = parse_qsl(body.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
     form = dict(pairs)
     signed = ":".join([*(form.get(name, "") for name in ("id", "phone", "status")), secret])
@@ -213,7 +213,7 @@ class Vendor:
     send_url: str
     accepted: bytes
     refused: Callable[[str], bytes]  # the vendor's own error body around some words
-    unknown: bytes  # an error of the vendor's that nobody has heard of
+    unknown: bytes  # an error of the vendor's that is in no list
     call: Callable[..., WebhookRequest]
     secret_setting: str
     webhook_body: bytes  # a genuine body; empty for a vendor that signs nothing

@@ -1,4 +1,4 @@
-"""The channel a message goes by, and the reasons for refusing it."""
+"""The channel of a message, and the reasons for refusing it."""
 
 import pytest
 from pytest_django import Settings

@@ -133,7 +133,7 @@ def test_key_without_the_scope_is_refused(api: Api, client_of: ClientOf) -> None
     assert limited.get("/policy/preview", {"phone": PHONE}).code == "forbidden"
 
 
-@pytest.mark.django_db(transaction=True)  # keys are read anew after the commit
+@pytest.mark.django_db(transaction=True)  # keys are read again after the commit
 @pytest.mark.parametrize("mode", Mode.values)
 def test_preview_shows_channels_and_rules_and_sends_nothing(
     mode: str, client_of: ClientOf, company: Company

@@ -197,7 +197,7 @@ TRIALS = (
         "billing_savedmethod",
     ),
     Trial(
-        "billing.ask_about_payments",
+        "billing.poll_payments",
         payment_notices.JOB.name,
         _lost_payment,
         _is_paid,

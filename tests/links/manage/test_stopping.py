@@ -197,7 +197,7 @@ def test_process_that_starts_without_the_database_reads_the_copy(
     stopping.stop(company=company)
     stopping.stop(company=company, batch_id=batch_id)
     stopped = {company.pk, f"{company.pk}/{batch_id.hex}"}
-    # Others in this process read as well, and may be late with what was so before.
+    # Others in this process read as well, and may be late with the former state.
     assert wait_until(lambda: copied() == set(map(str, stopped)))
 
     request.getfixturevalue("no_database")

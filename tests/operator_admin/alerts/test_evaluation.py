@@ -1,4 +1,4 @@
-"""Operators hear of a problem once, of its end once, and at growing intervals in between."""
+"""Operators are told once of a problem and of its end, and at growing intervals in between."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -14,7 +14,7 @@ from storage.months.calendar import next_month
 
 
 def archive(directory: Path, *options: str | Path, days: int = 365) -> str:
-    """As so many days later: of our processes, for the database's own clock goes on."""
+    """Runs our processes `days` later; the database's own clock goes on."""
     out = StringIO()
     before = next_month(timezone.now().astimezone(UTC).date())
     with time_machine.travel(timezone.now() + timedelta(days=days), tick=True):

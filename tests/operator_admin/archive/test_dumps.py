@@ -165,7 +165,7 @@ def test_file_of_the_same_month_is_not_replaced(history: Api, month: date, direc
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """Of PostgreSQL; `pg_dump` runs the script `after` when it is done."""
+    """PostgreSQL's programs; `pg_dump` runs the script `after` when it is done."""
     server = postgres.server_version()
     folder = tmp_path / "programs"
     folder.mkdir()

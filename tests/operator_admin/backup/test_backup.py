@@ -89,7 +89,7 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
 
 
 def test_every_outbox_is_held_back() -> None:
-    """A new table of what is due needs a line in `holding_back`, or a reason here."""
+    """A new table of due work needs a line in `holding_back`, or a reason here."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid "
@@ -104,7 +104,7 @@ def test_every_outbox_is_held_back() -> None:
         "channels_message",
         "channels_openmessage",  # its row goes with the message's state
         "channels_receipt",  # applied: they came from outside, and nothing is sent for them
-        "channels_staleday",  # days whose counts are made anew: nothing is sent for them
+        "channels_staleday",  # days to count again: nothing is sent for them
         "operator_admin_alert",
         "operator_admin_telegramnotice",
         "otp_guardreport",

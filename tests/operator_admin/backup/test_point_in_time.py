@@ -1,4 +1,4 @@
-"""A base backup and the archived WAL bring a killed server back as of before a mishap."""
+"""A base backup and the archived WAL bring a killed server back to the moment before a mishap."""
 
 import shutil
 from collections.abc import Iterator

@@ -24,7 +24,7 @@ def count_at(moment: datetime) -> None:
 
 
 def id_at(at: datetime) -> UUID:
-    """An id as of a row made at this time."""
+    """The id of a row made at this time."""
     return UUID(int=first_id_at(at).int | (uuid7().int & (1 << 62) - 1))
 
 

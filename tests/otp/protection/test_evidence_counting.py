@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def begin(ago: float = 300.0) -> None:
-    """The count stands so many seconds ago."""
+    """The count stands `ago` seconds back."""
     until = timezone.now() - timedelta(seconds=ago)
     GuardProgress.objects.all().delete()
     GuardProgress.objects.create(pk=1, counted_until=until)

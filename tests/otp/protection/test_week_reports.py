@@ -38,7 +38,7 @@ def people(company: Company, codes: int = 30) -> None:
 
 
 def attack(company: Company, codes: int = 60) -> None:
-    """Of which two codes are entered when the range is refused already."""
+    """An attack; two codes are entered after the range was refused."""
     for n in range(codes):
         entered = 9.0 if n in {codes - 2, codes - 1} else None
         sent(company, ago=2 * DAY - 10 * n, phone=f"+252617654{n:03}", entered_after=entered)

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from otp.web import widget
 
-# Of the npm package `altcha` 3.2.2: dist/main and dist/i18n. A new release changes both.
+# From the npm package `altcha` 3.2.2: dist/main and dist/i18n. A new release changes both.
 PUBLISHED = {
     "altcha.min.js": "71b2d6829de9893e5d6bfc806d343b2c7dead04b2157ff2a5ba3372938c3a6be",
     "ru.js": "7957c9d56ccca5c72d18ead5098ad1c114015ce63b513a8d6db245023682e738",

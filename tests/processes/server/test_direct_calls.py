@@ -185,7 +185,7 @@ def test_connection_is_given_back(api: Api, direct: DirectCalls) -> None:
 
 
 def test_signals_of_a_request_do_nothing_else() -> None:
-    """A new receiver would not hear of direct calls: have it called in `DirectCalls` as well."""
+    """A new receiver would miss direct calls: call it in `DirectCalls` as well."""
     names = {
         receiver.__qualname__
         for signal in (signals.request_started, signals.request_finished)

@@ -46,7 +46,7 @@ def test_word_that_no_column_can_hold_is_a_data_error() -> None:
 
 
 def test_planner_expects_few_rows() -> None:
-    """Of more it would not look each up by an index."""
+    """With more rows it would not look each up by an index."""
     with connection.cursor() as cursor:
         statement = f"SELECT n.* FROM {ROWS}".replace("%(rows)s", "$1")  # noqa: S608
         cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {statement}")

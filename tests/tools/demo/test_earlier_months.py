@@ -45,7 +45,7 @@ def partition_of_message() -> str:
 
 
 def definitions(partition: str) -> list[tuple[bool, str]]:
-    """Of its indexes, without their names."""
+    """The definitions of its indexes, without their names."""
     with connection.cursor() as cursor:
         cursor.execute(_INDEXES, [partition])
         found = [definition for (definition,) in cursor.fetchall()]

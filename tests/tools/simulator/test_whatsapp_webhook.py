@@ -129,7 +129,7 @@ def test_person_has_a_user_id_of_metas_beside_the_phone(
     assert received["contacts"][0]["wa_id"] == phone
     assert received["statuses"][0]["recipient_user_id"] == user_id
     assert posted["contacts"][0]["user_id"] == posted["messages"][0]["from_user_id"] == user_id
-    assert "user_id" not in sent["contacts"][0]  # told there only of what was sent to one
+    assert "user_id" not in sent["contacts"][0]  # given there only for messages sent to one
     assert "time" not in hook.json["entry"][0]
 
 

@@ -53,9 +53,9 @@ class Path:
             self._pool.submit(self.send, number, phone) for number, phone in enumerate(phones)
         ]
         self.deliver(len(phones))
-        for one in left:
-            one.result()
-        milliseconds = [one * 1000 for one in self.taken] or [0.0]
+        for future in left:
+            future.result()
+        milliseconds = [s * 1000 for s in self.taken] or [0.0]
         return {
             "seconds": time.perf_counter() - started,
             "delivered": len(self.taken),
@@ -68,11 +68,11 @@ class Path:
         until = time.perf_counter() + 120
         while len(self.taken) < many and time.perf_counter() < until:
             claimed = self._claim()
-            left += [self._pool.submit(_store, one, word) for one in claimed for word in WORDS]
+            left += [self._pool.submit(_store, row, word) for row in claimed for word in WORDS]
             if not self._apply() and not claimed:
                 time.sleep(0.001)
-        for one in left:
-            one.result()
+        for future in left:
+            future.result()
 
     def send(self, number: int, phone: str) -> None:
         company, key = self._accounts[number % len(self._accounts)]
@@ -86,12 +86,12 @@ class Path:
         """Claims a batch and records, in one commit, that the provider took it."""
         claimed = claims.claim(dispatcher.CLAIM_BATCH)
         events = [
-            Event(one.message_id, one.attempt_id, EventKind.ACCEPTED, f"wamid.{one.attempt_id.hex}")
-            for one in claimed
+            Event(row.message_id, row.attempt_id, EventKind.ACCEPTED, f"wamid.{row.attempt_id.hex}")
+            for row in claimed
         ]
         if events:
             self._record(events)
-        return [one.attempt_id for one in claimed]
+        return [row.attempt_id for row in claimed]
 
     def _apply(self) -> int:
         """A group of receipts, in one commit."""
@@ -99,12 +99,12 @@ class Path:
             due = {"limit": receipts.BATCH_SIZE, "patience": receipts.MATCH_TIMEOUT, "only": None}
             cursor.execute(channels_sql.recent(receipts_sql.DUE_RECEIPTS), due)
             rows = fetch_all(cursor, receipts.DueReceipt)
-            found = [(row.id, _event(row, *row.matched)) for row in rows if row.matched]
-            if found:
-                decisions = transitions.apply_in_transaction(cursor, [event for _, event in found])
+            events = [(row.id, _event(row, *row.matched)) for row in rows if row.matched]
+            if events:
+                decisions = transitions.apply_in_transaction(cursor, [event for _, event in events])
                 applied: list[Any] = [
-                    [one for one, _ in found],
-                    [event.attempt_id for _, event in found],
+                    [row for row, _ in events],
+                    [event.attempt_id for _, event in events],
                 ]
                 statement = channels_sql.recent(receipts_sql.MARK_RECEIPTS_APPLIED)
                 cursor.execute(statement, applied)

@@ -81,8 +81,8 @@ def check_params(company_id: int, phone: str) -> dict[str, Any]:
 def link_params(company_id: int, url: str) -> dict[str, Any]:
     """For `links.sql.SHORTEN`."""
     slug = token_urlsafe(6)
-    own = {"id": uuid7(), "company_id": company_id, "mode": "live", "slug": slug, "key": slug}
-    return links_sql.params(_NEW_LINK | own | {"url": url}, lifetime=None)
+    params = {"id": uuid7(), "company_id": company_id, "mode": "live", "slug": slug, "key": slug}
+    return links_sql.params(_NEW_LINK | params | {"url": url}, lifetime=None)
 
 
 def verify(request: HttpRequest) -> HttpResponse:
@@ -138,11 +138,11 @@ def _shortened(params: dict[str, Any]) -> dict[str, Any]:
 
 def bulk(request: HttpRequest) -> HttpResponse:
     asked = orjson.loads(request.body)
-    made = [link_params(asked["company_id"], one["url"]) for one in asked["links"]]
-    columns = ([one[name] for one in made] for name in ("link_id", "link_slug", "link_url"))
+    made = [link_params(asked["company_id"], row["url"]) for row in asked["links"]]
+    columns = ([row[name] for row in made] for name in ("link_id", "link_slug", "link_url"))
     with connection.cursor() as cursor:
         cursor.execute(INSERT_MANY, [asked["company_id"], *columns])
-    data = [{"success": True, **_shortened(one)} for one in made]
+    data = [{"success": True, **_shortened(row)} for row in made]
     return _answer(_MADE | {"batch": public_id("bat", uuid7()), "data": data})
 
 

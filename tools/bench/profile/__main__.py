@@ -66,9 +66,9 @@ def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dic
     stack.arrange(Setup(DATABASE, waiters=0 if options.no_wait else WAITERS, delivery=True))
     load = windows.MessageLoad(stack, accounts, phones)
     if options.timeline:
-        found = timeline.measure(stack, control, load, phones, options.timeline)
-        say(timeline.text(found))
-        return found._asdict()
+        steps = timeline.measure(stack, control, load, phones, options.timeline)
+        say(timeline.text(steps))
+        return steps._asdict()
     many, connections = options.messages, options.connections
     profiler = windows.Profiler(
         stack, control, load, messages=many, connections=connections, say=say

@@ -87,8 +87,8 @@ PythonStack = Sequence[Frame]  # the innermost frame first
 
 def parse(text: str) -> Iterator[PythonStack]:
     for dump in text.split(HEADER)[1:]:
-        found = (_FRAME.fullmatch(line) for line in dump.splitlines())
-        yield [Frame(match[1], int(match[2]), match[3]) for match in found if match]
+        matches = (_FRAME.fullmatch(line) for line in dump.splitlines())
+        yield [Frame(match[1], int(match[2]), match[3]) for match in matches if match]
 
 
 def cause(stack: PythonStack) -> str:
@@ -111,8 +111,8 @@ def _cause(file: str) -> str | None:
         return LIBRARY_CAUSES.get(module)
     if not file.startswith(f"{ROOT}/"):
         return None  # generated code, as "<string>"
-    own = file.removeprefix(f"{ROOT}/").removesuffix(".py")
-    return next((name for part, name in OWN_CAUSES.items() if own.startswith(part)), OURS)
+    path = file.removeprefix(f"{ROOT}/").removesuffix(".py")
+    return next((name for part, name in OWN_CAUSES.items() if path.startswith(part)), OURS)
 
 
 def activity(stack: PythonStack) -> str:
@@ -134,13 +134,13 @@ def counted(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
 
 def hottest(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
     """Samples by (activity, the innermost function of ours with the line it had reached)."""
-    found: Counter[tuple[str, str]] = Counter()
+    costs: Counter[tuple[str, str]] = Counter()
     for stack in stacks:
-        own = next((frame for frame in stack if _cause(frame.file) in {OURS, "HTTP server"}), None)
-        if own is not None:
-            place = own.file.removeprefix(f"{ROOT}/")
-            found[activity(stack), f"{place}:{own.line} {own.function}"] += 1
-    return found
+        ours = next((frame for frame in stack if _cause(frame.file) in {OURS, "HTTP server"}), None)
+        if ours is not None:
+            place = ours.file.removeprefix(f"{ROOT}/")
+            costs[activity(stack), f"{place}:{ours.line} {ours.function}"] += 1
+    return costs
 
 
 PATIENCE = 10.0  # seconds for a process to carry a command out
@@ -158,20 +158,20 @@ class Control:
         return {"PYTHONPATH": INSIDE, "KVITOK_PROFILE": str(self._folder)}
 
     def pids(self) -> list[int]:
-        found = (int(pipe.stem) for pipe in self._folder.glob("*.pipe"))
-        return [pid for pid in found if Path(f"/proc/{pid}").exists()]
+        pids = (int(pipe.stem) for pipe in self._folder.glob("*.pipe"))
+        return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
-    def command(self, *words: str) -> None:
+    def command(self, *arguments: str) -> None:
         for pid in self.pids():
             with suppress(FileNotFoundError):
-                (self._folder / f"{pid}.{words[0]}").unlink()
+                (self._folder / f"{pid}.{arguments[0]}").unlink()
             pipe = os.open(self._folder / f"{pid}.pipe", os.O_WRONLY | os.O_NONBLOCK)
-            os.write(pipe, f"{' '.join(words)}\n".encode())
+            os.write(pipe, f"{' '.join(arguments)}\n".encode())
             os.close(pipe)
         deadline = time.monotonic() + PATIENCE
-        while left := [pid for pid in self.pids() if not self._has_done(pid, words[0])]:
+        while left := [pid for pid in self.pids() if not self._has_done(pid, arguments[0])]:
             if time.monotonic() > deadline:
-                raise CannotMeasureError(f"processes {left} do not {words[0]}")
+                raise CannotMeasureError(f"processes {left} do not {arguments[0]}")
             time.sleep(0.01)
 
     def _has_done(self, pid: int, word: str) -> bool:
@@ -188,14 +188,14 @@ class Control:
 
     def stacks(self, names: Mapping[int, str]) -> dict[str, list[PythonStack]]:
         """All that were sampled and kept so far, by process."""
-        found: dict[str, list[PythonStack]] = {}
+        stacks: dict[str, list[PythonStack]] = {}
         for file, parts in self._kept.items():
             if (name := names.get(int(file.stem))) is not None:
                 written = file.read_bytes()
                 for start, end in parts:
                     text = written[start:end].decode("utf-8", errors="replace")
-                    found.setdefault(name, []).extend(parse(text))
-        return found
+                    stacks.setdefault(name, []).extend(parse(text))
+        return stacks
 
     def steps(self) -> dict[int, str]:
         """What each process noted while it was traced, as JSON, by pid."""
@@ -204,9 +204,9 @@ class Control:
 
     def collector_seconds(self, names: Mapping[int, str]) -> dict[str, float]:
         """CPU of the garbage collector while sampling, by process."""
-        found: dict[str, float] = {}
+        seconds: dict[str, float] = {}
         for file in self._folder.glob("*.gc"):
             if (name := names.get(int(file.stem))) is not None:
                 facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-                found[name] = found.get(name, 0.0) + facts["gc_seconds"]
-        return found
+                seconds[name] = seconds.get(name, 0.0) + facts["gc_seconds"]
+        return seconds

@@ -42,7 +42,7 @@ def _processes(profile: Profile) -> str:
     lines += [_process(profile, name) for name in BESIDE if name in plain.spent]
     vacuum = median(profile.vacuums)
     lines.append(f"vacuum and statistics beside it: {vacuum:,.0f} µs a message")
-    answers = [1000 * one for one in profile.answers]
+    answers = [1000 * s for s in profile.answers]
     p50, p99 = percentile(answers, 0.5), percentile(answers, 0.99)
     lines.append(f"a send is answered in p50 {p50:.1f} ms, p99 {p99:.1f} ms")
     return "\n".join(lines)
@@ -50,7 +50,7 @@ def _processes(profile: Profile) -> str:
 
 def _process(profile: Profile, name: str) -> str:
     plain = profile.plain
-    rounds = [one.get(name, 0.0) for one in plain.rounds]
+    rounds = [cost.get(name, 0.0) for cost in plain.rounds]
     switches = plain.spent[name].switches / plain.messages
     cells = (
         f"{plain.us(name):,.0f}",
@@ -70,13 +70,13 @@ def _times(window: Window, plain: Window, name: str) -> str:
 
 
 def _counts(profile: Profile) -> str:
-    found = dict(sorted(profile.counts.items(), key=lambda each: each[0].startswith("Redis")))
+    counts = dict(sorted(profile.counts.items(), key=lambda each: each[0].startswith("Redis")))
     if profile.logged.messages:
         calls = [
             c.calls for costs in profile.statements.values() for c in costs.statements.values()
         ]
-        found["PostgreSQL statements"] = sum(calls) / profile.logged.messages
-    lines = [f"{name:<26}{value:>12,.2f}" for name, value in found.items() if abs(value) >= 0.005]
+        counts["PostgreSQL statements"] = sum(calls) / profile.logged.messages
+    lines = [f"{name:<26}{value:>12,.2f}" for name, value in counts.items() if abs(value) >= 0.005]
     return "\n".join(["Counted for one message, without what an idle service does", *lines])
 
 
@@ -109,9 +109,9 @@ def matrix(cells: Mapping[tuple[str, str], float], total: float) -> list[str]:
     columns, rows = _largest(cells, 0, 0.02 * total), _largest(cells, 1, LEAST * total)
     lines = [_wide("", [*columns, "all"])]
     for row in rows:
-        found = [cells.get((column, row), 0.0) for column in columns]
+        values = [cells.get((column, row), 0.0) for column in columns]
         whole = sum(value for (_, cause), value in cells.items() if cause == row)
-        lines.append(_wide(row, [f"{value:,.0f}" for value in (*found, whole)]))
+        lines.append(_wide(row, [f"{value:,.0f}" for value in (*values, whole)]))
     small = sum(value for (_, cause), value in cells.items() if cause not in rows)
     attributed = sum(cells.values())
     lines.append(_wide("smaller ones", [*("" for _ in columns), f"{small:,.0f}"]))
@@ -168,15 +168,15 @@ def as_dict(profile: Profile) -> dict[str, Any]:
     """For the file."""
     plain, many = profile.plain, profile.logged.messages or 1
     windows = {"cpu_us": plain, "sampled_us": profile.sampled, "logged_us": profile.logged}
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         title: {name: window.us(name) for name in window.spent} for title, window in windows.items()
     }
     for title, counted in (("python", profile.python), ("lines", profile.lines)):
-        found[title] = {
+        facts[title] = {
             program: {f"{doing}: {what}": count for (doing, what), count in each.most_common()}
             for program, each in counted.items()
         }
-    found["statements"] = {
+    facts["statements"] = {
         program: {
             name: {
                 part: value / many * (1 if part == "calls" else 1e6) for part, value in cost.parts()
@@ -185,7 +185,7 @@ def as_dict(profile: Profile) -> dict[str, Any]:
         }
         for program, costs in profile.statements.items()
     }
-    return found | {
+    return facts | {
         "rounds": plain.rounds,
         "others": plain.others,
         "idle_ms_per_s": profile.idle,

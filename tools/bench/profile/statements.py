@@ -66,7 +66,7 @@ class StatementNames:
 
     @classmethod
     def of_service(cls) -> "StatementNames":
-        """Of all modules of the service that are imported."""
+        """Names from all imported modules of the service."""
         return cls(
             {
                 f"{module_name}.{name}": value
@@ -109,7 +109,7 @@ class Entry(NamedTuple):
 
 @dataclass
 class Cost:
-    """Of all calls of a statement, in seconds."""
+    """The costs of all calls of a statement, in seconds."""
 
     calls: int = 0
     parse: float = 0.0
@@ -129,7 +129,7 @@ class Cost:
 
 @dataclass
 class Costs:
-    """Of one program's backends."""
+    """The costs of one program's backends."""
 
     statements: defaultdict[str, Cost] = field(default_factory=lambda: defaultdict(Cost))
     logging: float = 0.0
@@ -168,12 +168,12 @@ def parse(text: str) -> Iterator[Entry]:
 def _entry(record: list[tuple[int, str, str]]) -> Iterator[Entry]:
     if len(record) != 3 or (kind := _KIND.fullmatch(record[0][2])) is None:
         return
-    own, total = _OWN.search(record[1][2]), _SUM.search(record[1][2])
-    if own and total:
-        cpu = float(own[1]) + float(own[2])
+    ours, total = _OWN.search(record[1][2]), _SUM.search(record[1][2])
+    if ours and total:
+        cpu = float(ours[1]) + float(ours[2])
         so_far = float(total[1]) + float(total[2])
         name = kind[1] or kind[2]
-        yield Entry(record[0][0], name, cpu, so_far, float(own[3]), record[2][2])
+        yield Entry(record[0][0], name, cpu, so_far, float(ours[3]), record[2][2])
 
 
 def account(
@@ -186,15 +186,15 @@ def account(
     # For one entry: what lies between a bind and its execution.
     gaps = [
         _gap(before, after)
-        for own in of_backend.values()
-        for before, after in pairwise(own)
+        for costs in of_backend.values()
+        for before, after in pairwise(costs)
         if (before.kind, after.kind) == ("BIND", "EXECUTE")
     ]
     logging = median(gaps) if gaps else 0.0
-    found: defaultdict[str, Costs] = defaultdict(Costs)
-    for pid, own in of_backend.items():
-        _account(found[programs.get(pid, "postgres, other")], own, logging, names)
-    return dict(found)
+    summed: defaultdict[str, Costs] = defaultdict(Costs)
+    for pid, costs in of_backend.items():
+        _account(summed[programs.get(pid, "postgres, other")], costs, logging, names)
+    return dict(summed)
 
 
 def _gap(before: Entry, after: Entry) -> float:

@@ -20,7 +20,7 @@ PAUSE = 0.25  # seconds between two messages: all of one is over before the next
 WARM_UP = 20
 AFTER = 0.1  # seconds after its answer in which steps still count as a message's
 COMMON = 0.5  # of the messages must have a step for it to be shown
-FASTEST = 4  # one in so many messages makes the timeline: the others waited for other programs
+FASTEST = 4  # one in this many messages makes the timeline: the others waited for other programs
 
 
 class Event(NamedTuple):
@@ -58,9 +58,9 @@ def measure(
     control.command("finish")
     connection.close()
     names = windows.members(stack)
-    found = events(control, names, StatementNames.of_service())
+    seen = events(control, names, StatementNames.of_service())
     answers = [(end - start) * 1000 for start, end in spans]
-    return Timeline(steps(fastest(spans), found), answers)
+    return Timeline(steps(fastest(spans), seen), answers)
 
 
 def _send(connection: Connection, requests: Sequence[bytes]) -> list[tuple[float, float]]:
@@ -76,14 +76,14 @@ def _send(connection: Connection, requests: Sequence[bytes]) -> list[tuple[float
 
 
 def events(control: Control, names: Mapping[int, str], statements: StatementNames) -> list[Event]:
-    found = []
+    seen = []
     for pid, text in control.steps().items():
         process = names.get(pid, "").removesuffix(" 1").removesuffix(" 2")
         for began, ended, thread, label in json.loads(text):
             if label.startswith("SQL "):
                 label = statements.of(label.removeprefix("SQL "))  # noqa: PLW2901
-            found.append(Event(began, ended, process, _kind(thread), label))
-    return sorted(found)
+            seen.append(Event(began, ended, process, _kind(thread), label))
+    return sorted(seen)
 
 
 def _kind(thread: str) -> str:
@@ -98,12 +98,12 @@ def fastest(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return ordered[: max(1, len(ordered) // FASTEST)]
 
 
-def steps(spans: Sequence[tuple[float, float]], found: Sequence[Event]) -> list[Step]:
+def steps(spans: Sequence[tuple[float, float]], events: Sequence[Event]) -> list[Step]:
     """Each step by its process, thread, label and how often it had come before in its message."""
     seen: defaultdict[tuple[str, str, str, int], list[tuple[float, float]]] = defaultdict(list)
     for start, end in spans:
         count: defaultdict[tuple[str, str, str], int] = defaultdict(int)
-        for event in found:
+        for event in events:
             if start <= event.began < end + AFTER:
                 key = event.process, event.thread, event.label
                 count[key] += 1

@@ -42,16 +42,16 @@ NOTHING = Spent(0.0, 0)
 
 
 def cpu_seconds(pid: int) -> float:
-    """Of all its threads, ended ones included, to the nanosecond: the clock of another process."""
+    """CPU time of all its threads, ended ones included, to the nanosecond."""
     return time.clock_gettime((~pid << 3) | 2)  # CPUCLOCK_SCHED, see clock_getcpuclockid(3)
 
 
 def reading(pids: Mapping[int, str]) -> dict[int, Spent]:
-    found = {}
+    counts = {}
     for pid in pids:
         with suppress(OSError):  # it may have ended
-            found[pid] = Spent(cpu_seconds(pid), _switches(pid))
-    return found
+            counts[pid] = Spent(cpu_seconds(pid), _switches(pid))
+    return counts
 
 
 def between(
@@ -60,8 +60,8 @@ def between(
     """By name; a process that is new has spent all it has since it started."""
     totals: dict[str, Spent] = {}
     for pid, spent in after.items():
-        own = spent.plus(before.get(pid, NOTHING), -1)
-        totals[names[pid]] = totals.get(names[pid], NOTHING).plus(own)
+        used = spent.plus(before.get(pid, NOTHING), -1)
+        totals[names[pid]] = totals.get(names[pid], NOTHING).plus(used)
     return totals
 
 
@@ -70,7 +70,7 @@ def members(stack: Stack) -> dict[int, str]:
     known = machine.processes()
     names = {os.getpid(): "load generator"}
     for program, root in stack.programs().items():
-        children = [pid for pid, one in known.items() if one.parent == root]
+        children = [pid for pid, row in known.items() if row.parent == root]
         workers = [pid for pid in sorted(children) if _threads(pid) > 1]
         names[root] = f"{program}, parent" if program == "web" else program
         names |= dict.fromkeys(children, names[root])
@@ -82,7 +82,7 @@ def members(stack: Stack) -> dict[int, str]:
 
 def _of_postgres(stack: Stack, known: Mapping[int, machine.Process]) -> dict[int, str]:
     root = stack.postgres.pid
-    names = {pid: "postgres, other" for pid, one in known.items() if one.parent == root}
+    names = {pid: "postgres, other" for pid, row in known.items() if row.parent == root}
     names[root] = "postgres, other"
     for pid, kind, application in stack.store.execute(_BACKENDS):
         if kind == "client backend":
@@ -131,9 +131,9 @@ def counted(store: psycopg.Connection, server: redis.Redis) -> Counts:
     }
 
 
-def summed(one: Counts, other: Counts, times: float = 1.0) -> Counts:
+def summed(counts: Counts, other: Counts, times: float = 1.0) -> Counts:
     """`times` −1: without the other."""
-    return {name: one.get(name, 0.0) + times * other.get(name, 0.0) for name in one | other}
+    return {name: counts.get(name, 0.0) + times * other.get(name, 0.0) for name in counts | other}
 
 
 _OPEN = "SELECT count(*) FROM channels_openmessage"
@@ -152,7 +152,7 @@ class MessageLoad:
     def __init__(self, stack: Stack, accounts: Sequence[Account], phones: Phones) -> None:
         self._stack, self._accounts, self._phones = stack, accounts, phones
         self.polls = 0  # transactions of our own
-        self._by_company = {one.company_id: one for one in accounts}
+        self._by_company = {row.company_id: row for row in accounts}
 
     def run(self, many: int, connections: int) -> list[float]:
         """The seconds until each send was answered. All is charged and settled at the end."""
@@ -256,9 +256,9 @@ class Window:
         self.messages += many
         self.seconds += seconds
         self.others.append(others)
-        self.rounds.append({name: one.seconds * 1e6 / many for name, one in spent.items()})
-        for name, one in spent.items():
-            self.spent[name] = self.spent.get(name, NOTHING).plus(one)
+        self.rounds.append({name: cost.seconds * 1e6 / many for name, cost in spent.items()})
+        for name, cost in spent.items():
+            self.spent[name] = self.spent.get(name, NOTHING).plus(cost)
 
 
 @dataclass
@@ -290,7 +290,7 @@ class Profiler:
         self._stack, self._control, self._load = stack, sampler, load
         self._messages, self._connections, self._say = messages, connections, say
         self._names: dict[int, str] = {}
-        self._beside: Counts = {}  # counted for what is not the service's
+        self._beside: Counts = {}  # counted for other programs
         self.profile = Profile()
 
     def run(self, rounds: int) -> Profile:
@@ -323,7 +323,7 @@ class Profiler:
         window = Window()
         with self._window(window):
             time.sleep(FLUSHED)
-        return {name: one.seconds * 1000 / window.seconds for name, one in window.spent.items()}
+        return {name: cost.seconds * 1000 / window.seconds for name, cost in window.spent.items()}
 
     def _sampled(self, rounds: int) -> None:
         profile, left = self.profile, rounds
@@ -396,5 +396,5 @@ class Profiler:
         self._names |= names
         spent = between(before, reading(names), names)
         window.add(spent, used.seconds, self._messages, used.others)
-        total = sum(one.seconds for one in spent.values())
+        total = sum(cost.seconds for cost in spent.values())
         self._say(f"{total:.2f} s of CPU in {used.seconds:.1f} s, others {used.others:.2f} cores")

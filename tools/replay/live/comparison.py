@@ -46,7 +46,7 @@ class Sample:
 
 
 def draw(world: World, seed: int, many: int, *, a_second: float) -> Sample:
-    """Arrivals are squeezed evenly to so many a second; what follows within a send is not."""
+    """Arrivals are squeezed evenly to this rate; the steps within a send are not."""
     if unknown := set(world.channels) - CARRIED:
         raise NotPlayableError(f"{world.name}: no vendor is simulated for {', '.join(unknown)}")
     if world.accounts:
@@ -69,13 +69,13 @@ def draw(world: World, seed: int, many: int, *, a_second: float) -> Sample:
 
 
 def _faster(world: World, times: float) -> World:
-    changes = [replace(one, start=one.start / times, end=one.end / times) for one in world.changes]
+    changes = [replace(row, start=row.start / times, end=row.end / times) for row in world.changes]
     return replace(world, changes=tuple(changes))
 
 
 def moved(world: World, by: float) -> World:
-    """Its changes come so many seconds later."""
-    changes = [replace(one, start=one.start + by, end=one.end + by) for one in world.changes]
+    """Its changes come `by` seconds later."""
+    changes = [replace(row, start=row.start + by, end=row.end + by) for row in world.changes]
     return replace(world, changes=tuple(changes))
 
 
@@ -147,7 +147,7 @@ def learned_at(began: float, sent_at: float) -> float:
 
 
 def own_order(world: World) -> list[str]:
-    """Of the company that routes by what was learned: every channel, the baseline's first."""
+    """For the company with smart routing: every channel, the baseline's first."""
     return [*world.baseline, *(name for name in world.channels if name not in world.baseline)]
 
 
@@ -165,17 +165,17 @@ def ours(
     held_out: Container[str],
     explored: int,
 ) -> list[Outcome]:
-    """`held_out`: the numbers that went by the company's own order, as the service drew them."""
+    """`held_out`: the numbers that followed the company's own order, as the service drew them."""
     policy.world, policy.is_guarded = moved(sample.world, began), False
     policy.memories |= memories(policy, sample, alias)
     policy.router.exploration = Exploration(explored)
     policy.learned_at = partial(learned_at, began)
-    own = tuple(Step(name, BASELINE_PATIENCE) for name in own_order(sample.world))
-    found = []
+    steps = tuple(Step(name, BASELINE_PATIENCE) for name in own_order(sample.world))
+    complaints = []
     for send in later(alias, began):
-        outcome, _ = policy.send(send, own if send.person.phone in held_out else None)
-        found.append(outcome or Outcome())
-    return found
+        outcome, _ = policy.send(send, steps if send.person.phone in held_out else None)
+        complaints.append(outcome or Outcome())
+    return complaints
 
 
 RATE_ALLOWED = 0.02  # of all sends
@@ -244,21 +244,21 @@ HEADER = "  policy   side        sends  verified   tokens  per verified    p50  
 def compared(
     policy: str, sends: Sequence[Send], live: Sequence[Outcome], virtual: Sequence[Outcome]
 ) -> Comparison:
-    """Of the honest sends; attackers' are played and not counted."""
-    found = Comparison(policy, Tally(), Tally())
+    """Compares the honest sends; attackers' are played and not counted."""
+    compared = Comparison(policy, Tally(), Tally())
     for send, ours, theirs in zip(sends, live, virtual, strict=True):
         if send.attack is not None:
             continue
-        found.live.add(send.at, ours)
-        found.virtual.add(send.at, theirs)
+        compared.live.add(send.at, ours)
+        compared.virtual.add(send.at, theirs)
         entered = ours.verified < math.inf, theirs.verified < math.inf
-        found.only_live += entered == (True, False)
-        found.only_virtual += entered == (False, True)
-        found.other_tokens += ours.tokens != theirs.tokens
+        compared.only_live += entered == (True, False)
+        compared.only_virtual += entered == (False, True)
+        compared.other_tokens += ours.tokens != theirs.tokens
         if entered[0] != entered[1] or ours.tokens != theirs.tokens:
             phone = send.person.phone
-            found.apart.append({"phone": phone, "live": _story(ours), "virtual": _story(theirs)})
-    return found
+            compared.apart.append({"phone": phone, "live": _story(ours), "virtual": _story(theirs)})
+    return compared
 
 
 def _story(outcome: Outcome) -> dict[str, Any]:
@@ -281,21 +281,21 @@ class LiveResult:
 
     @property
     def agrees(self) -> bool:
-        return all(one.agrees for one in self.comparisons)
+        return all(row.agrees for row in self.comparisons)
 
     def lines(self) -> Iterator[str]:
         yield f"{self.world}, seed {self.seed}, live in {self.seconds:.0f} s"
         yield HEADER
-        for one in self.comparisons:
-            yield from one.lines()
+        for row in self.comparisons:
+            yield from row.lines()
         yield (
             f"  {self.held_out} sends of ours were held out; the service learned {self.learned}"
             f" times; 95 % of sends were answered within {self.answered:.2f} s"
         )
         for code, many in sorted(self.unexpected.items()):
             yield f"  {many} times the API answered {code}"
-        for program, found in self.complaints.items():
-            yield f"  {program} logged {len(found)} errors, the first: {found[0]}"
+        for program, lines in self.complaints.items():
+            yield f"  {program} logged {len(lines)} errors, the first: {lines[0]}"
         yield f"  live and virtual {'agree' if self.agrees else 'DISAGREE'}"
 
     def as_json(self) -> dict[str, Any]:
@@ -303,11 +303,11 @@ class LiveResult:
             "name": self.world,
             "seed": self.seed,
             "seconds": round(self.seconds, 1),
-            "policies": {one.policy: one.as_json() for one in self.comparisons},
+            "policies": {row.policy: row.as_json() for row in self.comparisons},
             "held_out": self.held_out,
             "learned": self.learned,
             "answered_p95": round(self.answered, 3),
             "unexpected": dict(self.unexpected),
-            "complaints": {program: len(found) for program, found in self.complaints.items()},
+            "complaints": {program: len(lines) for program, lines in self.complaints.items()},
             "agrees": self.agrees,
         }

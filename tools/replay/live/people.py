@@ -52,7 +52,7 @@ class People:
             for phase in phases:
                 await asyncio.to_thread(phase.prepare)
                 phase.began = time.time()
-                calls = [asyncio.create_task(self._send(session, one, phase)) for one in phase]
+                calls = [asyncio.create_task(self._send(session, visit, phase)) for visit in phase]
                 await asyncio.gather(*calls)
             while not follower.done():
                 if await asyncio.to_thread(settled) and not self._entering:

@@ -86,7 +86,7 @@ def _played(run: Run, seed: int, stack: Stack, say: Say) -> LiveResult:
         name: [Visit(send, accounts[name].key) for send in sends]
         for name, sends in run.sends.items()
     }
-    by_phone = {one.send.person.phone: one for several in visits.values() for one in several}
+    by_phone = {row.send.person.phone: row for several in visits.values() for row in several}
     people = People(f"http://127.0.0.1:{stack.web}", stack.place / "simulator.sqlite3", by_phone)
     # The router learns from every company's codes, so ours is played when the others are done.
     others = Phase([*visits["sms"], *visits["baseline"]], lambda: None)
@@ -100,14 +100,14 @@ def _played(run: Run, seed: int, stack: Stack, say: Say) -> LiveResult:
         run.world.name,
         seed,
         [
-            compared(name, run.sends[name], lived[name], found)
-            for name, found in _virtual(run, alone.began, held_out).items()
+            compared(name, run.sends[name], lived[name], outcomes)
+            for name, outcomes in _virtual(run, alone.began, held_out).items()
         ],
         held_out=len(held_out),
         learned=service.learned_versions(),
-        answered=percentile([one.answered - one.started for one in by_phone.values()], 0.95),
+        answered=percentile([row.answered - row.started for row in by_phone.values()], 0.95),
         unexpected=people.unexpected
-        + Counter(one.refusal for one in by_phone.values() if one.refusal not in USUAL),
+        + Counter(row.refusal for row in by_phone.values() if row.refusal not in USUAL),
     )
 
 
@@ -139,7 +139,7 @@ def _rules(world: World) -> list[Any]:
 
 
 def _patient(is_settled: Callable[[], bool]) -> Callable[[], bool]:
-    """Stops waiting in the end: what is not over by then has not happened."""
+    """Stops waiting in the end: anything unfinished counts as not happened."""
     since: list[float] = []
 
     def is_over() -> bool:
@@ -166,9 +166,9 @@ def _virtual(run: Run, began: float, held_out: set[str]) -> dict[str, list[Outco
     }
 
 
-def _lived(visits: Sequence[Visit], found: Mapping[str, Outcome]) -> list[Outcome]:
+def _lived(visits: Sequence[Visit], outcomes: Mapping[str, Outcome]) -> list[Outcome]:
     """What the service has written, with when the person entered the code."""
     return [
-        replace(found.get(one.send.person.phone, Outcome()), verified=one.verified)
-        for one in visits
+        replace(outcomes.get(visit.send.person.phone, Outcome()), verified=visit.verified)
+        for visit in visits
     ]

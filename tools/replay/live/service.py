@@ -80,18 +80,18 @@ def learned_versions() -> int:
 
 def outcomes(account: seed.Account) -> dict[str, Outcome]:
     """By phone: what was tried when, and what was charged."""
-    found: dict[str, Outcome] = defaultdict(Outcome)
+    outcomes: dict[str, Outcome] = defaultdict(Outcome)
     with connection.cursor() as cursor:
         cursor.execute(_STEPS, [account.company_id])
         for phone, channel, start in cursor.fetchall():
-            found[phone].steps.append(Played(channel, "", round(start, 1)))
+            outcomes[phone].steps.append(Played(channel, "", round(start, 1)))
         cursor.execute(_TOKENS, [account.company_id])
         for phone, charged in cursor.fetchall():
-            found[phone].tokens = charged
-    return found
+            outcomes[phone].tokens = charged
+    return outcomes
 
 
 def held_out(account: seed.Account) -> set[str]:
-    """The phones whose codes went by the company's own order."""
-    found = Message.objects.filter(company=account.company_id, params__route__arm=HOLD_OUT)
-    return set(found.values_list("phone", flat=True))
+    """The phones whose codes followed the company's own order."""
+    messages = Message.objects.filter(company=account.company_id, params__route__arm=HOLD_OUT)
+    return set(messages.values_list("phone", flat=True))

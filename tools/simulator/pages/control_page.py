@@ -41,7 +41,7 @@ class ControlPage:
         given: dict[str, object] = {k: v for k, v in (await form(request)).items() if v}
         for name in ("latency_ms", "times"):
             number = whole(given.get(name))
-            if number is not None:  # what is none is left for the rules to refuse
+            if number is not None:  # the rules refuse anything else
                 given[name] = number
         known, mistakes = read_fault(given)
         if mistakes:
@@ -75,12 +75,12 @@ class ControlView(View):
     template = "control.html"
 
     def render(self, mistakes: Mapping[str, str]) -> str:
-        words, provider, wire = self.words, self.query.get("provider", ""), self.carrier.wire
+        texts, provider, wire = self.words, self.query.get("provider", ""), self.carrier.wire
         query = {"lang": self.lang, "provider": provider, "phone": self.wanted}
         problems = html.escape("; ".join(f"{name}: {why}" for name, why in mistakes.items()))
-        refused = f'<p class="notice" role="alert">{words["refused"]}. {problems}</p>'
+        refused = f'<p class="notice" role="alert">{texts["refused"]}. {problems}</p>'
         faults = "".join(
-            f"<li><span>{fault_words(fault, words)}</span>"
+            f"<li><span>{fault_words(fault, texts)}</span>"
             f"{self._button(f'{fault.id}/remove', 'remove')}</li>"
             for fault in self.carrier.faults
         )
@@ -93,7 +93,7 @@ class ControlView(View):
             else self.quiet("no_faults"),
             providers=self.options(PROVIDERS, "provider", "any_provider", provider),
             providers_filter=self.options(wire.providers, "provider", "any_provider", provider),
-            exchanges_count=words["exchanges_lead"].format(SHOWN),
+            exchanges_count=texts["exchanges_lead"].format(SHOWN),
             exchange_list="".join(latest) or self.quiet("no_exchanges"),
         )
 
@@ -103,26 +103,26 @@ class ControlView(View):
             f'<button type="submit">{self.words[word]}</button></form>'
         )
 
-    def _exchange(self, one: Exchange) -> str:
-        words, wire = self.words, self.carrier.wire
-        answer = html.escape(wire.answer_text(one)) or words["empty_body"]
+    def _exchange(self, exchange: Exchange) -> str:
+        texts, wire = self.words, self.carrier.wire
+        answer = html.escape(wire.answer_text(exchange)) or texts["empty_body"]
         direction = "to_vendor"
-        if one.is_receipt:
-            direction = "visit" if one.method == "GET" else "to_us"
-        outcome = html.escape(one.outcome)
-        said = words.get(f"outcome_{one.outcome}", outcome) if outcome else words["no_answer"]
-        tone = "delivered" if one.outcome.startswith(("2", "3")) else "failed"
+        if exchange.is_receipt:
+            direction = "visit" if exchange.method == "GET" else "to_us"
+        outcome = html.escape(exchange.outcome)
+        said = texts.get(f"outcome_{exchange.outcome}", outcome) if outcome else texts["no_answer"]
+        tone = "delivered" if exchange.outcome.startswith(("2", "3")) else "failed"
         summary = [
-            f'<time datetime="{iso(one.at)}">{clock(one.at)}</time>',
-            f"<b>{words[f'provider_{one.provider}']}</b>",
-            f"<span>{words[direction]}</span>",
-            f"<span>+{html.escape(one.phone)}</span>" if one.phone else "",
+            f'<time datetime="{iso(exchange.at)}">{clock(exchange.at)}</time>',
+            f"<b>{texts[f'provider_{exchange.provider}']}</b>",
+            f"<span>{texts[direction]}</span>",
+            f"<span>+{html.escape(exchange.phone)}</span>" if exchange.phone else "",
             f'<span class="state-{tone}">{said}</span>',
-            f"<span>{words['ms'].format(round(one.seconds * 1000))}</span>" if outcome else "",
+            f"<span>{texts['ms'].format(round(exchange.seconds * 1000))}</span>" if outcome else "",
         ]
         return (
-            f'<details class="exchange" data-key="{one.number}-{outcome}">'
+            f'<details class="exchange" data-key="{exchange.number}-{outcome}">'
             f"<summary>{' '.join(filter(None, summary))}</summary>"
-            f"<h3>{words['request']}</h3><pre>{html.escape(wire.request_text(one))}</pre>"
-            f"<h3>{words['answer']}</h3><pre>{answer}</pre></details>"
+            f"<h3>{texts['request']}</h3><pre>{html.escape(wire.request_text(exchange))}</pre>"
+            f"<h3>{texts['answer']}</h3><pre>{answer}</pre></details>"
         )

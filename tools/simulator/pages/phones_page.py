@@ -96,7 +96,7 @@ class PhonesView(View):
 
     def render(self) -> str:
         reset = f'<a href="/?lang={self.lang}">{self.words["all_phones"]}</a>'
-        channels = (f'<option value="{n}">{one.title}</option>' for n, one in CHANNELS.items())
+        channels = (f'<option value="{n}">{row.title}</option>' for n, row in CHANNELS.items())
         return self.page(
             reset=reset if self.wanted else "",
             phones=self._phones(),
@@ -106,12 +106,12 @@ class PhonesView(View):
 
     def _phones(self) -> str:
         fitting = (p for p in self.carrier.log.phones if self.wanted in p.digits)
-        found = list(islice(fitting, PHONES + 1))
-        if not found:
+        shown = list(islice(fitting, PHONES + 1))
+        if not shown:
             return self._nothing()
-        limit = MESSAGES_ALONE if len(found) == 1 and self.wanted else MESSAGES
-        cards = [self._phone(phone, limit) for phone in found[:PHONES]]
-        if len(found) > PHONES:
+        limit = MESSAGES_ALONE if len(shown) == 1 and self.wanted else MESSAGES
+        cards = [self._phone(phone, limit) for phone in shown[:PHONES]]
+        if len(shown) > PHONES:
             cards.append(self.quiet("more_phones"))
         return "".join(cards)
 
@@ -128,11 +128,11 @@ class PhonesView(View):
         return f'<div class="empty">{head}{shown}</div>'
 
     def _phone(self, phone: Phone, limit: int) -> str:
-        words, query = self.words, {"lang": self.lang, "phone": phone.digits}
+        texts, query = self.words, {"lang": self.lang, "phone": phone.digits}
         messages = self.carrier.log.of_phone(phone.digits, limit)
         rows = "".join(self._message(message) for message in messages)
         link = f'<a href="/?{html.escape(urlencode(query))}">'
-        more = f"<p>{link}{words['more']}</a></p>" if phone.messages > len(messages) else ""
+        more = f"<p>{link}{texts['more']}</a></p>" if phone.messages > len(messages) else ""
         listed = f'<ul class="messages">{rows}</ul>' if rows else self.quiet("no_messages")
         url = f'url="/phones/{phone.digits}/contact" data-action='
         actions = CONTACT_ACTIONS[phone.contact]
@@ -141,12 +141,12 @@ class PhonesView(View):
             f'<article class="phone" data-phone="{phone.digits}">'
             f"<header><h2>{link}+{phone.digits}</a></h2></header>"
             f'<div class="contact"><span class="quiet" data-contact="{phone.contact}">'
-            f"{words['contact']}: {words[f'contact_{phone.contact}']}</span>{buttons}</div>"
+            f"{texts['contact']}: {texts[f'contact_{phone.contact}']}</span>{buttons}</div>"
             f"{listed}{more}</article>"
         )
 
     def _message(self, message: Message) -> str:
-        words, url = self.words, f'url="/messages/{message.id}'
+        texts, url = self.words, f'url="/messages/{message.id}'
         vendor = self.carrier.vendors[message.provider]
         acts = ""
         if message.code:
@@ -159,8 +159,8 @@ class PhonesView(View):
         acts = f'<div class="acts">{acts}</div>' if acts else ""
         return (
             f'<li data-message="{message.id}"><div class="meta">'
-            f"<b>{words[f'provider_{message.provider}']}</b>"
-            f'<span class="state-{message.state}">{words[f"state_{message.state}"]}</span>'
+            f"<b>{texts[f'provider_{message.provider}']}</b>"
+            f'<span class="state-{message.state}">{texts[f"state_{message.state}"]}</span>'
             f'<time datetime="{iso(message.at)}">{clock(message.at)}</time></div>'
             f'<p class="text">{_linked(message.text)}</p>{acts}</li>'
         )
@@ -183,12 +183,12 @@ def clock(moment: float) -> str:
 def _linked(text: str) -> str:
     """The text with its links made clickable; nothing but http(s) ever becomes a link."""
     parts, start = [], 0
-    for found in LINK.finditer(text):
-        link = found.group().rstrip(CLOSING)
+    for match in LINK.finditer(text):
+        link = match.group().rstrip(CLOSING)
         shown = html.escape(link)
         parts += [
-            html.escape(text[start : found.start()]),
+            html.escape(text[start : match.start()]),
             f'<a href="{shown}" target="_blank" rel="noopener noreferrer">{shown}</a>',
         ]
-        start = found.start() + len(link)
+        start = match.start() + len(link)
     return "".join([*parts, html.escape(text[start:])])

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class LocalOnly:
     def __init__(self, settings: Settings) -> None:
         """A foreign name of ours is a rebinding attack."""
-        own = urlsplit(settings.own_url).hostname
-        self._host_names = {"127.0.0.1", "localhost", "::1", own}
+        host = urlsplit(settings.own_url).hostname
+        self._host_names = {"127.0.0.1", "localhost", "::1", host}
 
     def __call__(self, handler: "Handler") -> "Handler":
         async def guarded(request: web.Request) -> web.StreamResponse:
@@ -58,14 +58,14 @@ def language_of(request: web.Request) -> str:
     return "en" if accepted.strip().lower().startswith("en") else "ru"
 
 
-def fault_words(fault: Fault, words: Mapping[str, str]) -> str:
+def fault_words(fault: Fault, texts: Mapping[str, str]) -> str:
     facts = [
-        words[f"kind_{fault.kind or 'latency'}"],
+        texts[f"kind_{fault.kind or 'latency'}"],
         CHANNELS[fault.channel].title if fault.channel else "",
-        words[f"provider_{fault.provider}"] if fault.provider else "",
+        texts[f"provider_{fault.provider}"] if fault.provider else "",
         f"+{fault.phone}" if fault.phone else "",
-        words["ms"].format(fault.latency_ms) if fault.latency_ms is not None else "",
-        words["times_left"].format(fault.times) if fault.times else "",
+        texts["ms"].format(fault.latency_ms) if fault.latency_ms is not None else "",
+        texts["times_left"].format(fault.times) if fault.times else "",
     ]
     return " · ".join(part for part in facts if part)
 

@@ -50,7 +50,7 @@ class PaymentApi:
         ]
 
     async def payments(self, _request: web.Request) -> web.Response:
-        return web.json_response([asdict(one) for one in self._till.book.newest()])
+        return web.json_response([asdict(row) for row in self._till.book.newest()])
 
     async def act(self, request: web.Request) -> web.Response:
         payment = self._till.book.payments.get(request.match_info["id"])
@@ -111,91 +111,91 @@ class PaymentPages:
     async def list(self, request: web.Request) -> web.Response:
         return self._list(_words(request), "")
 
-    def _list(self, words: Mapping[str, str], notice: str) -> web.Response:
+    def _list(self, texts: Mapping[str, str], notice: str) -> web.Response:
         rows = "".join(
-            f'<li><a href="/pay/{html.escape(one.id)}">{html.escape(one.title)}</a> '
-            f"{html.escape(f'{one.amount} {one.currency} · {one.provider}')} · "
-            f"{words[f'state_{one.state}']}</li>"
-            for one in islice(self._till.book.newest(), SHOWN)
+            f'<li><a href="/pay/{html.escape(row.id)}">{html.escape(row.title)}</a> '
+            f"{html.escape(f'{row.amount} {row.currency} · {row.provider}')} · "
+            f"{texts[f'state_{row.state}']}</li>"
+            for row in islice(self._till.book.newest(), SHOWN)
         )
-        rows = f'<ul class="payments">{rows}</ul>' if rows else f"<p>{words['none']}</p>"
+        rows = f'<ul class="payments">{rows}</ul>' if rows else f"<p>{texts['none']}</p>"
         return _page(
-            {**words, "here": "/payments"},
-            words["payments"],
+            {**texts, "here": "/payments"},
+            texts["payments"],
             "list.html",
             {"rows": rows, "notice": notice},
         )
 
     async def transfer(self, request: web.Request) -> web.Response:
-        given, words = await form(request), _words(request)
+        given, texts = await form(request), _words(request)
         try:
             amount = Decimal(given.get("amount", "").replace(" ", "").replace(",", "."))
         except InvalidOperation:
             amount = Decimal(0)
         if amount <= 0:
-            return self._list(words, _alert(words["bad_amount"]))
+            return self._list(texts, _alert(texts["bad_amount"]))
         purpose = given.get("purpose", "")[:LONGEST_PURPOSE]
         inn, name = given.get("inn", "")[:12], given.get("name", "")[:160]
         self._till.transfer(Operation(f"{amount:.2f}", purpose, inn=inn, name=name))
-        return self._list(words, _alert(words["transferred"]))
+        return self._list(texts, _alert(texts["transferred"]))
 
     async def show(self, request: web.Request) -> web.Response:
-        words, payment = _words(request), self._till.book.payments.get(request.match_info["id"])
+        texts, payment = _words(request), self._till.book.payments.get(request.match_info["id"])
         if payment is None:
-            return web.Response(status=404, text=words["no_payment"])
-        return self._payment(words, payment, "")
+            return web.Response(status=404, text=texts["no_payment"])
+        return self._payment(texts, payment, "")
 
     async def press(self, request: web.Request) -> web.Response:
         payment = self._till.book.payments.get(request.match_info["id"])
-        given, words = await form(request), _words(request)
+        given, texts = await form(request), _words(request)
         action, how = given.get("action", ""), given.get("how", "")
         if payment is None or action not in ACTIONS or how not in {"", *HOWS}:
-            return web.Response(status=404, text=words["no_payment"])
+            return web.Response(status=404, text=texts["no_payment"])
         try:
             amount = given.get("amount", "").replace(",", ".")
             await self._till.act(payment, action, how=how, amount=amount)
         except (ImpossibleError, InvalidOperation):
-            return self._payment(words, payment, _alert(words["impossible"]))
-        return self._payment(words, payment, _alert(words["done"]), leaves=action in LEAVES)
+            return self._payment(texts, payment, _alert(texts["impossible"]))
+        return self._payment(texts, payment, _alert(texts["done"]), leaves=action in LEAVES)
 
     def _payment(
-        self, words: Mapping[str, str], payment: Payment, notice: str, *, leaves: bool = False
+        self, texts: Mapping[str, str], payment: Payment, notice: str, *, leaves: bool = False
     ) -> web.Response:
         url = payment.return_url
         # Only what a browser opens, and nothing in it that could begin another header.
         is_http = url.startswith(("http://", "https://")) and url.isprintable()
-        back = f'<p><a href="{html.escape(url)}">{words["back"]}</a></p>'
+        back = f'<p><a href="{html.escape(url)}">{texts["back"]}</a></p>'
         facts = {
             "notice": notice,
             "name": html.escape(payment.title),
             "sum": html.escape(f"{payment.amount} {payment.currency}"),
-            "state": words[f"state_{payment.state}"],
+            "state": texts[f"state_{payment.state}"],
             "provider": html.escape(payment.provider),
             "back": back if is_http else "",
             "forms": "".join(
-                f'<form method="post">{one}</form>' for one in self._forms(payment, words)
+                f'<form method="post">{form}</form>' for form in self._forms(payment, texts)
             ),
         }
         # A policy of forms holds for where they are sent on as well: the browser leaves by itself.
         away = {"Refresh": f"1; url={url}"} if leaves and is_http else {}
-        words = {**words, "here": f"/pay/{html.escape(payment.id)}"}
-        return _page(words, words["payment"], "payment.html", facts, away)
+        texts = {**texts, "here": f"/pay/{html.escape(payment.id)}"}
+        return _page(texts, texts["payment"], "payment.html", facts, away)
 
-    def _forms(self, payment: Payment, words: Mapping[str, str]) -> Sequence[str]:
+    def _forms(self, payment: Payment, texts: Mapping[str, str]) -> Sequence[str]:
         def button(action: str, look: str = "") -> str:
-            word = words[f"do_{action}"]
+            word = texts[f"do_{action}"]
             return f'<button type="submit" name="action" value="{action}"{look}>{word}</button>'
 
         if payment.state == PAID:
             left = f'<input name="amount" value="{payment.left:.2f}">'
-            label = f"<label>{words['amount']} {left}</label>"
+            label = f"<label>{texts['amount']} {left}</label>"
             forms = [label + button("refund")] if payment.left > 0 else []
             forms.append(button("notify"))
             if self._till.providers[payment.provider].has_disputes:
                 forms.append(button("dispute_won" if payment.disputed else "dispute"))
             return forms
-        hows = "".join(f'<option value="{how}">{words[f"how_{how}"]}</option>' for how in HOWS)
-        select = f'<label>{words["how"]} <select name="how">{hows}</select></label>'
+        hows = "".join(f'<option value="{how}">{texts[f"how_{how}"]}</option>' for how in HOWS)
+        select = f'<label>{texts["how"]} <select name="how">{hows}</select></label>'
         cancel = [button("cancel")] if payment.state == OPEN else []
         return [select + button("pay", ' class="primary"'), *cancel]
 
@@ -210,7 +210,7 @@ def _words(request: web.Request) -> Mapping[str, str]:
 
 
 def _page(
-    words: Mapping[str, str],
+    texts: Mapping[str, str],
     title: str,
     template: str,
     facts: Mapping[str, str],
@@ -220,7 +220,7 @@ def _page(
         Template((HERE / "templates" / name).read_text(encoding="utf-8"))
         for name in (template, "page.html")
     )
-    text = page.substitute(words, title=title, body=body.substitute(words, **facts))
+    text = page.substitute(texts, title=title, body=body.substitute(texts, **facts))
     shown = {**FORM_HEADERS, **(headers or {})}
     return web.Response(text=text, content_type="text/html", headers=shown)
 

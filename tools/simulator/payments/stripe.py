@@ -28,7 +28,7 @@ DAY = 86_400
 SAVES_METHOD = "payment_intent_data[setup_future_usage]"
 STATUSES = {PAID: "complete", CANCELED: "expired"}
 OBJECTS: dict[str, Json] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
-# Of its own account of the currencies: two decimals in each but a few.
+# By its own documentation of currencies: two decimals in each but a few.
 WITHOUT_CENTS = {"bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf"}
 WITHOUT_CENTS |= {"vnd", "vuv", "xaf", "xof", "xpf"}
 THOUSANDTHS = {"bhd", "jod", "kwd", "omr", "tnd"}
@@ -109,16 +109,16 @@ class Stripe(PaymentProvider):
 
     def _is_saved(self, method: str, customer: str) -> bool:
         return any(
-            SAVES_METHOD in one.fields and (_method_id(one), _customer(one)) == (method, customer)
-            for one in self._own()
-            if not _is_intent(one) and one.state == PAID
+            SAVES_METHOD in row.fields and (_method_id(row), _customer(row)) == (method, customer)
+            for row in self._own()
+            if not _is_intent(row) and row.state == PAID
         )
 
     def _own(self) -> list[Payment]:
-        return [one for one in self.book.newest() if one.provider == self.name]
+        return [row for row in self.book.newest() if row.provider == self.name]
 
     async def list(self, request: web.Request) -> web.Response:
-        sessions = [self.session(one) for one in self._own() if not _is_intent(one)]
+        sessions = [self.session(row) for row in self._own() if not _is_intent(row)]
         limit = whole(request.query.get("limit")) or DEFAULT_LIMIT
         page = {"object": "list", "data": sessions[:limit], "has_more": len(sessions) > limit}
         return web.json_response(page | {"url": "/v1/checkout/sessions"})
@@ -136,8 +136,8 @@ class Stripe(PaymentProvider):
 
     async def retrieve_intent(self, request: web.Request) -> web.Response:
         named = request.match_info["id"]
-        paid = (one for one in self._own() if one.state == PAID)
-        payment = next((one for one in paid if one.reference == named), None)
+        paid = (row for row in self._own() if row.state == PAID)
+        payment = next((row for row in paid if row.reference == named), None)
         return web.json_response(intent(payment)) if payment else _missing("payment_intent", named)
 
     def session(self, payment: Payment) -> Json:
@@ -179,9 +179,9 @@ class Stripe(PaymentProvider):
 
     def dispute_notice(self, payment: Payment, *, is_won: bool) -> Post:
         kind = f"charge.dispute.funds_{'reinstated' if is_won else 'withdrawn'}"
-        own = {"id": f"du_{payment.reference[3:]}", "amount": _minor(payment, payment.amount)}
+        dispute = {"id": f"du_{payment.reference[3:]}", "amount": _minor(payment, payment.amount)}
         status = {"status": "won" if is_won else "needs_response"}
-        return self._post(kind, OBJECTS["dispute"] | _about(payment) | own | status)
+        return self._post(kind, OBJECTS["dispute"] | _about(payment) | dispute | status)
 
     def _post(self, kind: str, what: Json, secret: str = "") -> Post:
         named = {"id": f"evt_{secrets.token_hex(12)}", "type": kind, "data": {"object": what}}
@@ -193,8 +193,8 @@ class Stripe(PaymentProvider):
 
     def _ours(self, call: Call) -> Call:
         async def answer(request: web.Request) -> web.Response:
-            own = f"Bearer {self.settings.stripe_secret_key}"
-            if request.headers.get("Authorization") != own:
+            expected = f"Bearer {self.settings.stripe_secret_key}"
+            if request.headers.get("Authorization") != expected:
                 return _error(401, "Invalid API Key provided")
             return await call(request)
 
@@ -202,7 +202,7 @@ class Stripe(PaymentProvider):
 
 
 def intent(payment: Payment) -> Json:
-    """Of a payment that was made."""
+    """The payment intent of a completed payment."""
     of_form = "metadata" if _is_intent(payment) else "payment_intent_data[metadata]"
     return OBJECTS["intent"] | {
         "id": payment.reference,
@@ -230,7 +230,7 @@ def _method(payment: Payment) -> Json:
 
 
 def _about(payment: Payment) -> dict[str, Any]:
-    """Of what happens to a payment later."""
+    """Common fields of a payment's later events."""
     named = {"charge": f"ch_{payment.reference[3:]}", "payment_intent": payment.reference}
     return named | {"created": int(payment.at), "currency": payment.currency.lower()}
 
@@ -263,8 +263,8 @@ def _method_id(payment: Payment) -> str:
 
 def _metadata(payment: Payment, name: str) -> dict[str, str]:
     named = re.compile(rf"{re.escape(name)}\[([^]]+)\]")
-    found = ((named.fullmatch(field), value) for field, value in payment.fields.items())
-    return {match[1]: value for match, value in found if match}
+    matches = ((named.fullmatch(field), value) for field, value in payment.fields.items())
+    return {match[1]: value for match, value in matches if match}
 
 
 def _missing(kind: str, named: str) -> web.Response:

@@ -18,8 +18,8 @@ MAX_PURPOSE, SMALLEST, LARGEST = 210, 10, 999_999
 VAT = {None, "0", "5", "7", "10", "20", "22"}
 
 
-def _refused(status: int, words: str) -> RefusedError:
-    body = {"errorId": str(uuid4()), "errorMessage": words, "errorCode": str(status)}
+def _refused(status: int, text: str) -> RefusedError:
+    body = {"errorId": str(uuid4()), "errorMessage": text, "errorCode": str(status)}
     return RefusedError(body, status)
 
 
@@ -67,11 +67,11 @@ class TBank(Bank):
             raise self.malformed from None
         # Seconds are left out, so the last one belongs to it as a whole.
         first, last = since.timestamp(), until.timestamp() + 1
-        found = [one for one in self.book.operations if first <= one.at < last]
-        page = list(islice(found, start, start + limit))
+        rows = [row for row in self.book.operations if first <= row.at < last]
+        page = list(islice(rows, start, start + limit))
         end = start + len(page)
-        following = str(end) if end < len(found) else None
-        operations = [self.operation(one) for one in page]
+        following = str(end) if end < len(rows) else None
+        operations = [self.operation(row) for row in page]
         return web.json_response({"operations": operations, "nextCursor": following})
 
     def link(self, payment: Payment) -> Json:
@@ -84,25 +84,25 @@ class TBank(Bank):
             "sum": float(payment.amount),
         }
 
-    def operation(self, one: Operation) -> Json:
-        at = datetime.fromtimestamp(one.at, UTC)
+    def operation(self, row: Operation) -> Json:
+        at = datetime.fromtimestamp(row.at, UTC)
         ours = {"acct": self.settings.tbank_account, "inn": "7700000005", "name": "Продавец"}
-        theirs = {"acct": "40702810900000000099", "inn": one.inn, "name": one.name}
+        theirs = {"acct": "40702810900000000099", "inn": row.inn, "name": row.name}
         return {
-            "operationId": one.id,
+            "operationId": row.id,
             "operationDate": f"{at:%Y-%m-%dT%H:%M:%SZ}",
             "operationStatus": "Transaction",
             "accountNumber": self.settings.tbank_account,
-            "typeOfOperation": "Credit" if one.is_incoming else "Debit",
-            "documentNumber": one.number,
+            "typeOfOperation": "Credit" if row.is_incoming else "Debit",
+            "documentNumber": row.number,
             "docDate": f"{at:%Y-%m-%d}",
-            "operationAmount": float(one.amount),
-            "operationCurrencyDigitalCode": one.currency,
-            "accountAmount": float(one.amount),
-            "accountCurrencyDigitalCode": one.currency,
-            "payPurpose": one.purpose,
-            "payer": theirs if one.is_incoming else ours,
-            "receiver": ours if one.is_incoming else theirs,
+            "operationAmount": float(row.amount),
+            "operationCurrencyDigitalCode": row.currency,
+            "accountAmount": float(row.amount),
+            "accountCurrencyDigitalCode": row.currency,
+            "payPurpose": row.purpose,
+            "payer": theirs if row.is_incoming else ours,
+            "receiver": ours if row.is_incoming else theirs,
         }
 
     def notice(self, payment: Payment) -> Post:

@@ -51,7 +51,7 @@ class Payment:
 
     @property
     def left(self) -> Decimal:
-        """Of the money, after refunds."""
+        """The rest of the money, after refunds."""
         return Decimal(self.amount) - sum(map(Decimal, self.refunds.values()))
 
 
@@ -82,8 +82,8 @@ class PaymentBook:
             self._database.execute(
                 f"CREATE TABLE IF NOT EXISTS {table} (id TEXT PRIMARY KEY, facts TEXT NOT NULL)"
             )
-        self.payments = {one["id"]: Payment(**one) for one in self._rows("payments")}
-        self.operations = [Operation(**one) for one in self._rows("operations")]
+        self.payments = {row["id"]: Payment(**row) for row in self._rows("payments")}
+        self.operations = [Operation(**row) for row in self._rows("operations")]
 
     def save(self, payment: Payment) -> None:
         self.payments[payment.id] = payment
@@ -99,11 +99,11 @@ class PaymentBook:
 
     def made_by(self, provider: str, key: str) -> Payment | None:
         """The payment that an earlier call with this idempotency key has made."""
-        own = (one for one in self.payments.values() if one.provider == provider)
-        return next((one for one in own if key and one.key == key), None)
+        rows = (row for row in self.payments.values() if row.provider == provider)
+        return next((row for row in rows if key and row.key == key), None)
 
     def newest(self) -> Iterator[Payment]:
-        return iter(sorted(self.payments.values(), key=lambda one: one.at, reverse=True))
+        return iter(sorted(self.payments.values(), key=lambda row: row.at, reverse=True))
 
     async def close(self, _app: web.Application) -> None:
         self._database.close()

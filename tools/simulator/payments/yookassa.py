@@ -15,8 +15,8 @@ from tools.simulator.vendor import Json, Post, RefusedError
 STATUSES = {PAID: "succeeded", CANCELED: "canceled"}
 
 
-def _refused(status: int, code: str, words: str) -> RefusedError:
-    body = {"type": "error", "id": str(uuid4()), "code": code, "description": words}
+def _refused(status: int, code: str, text: str) -> RefusedError:
+    body = {"type": "error", "id": str(uuid4()), "code": code, "description": text}
     return RefusedError(body, status)
 
 
@@ -93,7 +93,7 @@ class YooKassa(PaymentProvider):
         return self._post(f"payment.{kind}", self.payment(payment))
 
     def forged(self, payment: Payment) -> Post:
-        """Of a payment that does not exist, and says that it is paid."""
+        """The notice of a non-existent payment that claims to be paid."""
         claimed = self.payment(payment) | {"id": str(uuid4()), "status": "succeeded", "paid": True}
         return self._post("payment.succeeded", claimed)
 

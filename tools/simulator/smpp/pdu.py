@@ -55,30 +55,30 @@ class Body:
         self._place = 0
 
     def text(self, longest: int) -> str:
-        """A C-octet string of at most so many octets, its NUL among them."""
+        """A C-octet string of at most `longest` octets, its NUL among them."""
         end = self._octets.find(b"\0", self._place, self._place + longest)
         if end < 0:
             raise BadPduError
-        found = self._octets[self._place : end]
+        octets = self._octets[self._place : end]
         self._place = end + 1
-        return found.decode("latin-1")
+        return octets.decode("latin-1")
 
     def number(self) -> int:
         return self.octets(1)[0]
 
     def octets(self, count: int) -> bytes:
-        found = self._octets[self._place : self._place + count]
-        if len(found) < count:
+        octets = self._octets[self._place : self._place + count]
+        if len(octets) < count:
             raise BadPduError
         self._place += count
-        return found
+        return octets
 
     def tlvs(self) -> dict[int, bytes]:
-        found = {}
+        tlvs = {}
         while self._place < len(self._octets):
             tag, length = struct.unpack(">HH", self.octets(4))
-            found[tag] = self.octets(length)
-        return found
+            tlvs[tag] = self.octets(length)
+        return tlvs
 
 
 @dataclass(slots=True)
@@ -284,4 +284,4 @@ class Parts:
             return None
         del self._known[key]
         ordered = [parts[number] for number in sorted(parts)]
-        return "".join(text for text, _ in ordered), [one for _, one in ordered]
+        return "".join(text for text, _ in ordered), [part for _, part in ordered]

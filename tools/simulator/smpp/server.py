@@ -262,12 +262,12 @@ class Smpp(Vendor):
         return partial(self._bring, pdu.incoming(message.phone, message.extra["source"], text))
 
     async def _bring(self, body: bytes) -> bool:
-        session = next((one for one in self._sessions if one.can_receive), None)
+        session = next((row for row in self._sessions if row.can_receive), None)
         return session is not None and await session.deliver(body)
 
     async def _tell(self, message: Message, event: str, moment: float) -> bool:
         """A receipt for each part, to any bound client, or later if there is none."""
-        session = next((one for one in self._sessions if one.can_receive), None)
+        session = next((row for row in self._sessions if row.can_receive), None)
         if session is None:
             return False
         for message_id in message.extra["ids"]:

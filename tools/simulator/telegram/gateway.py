@@ -127,7 +127,7 @@ class TelegramGateway(HttpVendor):
         return _request(number, phone) | self._balance()
 
     def _balance(self) -> Json:
-        """Told in the answer to what was paid for, and nowhere else."""
+        """Only in the answer to a paid request."""
         return {"remaining_balance": LOW if "money" in self.carrier.lacks else BALANCE}
 
     def _sent(self, given: dict[str, Any]) -> Message:

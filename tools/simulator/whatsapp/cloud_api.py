@@ -88,7 +88,7 @@ class WhatsApp(HttpVendor):
         return read
 
     def number(self, request: web.Request) -> Json:
-        """Of the fields that are asked for, those that Meta has; `id` comes unasked."""
+        """The requested fields that Meta has; `id` comes unasked."""
         lacks = self.carrier.lacks
         known = {
             "id": self.settings.whatsapp_phone_number_id,
@@ -105,7 +105,7 @@ class WhatsApp(HttpVendor):
         return {name: known[name] for name in wanted if name in known}
 
     async def subscriptions(self, request: web.Request) -> web.Response:
-        """Of the app itself, which has a token of its own."""
+        """The token of the app itself."""
         self._check(request, f"{APP['id']}|{self.settings.whatsapp_app_secret}")
         lacks = self.carrier.lacks
         subscribed = ("messages",) if "webhook_fields" in lacks else WEBHOOK_FIELDS
@@ -187,10 +187,10 @@ class WhatsApp(HttpVendor):
         known = known or settings.whatsapp_token
         if scheme.lower() != "bearer" or not known or token.strip() != known:
             raise graph_error(401, 190, "Invalid OAuth access token - Cannot parse access token")
-        own = {"id": settings.whatsapp_business_account_id}
-        own |= {"number": settings.whatsapp_phone_number_id}
-        for name in own.keys() & path.keys():
-            if path[name] != own[name] or not path[name]:
+        account = {"id": settings.whatsapp_business_account_id}
+        account |= {"number": settings.whatsapp_phone_number_id}
+        for name in account.keys() & path.keys():
+            if path[name] != account[name] or not path[name]:
                 text = f"Unsupported request. Object with ID '{path[name]}' does not exist"
                 raise graph_error(400, 100, text)
 
@@ -213,7 +213,7 @@ def _contact(phone: str) -> Json:
 
 
 def _user_id(phone: str) -> str:
-    """Business-scoped: a country, a dot, and what is no phone."""
+    """Business-scoped: a country, a dot, and characters that are no phone."""
     return f"RU.{int(phone) * 7919 % 10**20:020}"
 
 

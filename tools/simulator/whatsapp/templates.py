@@ -122,20 +122,20 @@ def fill(wanted: dict[str, Any], templates: dict[str, Template]) -> tuple[Templa
 
 
 def _components(components: object) -> tuple[dict[str, Any], dict[str, Any]]:
-    found: dict[str, list[dict[str, Any]]] = {"body": [], "button": []}
+    parts: dict[str, list[dict[str, Any]]] = {"body": [], "button": []}
     for component in mappings(components):
         kind = str(component.get("type", "")).lower()
-        if kind not in found:
+        if kind not in parts:
             raise refused(132012, f"template has no component of type {kind!r}")
-        found[kind].append(component)
-    if len(found["button"]) != 1:
+        parts[kind].append(component)
+    if len(parts["button"]) != 1:
         raise refused(131008, "buttons: Button at index 0 of type Url requires a parameter")
-    if len(found["body"]) > 1:
+    if len(parts["body"]) > 1:
         raise refused(132012, "body: more than one component")
-    (button,) = found["button"]
+    (button,) = parts["button"]
     if str(button.get("sub_type", "")).lower() != "url" or str(button.get("index")) != "0":
         raise refused(131009, "button: sub_type must be url and index 0")
-    return (found["body"] or [{}])[0], button
+    return (parts["body"] or [{}])[0], button
 
 
 def _texts(component: dict[str, Any], where: str, expected: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Sends of a company that chose smart routing, by what was learned of the number."""
+"""Sends of a company that chose smart routing, planned from the number's past."""
 
 from datetime import timedelta
 from typing import Any

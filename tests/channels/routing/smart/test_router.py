@@ -7,10 +7,10 @@ from channels.routing.learned import learned_router
 from channels.routing.smart.account_balance import LEAST, REVIEW, AccountBalance
 from channels.routing.smart.decay import DAY, quantile
 from channels.routing.smart.health import Health
-from channels.routing.smart.reach import EXPIRY, PhoneMemory, Place, Standing
+from channels.routing.smart.reach import EXPIRY, Area, PhoneMemory, Standing
 from channels.routing.smart.router import EVERYWHERE, LONGEST_GAP, Exploration, ReasonCode, Router
 
-PLACE = Place("RU", "+7916")
+AREA = Area("RU", "+7916")
 PRICES = {"telegram": 1, "sms": 16}
 
 
@@ -18,7 +18,7 @@ def test_a_proven_channel_goes_first_and_the_reason_says_so() -> None:
     memory = PhoneMemory()
     memory.verified("telegram", 0.0, 9.0)
 
-    decision = Router(PRICES).decide(3 * DAY, PLACE, memory, ["telegram", "sms"])
+    decision = Router(PRICES).decide(3 * DAY, AREA, memory, ["telegram", "sms"])
 
     assert decision.plan[0].channel == "telegram"
     assert decision.reason.code is ReasonCode.PROVED
@@ -29,7 +29,7 @@ def test_what_is_barred_is_not_asked() -> None:
     memory = PhoneMemory()
     memory.refused("sms", 0.0, barred=True)
 
-    decision = Router(PRICES).decide(10.0, PLACE, memory, ["telegram", "sms"])
+    decision = Router(PRICES).decide(10.0, AREA, memory, ["telegram", "sms"])
 
     assert [step.channel for step in decision.plan] == ["telegram"]
 
@@ -78,18 +78,18 @@ def test_reach_of_a_small_cell_is_borrowed_from_its_parent() -> None:
     router = Router(PRICES)
     for n in range(300):
         memory = PhoneMemory()
-        one = router.asked(n * 60.0, PLACE, memory, "telegram", 0)
+        one = router.asked(n * 60.0, AREA, memory, "telegram", 0)
         router.refused(n * 60.0, one, memory)
 
-    elsewhere = router.decide(300 * 60.0, Place("RU", "+7999"), PhoneMemory(), ["telegram", "sms"])
+    elsewhere = router.decide(300 * 60.0, Area("RU", "+7999"), PhoneMemory(), ["telegram", "sms"])
 
     assert elsewhere.choice.best.plan[0].channel == "sms"
 
 
 def slowest(router: Router, country: str) -> int:
     """Seconds by which 95 % of the right codes from SMS are entered there."""
-    place = Place(country, "")
-    decision = router.decide(50_000.0, place, PhoneMemory(), ["sms"])
+    area = Area(country, "")
+    decision = router.decide(50_000.0, area, PhoneMemory(), ["sms"])
     assert decision.plan[0].channel == "sms"
     times = router.codes[country, "sms"]
     return quantile(times.curve(50_000.0), 0.95)
@@ -101,7 +101,7 @@ def test_times_of_a_small_country_are_borrowed_from_all_and_are_its_own_in_time(
     def enter(country: str, count: int, seconds: float) -> None:
         for n in range(count):
             at, memory = 40_000.0 + n, PhoneMemory()
-            one = router.asked(at - seconds, Place(country, ""), memory, "sms", 0)
+            one = router.asked(at - seconds, Area(country, ""), memory, "sms", 0)
             router.entered(at, one, memory)
 
     enter("RU", 300, 20.0)
@@ -115,9 +115,9 @@ def test_times_of_a_small_country_are_borrowed_from_all_and_are_its_own_in_time(
 
 def test_number_of_no_country_leaves_the_others_alone() -> None:
     router = Router(PRICES)
-    nowhere = router.decide(0.0, Place("", "+800"), PhoneMemory(), list(PRICES))
+    nowhere = router.decide(0.0, Area("", "+800"), PhoneMemory(), list(PRICES))
 
-    somewhere = router.decide(0.0, PLACE, PhoneMemory(), list(PRICES))
+    somewhere = router.decide(0.0, AREA, PhoneMemory(), list(PRICES))
 
     assert nowhere.plan == somewhere.plan
     assert sum(router.codes[EVERYWHERE, "sms"].bins) > 0
@@ -126,7 +126,7 @@ def test_number_of_no_country_leaves_the_others_alone() -> None:
 def test_times_borrow_after_a_restart_as_before() -> None:
     router = Router(PRICES)
     for n in range(100):
-        one = router.asked(1000.0 + n, Place("RU", ""), PhoneMemory(), "sms", 0)
+        one = router.asked(1000.0 + n, Area("RU", ""), PhoneMemory(), "sms", 0)
         router.entered(1020.0 + n, one, PhoneMemory())
 
     found = learned_router.decode(learned_router.encode(router, 2000.0))

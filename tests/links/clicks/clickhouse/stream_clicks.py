@@ -14,7 +14,7 @@ from storage.redis_client import blocking_redis_client
 def add_entry(
     link_id: UUID, number: int = 1, *, batch: str = "", kind: str = VisitorKind.PERSON
 ) -> str:
-    """Of so many clicks within as many ms; returns the batch's id."""
+    """One batch of `number` clicks, a millisecond apart; returns its id."""
     batch, millis = batch or uuid4().hex, int(time.time() * 1000)
     rows = [[link_id.hex, kind, millis + n, "news.example", "ios", "KZ"] for n in range(number)]
     blocking_redis_client().xadd(STREAM, {"id": batch, "batch": orjson.dumps(rows)})

@@ -16,7 +16,7 @@ def comparison(live: list[Outcome], virtual: list[Outcome]) -> Comparison:
 
 
 def side(verified: int, tokens: int) -> list[Outcome]:
-    """The first so many verify; all tokens are of the first."""
+    """The first `verified` verify; the first paid all tokens."""
     return [
         Outcome(verified=9.0 if n < verified else inf, tokens=0 if n else tokens)
         for n in range(MANY)

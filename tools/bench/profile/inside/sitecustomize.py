@@ -80,8 +80,8 @@ class _Profiler:
 
 
 def _role() -> str | None:
-    words: list[Any] = sys.orig_argv
-    return next((role for word, role in ROLES.items() if word in words), None)
+    arguments: list[Any] = sys.orig_argv
+    return next((role for word, role in ROLES.items() if word in arguments), None)
 
 
 def _serve() -> None:

@@ -20,8 +20,8 @@ def _sql(_cursor: Any, query: Any, *_: Any, **__: Any) -> str:
     return f"SQL {text}"
 
 
-def _command(_connection: Any, *words: Any, **_: Any) -> str:
-    return f"Redis {words[0]}"
+def _command(_connection: Any, *arguments: Any, **_: Any) -> str:
+    return f"Redis {arguments[0]}"
 
 
 def _path(_gateway: Any, environ: dict[str, Any], *_: Any) -> str:
@@ -70,7 +70,7 @@ STEPS: dict[str, dict[str, str | Label]] = {
 
 
 def start() -> None:
-    """Of what this process has imported."""
+    """Patches the modules that this process has imported."""
     for module_name, steps in STEPS.items():
         module = sys.modules.get(module_name)
         if module is not None:

@@ -1,0 +1,72 @@
+"""`make lint`: refuses phrases that stop a native reader, and names of variables that say nothing.
+
+In Python: comments and texts (of tests: comments and docstrings), variables of functions,
+parameters. Templates, documents and SQL whole. Changelogs and decisions stay as they were written.
+"""
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+PHRASES = {
+    r"of (before|then|lately)|of after \w+|as of (an?|before|lately)": "earlier, older than, like",
+    r"(what|that|which|it|one) (is|are|was) none|(is|are|was|were) none of": "is no …, is not a …",
+    r"(?<!no )such (?!as\b|an?\b)[a-z]+": "these; or name the thing again",
+    r"(go|goes|going|went) by(?! themselves)": "uses, follows, is sent through",
+    r"mend(s|ed)?|anew|heard? of": "fix; again; is notified of, learns of",
+    r"so many (?!that\b)[a-z]+": "N, a number of, this many",
+    r"what is (no|none|not)": "anything else, all but …, a missing …",
+    r"(by|of|from|with|than|in|to|on|at) what (is|was|are|were) [a-z]+": "name the thing",
+    r"(have|has|having) (your|the|its) \w+ (send|solve|begin|make|call|ask|write)": "makes it do",
+    r"(?<=\"\"\")(?-i:Of)|(?<=# )(?-i:Of)": "name the thing first: the … of",
+    r"(phone|number|subscriber)(s|'s|s')? operators?|at the operator": "carrier: the phone company",
+}
+NAMES = {"found", "half", "mark", "one", "own", "told", "words"}
+FILES = ("*.py", "*.html", "*.txt", "*.md", "*.sql", ".env.example")
+HISTORY = ("CHANGELOG.md", "docs/decisions/", "api_docs/pages/changelog.py")
+OTHERS = ("tests/vendor/", "requirements/", "templates/", "tools/wording.py")
+REFUSED = {re.compile(rf"\b({text})\b", re.IGNORECASE): better for text, better in PHRASES.items()}
+
+
+def prose(source: str, *, is_test: bool) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        is_text = token.type == tokenize.STRING and (not is_test or token.string.startswith('"""'))
+        if is_text or token.type == tokenize.COMMENT:
+            yield from enumerate(token.string.splitlines(), start=token.start[0])
+
+
+def variables(source: str) -> Iterator[tuple[int, str]]:
+    for scope in ast.walk(ast.parse(source)):
+        if isinstance(scope, ast.FunctionDef | ast.Lambda | ast.comprehension):
+            for node in ast.walk(scope):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.lineno, node.id
+                elif isinstance(node, ast.arg):
+                    yield node.lineno, node.arg
+
+
+def faults(path: str) -> Iterator[str]:
+    source, is_test = Path(path).read_text(encoding="utf-8"), path.startswith("tests/")
+    is_python = path.endswith(".py")
+    wrong = {pattern: better for pattern, better in REFUSED.items() if pattern.search(source)}
+    lines = prose(source, is_test=is_test) if is_python else enumerate(source.splitlines(), start=1)
+    for number, line in lines if wrong else ():
+        for pattern, better in wrong.items():
+            if match := pattern.search(line):
+                yield f"{path}:{number}: “{match[0]}”; better: {better}"
+    for number, name in sorted(set(variables(source))) if is_python and not is_test else ():
+        if name in NAMES:
+            yield f"{path}:{number}: `{name}`; better: what the variable holds"
+
+
+if __name__ == "__main__":
+    command = ["git", "ls-files", *FILES]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    paths = [path for path in listed.stdout.split() if not path.startswith(HISTORY + OTHERS)]
+    wrong = [fault for path in paths for fault in faults(path)]
+    sys.exit("\n".join(wrong) or 0)
