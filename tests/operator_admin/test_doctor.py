@@ -106,13 +106,13 @@ def test_debug_fails_the_check(settings: Settings) -> None:
     [("web", processes.web), ("delivery", processes.worker), ("beat", processes.beat)],
 )
 def test_process_that_is_silent_fails_the_check(kind: str, check: Any) -> None:
-    assert check().detail == "never heard of"
+    assert check().detail == "no heartbeat yet"
     row = Heartbeat.objects.create(process=kind, kind=kind, at=timezone.now())
     assert check().ok
     row.at -= timedelta(seconds=90)
     row.save()
 
-    assert check().detail.startswith("last heard of 90 s")
+    assert check().detail.startswith("last heartbeat 90 s")
     assert "systemctl start" in check().cure
 
 
@@ -121,7 +121,7 @@ def test_smpp_account_is_checked_by_its_process_heartbeat(settings: Settings) ->
     assert processes.binds() == []
     set_account(settings, "smpp", {"host": "127.0.0.1", "source": "Kvitok"})
     registry.clear_caches()
-    assert [one.detail for one in processes.binds()] == ["its process was not heard of"]
+    assert [one.detail for one in processes.binds()] == ["no heartbeat from its process"]
     facts = {"bound": 0, "unanswered": 0, "window": 10}
     row = Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
 
