@@ -226,7 +226,7 @@ class ApiView(APIView):
         request_log.buffer.add(entry)
 
     def _named_fields(self) -> tuple[str, ...]:
-        """Those that the answer names: at fault, then unknown, which may be a phone or a key."""
+        """Fields that the answer names: faulty ones, then unknown, perhaps a phone or a key."""
         names = (*self.faulty_fields, *(item["field"] for item in self.warnings))
         return tuple(mask_phones_in(_SECRET.sub(r"\1…", name))[:LOGGED_NAME] for name in names)
 

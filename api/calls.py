@@ -247,7 +247,7 @@ class Call:
 
     @property
     def own_errors(self) -> list[Error]:
-        """Those that are worth a line on the call's own page."""
+        """The errors that deserve a line on the call's own page."""
         return [error for error in Error if error in self.refusals]
 
     @property

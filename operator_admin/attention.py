@@ -152,7 +152,7 @@ class Count:
 
 
 def kinds_for(request: HttpRequest) -> list[str]:
-    """Those that this operator may do something about."""
+    """The kinds that this operator may act on."""
     may = request.user.has_perm
     return [name for name, kind in KINDS.items() if not kind.permission or may(kind.permission)]
 

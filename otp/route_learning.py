@@ -95,7 +95,7 @@ class TriedCode:
 
 
 def tried_codes(since: datetime, until: datetime) -> Iterator[TriedCode]:
-    """Those that were closed in `[since, until)`, in the order of their sends."""
+    """Codes closed in `[since, until)`, in the order of their sends."""
     start, end = since - CLOSED_AFTER, until - CLOSED_AFTER
     params = {
         "first": first_id_at(start),

@@ -109,7 +109,7 @@ class Line(NamedTuple):
 
     @property
     def month(self) -> str:
-        """That of the message: the first 48 bits of its id are a time in milliseconds."""
+        """The message's month: the first 48 bits of its id are a time in milliseconds."""
         if not self.message:
             return ""
         return time.strftime("%Y-%m", time.gmtime(int(self.message[4:16], 16) // 1000))

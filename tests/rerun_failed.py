@@ -51,7 +51,7 @@ def failed_tests(cache: Path) -> list[str]:
 
 
 def explained_tests(readme: Path) -> set[str]:
-    """Those whose row says `known: …`; a fixed test that fails again is not explained."""
+    """Tests whose row says `known: …`; a fixed test that fails again is not explained."""
     return {row["test"] for row in _KNOWN.finditer(readme.read_text(encoding="utf-8"))}
 
 

@@ -23,7 +23,7 @@ PHRASES = {
     r"what is (no|none|not)": "anything else, all but …, a missing …",
     r"(by|of|from|with|than|in|to|on|at) what (is|was|are|were) [a-z]+": "name the thing",
     r"(have|has|having) (your|the|its) \w+ (send|solve|begin|make|call|ask|write)": "makes it do",
-    r"(?<=\"\"\")(?-i:Of)|(?<=# )(?-i:Of)": "name the thing first: the … of",
+    r"(?<=\"\"\")(?-i:Of|Those|That of)|(?<=# )(?-i:Of)": "name the thing first: the … of",
     r"(phone|number|subscriber)(s|'s|s')? operators?|at the operator": "carrier: the phone company",
 }
 NAMES = {"found", "half", "mark", "one", "own", "told", "words"}

@@ -80,7 +80,7 @@ class Endpoint(models.Model):
     generation = models.PositiveIntegerField(default=1)  # of the secret
     previous_key_id = models.CharField(max_length=16, blank=True, default="")
     previous_until = models.DateTimeField(null=True)  # the previous secret signs until then
-    # Those before it that sign still: {"key_id", "generation", "until"}, the oldest first.
+    # Older secrets that still sign: {"key_id", "generation", "until"}, the oldest first.
     older_secrets = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     created_at = models.DateTimeField(_("created"), db_default=Now())
     disabled_at = models.DateTimeField(_("disabled"), null=True)

@@ -28,7 +28,7 @@ def current_key_id() -> str:
 
 
 def promised(older: list[dict[str, Any]], now: datetime) -> list[dict[str, Any]]:
-    """Those of `Endpoint.older_secrets` that sign still."""
+    """The entries of `Endpoint.older_secrets` that still sign."""
     return [key for key in older if datetime.fromisoformat(key["until"]) > now]
 
 

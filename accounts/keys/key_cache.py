@@ -65,7 +65,7 @@ class CompanyChanges:
         return Answer(rows[0].server, rows[0].oldest_running, changes)
 
     def companies(self, answer: Answer) -> set[int] | None:
-        """Those with changes that the last answer did not have; None: it may be any company.
+        """Companies with changes since the last answer; None: it may be any company.
 
         Another server, after a failover, may use the ids of transactions that the first one lost.
         """

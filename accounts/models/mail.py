@@ -17,7 +17,7 @@ class Mail(models.Model):
     subject = models.CharField(_("subject"), max_length=255)
     text = models.TextField()
     html = models.TextField(blank=True)
-    # Of `accounts.outbox.mail`, for the header; empty for letters that always come.
+    # From `accounts.outbox.mail`, for the header; empty for e-mails that always come.
     unsubscribe_url = models.CharField(max_length=500, blank=True, default="", db_default="")
     key = models.CharField(max_length=120, null=True, unique=True)  # noqa: DJ001 - null: no key
     tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)

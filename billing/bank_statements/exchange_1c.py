@@ -53,7 +53,7 @@ def _text(raw: bytes) -> str:
 
 
 def _documents(text: str) -> tuple[list[dict[str, str]], int]:
-    """Those that can be read, and how many cannot.
+    """The readable documents, and the number of the others.
 
     Lines end as the first one does and by nothing else: `str.splitlines` would let the payer's own
     words begin a line. Any other control character makes its document unreadable.

@@ -115,7 +115,7 @@ def _refund_title(entry: prepaid.Entry) -> str:
 
 
 def _charges(company: Company, first: date, last: date) -> list[tuple[str, Row]]:
-    """Those of months that end in the period."""
+    """The charges of months that end in the period."""
     closed = ClosedMonth.objects.filter(company=company, month__gte=first.replace(day=1))
     documents = {
         (document.month, document.currency): document.number

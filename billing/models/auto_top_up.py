@@ -65,7 +65,7 @@ class AutoTopUp(models.Model):
         decimal_places=2,
         validators=[MinValueValidator(CENT)],
     )
-    # That of `sum_a_month`: nothing is bought in another one, or while it is not known (empty).
+    # The currency of `sum_a_month`: nothing is bought in another, or while it is unknown (empty).
     currency = models.CharField(
         _("currency"), max_length=3, blank=True, default="", db_default="", editable=False
     )

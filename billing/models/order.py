@@ -52,7 +52,7 @@ class OrderQuerySet(models.QuerySet["Order"]):
         return self.filter(_literally(IS_OPEN))
 
     def overdue(self, askable: Collection[str] = ()) -> "OrderQuerySet":
-        """Those of providers that can be asked only once these were asked after the end."""
+        """Orders past their end; with `askable` providers only once they were asked after it."""
         unasked = Q(asked_at=None) | Q(asked_at__lt=F("expires_at"))
         may_be_paid = Q(gateway__in=askable) & ~Q(payment_id="") & unasked
         return self.open().filter(expires_at__lt=Now()).exclude(may_be_paid)

@@ -49,7 +49,7 @@ def quote_tokens(tokens: int, currency: str) -> Quote | None:
 
 
 def sold_currencies() -> list[str]:
-    """Those that something has a price in; nothing is converted."""
+    """The currencies that have a price; nothing is converted."""
     packages = Package.objects.on_sale().order_by().values_list("currency", flat=True)
     tariffs = Tariff.objects.order_by().values_list("currency", flat=True)
     return sorted(packages.union(tariffs))

@@ -90,7 +90,7 @@ def _compare(
 
 
 def _present(parts: Sequence[Part], gone: str) -> list[Part]:
-    """Those whose rows are in the database: months leave it oldest first."""
+    """The parts whose rows are in the database: months leave it oldest first."""
     return [part for part in parts if not part.month or part.month > gone]
 
 

@@ -44,7 +44,7 @@ def kept_since() -> date | None:
 
 
 def kept_since_after(message_id: UUID) -> date | None:
-    """That first day, if a message with this id would be older; whether there was one or not."""
+    """The first kept day, if a message with this id, real or not, would be older."""
     since = kept_since()
     if since is None or message_id >= first_id_at(datetime.combine(since, time.min, UTC)):
         return None

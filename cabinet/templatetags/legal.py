@@ -20,7 +20,7 @@ class LegalLink:
 
 
 def links(language: str | None = None) -> list[LegalLink]:
-    """Those that the operator has set, in this language or in the page's own."""
+    """The operator's documents, in this language or in the page's own."""
     with translation.override(language or translation.get_language()):
         email = settings.SUPPORT_EMAIL
         support = settings.SUPPORT_URL or (f"mailto:{email}" if email else "")

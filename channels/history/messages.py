@@ -56,8 +56,8 @@ def scanned(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message] | 
 
 
 def among(history: Messages, state: str) -> Messages:
-    """Those that may be in this state. The undelivered have an index, but one company's may be many
-    more than the planner expects of any: it would read them all.
+    """Messages that may be in this state. The undelivered have an index, but a company may have
+    many more of them than the planner expects: it would read them all.
     """
     return history.filter(is_undelivered=True) if state in UNDELIVERED else history
 

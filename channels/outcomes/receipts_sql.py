@@ -183,7 +183,7 @@ MARK_PARTS_DELIVERED = """
 UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
 """
 
-# Those of the given attempts whose parts are all delivered.
+# The given attempts whose parts are all delivered.
 COMPLETE_ATTEMPTS = """
 SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
 GROUP BY attempt_id HAVING count(delivered_at) = max(total)

@@ -123,7 +123,7 @@ def _unknown_migrations(manifest: Manifest) -> list[str]:
 
 
 def _known_migrations() -> Iterator[tuple[str, str]]:
-    """Those on disk and, of those squashed, the ones replaced."""
+    """The migrations on disk and those that squashed ones replace."""
     loader = MigrationLoader(None, ignore_no_migrations=True)
     for key, migration in loader.disk_migrations.items():
         yield key

@@ -97,7 +97,7 @@ def _of_its_channels(notices: list[Notice], company: Company) -> Iterable[Notice
 
 
 def _channels(company: Company) -> frozenset[str]:
-    """Those it sends by, and those it has chosen."""
+    """The channels it sends by, and those it has chosen."""
     with connection.cursor() as cursor:
         cursor.execute(_CHANNELS, {"company": company.pk})
         sent_by = {channel for (channel,) in cursor.fetchall()}

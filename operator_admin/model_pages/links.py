@@ -280,7 +280,7 @@ class PendingFilter(admin.SimpleListFilter):
 
 @admin.register(Report)
 class ReportAdmin(ReadOnlyAdmin):
-    """Those that wait first."""
+    """Reports, waiting ones first."""
 
     changelist = UrgentFirstChangeList
     urgent = "links_report.handled_at IS NULL"

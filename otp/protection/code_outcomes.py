@@ -125,7 +125,7 @@ class SentCode(NamedTuple):
 
 
 def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
-    """Those of `(since, until]` in the order of their times, and those awaited at its end."""
+    """Outcomes of `(since, until]` by time, and the codes awaited at its end."""
     outcomes = [*_of_ripening(since, until), *_of_entered(since, until)]
     known = known_phones.sends_to_known({_send(item) for item in outcomes}, since)
     strange = [item for item in outcomes if not known.get(_send(item))]

@@ -82,7 +82,7 @@ def is_known(company_id: int, phone: str) -> bool:
 
 
 def sends_to_known(sends: Collection[Send], now: datetime) -> dict[Send, bool]:
-    """Those to phones that entered a code a day before, and whether each passes every step."""
+    """Sends to phones that entered a code a day before, and whether each passes every step."""
     of_sends = sorted(sends)
     params: dict[str, Any] = _remembered_at(now) | {
         "companies": [company_id for company_id, _phone, _created in of_sends],

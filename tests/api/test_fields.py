@@ -52,7 +52,7 @@ LIFETIMES = [(path, name) for path, name in FIELDS if name in NUMBERS]
 
 
 def accepted(api: Api, path: str, name: str, values: Sequence[object]) -> list[object]:
-    """Those values of a field for which the call is not refused with nothing left behind."""
+    """The values of a field for which the call is not refused with nothing left behind."""
     before = books()
     answers = [(value, api.post(path, GOOD[path] | {name: value})) for value in values]
     assert books() == before

@@ -29,7 +29,7 @@ OF_SITE = {"csrfmiddlewaretoken", "lang"}
 
 
 class Tracebacks(logging.Handler):
-    """Those that were logged."""
+    """Collects logged tracebacks."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

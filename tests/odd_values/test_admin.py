@@ -52,7 +52,7 @@ def paths(sweep: Sweep) -> list[str]:
 
 
 def addresses(path: str, hrefs: list[str]) -> list[str]:
-    """Those of the admin."""
+    """Addresses of the admin."""
     parts = [urlsplit(urljoin(path, href)) for href in hrefs]
     return [one.path for one in parts if not one.netloc and one.path.startswith("/admin/")]
 

@@ -41,7 +41,7 @@ TEXTS = [
     "http://[::1",
     "a@faß.de",
 ]
-# Those that have failed most, for a quick run: in all fields at once, and in each one alone.
+# The values that have failed most, for a quick run: in all fields at once, and in each one alone.
 WORST = ["9" * 5000, "9999-12-31", "http://[::1", "a\0", LAST_ID, "0001-01-01", "\ufffea\x1fb²", ""]
 ALONE = ["9999-12-31", str(2**63)]
 

@@ -15,7 +15,7 @@ QUICK = 0.3  # seconds of the processor; the marks alone take three times as lon
 
 
 def text_fields() -> Iterator[tuple[str, forms.CharField]]:
-    """Those of all forms that the pages import."""
+    """The text fields of all forms that the pages import."""
     get_resolver().url_patterns  # noqa: B018 - imports every page
     waiting, met = [forms.BaseForm], set[type]()
     while waiting:

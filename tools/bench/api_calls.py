@@ -227,7 +227,7 @@ class Redirect(ApiCall):
         return load.refused + beyond(load.accepted, clicks)
 
     def clicks(self, feed: RequestSource, load: Load) -> int:
-        """Those in the stream, once what the processes still hold has had time to get there."""
+        """Clicks in the stream, once those the processes still hold have had time to get there."""
         deadline, stored = time.monotonic() + 3, 0
         while stored < load.accepted and time.monotonic() < deadline:
             time.sleep(0.3)

@@ -295,7 +295,7 @@ class Sends:
 
     @property
     def missing(self) -> int:
-        """Those that were not accepted."""
+        """The number of sends that were not accepted."""
         return WAITING - self._statuses.count(200)
 
     def answered(self, seconds: float) -> int:

@@ -153,7 +153,7 @@ def fill_companies(
 
 
 def _month_of(day: date) -> date | None:
-    """That of UTC, which the partitions have; None of a day that lies in two."""
+    """The month in UTC, as partitions have it; None for a day that lies in two."""
     start, end = start_of(day), start_of(day + timedelta(days=1)) - timedelta(microseconds=1)
     first, last = (at.astimezone(UTC).date().replace(day=1) for at in (start, end))
     return first if first == last else None

@@ -76,7 +76,7 @@ class Senders:
 
 
 def real_companies() -> QuerySet[Company]:
-    """Those that somebody other than a demo made."""
+    """Companies that no demo made."""
     return Company.objects.exclude(members__user__email=EMAIL)
 
 

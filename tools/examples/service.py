@@ -51,7 +51,7 @@ class Service:
 
 @contextmanager
 def running() -> Iterator[Service]:
-    """That of KVITOK_URL and KVITOK_KEY, or else the whole of `make run` for the time being."""
+    """The service of KVITOK_URL and KVITOK_KEY, or else a `make run` for the time being."""
     url, key = os.environ.get("KVITOK_URL"), os.environ.get("KVITOK_KEY")
     if url and key:
         if not re.match("kv_test_", key):

@@ -182,7 +182,7 @@ def is_answered(phone: str) -> bool:
 
 
 def late(wanted: dict[str, str]) -> dict[str, str]:
-    """Those that are to end by a receipt and have not yet, with the state they are in."""
+    """Messages still without the receipt that should end them, with their state."""
     now = dict(Message.objects.values_list("phone", "state"))
     return {
         phone: now[phone]

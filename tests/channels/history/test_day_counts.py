@@ -145,7 +145,7 @@ def test_missed_days_are_counted_later(company: Company) -> None:
 
 
 def test_days_before_the_first_counted_one_follow(company: Company) -> None:
-    """Those of a release that counted 60 days, or of a history that was brought along; phones of
+    """Days of a release that counted 60 days, or of an imported history; phones of
     that age are anonymised.
     """
     for ago in (3, 70, 120, 200):

@@ -37,7 +37,7 @@ def test_code_is_shown_as_on_the_phone(client: Client, owner: Member, test_api: 
 def test_each_channel_shows_its_own_words(
     client: Client, owner: Member, test_api: Api, settings: Settings
 ) -> None:
-    """Those of the vendor, where it words the message and a company's text is not shown."""
+    """The vendor's texts, where it words the message and no company's text is shown."""
     for channel in BY_NAME:
         send(test_api, PHONE, channel=channel)
     send(test_api, OTHER, channel="whatsapp", link="https://example.com/a")

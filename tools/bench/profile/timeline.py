@@ -93,7 +93,7 @@ def _kind(thread: str) -> str:
 
 
 def fastest(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Those messages whose way nothing else on the machine disturbed much."""
+    """The spans that nothing else on the machine disturbed much."""
     ordered = sorted(spans, key=lambda span: span[1] - span[0])
     return ordered[: max(1, len(ordered) // FASTEST)]
 

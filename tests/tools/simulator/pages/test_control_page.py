@@ -101,7 +101,7 @@ def test_call_and_its_receipts_are_seen_newest_first(
 
 
 def test_every_provider_that_is_called_has_a_name(simulator: Simulator) -> None:
-    """Those of payments as well, whose calls come from the service by themselves."""
+    """Payment providers too, whose calls the service makes by itself."""
     for path in (
         "/stripe/v1/checkout/sessions",
         "/yookassa/v3/payments/none",
