@@ -38,8 +38,8 @@ WARNINGS = Field(
     "warnings",
     array(),
     _(
-        "The fields of the request that the call does not have and ignored; absent if there are "
-        "none. With the header `Kvitok-Strict: 1` such a request is refused."
+        "Request fields that the call does not know and ignored; absent if there are none. With "
+        "the header `Kvitok-Strict: 1` the request is refused."
     ),
     required=False,
     fields=Shape(
@@ -115,7 +115,7 @@ def refusal_text(near: str | None, known: Collection[str]) -> StrOrPromise:
         return format_lazy(_("Unknown; did you mean {name}?"), name=near)
     if known:
         return format_lazy(_("Unknown; allowed: {names}"), names=", ".join(known))
-    return _("Unknown; nothing can be given here")
+    return _("Unknown; this call takes none")
 
 
 REQUIRED = _("This field is required")

@@ -29,11 +29,17 @@ PHRASES = {
 NAMES = {"found", "half", "mark", "one", "own", "told", "words"}
 FILES = ("*.py", "*.html", "*.txt", "*.md", "*.sql", ".env.example")
 HISTORY = ("CHANGELOG.md", "docs/decisions/", "api_docs/pages/changelog.py")
-OTHERS = ("tests/vendor/", "requirements/", "templates/", "tools/wording.py")
+OTHERS = (
+    "tests/vendor/",
+    "api_docs/articles/",
+    "requirements/",
+    "templates/docs/",
+    "tools/wording.py",
+)
 REFUSED = {re.compile(rf"\b({text})\b", re.IGNORECASE): better for text, better in PHRASES.items()}
 
 
-def prose(source: str, *, is_test: bool) -> Iterator[tuple[int, str]]:
+def texts(source: str, *, is_test: bool) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         is_text = token.type == tokenize.STRING and (not is_test or token.string.startswith('"""'))
         if is_text or token.type == tokenize.COMMENT:
@@ -44,22 +50,22 @@ def variables(source: str) -> Iterator[tuple[int, str]]:
     for scope in ast.walk(ast.parse(source)):
         if isinstance(scope, ast.FunctionDef | ast.Lambda | ast.comprehension):
             for node in ast.walk(scope):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    yield node.lineno, node.id
-                elif isinstance(node, ast.arg):
+                if isinstance(node, ast.arg):
                     yield node.lineno, node.arg
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.lineno, node.id
 
 
 def faults(path: str) -> Iterator[str]:
     source, is_test = Path(path).read_text(encoding="utf-8"), path.startswith("tests/")
-    is_python = path.endswith(".py")
+    is_code = path.endswith(".py")
     wrong = {pattern: better for pattern, better in REFUSED.items() if pattern.search(source)}
-    lines = prose(source, is_test=is_test) if is_python else enumerate(source.splitlines(), start=1)
+    lines = texts(source, is_test=is_test) if is_code else enumerate(source.splitlines(), start=1)
     for number, line in lines if wrong else ():
         for pattern, better in wrong.items():
             if match := pattern.search(line):
                 yield f"{path}:{number}: “{match[0]}”; better: {better}"
-    for number, name in sorted(set(variables(source))) if is_python and not is_test else ():
+    for number, name in sorted(set(variables(source))) if is_code and not is_test else ():
         if name in NAMES:
             yield f"{path}:{number}: `{name}`; better: what the variable holds"
 
@@ -68,5 +74,4 @@ if __name__ == "__main__":
     command = ["git", "ls-files", *FILES]
     listed = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     paths = [path for path in listed.stdout.split() if not path.startswith(HISTORY + OTHERS)]
-    wrong = [fault for path in paths for fault in faults(path)]
-    sys.exit("\n".join(wrong) or 0)
+    sys.exit("\n".join(fault for path in paths for fault in faults(path)) or 0)

@@ -29,7 +29,7 @@ ADVICE: dict[Error, Advice] = {
     Error.INSUFFICIENT_TOKENS: Advice(
         _("The balance holds fewer tokens than the send costs. Nothing was sent."),
         _(
-            "Top up; `required` is what the send needs, `available` what there is. Shortening "
+            "Top up; `required` is the price of the send, `available` the balance. Shortening "
             "links and verifying codes work at zero too."
         ),
         extra=("required", "available"),
@@ -132,7 +132,7 @@ ADVICE: dict[Error, Advice] = {
             "charged."
         ),
         _(
-            "Have the person's page solve `challenge` with the ALTCHA widget and send the request "
+            "Solve `challenge` on the person's page with the ALTCHA widget and send the request "
             "again with the result as `challenge`, under another Idempotency-Key."
         ),
         extra=("challenge",),
@@ -290,8 +290,8 @@ EXTRAS = (
                 "scope",
                 {"type": "string"},
                 _(
-                    "Of `guard`: what the sends that are held back have in common, such as "
-                    "`prefix-4`, the numbers that differ in the last four digits."
+                    "For `guard`: what the blocked sends have in common, such as `prefix-4`, "
+                    "numbers that differ in the last four digits."
                 ),
                 "prefix-4",
                 required=False,
@@ -299,7 +299,7 @@ EXTRAS = (
             Field(
                 "value",
                 {"type": "string"},
-                _("Of `guard`: the country, or the digits that the numbers share."),
+                _("For `guard`: the country, or the digits that the numbers share."),
                 "+25261765",
                 required=False,
             ),

@@ -48,7 +48,7 @@ TAGS: dict[str, tuple[StrOrPromise, StrOrPromise]] = {
     "persons": (_("Personal data"), _("Export and erase what is stored about a person.")),
 }
 DESCRIPTION = _(
-    "One-time codes and short links by {channels}. Only what was delivered is "
+    "One-time codes and short links by {channels}. Only delivered messages are "
     "charged.\n\nEvery answer is JSON with `success` and `message`. Unknown request fields are "
     "ignored and named in `warnings`, new answer fields may appear."
 )

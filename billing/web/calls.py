@@ -66,7 +66,7 @@ SEAL = Shape(
         Field(
             "day",
             text(format="date"),
-            _("The day of UTC that the head seals: the last one with operations in its month."),
+            _("The UTC day that the head seals: the last one with operations in its month."),
             "2026-10-31",
             source=lambda seal: seal.day.isoformat(),
         ),

@@ -45,7 +45,7 @@ DOCUMENT = Shape(
         Field(
             "issued_on",
             text(format="date"),
-            _("The document's date: of a closing document the last day of its month."),
+            _("The document's date; a closing document has the last day of its month."),
             "2026-10-31",
             source=lambda document: document.issued_on.isoformat(),
         ),

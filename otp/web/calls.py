@@ -247,7 +247,7 @@ GUARD_EVENT = EventDeclaration(
             "scope",
             choice([kind for kind in ScopeKind.values if kind != ScopeKind.COMPANY], "GuardScope"),
             _(
-                "What these sends have in common: the country, the operator's range, a block of "
+                "What these sends have in common: the country, the carrier's range, a block of "
                 "10,000, 1,000 or 100 numbers, the `ip` or the `device_id`."
             ),
         ),

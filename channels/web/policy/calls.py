@@ -175,7 +175,7 @@ PREVIEW_POLICY = Call(
     _(
         "Returns the channels that a send to this number would try now. Nothing is sent, counted "
         "or charged. A send that the policy refuses is refused here with the same error; limits, "
-        "budgets and the protection against SMS pumping are not asked."
+        "budgets and the protection against SMS pumping are not checked."
     ),
     Scope.POLICY,
     message=_("The channels for this number"),
