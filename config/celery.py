@@ -1,8 +1,10 @@
 """The Celery application, the delivery loops as a step of its worker, and beat's scheduler."""
 
+import logging
 import os
 import threading
 import time
+from contextlib import suppress
 from typing import Any, Protocol
 
 from celery import Celery, bootsteps
@@ -14,6 +16,7 @@ from kombu.transport import TRANSPORT_ALIASES
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 TRANSPORT_ALIASES["redis"] = "storage.celery_broker:Transport"
+logger = logging.getLogger(__name__)
 app = Celery("kvitok")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
@@ -93,9 +96,31 @@ def keep_our_logging(**_options: Any) -> None:
 
 
 class Scheduler(PersistentScheduler):
-    """Celery wakes up 10 ms early, finds that the task is not due, and asks again without a pause
-    until it is: for four tasks a second 40 ms of CPU.
-    """
+    """Its file only remembers when a task last ran, so nothing about it may stop the schedule."""
+
+    _store: Any
+    _destroy_open_corrupted_schedule: Any  # the stubs have neither
+
+    def setup_schedule(self) -> None:
+        """Replaces a file that a power cut, a full disk or SIGKILL damaged. Celery does so for few
+        of the errors that pickle and the kinds of dbm raise.
+        """
+        try:
+            super().setup_schedule()
+        except Exception as error:
+            with suppress(Exception):
+                self._store.close()
+            self._store = self._destroy_open_corrupted_schedule(error)
+            super().setup_schedule()
+
+    def sync(self) -> None:
+        try:
+            super().sync()
+        except OSError:  # of any kind of dbm, too
+            logger.exception("the schedule's file cannot be written")
 
     def adjust(self, n: float, drift: float = 0.0) -> float:
+        """Celery wakes up 10 ms early, finds that the task is not due, and asks again without a
+        pause until it is: for four tasks a second 40 ms of CPU.
+        """
         return n
