@@ -19,6 +19,7 @@ _NOT_IN_LINE = re.compile(
     rf"{_NOWHERE}]"
 )
 _UNSEEN = {"Cf", "Mn", "Me"}
+LONGEST = 5000  # characters: to compose takes the square of how many marks follow each other
 
 
 def is_line(text: str) -> bool:
@@ -36,6 +37,19 @@ def is_text(text: str) -> bool:
 def one_line(text: str) -> str:
     """The text with a space for what a line may not have, and single spaces."""
     return " ".join(_NOT_IN_LINE.sub(" ", text).split())
+
+
+def normalised(text: str) -> str:
+    """A text of several lines with plain spaces, line ends of one character and composed letters.
+
+    Other spellings look the same and take more parts of an SMS, or another alphabet. What is too
+    long for that stays as it is.
+    """
+    if len(text) > LONGEST:
+        return text
+    text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = "".join(" " if category(char) == "Zs" else char for char in text)
+    return "\n".join(line.rstrip() for line in text.split("\n")).strip()
 
 
 def as_seen(text: str) -> str:

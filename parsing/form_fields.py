@@ -51,10 +51,13 @@ class LineField(BoundedField):
 
 
 class TextField(BoundedField):
-    """A text of several lines."""
+    """A text of several lines, whose ends count as one character: browsers send two, count one."""
 
     widget = forms.Textarea
     default_validators = [validate_text]
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).replace("\r\n", "\n")
 
 
 class DayField(forms.DateField):

@@ -18,6 +18,7 @@ from api.calls import (
 )
 from catalogue.texts import StrOrPromise
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
+from parsing.characters import normalised
 
 MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000  # seconds
 TEXT_LENGTH = 500
@@ -169,6 +170,7 @@ TEXT = Field(
     ),
     required=False,
     is_multiline=True,
+    reading=normalised,
 )
 NEVER_EXPIRES = Field(
     "never_expires",

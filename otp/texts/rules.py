@@ -8,7 +8,7 @@ its own: the only link is a short one, whose target was checked.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from math import ceil
-from unicodedata import category, name, normalize
+from unicodedata import category, name
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -58,13 +58,6 @@ _LINK = re.compile(r"(?<!\S)\{link\}(?!\S)")
 _LABEL = r"(?:[\w-]|\{\w+\})+"
 _ADDRESS = re.compile(rf"\S*://\S*|\S*@\S*|{_LABEL}[.。．｡](?:[^\W\d_]{{2,}}|\{{\w+\}})\S*")
 _NUMBER = re.compile(r"\d(?:(?:[^\w{}\n]|_)*\d){3,}")
-
-
-def normalise_text(text: str) -> str:
-    """Normalises line breaks and spaces, composes letters, strips trailing spaces."""
-    text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = "".join(" " if category(char) == "Zs" else char for char in text)
-    return "\n".join(line.rstrip() for line in text.split("\n")).strip()
 
 
 def check(body: str) -> None:

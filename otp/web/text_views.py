@@ -26,6 +26,7 @@ from otp.texts import own_texts, rendering, rules
 from otp.texts.own_texts import SEGMENTED, WORDED
 from otp.web.calls import DEFAULT_PURPOSE
 from otp.web.previews import current_samples, samples
+from parsing.characters import normalised
 from parsing.form_fields import LineField
 from processes.server.client_ip import client_ip
 
@@ -61,7 +62,7 @@ class TextForm(forms.Form):
         self.fields["body"].widget.attrs["lang"] = self.language
 
     def clean_body(self) -> str:
-        body = rules.normalise_text(self.cleaned_data["body"])
+        body = normalised(self.cleaned_data["body"])
         rules.check(body)
         self.normalised_body = body
         return body

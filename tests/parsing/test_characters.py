@@ -1,6 +1,6 @@
 import pytest
 
-from parsing.characters import as_seen, is_line, is_text, one_line
+from parsing.characters import LONGEST, as_seen, is_line, is_text, normalised, one_line
 
 # The first has letters and emoji of Unicode 17, which no Python that is used here knows.
 GOOD = [
@@ -40,3 +40,14 @@ def test_texts_may_have_more_than_lines(char: str) -> None:
 
 def test_text_as_it_is_seen() -> None:
     assert as_seen("ｅv\u200bi\u200dl\ufe0f.com") == "evil.com"
+
+
+def test_texts_that_look_the_same_are_normalised() -> None:
+    assert normalised(" a\u00a0b \r\nи\u0306\u2003\n\n") == "a b\nй"
+    assert normalised("a\rb\tc 👨\u200d👩 می\u200cخواهم") == "a\nb\tc 👨\u200d👩 می\u200cخواهم"
+
+
+def test_a_text_too_long_is_not_composed() -> None:
+    marks = "a" + "\u0315\u0300" * (LONGEST // 2)
+
+    assert normalised(marks) == marks

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.urls import get_resolver
 
 from cabinet.forms import CompanyForm, SignupForm
+from parsing.form_fields import TextField
 
 LONG = "a" + "\u0315\u0300" * 15_000  # marks in an order that NFKC has to change
 QUICK = 0.3  # seconds of the processor; the marks alone take three times as long
@@ -45,3 +46,10 @@ def test_a_text_too_long_is_refused_before_it_is_composed() -> None:
     assert len(fields) > 50
     signs_up = f"{SignupForm.__module__}.{SignupForm.__qualname__}.company"
     assert {signs_up, signs_up.replace("SignupForm", CompanyForm.__name__)} <= fields.keys()
+
+
+def test_a_line_end_counts_as_in_the_browser() -> None:
+    field = TextField(max_length=5)
+
+    assert field.clean("ab\r\nc") == "ab\nc"
+    assert field.clean("a\r\nb\r\nc") == "a\nb\nc"

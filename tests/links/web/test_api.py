@@ -189,6 +189,21 @@ def test_sms_response_has_segments(api: Api) -> None:
     assert Message.objects.get().segments == 2
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Cafe\u0301 " * 20,  # as macOS names files
+        "Café\u00a0" * 20,
+        "Café \r\n" * 20,
+    ],
+)
+def test_spelling_of_a_text_takes_no_further_sms(written: str, api: Api) -> None:
+    answer = send(api, channel="sms", text=written)
+
+    assert answer.body["segments"] == 1
+    assert "Café" in Message.objects.get().params["text"]
+
+
 def test_message_of_more_than_three_sms_is_refused(api: Api) -> None:
     answer = send(api, channel="sms", text="д" * 190)
 

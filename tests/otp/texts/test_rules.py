@@ -18,6 +18,7 @@ from channels.providers import gsm
 from channels.providers.gsm import non_gsm_characters
 from links.make.new_link import short_url
 from otp.texts import rendering, rules
+from parsing.characters import normalised
 from tests.api.clients import Api
 from tests.channels.message_stages import claim, send
 
@@ -84,10 +85,6 @@ def test_all_faults_are_reported_together() -> None:
     assert len(refused.value.messages) == 4
 
 
-def test_text_is_normalised() -> None:
-    assert rules.normalise_text(" a\u00a0b \r\nи\u0306\u2003\n\n") == "a b\nй"
-
-
 PIECES = [
     "{code}",
     "{brand}",
@@ -119,7 +116,7 @@ def is_let_in(body: str) -> bool:
 
 
 @settings(deadline=None, max_examples=400)
-@given(WRITTEN.map(rules.normalise_text), st.text(max_size=30), st.booleans())
+@given(WRITTEN.map(normalised), st.text(max_size=30), st.booleans())
 @example("{code}\n{link}", "{code}", True)
 @example("a\n{link}\n{code}", "", False)
 def test_code_is_in_every_message_exactly_once(body: str, brand: str, has_link: bool) -> None:
@@ -140,7 +137,7 @@ def test_code_is_in_every_message_exactly_once(body: str, brand: str, has_link: 
 
 @settings(deadline=None, max_examples=200)
 @given(
-    st.text(max_size=160).map(lambda some: rules.normalise_text(f"{some} {{code}} {{brand}}")),
+    st.text(max_size=160).map(lambda some: normalised(f"{some} {{code}} {{brand}}")),
     st.text(max_size=30) | st.text("😀a", min_size=30, max_size=30),
     st.sampled_from([[], ["FA+9qCX9VSu"], ["FA+9qCX9VSu", "@example.com #{code}"]]),
 )
