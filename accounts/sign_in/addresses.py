@@ -31,8 +31,9 @@ def as_stored(address: str) -> str:
         return address
     name, _at, domain = address.rpartition("@")
     try:
-        read = f"{name}@{unicode_host(ascii_host(domain))}"
-    except HostError:
+        # Django's pattern ignores case, so it takes a long s for an s.
+        read = f"{name.encode('ascii').decode()}@{unicode_host(ascii_host(domain))}"
+    except (UnicodeError, HostError):
         raise ValidationError(EmailValidator.message, code=EmailValidator.code) from None
     addresses = User.objects.filter(is_of(address)).values_list("email", flat=True)
     others = EmailAddress.objects.filter(is_of(address)).values_list("email", flat=True)

@@ -1,5 +1,7 @@
 """E-mail addresses that are typed in one way and come in another."""
 
+from unicodedata import normalize
+
 import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
@@ -70,3 +72,19 @@ def test_invitation_is_of_the_mailbox(
 def test_domain_that_stands_for_none_is_refused(address: str) -> None:
     with pytest.raises(ValidationError):
         addresses.as_stored(address)
+
+
+@pytest.mark.parametrize(
+    "typed", ["\u017fim@example.com", "k\u0131m@example.com", "k\u0130m@a.com"]
+)
+def test_letters_that_are_ascii_in_another_case_are_refused(client: Client, typed: str) -> None:
+    """Django's pattern takes them, and the database finds other accounts by them."""
+    UserFactory.create(email=normalize("NFKC", typed).replace("\u0131", "i"))
+    form = {"email": typed, "company": "Demo", "country": "RU", "password1": PASSWORD}
+
+    client.post(reverse("account_signup"), form)
+    client.post(reverse("account_reset_password"), {"email": typed})
+
+    assert User.objects.count() == 1
+    assert not Mail.objects.exists()
+    assert not sign_in(client, typed)
