@@ -31,6 +31,8 @@ _CONTEXT = re.compile(r";phone-context=(\+[0-9.()\-]+)", re.IGNORECASE)
 _EXTENSION = re.compile(
     r"[ ,;]*(?:ext(?:ension|n)?|x|доб(?:авочный)?|вн|#)[. :=]*#?[0-9]{1,7}$", re.IGNORECASE
 )
+# A form adds the country's code to a number that has it already.
+_CODE_TWICE = re.compile(r"\A\+([0-9]{1,3}) ?(?=\+\1)")
 # A spreadsheet or a data frame that took the phone for a number: its 0 would be a digit of another
 # person's phone where numbers differ in length.
 _FRACTION = re.compile(r"(?<=[0-9]{7})\.0+$")
@@ -87,7 +89,7 @@ def digits_of(text: str) -> str:
         text = f"{context[1]}{text}" if context and "+" not in text else text
     else:
         text = _EXTENSION.sub("", _LABEL.sub("", text))
-    text = _FRACTION.sub("", text)
+    text = _CODE_TWICE.sub("", _FRACTION.sub("", text))
     return _PUNCTUATION.sub("", text) if _ALLOWED.fullmatch(text) else ""
 
 
@@ -213,6 +215,8 @@ def _other_spellings(number: PhoneNumber, *, is_international: bool) -> Iterator
     if phonenumbers.is_valid_number(number) or not is_international:
         return
     code, national = number.country_code, phonenumbers.national_significant_number(number)
+    if national.startswith(str(code)):  # see _CODE_TWICE
+        yield f"+{national}"
     if national.startswith("0"):  # dialled at home, where the country's numbers have none
         yield f"+{code}{national.lstrip('0')}"
     elif code == ARGENTINA:  # both the 9 from abroad and the 15 from home

@@ -254,6 +254,25 @@ def test_pasted_number_is_the_number(text: str) -> None:
     assert normalise(text, "RU") == "+79161234567"
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("+7+79161234567", "+79161234567"), ("+7 +7 916 123-45-67", "+79161234567"),
+        ("+7 7 916 123-45-67", "+79161234567"), ("+7 (+7) 916 123-45-67", None),
+        ("+44+447418084106", "+447418084106"),
+        ("+49 4915112345678", "+494915112345678"),  # of Leer, whose code is 491
+        ("+91 91 98765 43210", "+919876543210"), ("+380 380 67 1234567", "+380671234567"),
+        ("+7+447418084106", None),  # either may be the mistake
+        ("+7 701 123 45 67", "+77011234567"), ("+55 55 99123 4567", "+5555991234567"),
+        ("+49 491 1234567", "+494911234567"), ("+7+7+79161234567", None),
+    ],
+)  # fmt: skip
+def test_country_code_that_a_form_adds_to_another_is_left_out(
+    text: str, number: str | None
+) -> None:
+    assert e164_or_none(text, "RU") == number
+
+
 EXAMPLES = [
     number
     for region in sorted(phonenumbers.SUPPORTED_REGIONS)
