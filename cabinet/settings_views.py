@@ -123,6 +123,7 @@ def _page(
 ) -> HttpResponse:
     company = stored or request.company
     context = {
+        "form": form,  # that was refused, for the page's title
         "sections": list(_sections(request, company, form, stored, is_unsaved=is_unsaved)),
         "retention": retention(),
         "can_see_history": request.member.can_manage_keys,

@@ -51,6 +51,7 @@ def test_first_field_at_fault_is_focused_and_marked(
     page = client.post(reverse(name), fields)
 
     (focused,) = [tag for tag in page.content.decode().split("<") if " autofocus" in tag]
+    assert "<title>Ошибка: " in page.content.decode()  # what a screen reader reads first
     assert f'id="id_{at_fault}"' in focused
     assert 'aria-invalid="true"' in focused or focused.startswith("fieldset")
     assert f"id_{at_fault}_error" in focused
