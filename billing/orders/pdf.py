@@ -1,8 +1,12 @@
 """A sheet for PDF documents: fonts with Cyrillic letters, margins, sizes in millimetres."""
 
+from collections.abc import Collection
 from datetime import datetime
+from functools import cache
 from pathlib import Path
+from unicodedata import normalize
 
+from fontTools.ttLib import TTFont
 from fpdf import FPDF
 from fpdf.enums import TextEmphasis
 from fpdf.fonts import FontFace
@@ -11,11 +15,24 @@ from parsing.characters import is_text
 
 # From DejaVu 2.37 the letters of Latin, Greek, Cyrillic, Armenian and Georgian, and signs of money.
 FONTS = Path(__file__).parent / "fonts"
+REGULAR = FONTS / "DejaVuSansCondensed.ttf"
 FONT_FAMILY = "DejaVu"
 MARGIN = 15  # mm
 LINE = 5  # mm
 TEXT, SMALL, HEADING = 9.5, 8, 14  # points
 BOLD = FontFace(emphasis=TextEmphasis.B)
+
+
+def undrawn(text: str) -> str:
+    """The characters for which a document would have an empty place, each once."""
+    letters = (char for char in normalize("NFC", text) if not char.isspace())
+    return "".join(dict.fromkeys(char for char in letters if ord(char) not in _drawn()))
+
+
+@cache
+def _drawn() -> Collection[int]:
+    with TTFont(REGULAR, lazy=True) as font:
+        return frozenset(font.getBestCmap() or ())
 
 
 class Sheet(FPDF):
@@ -36,7 +53,7 @@ def new_sheet(
     pdf.set_creation_date(created_at)
     pdf.set_title(title)
     pdf.set_lang(language)
-    pdf.add_font(FONT_FAMILY, "", FONTS / "DejaVuSansCondensed.ttf")
+    pdf.add_font(FONT_FAMILY, "", REGULAR)
     pdf.add_font(FONT_FAMILY, "B", FONTS / "DejaVuSansCondensed-Bold.ttf")
     pdf.set_margin(MARGIN)
     pdf.set_font(FONT_FAMILY, size=TEXT)

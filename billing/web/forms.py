@@ -15,6 +15,7 @@ from billing import requisites
 from billing.gateways import registry
 from billing.models import BillingProfile, Transfer
 from billing.orders import orders, prices
+from billing.orders.pdf import undrawn
 from billing.orders.prices import Quote
 from billing.requisites import KPP
 from cabinet.form_fields import GroupedIntegerField
@@ -187,6 +188,21 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
             del self.fields["currency"]
         self.fields["legal_name"].required = is_complete
         self.fields["inn"].required = is_complete and chosen == "RU"
+
+    def clean_legal_name(self) -> str:
+        return self._printable("legal_name")
+
+    def clean_address(self) -> str:
+        return self._printable("address")
+
+    def _printable(self, name: str) -> str:
+        text: str = self.cleaned_data[name]
+        if letters := undrawn(text):
+            raise ValidationError(
+                _("Documents cannot show “%(letters)s”: use Latin or Cyrillic letters.")
+                % {"letters": letters[:20]}
+            )
+        return text
 
     def clean_inn(self) -> str:
         inn: str = self.cleaned_data["inn"].replace(" ", "")

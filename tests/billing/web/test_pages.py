@@ -186,7 +186,14 @@ def test_requisites_are_saved(client: Client, member: Member) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "text"), [("inn", "7707083894"), ("kpp", "77"), ("email", "not an address")]
+    ("field", "text"),
+    [
+        ("inn", "7707083894"),
+        ("kpp", "77"),
+        ("email", "not an address"),
+        ("legal_name", "北京科技有限公司"),  # of which an invoice would show nothing
+        ("address", "ул. 😀, 5"),
+    ],
 )
 def test_wrong_requisites_are_refused(
     client: Client, member: Member, field: str, text: str
@@ -195,6 +202,13 @@ def test_wrong_requisites_are_refused(
 
     assert list(response.context["form"].errors) == [field]
     assert billing_profiles.for_company(member.company).inn == "7800000002"
+
+
+@pytest.mark.parametrize("name", ["ТОО «Қазақ»", "Łódź S.A. — № 5", "Cafe\u0301\u00a0GmbH & Co"])
+def test_names_that_documents_can_show_are_taken(client: Client, member: Member, name: str) -> None:
+    response = client.post(reverse("balance-profile"), REQUISITES | {"legal_name": name})
+
+    assert response.status_code == 302
 
 
 def test_company_abroad_has_a_tax_number_of_its_own(client: Client, member: Member) -> None:
