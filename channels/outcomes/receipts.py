@@ -216,8 +216,10 @@ def _phone(receipt: Receipt) -> str:
 
 
 def _digest(provider: str, receipt: Receipt) -> bytes:
-    content = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
-    return hashlib.sha256(repr(content).encode()).digest()
+    """Covers who may have written it: a person's text must not pass for the centre's receipt."""
+    what = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
+    source = (receipt.phone, receipt.needs_phone)
+    return hashlib.sha256(repr((what, source)).encode()).digest()
 
 
 def _uuid(ref: str | None) -> UUID | None:

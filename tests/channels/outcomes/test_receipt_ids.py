@@ -123,6 +123,16 @@ def test_reply_text_changes_no_message_of_another_phone(phone: str, state: Recei
     assert (attempt.state, states()) == ("sent", {"+79161234567": "sent"})
 
 
+@pytest.mark.parametrize("forger", ["+79990000000", "+79161234567", ""])
+def test_reply_text_hides_no_receipt_of_the_centre(forger: str) -> None:
+    hear("1234567", forger, needs_phone=True)  # before the message, and its id, are there
+    taken("1234567")
+
+    hear("1234567")
+
+    assert set(states().values()) == {"delivered"}
+
+
 def test_receipt_of_their_own_phone_counts_without_its_class() -> None:
     taken("1234567")
 
