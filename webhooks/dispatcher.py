@@ -28,6 +28,9 @@ POLL_INTERVAL = 0.5  # seconds between polls of the database without a wake-up
 WRITE_RETRY_DELAY = 10.0  # seconds until unwritten outcomes are tried again
 MAX_CALLS_PER_ENDPOINT = 4  # in parallel: a hanging endpoint must not delay others
 MAX_CALLS_PER_COMPANY = 8
+# Receivers that answer just in time fail nothing, and those of a few companies would hold every
+# thread. The slow companies share half of the threads.
+SLOW_AFTER, SLOW_FOR = 2.0, 600.0  # seconds of a call, and until its company counts as quick again
 
 
 class WebhookDispatcher:
@@ -41,6 +44,8 @@ class WebhookDispatcher:
         self.postponed: list[CallOutcome] = []  # postponed until `postponed_until`
         self.postponed_until = 0.0
         self.in_flight: dict[UUID, ClaimedDelivery] = {}  # by delivery
+        # Slow companies, that called longest ago first, and until when they count as such.
+        self.slow: dict[int, float] = {}
 
     def run(self) -> None:
         self.loop.run(self.round, self._record_all, lambda: POLL_INTERVAL)
@@ -56,6 +61,8 @@ class WebhookDispatcher:
         for outcome in self.loop.returned():
             self.in_flight.pop(outcome.claimed.delivery_id, None)
             self.unwritten.append(outcome)
+            if outcome.duration_ms >= SLOW_AFTER * 1000:
+                self.slow[outcome.claimed.company_id] = time.monotonic() + SLOW_FOR
         if time.monotonic() >= self.postponed_until:
             self.unwritten += self.postponed
             self.postponed = []
@@ -84,19 +91,31 @@ class WebhookDispatcher:
         free = settings.WEBHOOK_THREADS - len(self.in_flight)
         if free <= 0 or self.loop.stopping.is_set():
             return
-        for claimed in claim(free, list(self.in_flight.values())):
+        now = time.monotonic()
+        self.slow = {company: until for company, until in self.slow.items() if until > now}
+        for claimed in claim(free, list(self.in_flight.values()), list(self.slow)):
+            if claimed.company_id in self.slow:  # the last to have its turn again
+                self.slow[claimed.company_id] = self.slow.pop(claimed.company_id)
             self.in_flight[claimed.delivery_id] = claimed
             self.loop.call(http_call.call, claimed)
 
 
-def claim(limit: int, busy: Sequence[ClaimedDelivery] = ()) -> list[ClaimedDelivery]:
-    """Claim and commit up to `limit` due deliveries in addition to those in `busy`."""
+def claim(
+    limit: int, busy: Sequence[ClaimedDelivery] = (), slow: Sequence[int] = ()
+) -> list[ClaimedDelivery]:
+    """Claim and commit up to `limit` due deliveries in addition to those in `busy`.
+
+    `slow` are the slow companies, in the order of their turns.
+    """
+    slow_calls = sum(claimed.company_id in slow for claimed in busy)
     params: dict[str, Any] = {
         "deliveries": [claimed.delivery_id for claimed in busy],
         "endpoints": [claimed.endpoint_id for claimed in busy],
         "companies": [claimed.company_id for claimed in busy],
         "share": MAX_CALLS_PER_ENDPOINT,
         "company_share": MAX_CALLS_PER_COMPANY,
+        "slow": list(slow),
+        "slow_share": settings.WEBHOOK_THREADS // 2 - slow_calls,
         "limit": limit,
         "lease": settings.WEBHOOK_LEASE,
     }

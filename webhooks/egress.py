@@ -301,9 +301,9 @@ def _body_start(response: http.client.HTTPResponse) -> str:
     """The start of the body, for people; only the status matters."""
     try:
         kept = response.read(MAX_RESPONSE_BODY)
-    except (OSError, http.client.HTTPException):
+        text = _decoded(kept, response.headers.get_content_charset("utf-8"))
+    except Exception:
         return ""
-    text = _decoded(kept, response.headers.get_content_charset("utf-8"))
     return stored_text(text, MAX_RESPONSE_BODY)
 
 

@@ -15,9 +15,10 @@ SELECT EXISTS (
 """  # noqa: S608
 
 # Claims due deliveries, limited per endpoint and per company, one at a time for a failing endpoint,
-# companies with the fewest calls in flight first. Only claimed rows are locked; rows locked by
-# another worker are skipped, so more candidates are read than wanted. A claim lasts for the lease;
-# after a crash the delivery is due again.
+# companies with the fewest calls in flight first; slow companies in the order of their list, and
+# with no more calls together than their share. Only claimed rows are locked; rows locked by another
+# worker are skipped, so more candidates are read than wanted. A claim lasts for the lease; after a
+# crash the delivery is due again.
 CLAIM = f"""
 WITH busy AS (
   SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
@@ -33,15 +34,20 @@ waiting AS (
       - (SELECT count(*) FROM busy WHERE endpoint = e.id))) d),
 placed AS (
   SELECT id, due_at, row_number() OVER (PARTITION BY company_id ORDER BY due_at)
-    + (SELECT count(*) FROM busy WHERE company = company_id) AS place
+    + (SELECT count(*) FROM busy WHERE company = company_id) AS place,
+    COALESCE(array_position(%(slow)s::bigint[], company_id), 0) AS turn
   FROM waiting),
+ranked AS (
+  SELECT id, due_at, place, turn,
+    row_number() OVER (PARTITION BY turn > 0 ORDER BY place, turn, due_at) AS rank
+  FROM placed WHERE place <= %(company_share)s),
 picked AS (
-  SELECT id, due_at, place FROM placed WHERE place <= %(company_share)s
-  ORDER BY place, due_at LIMIT 8 * %(limit)s),
+  SELECT id, due_at, place, turn FROM ranked WHERE turn = 0 OR rank <= %(slow_share)s
+  ORDER BY place, turn, due_at LIMIT 8 * %(limit)s),
 taken AS (
   SELECT d.id FROM picked JOIN webhooks_delivery d USING (id)
   WHERE d.due_at <= statement_timestamp()
-  ORDER BY picked.place, picked.due_at LIMIT %(limit)s
+  ORDER BY picked.place, picked.turn, picked.due_at LIMIT %(limit)s
   FOR UPDATE OF d SKIP LOCKED)
 UPDATE webhooks_delivery d
 SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d.tries + 1,

@@ -23,20 +23,26 @@ placed AS (
     ORDER BY due_at) + (
     SELECT count(*)
     FROM busy
-    WHERE company = company_id) AS place
+    WHERE company = company_id) AS place, COALESCE(array_position(%(slow)s::bigint[], company_id),
+      0) AS turn
   FROM waiting),
-picked AS (
-  SELECT id, due_at, place
+ranked AS (
+  SELECT id, due_at, place, turn, row_number() OVER (PARTITION BY turn > 0
+    ORDER BY place, turn, due_at) AS rank
   FROM placed
-  WHERE place <= %(company_share)s
-  ORDER BY place, due_at
+  WHERE place <= %(company_share)s),
+picked AS (
+  SELECT id, due_at, place, turn
+  FROM ranked
+  WHERE turn = 0 OR rank <= %(slow_share)s
+  ORDER BY place, turn, due_at
   LIMIT 8 * %(limit)s),
 taken AS (
   SELECT d.id
   FROM picked
   JOIN webhooks_delivery d USING (id)
   WHERE d.due_at <= statement_timestamp()
-  ORDER BY picked.place, picked.due_at
+  ORDER BY picked.place, picked.turn, picked.due_at
   LIMIT %(limit)s FOR UPDATE OF d SKIP LOCKED) UPDATE webhooks_delivery d
 SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d.tries + 1, claims =
   d.claims + 1

@@ -70,3 +70,19 @@ def test_interim_responses_are_skipped(interim: bytes, answer: int | Failure) ->
         found = outcome(url)
 
     assert (found if isinstance(found, Failure) else found.status) == answer
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Transfer-Encoding: chunked\r\n\r\n-5\r\nabc",
+        b"Content-Type: text/html; charset*=utf-8''%ff; charset*0*=x''%; charset*1=b\r\n\r\nhi",
+    ],
+)
+def test_status_counts_whatever_follows_it(rest: bytes) -> None:
+    def behave(line: socket.socket) -> None:
+        line.recv(65536)
+        line.sendall(b"HTTP/1.1 200 OK\r\n" + rest)
+
+    with peer(behave) as url:
+        assert outcome(url) == egress.EndpointResponse(200, "")
