@@ -72,10 +72,10 @@ def _stop_signal(gateway: Gateway) -> Any:
 
 
 class Server(MPServer):
-    def __init__(self, target: str, *, ssl_cert: Any = None, **options: Any) -> None:
-        if ssl_cert is None:
-            options["http"] = HTTPModes.http1  # no HTTP/2 without TLS
-        super().__init__(target, ssl_cert=ssl_cert, **options)
+    def __init__(self, target: str, **options: Any) -> None:
+        # granian limits neither idle connections of HTTP/2 nor the reading of its responses, and
+        # its bodies need not say their length. A proxy in front may speak it.
+        super().__init__(target, **options | {"http": HTTPModes.http1})
 
     @staticmethod
     @WorkerProcess.wrap_target  # type: ignore[untyped-decorator]

@@ -17,7 +17,7 @@ _BASE: WSGIEnvironment = {
     "wsgi.run_once": False,
     "wsgi.version": (1, 0),
 }
-_PROTOCOLS = {"1": "HTTP/1.0", "1.1": "HTTP/1.1", "2": "HTTP/2"}
+_PROTOCOLS = {"1": "HTTP/1.0", "1.1": "HTTP/1.1"}
 _BARE_HEADERS = {"CONTENT_TYPE", "CONTENT_LENGTH"}  # without HTTP_ in the environ
 FORWARDED = ("x-forwarded-for", "x-forwarded-proto")
 

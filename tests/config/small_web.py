@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
@@ -83,6 +84,7 @@ gateway = Gateway(
 )
 
 if __name__ == "__main__":
+    tls = dict(zip(("ssl_cert", "ssl_key"), map(Path, sys.argv[2:]), strict=False))
     Server(
         "tests.config.small_web:gateway",
         port=int(sys.argv[1]),
@@ -91,4 +93,5 @@ if __name__ == "__main__":
         blocking_threads_idle_timeout=5,
         backpressure=500,
         websockets=False,
+        **tls,
     ).serve()
