@@ -15,6 +15,7 @@ from django.conf import settings
 
 from accounts.oidc import discovery
 from accounts.oidc.refusals import Reason, RefusedError
+from parsing.characters import is_line, one_line
 from parsing.integers import MAX, json_integer
 
 TRUE = (True, "true", "True")  # Amazon Cognito and others write booleans as strings
@@ -36,7 +37,7 @@ def is_email_verified(claims: Claims) -> bool:
 
 def name(claims: Claims) -> str:
     claim = claims.get("name")
-    return claim[:150] if isinstance(claim, str) else ""
+    return one_line(claim)[:150] if isinstance(claim, str) else ""
 
 
 def groups(claims: Claims) -> frozenset[str]:
@@ -149,8 +150,8 @@ def verify(token: str, *, nonce: str) -> dict[str, Any]:
         raise RefusedError(Reason.INVALID, type(error).__name__) from error
     if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
         raise RefusedError(Reason.INVALID, "nonce differs")
-    if not 0 < len(claims["sub"]) <= MAX_SUBJECT:
-        raise RefusedError(Reason.INVALID, "sub is empty or too long")
+    if not (0 < len(claims["sub"]) <= MAX_SUBJECT and is_line(claims["sub"])):
+        raise RefusedError(Reason.INVALID, "sub is empty, too long or no line")
     is_for_several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if claims.get("azp", None if is_for_several else settings.OIDC_CLIENT_ID) != (
         settings.OIDC_CLIENT_ID

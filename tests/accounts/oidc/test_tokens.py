@@ -93,6 +93,8 @@ FORGED: dict[str, Callable[[str], str]] = {
     "nobody's": lambda n: signed(claims(n, sub=None)),
     "of an empty subject": lambda n: signed(claims(n, sub="")),
     "of a long subject": lambda n: signed(claims(n, sub="a" * 192)),
+    "of a subject with NUL": lambda n: signed(claims(n, sub="a\0")),
+    "of half a character": lambda n: signed(claims(n, sub="a\ud800")),
     "not signed": lambda n: by_hand({"alg": "none", "kid": "rsa"}, claims(n)),
     "signed by the client": lambda n: by_hand(HS256, claims(n), CLIENT_SECRET.encode()),
     "signed by the public key": lambda n: by_hand(HS256, claims(n), PUBLIC_PEM),
@@ -323,6 +325,10 @@ def test_odd_claim_says_nothing(settings: Settings, odd: object) -> None:
     assert of.authenticated_at(claims) == 0.0
     assert not of.has_trusted_factor(claims)
     assert of.groups(claims) <= {"a"}
+
+
+def test_name_is_one_line() -> None:
+    assert of.name({"name": "Anna\r\nBcc: a@example.com\0\ud800"}) == "Anna Bcc: a@example.com"
 
 
 @pytest.mark.parametrize("stored", ["anna@faß.de", "Anna@FASS.de", "anna@xn--fa-hia.de"])
