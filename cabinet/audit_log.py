@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, TextChoices
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, pgettext
 
 from accounts import audit
 from accounts.audit import FIELD_LABELS, record
-from accounts.models import AuditEvent, Language, Member
+from accounts.models import AuditEvent, Company, GuardMode, Language, Member, Mode
 from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
 from api import pagination
@@ -110,20 +110,27 @@ def _moment(text: str) -> str:
     return str(date_format(at, pgettext("moment", "j M Y, H:i:s")))
 
 
+def _reader(choices: type[TextChoices]) -> Callable[[Any], str]:
+    return lambda value: str(dict(choices.choices).get(value, value))
+
+
 READERS: dict[str, Callable[[Any], str]] = {
     "allowed_countries": _countries,
     "country": _countries,
     "channel": _channel,
     "default_channel": _channel,
     "fallback_chain": lambda names: " → ".join(map(_channel, names)),
-    "documents_language": lambda code: str(dict(Language.choices).get(code, code or "—")),
-    "language": lambda code: str(dict(Language.choices).get(code, code)),
-    "locale": lambda code: str(dict(Language.choices).get(code, code)),
+    "documents_language": _reader(Language),
+    "guard_mode": _reader(GuardMode),
+    "language": _reader(Language),
+    "locale": _reader(Language),
+    "mode": _reader(Mode),
+    "status": _reader(Company.Status),
     "default_link_lifetime": lifetime_words,
     "closes_at": _moment,
     "expires_at": _moment,
     "kinds": _kinds,
-    "role": lambda role: str(dict(Member.Role.choices).get(role, role)),
+    "role": _reader(Member.Role),
 }
 
 

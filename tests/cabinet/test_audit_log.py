@@ -8,8 +8,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.audit import record
-from accounts.models import AuditEvent, Member
+from accounts.models import AuditEvent, Company, Member
 from accounts.people import companies, members
+from cabinet import audit_log
 from tests.cabinet.settings_page import send
 from tests.factories import MemberFactory, UserFactory
 
@@ -53,6 +54,19 @@ def test_role_is_shown_by_its_name(client: Client, owner: Member) -> None:
 
     assert values_of(owner) == {"role": ["viewer", "developer"]}
     assert "<b>разработчик</b>" in page_of(client)
+
+
+def test_choices_of_a_company_are_read_by_their_names() -> None:
+    fields = [field for field in Company._meta.fields if field.choices]
+
+    shown = [
+        (field.name, audit_log.field_value(field.name, value), str(label))
+        for field in fields
+        for value, label in field.flatchoices
+    ]
+
+    assert [one for one in shown if one[1] != one[2]] == []
+    assert {"guard_mode", "language"} <= {name for name, _value, _label in shown}
 
 
 @pytest.mark.django_db
