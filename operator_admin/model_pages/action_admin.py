@@ -1,5 +1,6 @@
 """Bases of admin pages: changes are audited with both values, or made on pages of their own."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -12,6 +13,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy
 
 from accounts.audit import record
+from billing.gateways import registry
+from billing.models import Order, Payment, Refund
 from cabinet.form_fields import GroupedDecimalField, GroupedIntegerField
 from catalogue.texts import StrOrPromise
 from operator_admin.model_pages.bases import FORM_FIELDS, ModelAdmin, ReadOnlyAdmin, operator
@@ -67,6 +70,22 @@ class NeedsAttention(admin.SimpleListFilter):
         return queryset.needs_review() if self.value() == "yes" else queryset  # type: ignore[attr-defined]
 
 
+class PaymentMethodFilter(admin.AllValuesFieldListFilter):
+    """By the titles that companies see."""
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        for choice in super().choices(changelist):
+            yield choice | {"display": registry.title(str(choice["display"]))}
+
+
+class ShowsPaymentMethod:
+    """Instead of the gateway's name."""
+
+    @admin.display(description=gettext_lazy("payment method"), ordering="gateway")
+    def payment_method(self, row: Order | Payment | Refund) -> str:
+        return registry.title(row.gateway)
+
+
 class ActionAdmin(ReadOnlyAdmin):
     """Rows that are changed by pages and actions of their own."""
 
@@ -78,7 +97,14 @@ class ActionAdmin(ReadOnlyAdmin):
             raise PermissionDenied
 
     def page(
-        self, request: HttpRequest, template: str, title: StrOrPromise, context: dict[str, Any]
+        self,
+        request: HttpRequest,
+        template: str,
+        title: StrOrPromise,
+        context: dict[str, Any],
+        original: models.Model | None = None,
     ) -> HttpResponse:
-        shared = self.admin_site.each_context(request) | {"title": title, "opts": self.opts}
-        return render(request, f"admin/billing/{template}.html", shared | context)
+        """The page of an act on one row, the original, or on all of them."""
+        shared = {"title": title, "opts": self.opts, "original": original}
+        context = self.admin_site.each_context(request) | shared | context
+        return render(request, f"admin/billing/{template}.html", context)

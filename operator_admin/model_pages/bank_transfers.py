@@ -182,7 +182,7 @@ class BankTransferAdmin(ActionAdmin):
         if request.method == "POST" and form.is_valid() and _assign(request, transfer, form):
             return redirect("admin:billing_banktransfer_changelist")
         context = {"transfer": transfer, "form": form, "candidates": _candidates(transfer)}
-        return self.page(request, "banktransfer/assign", _("Credit a top-up"), context)
+        return self.page(request, "banktransfer/assign", _("Credit a top-up"), context, transfer)
 
     def upload(self, request: HttpRequest) -> HttpResponse:
         self.require_handling(request)

@@ -22,7 +22,12 @@ from billing.wallet.amounts import money
 from cabinet.form_fields import GroupedDecimalField
 from catalogue.ids import parse_id
 from catalogue.texts import StrOrPromise
-from operator_admin.model_pages.action_admin import ActionAdmin, NeedsAttention
+from operator_admin.model_pages.action_admin import (
+    ActionAdmin,
+    NeedsAttention,
+    PaymentMethodFilter,
+    ShowsPaymentMethod,
+)
 from operator_admin.model_pages.bases import ReadOnlyInline, operator
 from operator_admin.model_pages.change_list import UrgentFirstChangeList, in_lines
 from parsing.form_fields import DayField, LineField
@@ -100,14 +105,16 @@ class RefundNeedsReview(NeedsAttention):
 
 
 @admin.register(Refund)
-class RefundAdmin(ActionAdmin):
+class RefundAdmin(ShowsPaymentMethod, ActionAdmin):
     """What was spent before the money went back is settled by hand: *Change a balance*."""
 
     list_display = (
-        "created_at", "company", "gateway", "refund_id", "amount", "currency",
+        "created_at", "company", "payment_method", "refund_id", "amount", "currency",
         "tokens", "taken", "problem", "returned_at", "settled_at",
     )  # fmt: skip
-    list_filter = (RefundNeedsReview, "gateway")
+    list_filter = (RefundNeedsReview, ("gateway", PaymentMethodFilter))
+    exclude = ("gateway",)
+    readonly_fields = ("payment_method",)
     list_select_related = ("payment__order__company",)
     search_fields = ("=refund_id", "=payment_reference")
     ordering = ("-pk",)
@@ -126,7 +133,7 @@ class RefundAdmin(ActionAdmin):
             if refunds.settle(refund=refund, user=user, note=note, ip=ip):
                 messages.success(request, _("The refund is settled."))
             return redirect("admin:billing_refund_change", pk)
-        return self.page(request, "act", TITLES[CLOSE], {"form": form})
+        return self.page(request, "act", TITLES[CLOSE], {"form": form}, refund)
 
     @admin.display(description=gettext_lazy("company"))
     def company(self, refund: Refund) -> str:
@@ -134,30 +141,31 @@ class RefundAdmin(ActionAdmin):
         return str(order.company) if order else "—"
 
 
-class PaymentsOfOrder(ReadOnlyInline):
+class PaymentsOfOrder(ShowsPaymentMethod, ReadOnlyInline):
     model = Payment
     fields = (
-        *("created_at", "gateway", "payment_id", "amount", "currency"),
+        *("created_at", "payment_method", "payment_id", "amount", "currency"),
         *("is_credited", "problem", "reference", "paid_on", "confirmed_by", "settled_at"),
     )
+    readonly_fields = ("payment_method",)
 
 
 @admin.register(Order)
-class OrderAdmin(ActionAdmin):
+class OrderAdmin(ShowsPaymentMethod, ActionAdmin):
     """Unpaid invoices come first: operators compare them with the bank's statement."""
 
     changelist = UrgentFirstChangeList
     urgent = f"{IS_OPEN} AND billing_order.invoice_number IS NOT NULL"
     ordering = ("-pk",)
     change_form_template = "admin/billing/order/change_form.html"
-    list_display = ("__str__", "company", "tokens", "sum", "gateway", "state", "created_at")
-    list_filter = ("state", "gateway")
+    list_display = ("__str__", "company", "tokens", "sum", "payment_method", "state", "created_at")
+    list_filter = ("state", ("gateway", PaymentMethodFilter))
     list_select_related = ("company",)
     search_fields = ("=company__id", "company__name__istartswith", "=payment_id")
     date_hierarchy = "created_at"
     inlines = (PaymentsOfOrder,)
-    exclude = ("parties",)
-    readonly_fields = ("parties_in_lines",)
+    exclude = ("gateway", "parties")
+    readonly_fields = ("payment_method", "parties_in_lines")
 
     @admin.display(description=gettext_lazy("parties"))
     def parties_in_lines(self, order: Order) -> str:
@@ -201,7 +209,8 @@ class OrderAdmin(ActionAdmin):
             else:
                 messages.add_message(request, *_payment_message(payment))
                 return redirect("admin:billing_order_change", pk)
-        return self.page(request, "act", _("Confirm the payment"), {"form": form, "order": order})
+        context = {"form": form, "order": order}
+        return self.page(request, "act", _("Confirm the payment"), context, order)
 
     def cancel(self, request: HttpRequest, pk: UUID) -> HttpResponse:
         order = self._order(request, pk)
@@ -211,7 +220,8 @@ class OrderAdmin(ActionAdmin):
             text = _("The top-up is canceled.") if is_canceled else _("It has already ended.")
             messages.success(request, text)
             return redirect("admin:billing_order_change", pk)
-        return self.page(request, "act", _("Cancel the top-up"), {"form": None, "order": order})
+        context = {"form": None, "order": order}
+        return self.page(request, "act", _("Cancel the top-up"), context, order)
 
     def _order(self, request: HttpRequest, pk: UUID) -> Order:
         self.require_handling(request)
@@ -219,17 +229,19 @@ class OrderAdmin(ActionAdmin):
 
 
 @admin.register(Payment)
-class PaymentAdmin(ActionAdmin):
+class PaymentAdmin(ShowsPaymentMethod, ActionAdmin):
     """Payments; those that need review come first."""
 
     changelist = UrgentFirstChangeList
     urgent = NEEDS_REVIEW
     ordering = ("-pk",)
     list_display = (
-        *("created_at", "company", "order", "money", "gateway", "is_credited", "problem"),
+        *("created_at", "company", "order", "money", "payment_method", "is_credited", "problem"),
         "settled_at",
     )
-    list_filter = (NeedsAttention, "problem", "gateway")
+    list_filter = (NeedsAttention, "problem", ("gateway", PaymentMethodFilter))
+    exclude = ("gateway",)
+    readonly_fields = ("payment_method",)
     list_select_related = ("order__company",)
     search_fields = ("=payment_id", "=reference", "order__company__name__istartswith")
     date_hierarchy = "created_at"
@@ -257,7 +269,7 @@ class PaymentAdmin(ActionAdmin):
             self.message_user(request, text, _level(is_done))
             return redirect("admin:billing_payment_change", pk)
         context = {"action": action, "payment": payment, "form": form}
-        return self.page(request, "payment/settle", TITLES[action], context)
+        return self.page(request, "payment/settle", TITLES[action], context, payment)
 
     @admin.display(description=gettext_lazy("company"))
     def company(self, payment: Payment) -> str:

@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, User
-from billing.models import Order, Payment, Seller, Tariff
+from billing.gateways import registry
+from billing.models import Order, Payment, Refund, Seller, Tariff
 from billing.wallet import ledger
 from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, SellerFactory, UserFactory
@@ -149,6 +150,47 @@ def test_buttons_are_those_of_the_state(client: Client, payer: Company) -> None:
         shown.append([link in body for link in links])
 
     assert shown == [[True, True], [True, False], [False, False]]
+
+
+@pytest.mark.parametrize("verb", ["confirm", "cancel"])
+def test_act_leads_back_to_its_order(client: Client, payer: Company, verb: str) -> None:
+    order = place_order(payer, "invoice")
+
+    page = client.get(reverse(f"admin:billing_order_{verb}", args=[order.pk])).content.decode()
+
+    back = f'class="closelink" href="{reverse("admin:billing_order_change", args=[order.pk])}"'
+    assert back in page
+    assert "1\xa0000 токенов" in page
+
+
+def test_act_leads_back_to_its_payment(client: Client, payer: Company) -> None:
+    post_webhook(payment_event(place_order(payer), amount=Decimal(1)))
+    pk = Payment.objects.get().pk
+
+    page = client.get(reverse("admin:billing_payment_settle", args=[pk, "close"])).content.decode()
+
+    assert page.count(f'href="{reverse("admin:billing_payment_change", args=[pk])}"') == 2
+
+
+@pytest.mark.parametrize("model", ["order", "payment", "refund"])
+def test_payment_method_is_shown_by_its_title(client: Client, payer: Company, model: str) -> None:
+    order = place_order(payer)
+    payment = Payment.objects.create(
+        order=order, gateway=order.gateway, payment_id="1", amount=1, currency="RUB"
+    )
+    refund = Refund.objects.create(
+        payment=payment, gateway=order.gateway, refund_id="1", amount=1, currency="RUB"
+    )
+    pk = {"order": order.pk, "payment": payment.pk, "refund": refund.pk}[model]
+    addresses = [
+        reverse(f"admin:billing_{model}_changelist"),
+        reverse(f"admin:billing_{model}_change", args=[pk]),
+    ]
+
+    pages = [client.get(address).content.decode() for address in addresses]
+
+    assert all(registry.title(order.gateway) in page for page in pages)
+    assert not [page for page in pages if f">{order.gateway}<" in page]
 
 
 def act(client: Client, action: str) -> Any:
