@@ -136,6 +136,7 @@ def test_masked_phone_is_not_found_by_its_beginning(
         ("test-phone", "phone"),
         ("search", "q"),
         ("search-suggestions", "q"),
+        ("policy", "phone"),
     ],
 )
 def test_masked_phone_is_not_found_by_trying(
@@ -151,7 +152,7 @@ def test_masked_phone_is_not_found_by_trying(
     shown = [body_of(answer) for answer in answers]
     words = str(phone_masking.TOO_MANY_LOOK_UPS)
     member = company.members.get()
-    if page.startswith("search"):
+    if page not in {"message-list", "message-export", "test-phone"}:  # those find nothing
         assert [words in body for body in shown] == [False, False, False, True]
         assert row.public_id not in shown[-1]
     assert phone_masking.may_look_up(tried[0], member)

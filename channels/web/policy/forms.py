@@ -5,8 +5,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Language
-from accounts.people import countries
+from accounts.models import Language, Member
+from accounts.people import countries, phone_masking
 from cabinet import fallback_forms
 from cabinet.form_fields import GroupedIntegerField
 from catalogue import channels
@@ -143,12 +143,17 @@ class PreviewForm(forms.Form):
         choices=[("code", _("A code")), ("link", _("A link"))],
     )
 
-    def __init__(self, data: Any, *, country: str) -> None:
+    def __init__(self, data: Any, *, member: Member) -> None:
         super().__init__(data)
-        self.country = country
+        self.member = member
 
     def clean_phone(self) -> str:
+        """The plan tells whether the company has reached the number, so it is a look-up too."""
+        country = self.member.company.country
         try:
-            return phone_numbers.normalise(self.cleaned_data["phone"], self.country)
+            number = phone_numbers.normalise(self.cleaned_data["phone"], country)
         except DomainError as refusal:
             raise forms.ValidationError(str(refusal.message)) from None
+        if not phone_masking.may_look_up(number, self.member):
+            raise forms.ValidationError(phone_masking.TOO_MANY_LOOK_UPS)
+        return number

@@ -28,7 +28,7 @@ from processes.server.client_ip import client_ip
 
 @member_required(can_read_settings)
 def policy(request: CabinetRequest) -> HttpResponse:
-    asked = PreviewForm(request.GET or None, country=request.company.country)
+    asked = PreviewForm(request.GET or None, member=request.member)
     principal = api_keys.without_key(request.company, Mode.LIVE)
     context = {
         "rules": policy_rules.rules_of(request.company),
