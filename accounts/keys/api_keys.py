@@ -173,7 +173,6 @@ class Principal:
             address = ip_address(ip)
         except ValueError:  # a Unix socket has none, and a proxy may write anything
             return False
-        address = getattr(address, "ipv4_mapped", None) or address
         return any(address in ip_network(network, strict=False) for network in self.allowed_ips)
 
 

@@ -21,13 +21,24 @@ def client_ip(meta: Mapping[str, Any]) -> str:
     count = settings.TRUSTED_PROXY_COUNT
     forwarded = [part.strip() for part in meta.get("HTTP_X_FORWARDED_FOR", "").split(",")]
     if count and len(forwarded) >= count and forwarded[-count]:
-        return _without_port(forwarded[-count])
-    return str(meta.get("REMOTE_ADDR", ""))
+        return _unmapped(_without_port(forwarded[-count]))
+    return _unmapped(str(meta.get("REMOTE_ADDR", "")))
 
 
 def _without_port(text: str) -> str:
     match = _WITH_PORT.fullmatch(text) if ":" in text else None
     return (match[1] or match[2]) if match else text
+
+
+def _unmapped(text: str) -> str:
+    """A socket for both families names 203.0.113.7 `::ffff:203.0.113.7`: by the first 64 bits, all
+    IPv4 clients would be one network.
+    """
+    try:
+        address = ip_address(text) if ":" in text else None
+    except ValueError:
+        return text
+    return str(getattr(address, "ipv4_mapped", None) or text)
 
 
 def address_of(request: HttpRequest | None) -> str | None:
@@ -50,4 +61,4 @@ def client_network(ip: str) -> str:
         return ""
     if not isinstance(address, IPv6Address):
         return str(address)
-    return str(address.ipv4_mapped or IPv6Network((address, 64), strict=False))
+    return str(IPv6Network((address, 64), strict=False))

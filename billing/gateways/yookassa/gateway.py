@@ -149,7 +149,6 @@ class YooKassa(Gateway):
             address = ip_address(ip)
         except ValueError:
             return False
-        address = getattr(address, "ipv4_mapped", None) or address
         return any(address in network for network in self.networks)
 
     def _read(self, kind: str, named: str) -> PaymentEvent | RefundEvent | None:

@@ -88,12 +88,16 @@ def test_refusal_says_what_to_do(client: Client, owner: User) -> None:
     assert "задайте новый пароль" in page.content.decode()
 
 
-def test_owner_signs_in_from_another_network(owner: User) -> None:
+@pytest.mark.parametrize("socket", ["", "::ffff:"])  # of IPv4, of both families
+def test_owner_signs_in_from_another_network(owner: User, socket: str) -> None:
+    for number in range(20):  # more than one address may, of all accounts together
+        data = {"login": f"{number}@example.com", "password": WRONG}
+        Client().post(reverse(LOGIN), data, REMOTE_ADDR=f"{socket}203.0.113.1")
     for _ in range(10):
-        log_in(Client(), "203.0.113.1")
+        log_in(Client(), f"{socket}203.0.113.1")
     client = Client()
 
-    log_in(client, "198.51.100.7", PASSWORD)
+    log_in(client, f"{socket}198.51.100.7", PASSWORD)
 
     assert is_in(client)
 

@@ -17,12 +17,15 @@ IPV4, IPV6 = "203.0.113.7", "2001:db8::1"
         (IPV6, IPV6),
         (f"[{IPV6}]", IPV6),
         (f"[{IPV6}]:51234", IPV6),
-        ("::ffff:203.0.113.7", "::ffff:203.0.113.7"),
-        ("[::ffff:203.0.113.7]:443", "::ffff:203.0.113.7"),
+        ("::ffff:203.0.113.7", IPV4),
+        ("[::ffff:203.0.113.7]:443", IPV4),
+        ("0:0:0:0:0:FFFF:CB00:7107", IPV4),
         ("2001:db8::1:8080", "2001:db8::1:8080"),  # no port: it has no brackets
     ],
 )
-def test_port_is_no_part_of_the_address(settings: Settings, written: str, address: str) -> None:
+def test_client_has_one_address_however_it_is_written(
+    settings: Settings, written: str, address: str
+) -> None:
     settings.TRUSTED_PROXY_COUNT = 1
     headers = {"X-Forwarded-For": f"198.51.100.9:1, {written}"}
     request = RequestFactory().get("/", headers=headers)
