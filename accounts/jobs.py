@@ -202,6 +202,18 @@ def purge(limit: int) -> int:
     return JobFailure.objects.filter(pk__in=old.values("pk")[:limit]).delete()[0]
 
 
+@transaction.atomic
+def delete_unfinished(rows: models.QuerySet[Any], limit: int | None = None) -> int:
+    """Deletes rows that `Job.next_of` works on, with what hangs on them; returns how many.
+
+    Under its lock: a part that is being added meanwhile would make the commit fail.
+    """
+    locked = rows.order_by("pk").select_for_update(of=("self",))
+    ids = list(locked.values_list("pk", flat=True)[:limit])
+    rows.model._default_manager.filter(pk__in=ids).delete()  # noqa: SLF001 - public in Django
+    return len(ids)
+
+
 PURGES = Job("purges", _("deletion of expired data"))
 
 

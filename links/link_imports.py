@@ -15,7 +15,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import Job, delete_rows
+from accounts.jobs import Job, delete_rows, delete_unfinished
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phones_in
@@ -128,8 +128,8 @@ def start(*, link_import: LinkImport, user: User, ip: str | None) -> bool:
 
 def discard(link_import: LinkImport) -> bool:
     """Deletes a file that was not started; what it has made stays."""
-    deleted, _tables = LinkImport.objects.filter(pk=link_import.pk, state=State.DRAFT).delete()
-    return bool(deleted)
+    drafts = LinkImport.objects.filter(state=State.DRAFT)
+    return bool(delete_unfinished(drafts.filter(pk=link_import.pk)))
 
 
 def make_next() -> bool:

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import Job, StopRunError
+from accounts.jobs import Job, StopRunError, delete_unfinished
 from accounts.models import Company, Invitation, Mode, SavedFilter
 from accounts.people import closing, companies
 from accounts.security.notifications import post_to_owners
@@ -149,9 +149,7 @@ def _delete_rows(company: Company, model: type[Model], ends_at: float) -> None:
     while count == BATCH:
         _check_time(ends_at)
         with _lock(company):
-            ids = list(rows.values_list("pk", flat=True)[:BATCH])
-            model._default_manager.filter(pk__in=ids).delete()  # noqa: SLF001
-        count = len(ids)
+            count = delete_unfinished(rows, BATCH)
 
 
 def _erase_recipients(company: Company, ends_at: float) -> int:

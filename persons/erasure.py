@@ -17,10 +17,10 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from accounts.audit import record
+from accounts.jobs import delete_unfinished
 from accounts.models import Company, User
 from channels.accept import send_limits
-from channels.history import export
-from channels.models import RouterState
+from channels.models import MessageExport, RouterState
 from channels.phone_numbers import spellings
 from channels.routing.learned import phone_memories
 from links.clicks.clickhouse import erasure as clicks_in_clickhouse
@@ -92,7 +92,7 @@ def _erase(
         counts = _erase_rows(cursor, person, rows, until)
     if until is None and (rows.messages or rows.links or person.is_everywhere):
         erasure_list.add(person)
-    transaction.on_commit(partial(_after_commit, person, links))
+    transaction.on_commit(partial(_after_commit, person, rows.companies, links))
     return rows, counts
 
 
@@ -120,10 +120,15 @@ def _erase_rows(
             counts[name] += cursor.rowcount
     if rows.messages or person.is_everywhere:
         counts["routing_memory"] = _forget_routes(person)
-    export.discard_of(rows.companies)
-    CompanyExport.objects.filter(company_id__in=rows.companies).delete()
+    _discard_files(rows.companies)
     clicks_in_clickhouse.note(cursor, rows.links)
     return counts
+
+
+def _discard_files(companies: Sequence[int]) -> None:
+    """The files of these companies: the person may be in them."""
+    for model in (MessageExport, CompanyExport):
+        delete_unfinished(model.objects.filter(company_id__in=companies))
 
 
 def _forget_routes(person: Person) -> int:
@@ -141,7 +146,8 @@ def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> No
         record("person.erased", person.anonymised, company=company, user=user, ip=ip)
 
 
-def _after_commit(person: Person, links: list[Link]) -> None:
+def _after_commit(person: Person, companies: Sequence[int], links: list[Link]) -> None:
+    _discard_files(companies)  # begun meanwhile, of rows as they were
     resolution.invalidate_after_commit(*links)
     if person.is_everywhere:
         for phone in spellings(person.phone):

@@ -190,12 +190,6 @@ def content(row: MessageExport) -> Iterator[bytes]:
         yield zlib.decompress(part)
 
 
-def discard_of(company_ids: list[int]) -> int:
-    """Deletes files that may have an erased person's rows in them."""
-    _deleted, tables = MessageExport.objects.filter(company_id__in=company_ids).delete()
-    return tables.get("channels.MessageExport", 0)
-
-
 def purge(limit: int) -> int:
     old = MessageExport.objects.filter(created_at__lt=timezone.now() - MessageExport.KEPT)
     batch = max(1, limit // 100)  # as each has many parts

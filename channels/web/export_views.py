@@ -13,6 +13,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from accounts.jobs import delete_unfinished
 from accounts.people.roles import CabinetRequest, anyone, member_required
 from cabinet.spreadsheets import csv_response
 from channels.history import export
@@ -72,7 +73,7 @@ def message_file(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
 @require_POST
 @member_required(anyone, anyone)
 def message_file_delete(request: CabinetRequest, pk: UUID) -> HttpResponse:
-    _own(request, pk).delete()
+    delete_unfinished(MessageExport.objects.filter(pk=_own(request, pk).pk))
     messages.success(request, _("File deleted."))
     return redirect("message-files")
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.audit import record
+from accounts.jobs import delete_unfinished
 from accounts.models import Company
 from accounts.people import closing
 from accounts.people.roles import CabinetRequest, can_manage_members, member_required, nobody
@@ -144,7 +145,7 @@ def company_export_zip(request: CabinetRequest, pk: UUID) -> StreamingHttpRespon
 @require_POST
 @member_required(nobody, is_owner)
 def company_export_delete(request: CabinetRequest, pk: UUID) -> HttpResponse:
-    _own(request, pk).delete()
+    delete_unfinished(CompanyExport.objects.filter(pk=_own(request, pk).pk))
     messages.success(request, _("Archive deleted."))
     return redirect("company-export")
 

@@ -1,10 +1,12 @@
 """Links of a file: checked first, each made once, whatever dies on the way."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -14,6 +16,7 @@ from channels import retention
 from links import link_imports
 from links.make import create
 from links.models import Link, LinkImport
+from tests.api.blocking import behind_us
 from tests.api.races import at_once
 from tests.factories import LinkFactory, MemberFactory
 
@@ -106,6 +109,19 @@ def test_discarded_file_is_gone_and_a_started_one_is_not(owner: Member) -> None:
 
     assert [link_imports.discard(draft), link_imports.discard(started)] == [True, False]
     assert LinkImport.objects.get() == started
+
+
+@pytest.mark.django_db(transaction=True)
+def test_file_that_is_started_meanwhile_is_not_discarded(owner: Member) -> None:
+    one = upload(owner, URL)
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            start(one)
+            discarding = behind_us(pool, partial(link_imports.discard, one))
+        assert not discarding.result()
+
+    assert make_all(one).made == 1
 
 
 def test_sixth_unfinished_file_is_refused(owner: Member) -> None:
