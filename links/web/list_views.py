@@ -36,6 +36,7 @@ from links.manage import stopping
 from links.manage.stopping import BatchSummary
 from links.models import Link
 from links.web.forms import STATES, LinkFilter, error_messages
+from links.web.search_sources import may_name
 from processes.server.client_ip import client_ip
 
 
@@ -74,7 +75,8 @@ def matching(member: Member, chosen: dict[str, Any]) -> Matches:
     if text := chosen.get("search", "").strip():
         named = _named(text, member.company_id)
         is_indexed = Link.objects.filter(named, company=member.company_id).exists()
-        if not is_indexed and not may_search(text, member):
+        is_readable = _is_readable(text, member) and (is_indexed or may_search(text, member))
+        if not is_readable:
             return Matches(links.none(), None, is_hidden=True)
         links = links.filter(named if is_indexed else Q(url__icontains=text))
     if batch := chosen.get("batch"):
@@ -84,12 +86,20 @@ def matching(member: Member, chosen: dict[str, Any]) -> Matches:
     return Matches(links, None if is_indexed else history)
 
 
+def _is_readable(text: str, member: Member) -> bool:
+    """Asked before it is looked for: each try counts, not only what is there."""
+    return parse_id("bat", text) is not None or may_name(_slug(text), member)
+
+
+def _slug(text: str) -> str:
+    return text.rstrip("/").rpartition("/")[2]
+
+
 def _named(text: str, company_id: int) -> Q:
     """A short link, or the id of a batch; what has neither is searched for in the targets."""
     if batch_id := parse_id("bat", text):
         return Q(batch_id=batch_id)
-    slug = text.rstrip("/").rpartition("/")[2]
-    return Q(key__in=short_hosts.keys(slug, company_id), retired_at=None)
+    return Q(key__in=short_hosts.keys(_slug(text), company_id), retired_at=None)
 
 
 @require_GET

@@ -200,6 +200,24 @@ def test_masked_digits_of_targets_are_not_found_one_by_one(
     assert not any(found[VIEWER, text] for text in (PHONE[1:8], f"{PHONE[1:]}.exa", "%37"))
 
 
+@pytest.mark.parametrize("page", ["link-list", "link-export", "search", "search-suggestions"])
+def test_link_named_by_a_phone_is_not_found_by_trying(
+    client: Client, company: Company, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    monkeypatch.setattr(phone_masking, "LOOK_UPS", (2, 60))
+    target = "https://example.com/of-the-link"
+    LinkFactory.create(company=company, slug=PHONE[1:], is_alias=True, url=target)
+    parameter = "search" if page.startswith("link") else "q"
+    tried = ["79161230087", "https://e.example/79161230087/", "79161230088", PHONE[1:]]
+    found = {}
+    for role in (VIEWER, OWNER):
+        enter(client, company, role)
+        answers = [client.get(reverse(page), {parameter: text}) for text in tried]
+        found[role] = [target in body_of(answer) for answer in answers]
+
+    assert found == {VIEWER: [False] * 4, OWNER: [False, False, False, True]}
+
+
 def test_link_named_by_a_phone_gives_a_viewer_no_picture(client: Client, company: Company) -> None:
     named = LinkFactory.create(company=company, slug=PHONE[1:], is_alias=True)
     enter(client, company, VIEWER)
