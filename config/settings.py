@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from catalogue.channels import CHANNELS
 from config.environment import addresses, payment_settings, vendor_settings
 from config.environment.library_settings import (
+    ARTICLES,
     FACTOR_FORMS,
     PASSWORD_FORMS,
     PASSWORD_VALIDATORS,
@@ -152,6 +153,7 @@ TEMPLATES = [
             ],
         },
     },
+    {**ARTICLES, "DIRS": [ROOT / "api_docs" / "articles"]},
 ]
 FORM_RENDERER = "parsing.form_fields.FormRenderer"
 

@@ -12,6 +12,7 @@ from django.utils.translation.template import templatize
 from tests.packages import PACKAGES, ROOT
 
 CATALOGUE = ROOT / "locale/ru/LC_MESSAGES/django.po"
+RUSSIAN = ROOT / "api_docs/articles/ru"
 # The position of the msgid among the arguments.
 CALLS = dict.fromkeys(["_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"], 0)
 CALLS |= dict.fromkeys(["pgettext", "pgettext_lazy", "npgettext", "npgettext_lazy"], 1)
@@ -128,7 +129,12 @@ def sources() -> Iterator[Path]:
     for app in PACKAGES:
         outside = ("migrations", "simulator")
         yield from (p for p in (ROOT / app).rglob("*.py") if not set(outside) & set(p.parts))
-    yield from (path for path in (ROOT / "templates").rglob("*") if path.is_file())
+    yield from (path for path in texts_of_pages() if not path.is_relative_to(RUSSIAN))
+
+
+def texts_of_pages() -> Iterator[Path]:
+    for folder in ("templates", "api_docs/articles"):
+        yield from (path for path in (ROOT / folder).rglob("*") if path.is_file())
 
 
 def test_every_string_in_the_code_is_in_the_catalogue() -> None:
@@ -180,10 +186,10 @@ def test_pair_of_languages_is_noticed(source: str, tmp_path: Path) -> None:
 
 def test_no_dash_begins_a_line_in_russian() -> None:
     """A space that does not break stands before each: in the catalogue and in the pages."""
-    texts_of_pages = (
-        path.read_text("utf-8") for path in (ROOT / "templates/docs/ru").rglob("*.html")
-    )
-    shown = [*(text for entry in WRITTEN for text in texts(entry)), *texts_of_pages]
+    articles = [path.read_text("utf-8") for path in RUSSIAN.rglob("*.md")]
+    shown = [*(text for entry in WRITTEN for text in texts(entry)), *articles]
+
+    assert articles
 
     assert [text for text in shown if re.search(r"\S[ \n]\s*— ", text)] == []
 
@@ -202,12 +208,11 @@ def test_percent_sign_stands_as_each_language_writes_it() -> None:
 def test_templates_leave_the_space_of_a_percent_sign_to_the_language() -> None:
     spaces = {
         (path.relative_to(ROOT), space)
-        for path in (ROOT / "templates").rglob("*.*")
+        for path in texts_of_pages()
         for space in PERCENT.findall(path.read_text(encoding="utf-8"))
     }
 
-    russian = ROOT / "templates/docs/ru"
     assert {one for one in spaces if one[1] == "&nbsp;"} == {
-        (path, space) for path, space in spaces if (ROOT / path).is_relative_to(russian)
+        (path, space) for path, space in spaces if (ROOT / path).is_relative_to(RUSSIAN)
     }
     assert {space for _path, space in spaces} == {"", "&nbsp;"}

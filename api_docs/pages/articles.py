@@ -1,180 +1,144 @@
-"""The pages' articles as any visitor reads them: as a tree for the search, and as Markdown."""
+"""The pages' articles: Markdown with values and insertions, shown as HTML, as text and as it is.
+
+Articles are ours: what is in them, HTML among it, is trusted.
+"""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache
-from html.parser import HTMLParser
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import urljoin
 
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import translation
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from mdit_py_plugins.attrs import attrs_block_plugin, attrs_plugin
+from mdit_py_plugins.deflist import deflist_plugin
 
-from api_docs.pages import contexts
-from api_docs.pages.page_list import Page
+from api_docs.pages import contexts, samples
+from api_docs.pages.page_list import BY_SLUG, Page
+from api_docs.schema.schema import language as language_of_reader
 
-VOID = {"br", "hr", "img", "input", "link", "meta", "use"}
-_CHROME = {"button", "svg", "nav", "form"}  # nothing in them is said
-
-
-@dataclass
-class Element:
-    tag: str
-    attributes: dict[str, str] = field(default_factory=dict)
-    children: list["Element | str"] = field(default_factory=list)
-
-    def elements(self) -> Iterator["Element"]:
-        """It and all that are in it, in order."""
-        yield self
-        for child in self.children:
-            if isinstance(child, Element):
-                yield from child.elements()
-
-    @property
-    def text(self) -> str:
-        return "".join(child if isinstance(child, str) else child.text for child in self.children)
-
-    @property
-    def is_silent(self) -> bool:
-        return self.tag in _CHROME or self.attributes.get("class") == "anchor"
+_LINK_TO_PAGE = re.compile(r"([\w-]+)\.md(#.*)?")
 
 
-class _Builder(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.root = Element("article")
-        self._open = [self.root]
+class Renderer(RendererHTML):
+    """HTML as the documentation has it: see the rules' names in markdown-it."""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        element = Element(tag, {name: value or "" for name, value in attrs})
-        if not element.is_silent:
-            self._open[-1].children.append(element)
-        if tag not in VOID:
-            self._open.append(element)
+    def paragraph_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
+        if not idx:
+            tokens[idx].attrSet("class", "lead-in")
+        return self.renderToken(tokens, idx, *rest)
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag in VOID:  # `<use/>` says that it ends, and was never opened
-            return
-        while len(self._open) > 1 and self._open.pop().tag != tag:
-            pass
+    def heading_close(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
+        anchor, text = tokens[idx - 2].attrGet("id"), text_of(tokens[idx - 1])
+        link = format_html(
+            ' <a class="anchor" href="#{}" aria-label="{}">#</a>',
+            anchor,
+            gettext("Link to “%(words)s”") % {"words": text},
+        )
+        return (link if anchor else "") + self.renderToken(tokens, idx, *rest)
 
-    def handle_data(self, data: str) -> None:
-        self._open[-1].children.append(data)
+    def fence(self, tokens: Sequence[Token], idx: int, *_rest: Any) -> str:
+        token = tokens[idx]
+        code = samples.coloured(token.content.strip("\n"), token.info)
+        context = {"id": token.attrGet("id"), "code": code, "lexer": token.info}
+        return render_to_string("docs/parts/code.html", context)
+
+    def link_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
+        href = str(tokens[idx].attrGet("href"))
+        if to_page := _LINK_TO_PAGE.fullmatch(href):
+            tokens[idx].attrSet("href", BY_SLUG[to_page[1]].url + (to_page[2] or ""))
+        elif href.startswith("https:"):
+            tokens[idx].attrSet("rel", "noopener")
+        return self.renderToken(tokens, idx, *rest)
+
+    def dl_open(self, *_args: Any) -> str:
+        return '<dl class="fields">\n'
+
+    def th_open(self, *_args: Any) -> str:
+        return '<th scope="col">'
+
+    def td_open(self, tokens: Sequence[Token], idx: int, *_rest: Any) -> str:
+        return '<th scope="row">' if tokens[idx - 1].type == "tr_open" else "<td>"
+
+    def td_close(self, tokens: Sequence[Token], idx: int, *_rest: Any) -> str:
+        return "</th>" if tokens[idx - 3].type == "tr_open" else "</td>"
 
 
-def parse(html: str) -> Element:
-    builder = _Builder()
-    builder.feed(html)
-    return builder.root
+_MARKDOWN = (
+    MarkdownIt(renderer_cls=Renderer)
+    .enable("table")
+    .disable("code")  # insertions are indented
+    .use(deflist_plugin)
+    .use(attrs_block_plugin)
+    .use(attrs_plugin, after=("link_close", "span_close"), spans=True)
+)
+_WORDS = RendererHTML()
 
 
-_BLOCKS = {"article", "div", "section", "details", "tbody", "main"}
-_HEADINGS = {"h1": "#", "h2": "##", "h3": "###", "summary": "####"}
-_MARKS = {"strong": "**", "em": "*"}
+def as_html(text: str) -> SafeString:
+    html: str = _MARKDOWN.render(text)
+    return mark_safe(html)  # noqa: S308
 
 
-def markdown(article: Element, base: str) -> str:
-    """`base` is the page's own address: links become absolute."""
-    blocks = [block for block in _blocks(article, base) if block]
-    return "\n\n".join(blocks) + "\n"
+@lru_cache(maxsize=100)
+def visitor_s_html(text: str, _language: str) -> SafeString:
+    """The same, kept in memory: for what has nobody's key in it."""
+    return as_html(text)
 
 
-def first_words(article: Element) -> str:
+_FENCE = re.compile(r"(^```.*?^```$)", re.M | re.S)
+_HTML_AND_ATTRIBUTES = re.compile(r"^ *<.*\n|^\{[#.\w].*\}\n|(?<=\))\{.*?\}", re.M)
+_SPAN = re.compile(r"\[([^\[\]]+)\]\{.*?\}")
+_ADDRESS = re.compile(r"(?<=\]\()[^)]+")
+_GAP = re.compile(r"\s*\n\s*\n")
+
+
+def as_markdown(page: Page, text: str) -> str:
+    """With nothing that is for a browser alone, and with whole addresses."""
+    base = settings.PUBLIC_URL + reverse("docs-markdown", args=[page.slug])
+    parts = _FENCE.split(f"# {page.title}\n\n{text}")
+    for index in range(0, len(parts), 2):
+        prose = _HTML_AND_ATTRIBUTES.sub("", parts[index]).replace("&nbsp;", "\u00a0")
+        prose = _ADDRESS.sub(lambda href: urljoin(base, href[0]), _SPAN.sub(r"\1", prose))
+        parts[index] = _GAP.sub("\n\n", prose)
+    return "".join(parts).strip() + "\n"
+
+
+def first_words(text: str) -> str:
     """What the page says of itself first."""
-    paragraph = next(element for element in article.elements() if element.tag == "p")
-    return _flat(paragraph.text)
+    return text_of(next(token for token in tokens(text) if token.type == "inline"))
 
 
-def _blocks(element: Element, base: str) -> list[str]:
-    if element.tag in _BLOCKS:
-        return [
-            block
-            for child in element.children
-            if isinstance(child, Element)
-            for block in _blocks(child, base)
-        ]
-    return [_block(element, base)]
+def tokens(text: str) -> list[Token]:
+    return _MARKDOWN.parse(text)
 
 
-def _block(element: Element, base: str) -> str:
-    heading = _HEADINGS.get(element.tag)
-    if heading:
-        return f"{heading} {_inline(element, base)}"
-    match element.tag:
-        case "ul" | "ol":
-            return _list(element, base)
-        case "dl":
-            return _definitions(element, base)
-        case "table":
-            return _table(element, base)
-        case "pre":
-            return f"```{element.attributes.get('data-lexer', '')}\n{element.text.strip()}\n```"
-        case _:
-            return _inline(element, base)
+def text_of(token: Token) -> str:
+    """Without marks."""
+    return _WORDS.renderInlineAsText(token.children, _MARKDOWN.options, {})
 
 
-def _list(element: Element, base: str) -> str:
-    items = [item for item in element.children if isinstance(item, Element)]
-    marks = [f"{n}." if element.tag == "ol" else "-" for n in range(1, len(items) + 1)]
-    return "\n".join(
-        f"{bullet} {_inline(item, base)}" for bullet, item in zip(marks, items, strict=True)
-    )
-
-
-def _definitions(element: Element, base: str) -> str:
-    lines: list[str] = []
-    for child in element.children:
-        if isinstance(child, Element) and child.tag == "dt":
-            parts = [_span(part, base) for part in child.children if isinstance(part, Element)]
-            lines.append("- " + (", ".join(parts) or f"**{_inline(child, base)}**"))
-        elif isinstance(child, Element) and lines:
-            lines[-1] += f": {_inline(child, base)}"
-    return "\n".join(lines)
-
-
-def _table(element: Element, base: str) -> str:
-    rows = [
-        [_inline(cell, base) for cell in row.children if isinstance(cell, Element)]
-        for row in element.elements()
-        if row.tag == "tr"
-    ]
-    rows.insert(1, ["---"] * len(rows[0]))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _inline(element: Element, base: str) -> str:
-    parts = [child if isinstance(child, str) else _span(child, base) for child in element.children]
-    return _flat("".join(parts))
-
-
-def _span(element: Element, base: str) -> str:
-    if element.tag == "code":
-        return f"`{element.text}`"
-    inside = _inline(element, base)
-    if element.tag == "a" and inside:
-        return f"[{inside}]({urljoin(base, element.attributes['href'])})"
-    if element.tag == "q":
-        return f"“{inside}”"
-    sign = _MARKS.get(element.tag, "")
-    # What was apart on the page stays apart: a method from its path, say.
-    return f"{sign}{inside}{sign}"
-
-
-def _flat(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()
-
-
-FRAME = "docs/article.html"
+def article(page: Page, context: dict[str, Any], request: HttpRequest | None = None) -> str:
+    """In Markdown, in the language of the reader."""
+    name = f"{language_of_reader()}/{page.slug}.md"
+    return render_to_string(name, context, request, using="articles")
 
 
 @cache
-def article(page: Page, language: str, sample_language: str) -> Element:
+def visitor_s_article(page: Page, language: str, sample_language: str) -> str:
     with translation.override(language):
-        context = contexts.of_page(_visitor(), page, sample_language) | {"frame": FRAME}
-        return parse(render_to_string(f"docs/{language}/{page.slug}.html", context))
+        return article(page, contexts.of_page(_visitor(), page, sample_language))
 
 
 def _visitor() -> HttpRequest:

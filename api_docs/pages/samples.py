@@ -80,7 +80,7 @@ BY_NAME = {language.name: language for language in LANGUAGES}
 class Sample:
     language: Language
     file: str  # under docs/examples
-    code: SafeString
+    code: str
 
 
 @cache
@@ -98,10 +98,10 @@ def _sample(language: Language, stem: str) -> Sample | None:
     if file is None:
         return None
     code = file.read_text(encoding="utf-8").strip()
-    return Sample(language, file.relative_to(FOLDER).as_posix(), coloured(code, language.lexer))
+    return Sample(language, file.relative_to(FOLDER).as_posix(), code)
 
 
-def short(stem: str) -> SafeString | None:
+def short(stem: str) -> str | None:
     """Four lines of curl; None for what takes more than one call."""
     if stem not in SHORT:
         return None
@@ -109,7 +109,7 @@ def short(stem: str) -> SafeString | None:
     return _curl("POST", path, body)
 
 
-def curl_of(call: Call) -> SafeString:
+def curl_of(call: Call) -> str:
     """The request of the schema's examples."""
     answer = call.answer_example()
     path = call.path.replace("{id}", str(answer.get("id") or answer.get("batch")))
@@ -119,13 +119,13 @@ def curl_of(call: Call) -> SafeString:
     return _curl(call.method, path + query, body)
 
 
-def _curl(method: str, path: str, body: str) -> SafeString:
+def _curl(method: str, path: str, body: str) -> str:
     usual = "POST" if body else "GET"  # of curl
     named = "" if method == usual else f"-X {method} "
     lines = [f'curl {named}"$KVITOK_URL{path}"', '-H "Authorization: Bearer $KVITOK_KEY"']
     if body:
         lines += ['-H "Content-Type: application/json"', f"-d '{body}'"]
-    return coloured(" \\\n  ".join(lines), "bash")
+    return " \\\n  ".join(lines)
 
 
 @cache

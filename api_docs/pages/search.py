@@ -4,18 +4,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from markdown_it.token import Token
 
-from api_docs.pages.articles import Element, article
+from api_docs.pages import articles
 from api_docs.pages.page_list import PAGES, Page
 
 MAX_RESULTS = 30
 AROUND = 90  # characters shown on either side of a match
 MAX_QUERY_LENGTH = 100
 _WORD = re.compile(r"[\w.-]+")
-_TITLED = {"h2", "h3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,34 +54,22 @@ def sections(language: str) -> tuple[Section, ...]:
 
 def _sections(page: Page, language: str) -> Iterator[Section]:
     current = Section(page, "", str(page.title))
-    for element in _parts(article(page, language, "curl")):
-        if element.tag == "h1":
-            continue
-        anchor = element.attributes.get("id", "")
-        is_titled = element.tag in _TITLED or (element.tag == "dt" and anchor)
-        if is_titled:
+    tokens = articles.tokens(articles.visitor_s_article(page, language, "curl"))
+    for opening, token in pairwise(tokens):
+        anchor = _anchor(opening, token)
+        if opening.type == "heading_open" or (opening.type == "dt_open" and anchor):
             yield current
-            title = re.sub(r"\s+", " ", element.text).strip()
+            title = " ".join(articles.text_of(token).split())
             current = Section(page, anchor or current.anchor, title)
-        else:
-            current = replace(current, text=f"{current.text} {element.text.strip()}")
+        elif token.type in {"inline", "fence"}:
+            text = articles.text_of(token) or token.content
+            current = replace(current, text=f"{current.text} {text.strip()}")
     yield current
 
 
-def _parts(element: Element) -> Iterator[Element]:
-    """What stands in a page one below another, headings among it."""
-    for child in element.children:
-        if not isinstance(child, Element):
-            continue
-        if child.tag == "section":  # its heading has the section's anchor
-            parts = list(_parts(child))
-            if parts:
-                parts[0].attributes.setdefault("id", child.attributes.get("id", ""))
-            yield from parts
-        elif child.tag in {"div", "details", "dl"}:
-            yield from _parts(child)
-        else:
-            yield child
+def _anchor(opening: Token, title: Token) -> str:
+    ids = (token.attrGet("id") for token in (opening, *(title.children or ())))
+    return next((str(anchor) for anchor in ids if anchor), "")
 
 
 def folded(text: str) -> str:

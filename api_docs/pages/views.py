@@ -17,7 +17,6 @@ from accounts.people import companies
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
 from accounts.sign_in.adapter import remember_language as remember
 from api_docs.pages import articles, contexts, page_list, samples
-from api_docs.pages.articles import first_words, markdown
 from api_docs.pages.page_list import Page
 from api_docs.pages.search import search as found_by
 from api_docs.pages.values import numbers
@@ -54,9 +53,7 @@ def page(request: HttpRequest, slug: str = page_list.FIRST) -> HttpResponse:
     if slug in page_list.FORMER:
         return redirect("docs-page", page_list.FORMER[slug], permanent=True)
     page = _page(slug)
-    context = contexts.of_page(request, page, sample_language(request))
-    context["frame"] = "docs/base_docs.html"
-    return remember_language(request, render(request, f"docs/{language()}/{slug}.html", context))
+    return remember_language(request, _render(request, page))
 
 
 @sensitive_variables("plaintext")
@@ -77,17 +74,22 @@ def fill_key(request: CabinetRequest, slug: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(page.url)
-    context = contexts.of_page(request, page, sample_language(request), fresh_key=plaintext)
-    context["frame"] = "docs/base_docs.html"
-    return render(request, f"docs/{language()}/{slug}.html", context)
+    return _render(request, page, fresh_key=plaintext)
+
+
+def _render(request: HttpRequest, page: Page, fresh_key: str = "") -> HttpResponse:
+    context = contexts.of_page(request, page, sample_language(request), fresh_key)
+    text = articles.article(page, context, request)
+    is_visitor = context["member"] is None
+    html = articles.visitor_s_html(text, language()) if is_visitor else articles.as_html(text)
+    return render(request, "docs/page.html", context | {"article": html})
 
 
 @in_asked_language
 def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
     page = _page(page_list.FORMER.get(slug, slug))
-    article = articles.article(page, language(), sample_language(request))
-    text = markdown(article, f"{settings.PUBLIC_URL}{page.url}")
-    return HttpResponse(text, content_type=MARKDOWN)
+    article = articles.visitor_s_article(page, language(), sample_language(request))
+    return HttpResponse(articles.as_markdown(page, article), content_type=MARKDOWN)
 
 
 @in_asked_language
@@ -99,14 +101,15 @@ def llms(request: HttpRequest) -> HttpResponse:
         "channels": join_titles(),
         "codes": ", ".join(f"`{name}`" for name in samples.BY_NAME),
         "sections": [
-            (
-                title,
-                [(slug, first_words(articles.article(slug, language(), "curl"))) for slug in group],
-            )
+            (title, [(page, _first_words(page)) for page in group])
             for title, group in page_list.SECTIONS
         ],
     }
     return render(request, "docs/llms.txt", context, content_type="text/plain; charset=utf-8")
+
+
+def _first_words(page: Page) -> str:
+    return articles.first_words(articles.visitor_s_article(page, language(), "curl"))
 
 
 @in_asked_language

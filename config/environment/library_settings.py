@@ -1,4 +1,4 @@
-"""Long settings of libraries: how people sign in with allauth, how the API is described."""
+"""Long settings of libraries: how people sign in with allauth, how the API is documented."""
 
 from typing import Any
 
@@ -36,7 +36,18 @@ FACTOR_FORMS = {
     "add_webauthn": f"{_FACTORS}.AddWebAuthnForm",
 }
 
-
+ARTICLES: dict[str, Any] = {
+    "BACKEND": "django.template.backends.django.DjangoTemplates",
+    "NAME": "articles",
+    "OPTIONS": {
+        "autoescape": False,  # Markdown is escaped when it becomes HTML
+        "builtins": [
+            "api_docs.templatetags.api_docs",
+            "django.templatetags.i18n",
+            "django.templatetags.static",
+        ],
+    },
+}
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Kvitok API",
     "VERSION": "1",

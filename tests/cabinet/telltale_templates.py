@@ -15,6 +15,7 @@ MISSING = "[[missing: %s]]"
 def telltale_templates() -> Iterator[None]:
     """For a whole module: each use compiles them again."""
     templates: list[Any] = copy.deepcopy(settings.TEMPLATES)
-    templates[0]["OPTIONS"]["string_if_invalid"] = MISSING
+    for engine in templates:
+        engine["OPTIONS"]["string_if_invalid"] = MISSING
     with override_settings(TEMPLATES=templates):
         yield

@@ -54,8 +54,6 @@ def test_public_pages_show_it(client: Client, db: None) -> None:
 
     assert "codes to a pager" in home
     assert "Telegram, SMS" in home
-    assert "<dt>Pager</dt>" in page(client, reverse("docs-page", args=["texts"]))
-    assert "<strong>Pager</strong>" not in page(client, reverse("docs-page", args=["send-link"]))
     assert '"pager"' in page(client, reverse("openapi"))
 
 

@@ -62,6 +62,6 @@ def test_code_is_shown_in_the_language_asked_for(client: Client, language: str) 
 
     page = body(client, f"?lang={language}")
 
-    assert sample.code in page
+    assert samples.coloured(sample.code, sample.language.lexer) in page
     assert f"docs/examples/{sample.file}" in page
     assert client.cookies["sample"].value == language

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.template import Context, Template
+from django.template import engines
 from django.test import Client
 from django.utils import translation
 
 from api.calls import array, choice, integer, nullable, text, time, time_or_day
 from api_docs.calls import BY_NAME
 from api_docs.pages import samples
+from api_docs.pages.articles import as_html
 from api_docs.pages.values import duration, kind, tokens, windows
 
 FILES = {
@@ -53,7 +54,7 @@ def test_what_is_not_written_is_not_shown() -> None:
 
 
 def test_code_is_escaped() -> None:
-    code = samples.samples("send_code")["curl"].code
+    code = samples.coloured(samples.samples("send_code")["curl"].code, "bash")
 
     assert "<code>" not in code
     assert "&lt;code&gt;" in re.sub(r"</?span[^>]*>", "", code)
@@ -84,9 +85,9 @@ def test_page_about_a_call_without_examples_has_none(client: Client) -> None:
 
 
 def test_snippet_keeps_what_the_shell_needs() -> None:
-    page = Template('{% load api_docs %}{% code "bash" "x" %}curl "{{ url }}"{% endcode %}')
+    page = engines["articles"].from_string('```bash\ncurl "{{ url }}"\n```')
 
-    shown = page.render(Context({"url": "http://h/?a=1&b=<2>"}))
+    shown = as_html(page.render({"url": "http://h/?a=1&b=<2>"}))
 
     plain = re.sub(r"<[^>]+>", "", shown)
     assert "http://h/?a=1&amp;b=&lt;2&gt;" in plain

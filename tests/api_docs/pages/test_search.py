@@ -8,7 +8,6 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Member, Mode
-from api_docs.pages.articles import markdown, parse
 from api_docs.pages.page_list import PAGES, Page
 from api_docs.pages.search import search
 from catalogue.errors import Error
@@ -81,24 +80,11 @@ def test_markdown_has_no_key_of_whoever_asked_first(client: Client, reader: Memb
     assert key.last4 not in client.get("/docs/quickstart.md").content.decode()
 
 
-def test_markdown_of_each_kind_of_element() -> None:
-    page = parse(
-        '<h2 id="a">How <a class="anchor" href="#a">#</a></h2><p>By <code>x</code> and\n'
-        '<a href="/docs/errors#y">errors</a>, <strong>now</strong>.</p>'
-        "<ol><li>one</li><li>two</li></ol><dl><dt><code>f</code> <span>string</span></dt>"
-        "<dd>A field.</dd></dl><pre data-lexer='bash'><code>curl &lt;x&gt;</code></pre>"
-        "<button>Copy</button>"
-        "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"
-    )
+def test_markdown_has_whole_addresses(client: Client) -> None:
+    text = client.get("/docs/statuses.md?lang=en").content.decode()
 
-    assert markdown(page, "https://h/docs").split("\n\n") == [
-        "## How",
-        "By `x` and [errors](https://h/docs/errors#y), **now**.",
-        "1. one\n2. two",
-        "- `f`, string: A field.",
-        "```bash\ncurl <x>\n```",
-        "| a | b |\n| --- | --- |\n| 1 | 2 |\n",
-    ]
+    assert f"[webhooks]({settings.PUBLIC_URL}/docs/webhooks.md)" in text
+    assert f"[company's settings]({settings.PUBLIC_URL}/cabinet/settings#fallback)" in text
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
