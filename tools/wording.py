@@ -29,13 +29,7 @@ PHRASES = {
 NAMES = {"found", "half", "mark", "one", "own", "told", "words"}
 FILES = ("*.py", "*.html", "*.txt", "*.md", "*.sql", ".env.example")
 HISTORY = ("CHANGELOG.md", "docs/decisions/", "api_docs/pages/changelog.py")
-OTHERS = (
-    "tests/vendor/",
-    "api_docs/articles/",
-    "requirements/",
-    "templates/docs/",
-    "tools/wording.py",
-)
+OTHERS = ("tests/vendor/", "requirements/", "tools/wording.py")
 REFUSED = {re.compile(rf"\b({text})\b", re.IGNORECASE): better for text, better in PHRASES.items()}
 
 

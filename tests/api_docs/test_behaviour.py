@@ -52,7 +52,7 @@ def test_size_of_a_body_is_that_of_the_limits(test_api: Api, language: str) -> N
 
 def test_patience_is_bounded_as_the_page_says(api: Api, language: str) -> None:
     least, most = settings.PATIENCE_RANGE
-    bounds = re.search(r"`patience`: .* (\d+) (?:to|до) (\d+)\.", page("policy", language))
+    bounds = re.search(r"`patience`\n: .* (\d+) (?:to|до) (\d+)\.", page("policy", language))
 
     assert bounds is not None
     assert (int(bounds[1]), int(bounds[2])) == (least, most)
