@@ -26,7 +26,6 @@ from cabinet.spreadsheets import csv_download
 from catalogue import channels
 from parsing.days import start_of
 from parsing.form_fields import DayBoundField, LineField
-from processes.server.client_ip import client_ip
 from webhooks.models import EventKind
 
 NOTHING = "—"
@@ -216,11 +215,7 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
 def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
     chosen = AuditFilter(request.GET).chosen()
     recorded = record(
-        "audit.exported",
-        ", ".join(sorted(chosen)),
-        company=request.company,
-        user=request.user,
-        ip=client_ip(request.META),
+        "audit.exported", ", ".join(sorted(chosen)), company=request.company, **request.actor
     )
     rows = rows_of(_history(request.member, chosen).filter(pk__lt=recorded.pk), chosen)
     name = f"kvitok-audit-{timezone.localdate():%Y-%m-%d}.csv"

@@ -5,12 +5,15 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
 from accounts.models import Member, User, UserSession
 from accounts.people import members
+from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.people.roles import (
     CabinetRequest,
     anyone,
@@ -63,33 +66,31 @@ def member_invite(request: CabinetRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if form.cleaned_data["role"] == Member.Role.OWNER:
             reauthentication.require(request, form)
-        try:
-            members.invite(
-                company=request.company,
-                email=form.cleaned_data["email"],
-                role=form.cleaned_data["role"],
-                user=request.user,
-                ip=client_ip(request.META),
-            )
-        except ValidationError as error:
-            form.add_error("email", error)
-        else:
-            messages.success(
-                request,
-                _("An e-mail is on its way to %(to)s.") % {"to": form.cleaned_data["email"]},
-            )
+        with refusals_on(form, "email"):
+            members.invite(company=request.company, **form.cleaned_data, **request.actor)
+            text = _("An e-mail is on its way to %(to)s.")
+            messages.success(request, text % {"to": form.cleaned_data["email"]})
             return redirect("member-list")
-    return render(request, "cabinet/member_invite.html", {"form": form})
+    return form_page(
+        request,
+        form,
+        _("Invite a member"),
+        verb=_("Send the invitation"),
+        back=_members(request.member),
+        lead=_(
+            "They get an e-mail with a link that is valid for 7 days. Inviting someone again sends "
+            "a new link and cancels the old one."
+        ),
+    )
 
 
 @require_POST
 @member_required(nobody, can_manage_members)
 def invitation_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
     invitation = get_object_or_404(request.company.invitations, pk=pk)
-    members.revoke_invitation(invitation=invitation, user=request.user, ip=client_ip(request.META))
-    messages.success(
-        request, _("The invitation for %(of)s is canceled.") % {"of": invitation.email}
-    )
+    members.revoke_invitation(invitation=invitation, **request.actor)
+    text = _("The invitation for %(of)s is canceled.")
+    messages.success(request, text % {"of": invitation.email})
     return redirect("member-list")
 
 
@@ -101,19 +102,18 @@ def member_role(request: CabinetRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if Member.Role.OWNER in {person.role, form.cleaned_data["role"]}:
             reauthentication.require(request, form)
-        try:
-            members.change_role(
-                member=person,
-                role=form.cleaned_data["role"],
-                user=request.user,
-                ip=client_ip(request.META),
-            )
-        except ValidationError as error:
-            form.add_error("role", error)
-        else:
+        with refusals_on(form, "role"):
+            members.change_role(member=person, role=form.cleaned_data["role"], **request.actor)
             messages.success(request, _("The role is changed."))
             return redirect("member-list")
-    return render(request, "cabinet/member_role.html", {"form": form, "person": person})
+    return form_page(
+        request,
+        form,
+        _("Role"),
+        verb=_("Change the role"),
+        back=_members(request.member),
+        heading=person.user.email,
+    )
 
 
 @member_required(anyone, anyone)
@@ -124,16 +124,44 @@ def member_remove(request: CabinetRequest, pk: int) -> HttpResponse:
         raise PermissionDenied
     if person.role == Member.Role.OWNER:
         reauthentication.require(request)
+    is_leaving = person.pk == request.member.pk
     if request.method == "POST":
         try:
-            members.remove(member=person, user=request.user, ip=client_ip(request.META))
+            members.remove(member=person, **request.actor)
         except ValidationError as error:
             messages.error(request, " ".join(error.messages))
             return redirect("member-list")
         messages.success(request, _("%(who)s is no longer a member.") % {"who": person.user.email})
-        return redirect("overview" if person.user_id == request.user.pk else "member-list")
-    context = {"person": person, "is_only_owner": members.is_only_owner(person)}
-    return render(request, "cabinet/member_remove.html", context)
+        return redirect("overview" if is_leaving else "member-list")
+    return confirm_page(
+        request,
+        _("Leave the company") if is_leaving else _("Remove a member"),
+        _consequence(person, is_leaving=is_leaving),
+        verb="" if members.is_only_owner(person) else _("Leave") if is_leaving else _("Remove"),
+        back=_members(request.member),
+        subject=format_html(
+            "<strong>{}</strong> · {}", person.user.email, person.get_role_display()
+        ),
+    )
+
+
+def _consequence(person: Member, *, is_leaving: bool) -> str:
+    if members.is_only_owner(person):
+        return _("The only owner: to leave, make somebody else an owner first.")
+    if is_leaving:
+        text = _("You will lose access to %(name)s until an owner invites you again.")
+        return text % {"name": person.company.name}
+    return _(
+        "They lose access to the company's pages at once. Keys they have created keep working: "
+        "revoke those they may know."
+    )
+
+
+def _members(member: Member) -> Back:
+    """Or the first page for those who may not see the list."""
+    if can_read_settings(member):
+        return reverse("member-list"), _("Members")
+    return reverse("overview"), _("Overview")
 
 
 def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
@@ -168,14 +196,13 @@ def member_sessions_page(request: CabinetRequest, pk: int) -> HttpResponse:
 
 
 def _end(request: CabinetRequest, person: Member, chosen: str) -> None:
-    ip = client_ip(request.META)
     if chosen == ALL:
-        count = members.end_all(member=person, user=request.user, ip=ip)
+        count = members.end_all(member=person, **request.actor)
         text = ngettext("%(n)d session is ended.", "%(n)d sessions are ended.", count)
         messages.success(request, text % {"n": count})
         return
     session_id = parse_integer(chosen) or 0
-    if members.end(member=person, session_id=session_id, user=request.user, ip=ip):
+    if members.end(member=person, session_id=session_id, **request.actor):
         messages.success(request, _("The session is ended."))
     else:
         messages.info(request, _("This session is over already."))

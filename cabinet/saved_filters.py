@@ -10,12 +10,13 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Company, Member, SavedFilter, User
+from accounts.people.pages import confirm_page, form_page, refusals_on
 from accounts.people.roles import CabinetRequest, anyone, can_read_keys, member_required
 from parsing.form_fields import LineField
 
@@ -115,7 +116,7 @@ def saved_filter_create(request: CabinetRequest) -> HttpResponse:
     route = _route(page, request.member)
     form = SavedFilterForm(request.POST or None)
     if form.is_valid():
-        try:
+        with refusals_on(form):
             made = save(
                 user=request.user,
                 company=request.company,
@@ -123,17 +124,19 @@ def saved_filter_create(request: CabinetRequest) -> HttpResponse:
                 given=request.GET,
                 **form.cleaned_data,
             )
-        except ValidationError as error:
-            form.add_error(None, error)
-        else:
             messages.success(request, _("Filter saved."))
             return redirect(f"{reverse(route)}?{made.query or 'mode=live'}")
-    context = {
-        "form": form,
-        "back": f"{reverse(route)}?{request.GET.urlencode()}",
-        "leaves_out": any(request.GET.get(name) for name in ("phone", "id")),
-    }
-    return render(request, "cabinet/saved_filter_create.html", context)
+    is_for_a_person = any(request.GET.get(name) for name in ("phone", "id"))
+    left_out = _("The phone or the id that you searched for is not saved: it is personal data.")
+    return form_page(
+        request,
+        form,
+        _("Save the filter"),
+        verb=_("Save"),
+        back=(f"{reverse(route)}?{request.GET.urlencode()}", _("Back to the list")),
+        lead=left_out if is_for_a_person else "",
+        note=_("A filter of the same name is replaced. Only you see it."),
+    )
 
 
 @member_required(anyone, anyone)
@@ -144,8 +147,10 @@ def saved_filter_delete(request: CabinetRequest, pk: int) -> HttpResponse:
         row.delete()
         messages.success(request, _("Filter deleted."))
         return redirect(f"{route}?mode=live")
-    context = {"row": row, "back": f"{route}?{row.query}"}
-    return render(request, "cabinet/saved_filter_delete.html", context)
+    back = f"{route}?{row.query}", _("Back to the list")
+    return confirm_page(
+        request, _("Delete the filter"), verb=_("Delete"), back=back, subject=row.name
+    )
 
 
 def _route(page: str, member: Member) -> str:

@@ -24,7 +24,6 @@ from accounts.people.roles import (
 from accounts.security import reauthentication
 from cabinet import audit_log
 from cabinet.settings_forms import SECTIONS, SectionForm
-from processes.server.client_ip import client_ip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +82,9 @@ def _save(request: CabinetRequest, form: SectionForm) -> HttpResponse:
     try:
         companies.change_settings(
             company=request.company,
-            user=request.user,
             changes=form.changes,
-            ip=client_ip(request.META),
             version=request.POST.get("version", ""),
+            **request.actor,
         )
     except StaleSettingsError as stale:
         return _page(request, form, stored=stale.stored)

@@ -8,13 +8,17 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import check_for_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
-from accounts.models import ApiKey, Mode, User
+from accounts.models import ApiKey, Company, Mode, User
 from accounts.people import companies, countries
+from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.people.roles import (
     CabinetRequest,
     all_memberships,
@@ -60,7 +64,18 @@ def company_create(request: HttpRequest) -> HttpResponse:
             ip=client_ip(request.META),
         )
         return redirect("overview")
-    return render(request, "cabinet/company_create.html", {"form": form})
+    lead = _(
+        "You are not a member of any company yet. Create one, or ask a colleague to invite you "
+        "into theirs."
+    )
+    return form_page(
+        request,
+        form,
+        _("New company"),
+        verb=_("Create the company"),
+        heading=_("Your company"),
+        lead=lead,
+    )
 
 
 @login_required
@@ -108,22 +123,26 @@ def key_create(request: CabinetRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if form.cleaned_data["mode"] == Mode.LIVE:
             reauthentication.require(request, form)
-        try:
+        with refusals_on(form):
             key, plaintext = companies.create_api_key(
                 company=request.company,
-                user=request.user,
                 mode=form.cleaned_data["mode"],
                 name=form.cleaned_data["name"],
                 scopes=form.cleaned_data["scopes"],
                 allowed_ips=form.cleaned_data["allowed_ips"],
                 expires_at=form.cleaned_data["expires_on"],
-                ip=client_ip(request.META),
+                **request.actor,
             )
-        except ValidationError as error:
-            form.add_error(None, error)
-        else:
             return _show_once(request, key, plaintext)
-    return render(request, "cabinet/key_create.html", {"form": form})
+    lead = _("You can create a live key now. It starts working once the company is approved.")
+    return form_page(
+        request,
+        form,
+        _("New key"),
+        verb=_("Create the key"),
+        back=_keys(),
+        lead=lead if request.company.status == Company.Status.PENDING else "",
+    )
 
 
 @member_required(can_manage_keys, can_manage_keys)
@@ -133,25 +152,58 @@ def key_rotate(request: CabinetRequest, pk: int) -> HttpResponse:
         reauthentication.require(request)
     if request.method == "POST":
         try:
-            successor, plaintext = companies.rotate_api_key(
-                key=key, user=request.user, ip=client_ip(request.META)
-            )
+            successor, plaintext = companies.rotate_api_key(key=key, **request.actor)
         except ValidationError as error:
             messages.error(request, " ".join(error.messages))
             return redirect("key-list")
         return _show_once(request, successor, plaintext, old=key)
-    context = {"key": key, "lost_scopes": key.lost_scopes(request.member.role)}
-    return render(request, "cabinet/key_rotate.html", context)
+    texts = [
+        _(
+            "This creates a new key with the same permissions. The old one keeps working for 24 "
+            "hours, so you can switch your backend without downtime."
+        )
+    ]
+    if lost := key.lost_scopes(request.member.role):
+        text = _(
+            "Your role sees no money, so the new key will lack: %(lost_scopes)s. If your backend "
+            "needs that, have an owner replace the key."
+        )
+        texts.append(text % {"lost_scopes": lost})
+    return confirm_page(
+        request,
+        _("Replace the key"),
+        *texts,
+        verb=_("Create the new key"),
+        back=_keys(),
+        subject=_named(key),
+        is_dangerous=False,
+    )
 
 
 @member_required(can_manage_keys, can_manage_keys)
 def key_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
     key = get_object_or_404(request.company.api_keys.active(), pk=pk)
     if request.method == "POST":
-        companies.revoke_api_key(key=key, user=request.user, ip=client_ip(request.META))
+        companies.revoke_api_key(key=key, **request.actor)
         messages.success(request, _("Key %(key)s is revoked.") % {"key": key})
         return redirect("key-list")
-    return render(request, "cabinet/key_revoke.html", {"key": key})
+    return confirm_page(
+        request,
+        _("Revoke the key"),
+        _("Requests with this key will be refused within a second. This cannot be undone."),
+        verb=_("Revoke"),
+        back=_keys(),
+        subject=_named(key),
+        last=(_("Last used"), key.last_used_at),
+    )
+
+
+def _keys() -> Back:
+    return reverse("key-list"), _("API keys")
+
+
+def _named(key: ApiKey) -> SafeString:
+    return format_html("<strong>{}</strong> <code>{}</code>", key.name, key)
 
 
 def _show_once(

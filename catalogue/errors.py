@@ -106,6 +106,12 @@ class DomainError(Exception):
             body["retry_after"] = self.retry_after
         return body | {"request_id": request_id}
 
+    @property
+    def words(self) -> list[str]:
+        """What a page says of it: about each field, else about the whole."""
+        fields = [str(text) for texts in (self.errors or {}).values() for text in texts]
+        return fields or [str(self.error.message if self.message is None else self.message)]
+
 
 class AfterEffectError(DomainError):
     """An error after a side effect: stored as the response to a repeated call."""

@@ -10,10 +10,13 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Member, Mode, scopes_of_role
+from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.people.phone_masking import event_for
 from accounts.people.roles import (
     CabinetRequest,
@@ -27,7 +30,6 @@ from api.pagination import page_or_first
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
 from parsing.form_fields import LineField
-from processes.server.client_ip import client_ip
 from webhooks import deliveries, egress, endpoints, http_call
 from webhooks.events import kinds_for
 from webhooks.models import Delivery, Endpoint, Event, EventKind
@@ -71,7 +73,7 @@ class EndpointForm(forms.Form):
         try:
             return endpoints.check_url(self.cleaned_data["url"])
         except DomainError as error:
-            raise ValidationError(message_of(error)) from None
+            raise ValidationError(error.words) from None
 
 
 class NewEndpointForm(EndpointForm):
@@ -93,22 +95,6 @@ class ExampleForm(forms.Form):
     )
 
 
-def field_of(error: DomainError) -> str | None:
-    """The first invalid field; None for an error of the whole form."""
-    return next(iter(error.errors or ()), None)
-
-
-def message_of(error: DomainError) -> str:
-    """The error in the interface language: messages of fields, else its own."""
-    body = error.body(request_id="")
-    fields = body.get("errors")
-    return (
-        " ".join(text for texts in fields.values() for text in texts)
-        if fields
-        else str(body["message"])
-    )
-
-
 QUICK, SLOW = 2, 15  # seconds between polls of a delivery page
 
 
@@ -127,15 +113,13 @@ def webhook_create(request: CabinetRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if form.cleaned_data["mode"] == Mode.LIVE:
             reauthentication.require(request, form)
-        try:
+        with refusals_on(form):
             endpoint, secret = endpoints.create(
-                company=request.company, **form.cleaned_data, **_actor(request)
+                company=request.company, **form.cleaned_data, **request.actor
             )
-        except DomainError as error:
-            form.add_error(field_of(error), message_of(error))
-        else:
             return _show_once(request, endpoint, secret)
-    return render(request, "cabinet/webhook_create.html", {"form": form})
+    back = reverse("webhook-list"), _("Webhooks")
+    return form_page(request, form, _("New address"), verb=_("Add the address"), back=back)
 
 
 @member_required(can_read_keys)
@@ -168,19 +152,19 @@ def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if endpoint.mode == Mode.LIVE and form.cleaned_data["url"] != endpoint.url:
             reauthentication.require(request, form)
-        try:
+        with refusals_on(form):
             endpoints.change(
                 endpoint=endpoint,
                 changes=form.cleaned_data,
                 scopes=scopes_of_role(request.member.role),
-                **_actor(request),
+                **request.actor,
             )
-        except DomainError as error:
-            form.add_error(field_of(error), message_of(error))
-        else:
             messages.success(request, _("Changes saved."))
             return redirect("webhook-detail", endpoint.public_id)
-    return render(request, "cabinet/webhook_edit.html", {"form": form, "endpoint": endpoint})
+    note = _("The secret stays the same. Events on their way go to the new address.")
+    return form_page(
+        request, form, _("Change the address"), verb=_("Save"), back=_to(endpoint), note=note
+    )
 
 
 @member_required(nobody, can_manage_keys)
@@ -188,10 +172,10 @@ def webhook_switch(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The target state is in the request, so a repeated request changes nothing."""
     endpoint = _endpoint(request, public_id)
     if request.POST.get("to") == "on":
-        endpoints.enable(endpoint=endpoint, **_actor(request))
+        endpoints.enable(endpoint=endpoint, **request.actor)
         messages.success(request, _("Events are sent to this address again."))
     else:
-        endpoints.disable(endpoint=endpoint, **_actor(request))
+        endpoints.disable(endpoint=endpoint, **request.actor)
         messages.success(request, _("Nothing is sent to this address any more."))
     return redirect("webhook-detail", endpoint.public_id)
 
@@ -204,23 +188,50 @@ def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
     if request.method == "POST":
         try:
             secret = endpoints.rotate(
-                endpoint=endpoint, repeats_within=endpoints.DOUBLE_CLICK, **_actor(request)
+                endpoint=endpoint, repeats_within=endpoints.DOUBLE_CLICK, **request.actor
             )
         except DomainError as error:
-            messages.error(request, message_of(error))
+            messages.error(request, " ".join(error.words))
             return redirect("webhook-detail", endpoint.public_id)
         return _show_once(request, endpoint, secret)
-    return render(request, "cabinet/webhook_rotate.html", {"endpoint": endpoint})
+    again = _(
+        "The secret is already being replaced. If you replace it again, the old ones sign on "
+        "until their day is over."
+    )
+    return confirm_page(
+        request,
+        _("Replace the secret"),
+        _(
+            "This creates a new secret. For 24 hours every event is signed with both, so you can "
+            "switch your server without losing any."
+        ),
+        verb=_("Create the new secret"),
+        back=_to(endpoint),
+        subject=format_html("<strong>{}</strong>", endpoint.url),
+        warning=again if endpoint.is_rotating else "",
+        is_dangerous=False,
+    )
 
 
 @member_required(can_manage_keys, can_manage_keys)
 def webhook_delete(request: CabinetRequest, public_id: str) -> HttpResponse:
     endpoint = _endpoint(request, public_id)
     if request.method == "POST":
-        endpoints.delete(endpoint=endpoint, **_actor(request))
+        endpoints.delete(endpoint=endpoint, **request.actor)
         messages.success(request, _("The address is deleted."))
         return redirect("webhook-list")
-    return render(request, "cabinet/webhook_delete.html", {"endpoint": endpoint})
+    return confirm_page(
+        request,
+        _("Delete the address"),
+        _(
+            "Nothing more will be sent there, including events on their way, and its history can "
+            "no longer be opened. To pause, switch the address off instead."
+        ),
+        verb=_("Delete"),
+        back=_to(endpoint),
+        subject=format_html("<strong>{}</strong>", endpoint.url),
+        last=(_("Last accepted"), endpoint.last_success_at),
+    )
 
 
 @member_required(nobody, can_manage_keys)
@@ -233,7 +244,7 @@ def webhook_test(request: CabinetRequest, public_id: str) -> HttpResponse:
         try:
             delivery = deliveries.send_example(endpoint=endpoint, kind=form.cleaned_data["kind"])
         except DomainError as error:
-            messages.error(request, message_of(error))
+            messages.error(request, " ".join(error.words))
         else:
             return redirect("delivery-detail", delivery.public_id)
     return redirect("webhook-detail", endpoint.public_id)
@@ -246,7 +257,7 @@ def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     if not endpoint.is_enabled:
         messages.error(request, _("Switch the address on first."))
     else:
-        count = deliveries.replay_failed(endpoint=endpoint, **_actor(request))
+        count = deliveries.replay_failed(endpoint=endpoint, **request.actor)
         text = ngettext(
             "%(n)d delivery will be sent again.", "%(n)d deliveries will be sent again.", count
         )
@@ -271,15 +282,15 @@ def delivery_status(request: CabinetRequest, public_id: str) -> HttpResponse:
 def delivery_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     delivery = _delivery(request, public_id)
     if delivery.endpoint.is_enabled:
-        deliveries.replay(delivery=delivery, **_actor(request))
+        deliveries.replay(delivery=delivery, **request.actor)
         messages.success(request, _("The event will be sent again."))
     else:
         messages.error(request, _("Switch the address on first."))
     return redirect("delivery-detail", delivery.public_id)
 
 
-def _actor(request: CabinetRequest) -> dict[str, Any]:
-    return {"user": request.user, "ip": client_ip(request.META)}
+def _to(endpoint: Endpoint) -> Back:
+    return reverse("webhook-detail", args=[endpoint.public_id]), endpoint.url
 
 
 def _endpoint(request: CabinetRequest, public_id: str) -> Endpoint:

@@ -29,6 +29,7 @@ from accounts.oidc import identities, tokens
 from accounts.oidc.provider import ID, Provider, redirect_uri
 from accounts.oidc.refusals import DEFAULT_STATUS, STATUSES, TEXTS, Reason, RefusedError
 from accounts.oidc.tokens import Claims
+from accounts.people.pages import confirm_page
 from accounts.security import sessions
 from accounts.security.sessions import identity_of
 
@@ -223,7 +224,19 @@ def connect(request: HttpRequest) -> HttpResponse:
         return redirect("sso-identity")
     if request.method == "POST":
         return leave(request, CONNECT)
-    return render(request, "account/sso_connect.html")
+    names = {"provider": settings.OIDC_NAME}
+    text = _(
+        "Whoever signs in as you at %(provider)s will be able to open this account. Your other "
+        "sessions end."
+    )
+    return confirm_page(
+        request,
+        _("Connect %(provider)s") % names,
+        text % names,
+        verb=_("Go to %(provider)s") % names,
+        back=(reverse("sso-identity"), _("Single sign-on")),
+        is_dangerous=False,
+    )
 
 
 @login_required
@@ -241,7 +254,16 @@ def disconnect(request: HttpRequest) -> HttpResponse:
         text = _("%(provider)s no longer opens your account.")
         messages.success(request, text % {"provider": settings.OIDC_NAME})
         return redirect("sso-identity")
-    return render(request, "account/sso_disconnect.html")
+    return confirm_page(
+        request,
+        _("Disconnect %(provider)s") % {"provider": settings.OIDC_NAME},
+        _(
+            "Only your password will open this account. You lose the roles that your groups there "
+            "give you, and your other sessions end."
+        ),
+        verb=_("Disconnect"),
+        back=(reverse("sso-identity"), _("Single sign-on")),
+    )
 
 
 @login_required

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from operator import attrgetter
-from typing import Concatenate, ParamSpec, cast
+from typing import Concatenate, ParamSpec, TypedDict, cast
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
@@ -17,10 +17,18 @@ from django_htmx.middleware import HtmxDetails
 from accounts.models import Company, Member, User
 from accounts.security import sessions
 from accounts.security.reauthentication import has_factor
+from processes.server.client_ip import client_ip
 
 P = ParamSpec("P")
 Allows = Callable[[Member], bool]
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Actor(TypedDict):
+    """Who changes something, as the audit log keeps it."""
+
+    user: User
+    ip: str
 
 
 class CabinetRequest(HttpRequest):
@@ -30,6 +38,7 @@ class CabinetRequest(HttpRequest):
     member: Member
     company: Company
     memberships: list[Member]
+    actor: Actor
     htmx: HtmxDetails
 
 
@@ -131,6 +140,7 @@ def member_required(
                 raise PermissionDenied
             cabinet = cast(CabinetRequest, request)
             cabinet.member, cabinet.company = member, member.company
+            cabinet.actor = Actor(user=cabinet.user, ip=client_ip(request.META))
             if lacks_second_factor(cabinet, member):
                 return redirect_to_second_factor(cabinet)
             return view(cabinet, *args, **kwargs)

@@ -15,7 +15,6 @@ from billing.models import BalanceAlert
 from billing.wallet import balance_alerts
 from cabinet.form_fields import GroupedIntegerField
 from catalogue.errors import DomainError
-from processes.server.client_ip import client_ip
 
 Kind = BalanceAlert.Kind
 MOST = {Kind.TOKENS: 10**12, Kind.DAYS: balance_alerts.LONGEST_DAYS, Kind.BUDGET: 100}
@@ -51,8 +50,7 @@ def alert_add(request: CabinetRequest) -> HttpResponse:
     try:
         balance_alerts.add(
             company=request.company,
-            user=request.user,
-            ip=client_ip(request.META),
+            **request.actor,
             **form.cleaned_data,
         )
     except DomainError as error:
@@ -66,6 +64,6 @@ def alert_add(request: CabinetRequest) -> HttpResponse:
 @member_required(can_see_money, can_manage_money)
 def alert_remove(request: CabinetRequest, pk: int) -> HttpResponse:
     alert = get_object_or_404(BalanceAlert, pk=pk, company=request.company)
-    balance_alerts.remove(alert=alert, user=request.user, ip=client_ip(request.META))
+    balance_alerts.remove(alert=alert, **request.actor)
     messages.success(request, _("Alert removed."))
     return redirect("balance")

@@ -25,7 +25,6 @@ from billing.web.forms import TopUpForm
 from cabinet.form_fields import GroupedDecimalField, GroupedIntegerField, grouped
 from catalogue.errors import DomainError
 from parsing.form_fields import IntegerField
-from processes.server.client_ip import client_ip
 
 BELOW_ONE = _("This is less than one top-up costs.")
 
@@ -160,9 +159,7 @@ def _needs_method(setting: AutoTopUp) -> bool:
 
 
 def _agreed(request: CabinetRequest, form: AutoTopUpForm) -> HttpResponse:
-    setting = saved_methods.agree(
-        company=request.company, user=request.user, terms=form.terms(), ip=client_ip(request.META)
-    )
+    setting = saved_methods.agree(company=request.company, terms=form.terms(), **request.actor)
     if not _needs_method(setting):
         messages.success(request, gettext("Automatic top-ups are on."))
         return redirect("balance-automatic")
@@ -180,7 +177,7 @@ def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) 
             company=request.company,
             quote=quote,
             gateway=gateway,
-            actor=orders.Actor(user=request.user, ip=client_ip(request.META)),
+            actor=orders.Actor(**request.actor),
             saves_method=True,
         )
     except DomainError as error:
@@ -202,9 +199,7 @@ def automatic_pay(request: CabinetRequest) -> HttpResponse:
 @require_POST
 @member_required(can_see_money, can_manage_money)
 def automatic_off(request: CabinetRequest) -> HttpResponse:
-    if saved_methods.turn_off(
-        company=request.company, user=request.user, ip=client_ip(request.META)
-    ):
+    if saved_methods.turn_off(company=request.company, **request.actor):
         messages.success(request, gettext("Automatic top-ups are off."))
     return redirect("balance-automatic")
 
@@ -214,7 +209,7 @@ def automatic_resume(request: CabinetRequest) -> HttpResponse:
     if request.method != "POST":  # back from the confirmation: the button is on that page
         return redirect("balance-automatic")
     reauthentication.require(request)
-    if saved_methods.resume(company=request.company, user=request.user, ip=client_ip(request.META)):
+    if saved_methods.resume(company=request.company, **request.actor):
         messages.success(request, gettext("Automatic top-ups are on again."))
     return redirect("balance-automatic")
 
@@ -222,7 +217,7 @@ def automatic_resume(request: CabinetRequest) -> HttpResponse:
 @require_POST
 @member_required(can_see_money, can_manage_money)
 def method_remove(request: CabinetRequest) -> HttpResponse:
-    if saved_methods.remove(company=request.company, user=request.user, ip=client_ip(request.META)):
+    if saved_methods.remove(company=request.company, **request.actor):
         messages.success(
             request, gettext("The payment method is removed and will not be charged again.")
         )

@@ -41,7 +41,6 @@ from billing.web.calls import SEAL
 from cabinet.spreadsheets import csv_download
 from catalogue.ids import parse_id
 from parsing.form_fields import DayField
-from processes.server.client_ip import client_ip
 from storage.months.calendar import last_day, previous_month
 
 YEAR = timedelta(days=31 * MAX_MONTHS)
@@ -179,13 +178,7 @@ def _file(document: Document, kind: str) -> HttpResponse:
 def document_send(request: CabinetRequest, public_id: str) -> HttpResponse:
     document = _document(request, public_id)
     issuing.send(request.company, [document], again=True)
-    record(
-        "document.sent",
-        document.number,
-        company=request.company,
-        user=request.user,
-        ip=client_ip(request.META),
-    )
+    record("document.sent", document.number, company=request.company, **request.actor)
     messages.success(request, gettext("The document is on its way by e-mail."))
     return redirect("document-list")
 

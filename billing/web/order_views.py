@@ -5,12 +5,18 @@ from uuid import UUID
 import segno
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import translation
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
+from accounts.people.pages import confirm_page
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from api.pagination import page_of
 from billing.bank_statements import odd_money
@@ -18,9 +24,9 @@ from billing.models import Document, MethodSaving, Order, Refund
 from billing.orders import invoice_pdf as pdf
 from billing.orders import invoices, orders
 from billing.signed_links import INVOICES, opened_by
+from billing.wallet.amounts import money
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
-from processes.server.client_ip import client_ip
 
 POLL_SECONDS = 5
 
@@ -51,10 +57,33 @@ def order_status(request: CabinetRequest, public_id: str) -> HttpResponse:
 def order_cancel(request: CabinetRequest, public_id: str) -> HttpResponse:
     order = _order(request, public_id)
     if request.method == "POST":
-        if orders.cancel(order=order, user=request.user, ip=client_ip(request.META)):
+        if orders.cancel(order=order, **request.actor):
             messages.success(request, _("The top-up is canceled."))
         return redirect("balance-order", order.public_id)
-    return render(request, "billing/order_cancel.html", {"order": order})
+    is_open = order.is_open
+    return confirm_page(
+        request,
+        _("Cancel the top-up"),
+        _(
+            "Do not cancel an order you have already paid: bank transfers take a day or two. If "
+            "the money still arrives, it will be credited."
+        )
+        if is_open
+        else _("It has already ended."),
+        verb=_("Cancel the top-up") if is_open else "",
+        back=(reverse("balance-order", args=[order.public_id]), _("Top-up")),
+        subject=_what(order),
+        cancel=_("Keep it") if is_open else _("Go to the top-up"),
+    )
+
+
+def _what(order: Order) -> SafeString:
+    tokens = ngettext("%(tokens)s token", "%(tokens)s tokens", order.tokens)
+    tokens = format_html("<strong>{}</strong>", tokens % {"tokens": intcomma(order.tokens)})
+    parts = [tokens, money(order.amount, order.currency)]
+    if order.number:
+        parts.append(_("Invoice %(number)s") % {"number": order.number})
+    return format_html_join(" · ", "{}", ((part,) for part in parts))
 
 
 @require_GET

@@ -38,7 +38,6 @@ from cabinet.form_fields import GroupedIntegerField
 from cabinet.spreadsheets import csv_download
 from catalogue.channels import CHANNELS
 from catalogue.errors import DomainError
-from processes.server.client_ip import client_ip
 
 RECENT = 5
 
@@ -109,12 +108,7 @@ def quote(request: CabinetRequest) -> HttpResponse:
 def alert(request: CabinetRequest) -> HttpResponse:
     form = AlertForm(request.POST)
     if form.is_valid():
-        billing_profiles.change(
-            company=request.company,
-            user=request.user,
-            changes=form.cleaned_data,
-            ip=client_ip(request.META),
-        )
+        billing_profiles.change(company=request.company, changes=form.cleaned_data, **request.actor)
         messages.success(request, _("Settings saved."))
     else:
         messages.error(request, " ".join(map(str, form.errors["low_balance"])))
@@ -145,8 +139,7 @@ def export(request: CabinetRequest) -> StreamingHttpResponse:
         "statement.exported",
         ", ".join(f"{name}={value}" for name, value in chosen.items()) or "—",
         company=request.company,
-        user=request.user,
-        ip=client_ip(request.META),
+        **request.actor,
     )
     rows = statements.export(request.company, chosen)
     name = f"kvitok-statement-{timezone.localdate():%Y-%m-%d}.csv"
@@ -168,12 +161,7 @@ def profile(request: CabinetRequest) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         _confirm_changes(request, form, pending)
-        billing_profiles.change(
-            company=request.company,
-            user=request.user,
-            changes=form.cleaned_data,
-            ip=client_ip(request.META),
-        )
+        billing_profiles.change(company=request.company, changes=form.cleaned_data, **request.actor)
         if quote is not None:
             return _order_invoice(request, quote)
         messages.success(request, _("Billing details saved."))
@@ -198,7 +186,7 @@ def _draft_fields(request: CabinetRequest) -> dict[str, str]:
 
 def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
     gateway = registry.find(Invoice.name)
-    actor = orders.Actor(user=request.user, ip=client_ip(request.META))
+    actor = orders.Actor(**request.actor)
     try:
         if gateway is not None:
             order = orders.place(company=request.company, quote=quote, gateway=gateway, actor=actor)
@@ -224,7 +212,7 @@ def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
             company=request.company,
             quote=data["quote"],
             gateway=form.gateways[data["gateway"]],
-            actor=orders.Actor(user=request.user, ip=client_ip(request.META)),
+            actor=orders.Actor(**request.actor),
         )
     except orders.RequisitesNeededError:
         raise

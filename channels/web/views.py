@@ -31,7 +31,6 @@ from channels.routing import test_numbers
 from channels.vendor_accounts import registry
 from channels.web import day_presets
 from channels.web.forms import HistoryFilter, PhoneFilter, query_of
-from processes.server.client_ip import client_ip
 
 FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not final
 
@@ -75,8 +74,7 @@ def message_export(request: CabinetRequest) -> HttpResponseBase:
         "history.exported",
         ", ".join(sorted(chosen)),  # the names of the filters alone: no phone is logged
         company=request.company,
-        user=request.user,
-        ip=client_ip(request.META),
+        **request.actor,
     )
     rows = export.rows_of(matching, history, request.member)
     name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"

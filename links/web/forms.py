@@ -66,6 +66,7 @@ class LinkFilter(forms.Form):
 class TargetForm(forms.Form):
     """`main` is asked of every link, `options` are folded away."""
 
+    layout = "cabinet/link_fields.html"
     url = forms.CharField(
         label=_("Where it leads"),
         max_length=target_urls.MAX_LENGTH,
@@ -226,14 +227,7 @@ def validated(check: Callable[[str], str], value: str) -> str:
     try:
         return check(value)
     except DomainError as refused:
-        raise ValidationError(error_messages(refused)) from None
-
-
-def error_messages(refused: DomainError) -> list[str]:
-    """What the API would say of the field, in the language of the page."""
-    body = refused.body(request_id="")
-    errors: dict[str, list[str]] = body.get("errors", {})
-    return [text for several in errors.values() for text in several] or [body["message"]]
+        raise ValidationError(refused.words) from None
 
 
 SAMPLE = "https://example.com/catalog"
@@ -280,7 +274,7 @@ class LinkSettingsForm(forms.Form):
         try:
             sites = [target_urls.check_site(name) for name in self.cleaned_data["link_targets"]]
         except DomainError as refused:
-            raise ValidationError(error_messages(refused)) from None
+            raise ValidationError(refused.words) from None
         return list(dict.fromkeys(sites))
 
     def clean_link_utm(self) -> str:

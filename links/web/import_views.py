@@ -18,8 +18,6 @@ from cabinet.spreadsheets import csv_download
 from catalogue.errors import DomainError
 from links import link_imports
 from links.models import LinkImport
-from links.web.forms import error_messages
-from processes.server.client_ip import client_ip
 
 SHOWN_ROWS = 20
 SHOWN_IMPORTS = 10
@@ -53,7 +51,7 @@ def link_import(request: CabinetRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error("file", error)
         except DomainError as refused:
-            form.add_error(None, error_messages(refused))
+            form.add_error(None, refused.words)
         else:
             return redirect("link-import-detail", uploaded.pk)
     latest = request.company.link_imports.order_by("-id")[:SHOWN_IMPORTS]
@@ -97,7 +95,7 @@ def import_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
 @member_required(to_change=can_change_settings)
 def import_start(request: CabinetRequest, pk: UUID) -> HttpResponse:
     job = _import(request, pk)
-    link_imports.start(link_import=job, user=request.user, ip=client_ip(request.META))
+    link_imports.start(link_import=job, **request.actor)
     return redirect("link-import-detail", pk)
 
 

@@ -11,13 +11,16 @@ from django.contrib import messages
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
+from django.utils.translation import ngettext, pgettext
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record
 from accounts.models import Member, Mode
+from accounts.people.pages import confirm_page
 from accounts.people.phone_masking import may_search, text_for
 from accounts.people.roles import (
     CabinetRequest,
@@ -35,9 +38,8 @@ from links.api.views import in_state
 from links.manage import stopping
 from links.manage.stopping import BatchSummary
 from links.models import Link
-from links.web.forms import STATES, LinkFilter, error_messages
+from links.web.forms import STATES, LinkFilter
 from links.web.search_sources import may_name
-from processes.server.client_ip import client_ip
 
 
 @member_required()
@@ -107,11 +109,7 @@ def _named(text: str, company_id: int) -> Q:
 def link_export(request: CabinetRequest) -> StreamingHttpResponse:
     form = LinkFilter(request.GET)
     record(
-        "links.exported",
-        ", ".join(sorted(form.chosen())),
-        company=request.company,
-        user=request.user,
-        ip=client_ip(request.META),
+        "links.exported", ", ".join(sorted(form.chosen())), company=request.company, **request.actor
     )
     links = matching(request.member, form.chosen())
     rows = rows_of(links.links, request.member, links.history)
@@ -172,10 +170,26 @@ is_owner = can_manage_members
 def batch_stop(request: CabinetRequest, public_id: str) -> HttpResponse:
     batch = _batch(request, public_id)
     if request.method == "POST":
-        stopping.stop(**_asked(request, batch.id))
+        stopping.stop(company=request.company, batch_id=batch.id, **request.actor)
         messages.success(request, _("The batch is stopped: none of its links work now."))
         return redirect(batch.url)
-    return render(request, "cabinet/link_batch_stop.html", {"batch": batch})
+    stopped = ngettext(
+        "%(n)s link will stop working within a second.",
+        "%(n)s links will stop working within a second.",
+        batch.count,
+    )
+    kept = _(
+        "Visitors are told that they no longer work. Statistics are kept, and the batch can be "
+        "released again."
+    )
+    return confirm_page(
+        request,
+        _("Stop the whole batch"),
+        f"{stopped % {'n': batch.count}} {kept}",
+        verb=_("Stop the batch"),
+        back=(batch.url, _("Short links")),
+        subject=format_html("<code>{}</code>", batch.public_id),
+    )
 
 
 @require_POST
@@ -189,10 +203,23 @@ def batch_release(request: CabinetRequest, public_id: str) -> HttpResponse:
 @member_required(is_owner, is_owner)
 def links_stop(request: CabinetRequest) -> HttpResponse:
     if request.method == "POST":
-        stopping.stop(**_asked(request))
+        stopping.stop(company=request.company, batch_id=None, **request.actor)
         messages.success(request, _("All links are stopped: none of them work now."))
         return redirect("link-list")
-    return render(request, "cabinet/link_stop.html")
+    return confirm_page(
+        request,
+        _("Stop all links"),
+        _(
+            "Within a second none of the company's short links work, including those in messages "
+            "already sent. New ones can be created but do not work either."
+        ),
+        _(
+            "Use this for a leaked key or a mailing gone wrong. Statistics are kept, and you can "
+            "release the links again."
+        ),
+        verb=_("Stop all links"),
+        back=(reverse("link-settings"), _("Short links")),
+    )
 
 
 @require_POST
@@ -204,16 +231,11 @@ def links_release(request: CabinetRequest) -> HttpResponse:
 
 def _release(request: CabinetRequest, batch_id: UUID | None = None) -> None:
     try:
-        stopping.release(**_asked(request, batch_id))
+        stopping.release(company=request.company, batch_id=batch_id, **request.actor)
     except DomainError as refused:
-        messages.error(request, error_messages(refused)[0])
+        messages.error(request, refused.words[0])
     else:
         messages.success(request, _("The links work again."))
-
-
-def _asked(request: CabinetRequest, batch_id: UUID | None = None) -> dict[str, Any]:
-    ip = client_ip(request.META)
-    return {"company": request.company, "batch_id": batch_id, "user": request.user, "ip": ip}
 
 
 def _batch(request: CabinetRequest, public_id: str) -> BatchSummary:

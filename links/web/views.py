@@ -11,13 +11,16 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import F, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import Company, Member, Mode
 from accounts.people import companies as accounts
+from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.people.phone_masking import text_for
 from accounts.people.roles import (
     CabinetRequest,
@@ -33,8 +36,7 @@ from links.clicks import statistics
 from links.make import create
 from links.manage import changes
 from links.models import Link, Stop
-from links.web.forms import ChangeForm, LinkForm, LinkSettingsForm, error_messages
-from processes.server.client_ip import client_ip
+from links.web.forms import ChangeForm, LinkForm, LinkSettingsForm
 
 DAYS = 14
 CHART_SERIES = [
@@ -68,14 +70,12 @@ def link_create(request: CabinetRequest) -> HttpResponse:
     initial = {"lifetime": usual or ""}
     form = LinkForm(request.POST or None, company=request.company, initial=initial)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals_on(form, "alias"):
             link = create.shorten(owner=_Owner(request.company.pk), link=form.new_link())
-        except DomainError as refused:
-            form.add_error("alias", error_messages(refused))
-        else:
             messages.success(request, _("The link is ready."))
             return redirect("link-detail", link.public_id)
-    return render(request, "cabinet/link_create.html", {"form": form})
+    back = reverse("link-list"), _("Short links")
+    return form_page(request, form, _("New link"), verb=_("Create the link"), back=back)
 
 
 @member_required()
@@ -141,7 +141,11 @@ def link_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
     form = ChangeForm(request.POST or None, link=link)
     if request.method == "POST" and form.is_valid():
         return _changed(request, link, form.change(), _("Changes saved."))
-    return render(request, "cabinet/link_edit.html", {"form": form, "link": link})
+    lead = _(
+        "The short link stays the same: everyone who has it goes to the new address within a "
+        "second."
+    )
+    return form_page(request, form, _("Change the link"), verb=_("Save"), back=_to(link), lead=lead)
 
 
 @member_required(can_change_settings, can_change_settings)
@@ -150,7 +154,17 @@ def link_disable(request: CabinetRequest, public_id: str) -> HttpResponse:
     if request.method == "POST":
         off = changes.Change(is_enabled=False)
         return _changed(request, link, off, _("The link is off and no longer works."))
-    return render(request, "cabinet/link_disable.html", {"link": link})
+    return confirm_page(
+        request,
+        _("Switch the link off"),
+        _(
+            "Within a second, visitors are told that it no longer works. You can switch it on "
+            "again; its statistics are kept."
+        ),
+        verb=_("Switch off"),
+        back=_to(link),
+        subject=format_html("<code>{}</code>", link.short_url),
+    )
 
 
 @require_POST
@@ -179,14 +193,18 @@ def _changed(
     request: CabinetRequest, link: Link, wanted: changes.Change, text: str
 ) -> HttpResponse:
     try:
-        changes.change(link=link, wanted=wanted, user=request.user, ip=client_ip(request.META))
+        changes.change(link=link, wanted=wanted, **request.actor)
     except DomainError as refused:
         is_renamed = refused.error is Error.ALIAS_TAKEN
         renamed = _("The name of this link has been given to another one.")
-        messages.error(request, renamed if is_renamed else " ".join(error_messages(refused)))
+        messages.error(request, renamed if is_renamed else " ".join(refused.words))
     else:
         messages.success(request, text)
     return redirect("link-detail", link.public_id)
+
+
+def _to(link: Link) -> Back:
+    return reverse("link-detail", args=[link.public_id]), link.slug
 
 
 def _link(request: CabinetRequest, public_id: str) -> Link:
@@ -203,10 +221,7 @@ def link_settings(request: CabinetRequest) -> HttpResponse:
     form = LinkSettingsForm(request.POST or None, company=request.company)
     if request.method == "POST" and form.is_valid():
         accounts.change_settings(
-            company=request.company,
-            user=request.user,
-            changes=form.cleaned_data,
-            ip=client_ip(request.META),
+            company=request.company, changes=form.cleaned_data, **request.actor
         )
         messages.success(request, _("Settings saved."))
         return redirect("link-settings")

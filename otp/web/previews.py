@@ -9,6 +9,8 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from accounts.keys.api_keys import CompanyTexts
 from accounts.models import Company
@@ -27,6 +29,14 @@ SAMPLE_DIGITS = "12345678"
 MAX_BRAND_LENGTH = 30
 SAMPLE_SLUG = "x7Kq2MbdR9"[:SLUG_LENGTH_IN_MESSAGES]
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
+_VARIABLES = re.compile(r"(\{\w+\})")
+
+
+def with_variables(body: str) -> SafeString:
+    """Marks up the variables of a text as code."""
+    parts = enumerate(_VARIABLES.split(body))
+    marked = ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts)
+    return format_html_join("", "{}", marked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,21 @@
 """The cabinet's page of the protection against SMS pumping, and its forms."""
 
 import re
-from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import Company, GuardMode
 from accounts.people import countries
+from accounts.people.pages import confirm_page
 from accounts.people.roles import (
     CabinetRequest,
     can_change_settings,
@@ -28,9 +30,8 @@ from channels import phone_numbers
 from channels.guard.evidence import CUTS, Scope, ScopeKind
 from channels.phone_numbers import country_of
 from otp.models import GuardReplay, GuardRestriction
-from otp.protection import restrictions, week_replay
+from otp.protection import notices, restrictions, week_replay
 from parsing import clipboard
-from processes.server.client_ip import client_ip
 
 HIDDEN = "•"  # in place of digits, as this page writes a range
 KIND_OF = {digits: kind for kind, digits in CUTS}
@@ -154,7 +155,7 @@ def protection_mode(request: CabinetRequest) -> HttpResponse:
     form = ModeForm(request.POST)
     if not form.is_valid():
         return redirect("protection")
-    company, values, actor = request.company, form.cleaned_data, _actor(request)
+    company, values, actor = request.company, form.cleaned_data, request.actor
     changes = [
         restrictions.set_mode(company=company, mode=values["mode"], **actor),
         restrictions.watch_others(company=company, watches=values["watches_others"], **actor),
@@ -171,10 +172,7 @@ def protection_let_through(request: CabinetRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form)
     restrictions.let_through(
-        company=request.company,
-        scope=form.scope(),
-        country=form.of_country,
-        **_actor(request),
+        company=request.company, scope=form.scope(), country=form.of_country, **request.actor
     )
     messages.success(request, _t("Sends there pass for an hour."))
     return redirect("protection")
@@ -188,13 +186,27 @@ def protection_lift(request: CabinetRequest, pk: int) -> HttpResponse:
         pk=pk,
     )
     if request.method == "POST":
-        restrictions.lift(restriction=restriction, **_actor(request))
+        restrictions.lift(restriction=restriction, **request.actor)
         messages.success(request, _t("Lifted: sends there pass for an hour."))
         return redirect("protection")
     if restriction.ended_at is not None:
         messages.info(request, _t("This is over already."))
         return redirect("protection")
-    return render(request, "cabinet/protection_lift.html", {"restriction": restriction})
+    return confirm_page(
+        request,
+        _t("Lift the restriction"),
+        _t(
+            "Codes go there as usual for an hour, and what spoke against these numbers is "
+            "forgotten. If codes still are not entered, sends are held back again after that."
+        ),
+        _t("The day's budget and the budgets by country go on to hold."),
+        verb=_t("Let through for an hour"),
+        back=(reverse("protection"), _t("Protection")),
+        subject=format_html(
+            "<strong>{}</strong>", notices.scope_name(restriction.kind, restriction.value)
+        ),
+        is_dangerous=False,
+    )
 
 
 @require_POST
@@ -210,7 +222,3 @@ def protection_replay_status(request: CabinetRequest) -> HttpResponse:
     """Asked for every two seconds while it is being made."""
     context = {"replay": _replay(request), "days": week_replay.DAYS, "member": request.member}
     return render(request, "cabinet/protection_replay.html", context)
-
-
-def _actor(request: CabinetRequest) -> dict[str, Any]:
-    return {"user": request.user, "ip": client_ip(request.META)}

@@ -23,7 +23,6 @@ from channels.web.views import message_context
 from otp.models import Verification
 from otp.web import cabinet_sends
 from otp.web.send_forms import CodeForm, SendCodeForm, SendForm, SendLinkForm
-from processes.server.client_ip import client_ip
 
 FORMS: dict[str, type[SendForm]] = {form.kind: form for form in (SendCodeForm, SendLinkForm)}
 
@@ -83,11 +82,10 @@ def _send(request: CabinetRequest, form: SendForm) -> UUID:
     return cabinet_sends.send(
         principal=principal,
         company=request.company,
-        user=request.user,
         kind=form.kind,
         fields=form.request_fields(),
         token=str(form.cleaned_data["token"]),
-        ip=client_ip(request.META),
+        **request.actor,
     )
 
 

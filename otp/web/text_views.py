@@ -8,11 +8,14 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import CompanyTexts
 from accounts.models import Language
+from accounts.people.pages import confirm_page, refusals_on
 from accounts.people.roles import (
     CabinetRequest,
     can_change_settings,
@@ -25,10 +28,9 @@ from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.texts.own_texts import SEGMENTED, WORDED
 from otp.web.calls import DEFAULT_PURPOSE
-from otp.web.previews import current_samples, samples
+from otp.web.previews import current_samples, samples, with_variables
 from parsing.characters import normalised
 from parsing.form_fields import LineField
-from processes.server.client_ip import client_ip
 
 
 class TextForm(forms.Form):
@@ -161,14 +163,17 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
     if form.is_valid() and _is_submit(request):
         for name, value in form.cleaned_data.items():
             setattr(text, name, value)
-        try:
-            own_texts.save(company=request.company, text=text, **_actor(request))
-        except ValidationError as error:
-            form.add_error(None, error)
-        else:
+        with refusals_on(form):
+            own_texts.save(company=request.company, text=text, **request.actor)
             messages.success(request, _t("Text saved: new codes will use it."))
             return redirect("text-list")
-    context = {"form": form, "text": text, **_previews(request, texts, form)}
+    context = {
+        "form": form,
+        "text": text,
+        "title": _t("Change the text") if text.pk else _t("New text"),
+        "preview": reverse("text-preview"),
+        **_previews(request, texts, form),
+    }
     return render(request, "cabinet/text_form.html", context)
 
 
@@ -176,10 +181,25 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
 def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
     text = _text(request, pk)
     if request.method == "POST":
-        own_texts.delete(text=text, **_actor(request))
+        own_texts.delete(text=text, **request.actor)
         messages.success(request, _t("Text deleted."))
         return redirect("text-list")
-    return render(request, "cabinet/text_delete.html", {"text": text})
+    return confirm_page(
+        request,
+        _t("Delete the text"),
+        _t(
+            "New codes will use the next text that matches, or the standard wording. Messages on "
+            "their way keep this one."
+        ),
+        verb=_t("Delete"),
+        back=(reverse("text-list"), _t("Texts")),
+        subject=format_html(
+            '<div class="bubble bubble-text" lang="{}">{}</div>',
+            text.locale,
+            with_variables(text.body),
+        ),
+        styles=["phones.css", "texts.css"],
+    )
 
 
 @member_required(can_read_settings)
@@ -214,15 +234,18 @@ def autofill_edit(request: CabinetRequest) -> HttpResponse:
     now = {"webotp_host": texts.webotp_host, "app_hash": texts.app_hash}
     form = AutofillForm(request.POST or None, initial=now)
     if form.is_valid() and _is_submit(request):
-        try:
-            own_texts.set_autofill(company=request.company, **form.cleaned_data, **_actor(request))
-        except ValidationError as error:
-            form.add_error(None, error)
-        else:
+        with refusals_on(form):
+            own_texts.set_autofill(company=request.company, **form.cleaned_data, **request.actor)
             messages.success(request, _t("Autofill lines saved."))
             return redirect("text-list")
-    context = {"form": form, "samples": _sms_samples(request, texts, form)}
-    return render(request, "cabinet/autofill_edit.html", context)
+    context = {
+        "form": form,
+        "text": None,
+        "samples": _sms_samples(request, texts, form),
+        "title": _t("Autofill from SMS"),
+        "preview": reverse("autofill-preview"),
+    }
+    return render(request, "cabinet/text_form.html", context)
 
 
 @member_required(can_read_settings)
@@ -244,10 +267,6 @@ def _sms_samples(request: CabinetRequest, texts: CompanyTexts, form: AutofillFor
 def _is_submit(request: CabinetRequest) -> bool:
     """Without JavaScript a button of the same form requests the preview."""
     return request.method == "POST" and "preview" not in request.POST
-
-
-def _actor(request: CabinetRequest) -> dict[str, Any]:
-    return {"user": request.user, "ip": client_ip(request.META)}
 
 
 def _text(request: CabinetRequest, pk: int) -> CodeText:

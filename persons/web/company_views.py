@@ -63,7 +63,7 @@ def company_delete(request: CabinetRequest) -> HttpResponse:
     form = DeletionForm(request.POST or None, company=company, initial=draft)
     if request.method == "POST" and form.is_valid():
         reauthentication.require(request, form)
-        closing.ask(company=company, user=request.user, ip=client_ip(request.META))
+        closing.ask(company=company, **request.actor)
         return redirect("company-delete")
     context = {"form": form, "days": closing.TIME_TO_THINK.days, **_money(company)}
     return render(request, "cabinet/company_delete.html", context)
@@ -72,7 +72,7 @@ def company_delete(request: CabinetRequest) -> HttpResponse:
 @require_POST
 @member_required(nobody, is_owner)
 def company_keep(request: CabinetRequest) -> HttpResponse:
-    if closing.keep(company=request.company, user=request.user, ip=client_ip(request.META)):
+    if closing.keep(company=request.company, **request.actor):
         messages.success(request, _("The company is kept: nothing is deleted."))
     else:
         messages.info(request, _("The company is not being deleted."))
@@ -129,13 +129,7 @@ def company_export_zip(request: CabinetRequest, pk: UUID) -> StreamingHttpRespon
     if row.state != CompanyExport.State.READY:
         raise Http404
     reauthentication.require(request)  # all of it, to whoever holds the session
-    record(
-        "company.export_downloaded",
-        row,
-        company=request.company,
-        user=request.user,
-        ip=client_ip(request.META),
-    )
+    record("company.export_downloaded", row, company=request.company, **request.actor)
     response = StreamingHttpResponse(exports.content(row), content_type="application/zip")
     name = f"kvitok-{request.company.pk}-{row.created_at:%Y-%m-%d-%H%M}.zip"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -12,13 +12,13 @@ BUTTON = re.compile(r"<button\b(?P<attributes>[^>]*)>(?P<content>.*?)</button>",
 SAMPLE = re.compile(r"{% code .*?{% endcode %}", re.DOTALL)  # for a company's own page
 PLAIN = re.compile(r"""{%\s*translate\s+(["'])(.*?)\1(?:\s+context\s+(["'])(.*?)\3)?\s*%}""")
 WITH_VALUES = re.compile(r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}", re.DOTALL)
-# Whoever includes these names their button.
-NAMED_BY_PAGES = ("components/confirm.html", "components/form_card.html")
-NAMED = re.compile(rf"""{{% include "(?:{"|".join(NAMED_BY_PAGES)})" with verb=_\("(.*?)"\)""")
+# The views name the button of these.
+NAMED_BY_VIEWS = ("cabinet/confirm.html", "cabinet/form.html")
+VERB = re.compile(r"\bverb=(.*?)(?:, \w+=|,?$)", re.MULTILINE)
+WORDS = re.compile(r'\b_t?\("([^"]+)"\)')
 # The words of these come from data: of the language, the provider, the group, the outcome.
 NAMED_BY_DATA = {
     "cabinet/chart.html": ".chart-day",  # its name is the day, its channels and their numbers
-    "account/sso_connect.html": "Перейти в Acme ID",
     "components/company.html": "Вторая компания",
     "cabinet/settings/countries.html": "+ СНГ",
     "components/language_switch.html": "English",
@@ -46,11 +46,13 @@ def buttons(catalogue: Catalog) -> Iterator[tuple[str, list[str]]]:
     templates = ROOT / "templates"
     for path in sorted(templates.rglob("*.html")):
         name, text = path.relative_to(templates).as_posix(), path.read_text("utf-8")
-        for verb in NAMED.findall(text):
-            yield name, [_in_russian(verb, "", catalogue)]
-        for button in BUTTON.finditer(SAMPLE.sub("", text)) if name not in NAMED_BY_PAGES else ():
+        for button in BUTTON.finditer(SAMPLE.sub("", text)) if name not in NAMED_BY_VIEWS else ():
             words = list(_words(button["attributes"] + button["content"], catalogue))
             yield name, words or [NAMED_BY_DATA.get(name, f"button without words in {name}")]
+    for path in sorted(ROOT.glob("*/**/*views.py")):
+        for verb in VERB.findall(path.read_text("utf-8")):
+            for words in WORDS.findall(verb):
+                yield path.relative_to(ROOT).as_posix(), [_in_russian(words, "", catalogue)]
 
 
 def _words(html: str, catalogue: Catalog) -> Iterator[str]:

@@ -23,6 +23,7 @@ def _country_choices() -> list[tuple[str, Any]]:
 
 
 class RuleForm(forms.Form):
+    layout = "cabinet/policy_fields.html"
     country = forms.ChoiceField(label=_("Country"), required=False, choices=_country_choices)
     purpose = LineField(
         label=_("Purpose"),

@@ -1,14 +1,16 @@
 """The cabinet's page of the policy: rules by country and purpose, and a preview for a number."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from accounts.keys import api_keys
 from accounts.models import Company, Mode
+from accounts.people import countries
+from accounts.people.pages import Back, confirm_page, form_page
 from accounts.people.roles import (
     CabinetRequest,
     can_change_settings,
@@ -23,7 +25,6 @@ from channels.routing.channel_plan import Preview, PreviewRequest
 from channels.routing.policy_rules import StoredRule
 from channels.web.policy.api import DEFAULT_PURPOSE
 from channels.web.policy.forms import PreviewForm, RuleForm
-from processes.server.client_ip import client_ip
 
 
 @member_required(can_read_settings)
@@ -79,15 +80,15 @@ def _edit(
     if form.is_valid():
         try:
             policy_rules.save_rule(
-                company=request.company, rule=form.rule(), instead_of=instead_of, **_actor(request)
+                company=request.company, rule=form.rule(), instead_of=instead_of, **request.actor
             )
         except DomainError as refusal:
             form.add_error(None, _last_words(refusal))
         else:
             messages.success(request, _("Rule saved; it takes effect within two seconds."))
             return redirect("policy")
-    context = {"form": form, "rule": rule, "is_new": instead_of is None}
-    return render(request, "cabinet/policy_rule.html", context)
+    title = _("New rule") if instead_of is None else _("Change the rule")
+    return form_page(request, form, title, verb=_("Save"), back=_rules())
 
 
 def _last_words(refusal: DomainError) -> str:
@@ -100,10 +101,26 @@ def _last_words(refusal: DomainError) -> str:
 def rule_delete(request: CabinetRequest, address: str) -> HttpResponse:
     rule = _rule(request, address)
     if request.method == "POST":
-        policy_rules.delete_rule(company=request.company, key=rule.key, **_actor(request))
+        policy_rules.delete_rule(company=request.company, key=rule.key, **request.actor)
         messages.success(request, _("Rule deleted."))
         return redirect("policy")
-    return render(request, "cabinet/policy_rule_delete.html", {"rule": rule})
+    where = countries.name(rule.country) if rule.country else _("All countries")
+    what = format_html(" / <code>{}</code>", rule.purpose) if rule.purpose else ""
+    return confirm_page(
+        request,
+        _("Delete the rule"),
+        _(
+            "New messages will follow the next rule that matches, or the company's settings. "
+            "Messages on their way keep their channels."
+        ),
+        verb=_("Delete"),
+        back=_rules(),
+        subject=format_html("{}{}", where, what),
+    )
+
+
+def _rules() -> Back:
+    return reverse("policy"), _("Policy")
 
 
 def _rule(request: CabinetRequest, address: str) -> StoredRule:
@@ -111,7 +128,3 @@ def _rule(request: CabinetRequest, address: str) -> StoredRule:
         if rule.address == address:
             return rule
     raise Http404
-
-
-def _actor(request: CabinetRequest) -> dict[str, Any]:
-    return {"user": request.user, "ip": client_ip(request.META)}

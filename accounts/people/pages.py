@@ -1,0 +1,63 @@
+"""The two pages on which most things are changed: a form in a card, and a question."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+from catalogue.errors import DomainError
+from catalogue.texts import StrOrPromise
+
+Back = tuple[str, StrOrPromise]  # the address of the page that one came from, and its title
+
+
+def form_page(
+    request: HttpRequest,
+    form: BaseForm,
+    title: StrOrPromise,
+    *,
+    verb: StrOrPromise,
+    back: Back | None = None,
+    heading: StrOrPromise = "",
+    lead: StrOrPromise = "",
+    note: StrOrPromise = "",
+) -> HttpResponse:
+    """A form whose fields stand otherwise than in a column names its template in `layout`."""
+    page = {"form": form, "title": title, "verb": verb, "back": back, "heading": heading}
+    return render(request, "cabinet/form.html", page | {"lead": lead, "note": note})
+
+
+def confirm_page(
+    request: HttpRequest,
+    title: StrOrPromise,
+    *texts: StrOrPromise,
+    verb: StrOrPromise,
+    back: Back,
+    subject: StrOrPromise = "",
+    last: tuple[StrOrPromise, datetime | None] | None = None,
+    warning: StrOrPromise = "",
+    cancel: StrOrPromise = "",
+    is_dangerous: bool = True,
+    styles: Sequence[str] = (),
+) -> HttpResponse:
+    """What the button will do to `subject`; without a verb there is nothing to press."""
+    page: dict[str, object] = {"title": title, "subject": subject, "texts": texts, "last": last}
+    page |= {"warning": warning, "verb": verb, "is_dangerous": is_dangerous, "styles": styles}
+    page |= {"back": back, "cancel": cancel or _("Cancel")}
+    return render(request, "cabinet/confirm.html", page)
+
+
+@contextmanager
+def refusals_on(form: BaseForm, field: str | None = None) -> Iterator[None]:
+    """What is refused inside is told on the form, by default at the field that it is about."""
+    try:
+        yield
+    except ValidationError as refused:
+        form.add_error(field, refused)
+    except DomainError as refused:
+        form.add_error(field or next(iter(refused.errors or ()), None), refused.words)
