@@ -168,7 +168,16 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
     """The target of the invitation link, for visitors and signed-in users."""
     invitation = members.invitation_of(token)
     if invitation is None:
-        return render(request, "cabinet/invitation_void.html", status=410)
+        page = {
+            "title": _("Invitation"),
+            "heading": _("This invitation is no longer valid"),
+            "text": _(
+                "It was used, canceled or replaced by a newer one, or its 7 days are over. Ask an "
+                "owner of the company to invite you again."
+            ),
+            "action": (reverse("overview"), _("Go to the cabinet")),
+        }
+        return render(request, "notice.html", page, status=410)
     user = request.user
     is_theirs = isinstance(user, User) and is_same(user.email, invitation.email)
     if request.method == "POST" and isinstance(user, User) and is_theirs:

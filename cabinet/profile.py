@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
@@ -18,6 +19,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.audit import record
 from accounts.models import User
 from accounts.outbox.mail import NoticeKind, mute, read_unsubscribe_token
+from accounts.people.pages import form_page
 from accounts.sign_in.adapter import remember_language
 from cabinet import time_zones
 from processes.server.client_ip import client_ip
@@ -91,7 +93,7 @@ def profile(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)  # noqa: S101 - behind login_required
     form = ProfileForm(request.POST or None, instance=request.user)
     if request.method != "POST" or not form.is_valid():
-        return render(request, "account/profile.html", {"form": form})
+        return form_page(request, form, _("Profile"), verb=_("Save"))
     user = form.save()
     with translation.override(user.language):  # the next page is in it
         messages.success(request, _("Saved."))
@@ -109,7 +111,16 @@ def notice_unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """
     subscription = read_unsubscribe_token(token)
     if subscription is None:
-        return render(request, "account/unsubscribe_void.html", status=404)
+        page = {
+            "title": _("E-mails"),
+            "heading": _("This link does not work"),
+            "text": _(
+                "It was not copied whole, or the account no longer exists. Choose the e-mails you "
+                "get in your profile."
+            ),
+            "action": (reverse("profile"), _("To my profile")),
+        }
+        return render(request, "notice.html", page, status=404)
     user, kind = subscription
     if request.method == "POST":
         with transaction.atomic():

@@ -53,6 +53,12 @@ class SectionForm(CompanyModelForm):
     is_for_owners: ClassVar[bool] = False
     # Fields that decide what money is taken: for those who may see money.
     of_money: ClassVar[tuple[str, ...]] = ()
+    # What stands around the fields: a sentence above, those two in a row, links below.
+    intro: ClassVar[StrOrPromise] = ""
+    outro: ClassVar[StrOrPromise] = ""
+    links: ClassVar[tuple[tuple[str, StrOrPromise], ...]] = ()
+    in_pairs: ClassVar[tuple[str, ...]] = ()
+    layout: ClassVar[str] = ""  # the template of fields that stand otherwise
 
     def __init__(
         self, *args: Any, company: Company, user: User, sees_money: bool = True, **kwargs: Any
@@ -63,6 +69,14 @@ class SectionForm(CompanyModelForm):
         for name in () if sees_money else self.of_money:
             self.fields[name].disabled = True
             self.fields[name].help_text = _("An owner changes it: prices and invoices follow it.")
+
+    @property
+    def alone(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in self.in_pairs]
+
+    @property
+    def beside(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.in_pairs]
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -77,6 +91,7 @@ class CompanySection(SectionForm):
     slug, title = "company", _("Company")
     stored = ("name", "brand", "language", "country")
     of_money = ("country",)
+    in_pairs = ("language", "country")
 
     country = CountryField(
         help_text=_("Numbers without a country code are read as numbers of this country.")
@@ -106,6 +121,8 @@ class CompanySection(SectionForm):
 class CodesSection(SectionForm):
     slug, title = "codes", _("Codes")
     stored = ("code_length",)
+    layout = "cabinet/settings/codes.html"
+    links = (("text-list", _("Texts of your own and autofill")),)
 
     class Meta:
         model = Company
@@ -116,6 +133,7 @@ class CodesSection(SectionForm):
 class ChannelsSection(SectionForm):
     slug, title = "channels", _("Channels and fallback")
     stored = ("default_channel", *fallback_forms.FIELDS, "fallback_chain", "patience")
+    layout = "cabinet/settings/channels.html"
 
     class Meta:
         model = Company
@@ -166,6 +184,7 @@ class ChannelsSection(SectionForm):
 class CountriesSection(SectionForm):
     slug, title = "countries", _("Allowed countries")
     stored = ("all_countries", "allowed_countries")
+    layout = "cabinet/settings/countries.html"
 
     allowed_countries = CountriesField(label=_("Allowed countries"))
     country_codes = CountryCodesField(
@@ -226,7 +245,9 @@ class CountriesSection(SectionForm):
 
 class LimitsSection(SectionForm):
     slug, title = "limits", _("Send limits")
-    stored = ("cool_down", *CODES, *LINKS)
+    stored = in_pairs = ("cool_down", *CODES, *LINKS)
+    intro = _("How often one phone may be messaged, so that nobody is flooded at your expense.")
+    links = (("budget-edit", _("Budgets: how many tokens may be spent")),)
 
     class Meta:
         model = Company
@@ -270,6 +291,7 @@ class LimitsSection(SectionForm):
 class LinksSection(SectionForm):
     slug, title = "links", _("Short links")
     stored = ("default_link_lifetime",)
+    links = (("link-settings", _("Host, tags and allowed sites of short links")),)
 
     default_link_lifetime = forms.TypedChoiceField(
         label=_("Default link lifetime"),
@@ -292,6 +314,12 @@ class LinksSection(SectionForm):
 class SecuritySection(SectionForm):
     slug, title = "security", _("Sign-in of members")
     stored = ("requires_second_factor",)
+    outro = _("The addresses that a key may be used from are set with the key.")
+    links = (
+        ("key-list", _("API keys")),
+        ("mfa_index", _("Your two-step sign-in")),
+        ("session-list", _("Your sessions")),
+    )
     is_for_owners = True
 
     class Meta:

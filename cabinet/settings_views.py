@@ -47,10 +47,6 @@ class Section:
         return self.form.slug
 
     @property
-    def template(self) -> str:
-        return f"cabinet/settings/{self.slug}.html"
-
-    @property
     def tag(self) -> str:
         """The tag of the message that the section is saved."""
         return f"section-{self.slug}"

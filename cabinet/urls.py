@@ -1,6 +1,10 @@
 """The pages of the cabinet about a company and its people, and those of one's own account."""
 
-from django.urls import include, path
+from allauth.account import views as account_views
+from allauth.mfa.base import views as factor_views
+from allauth.mfa.totp import views as totp_views
+from django.urls import include, path, reverse_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.oidc import views as oidc_views
 from accounts.security import views as security_views
@@ -72,6 +76,105 @@ _cabinet = [
     path("audit", audit_log.audit_list, name="audit-list"),
     path("audit.csv", audit_log.audit_export, name="audit-export"),
 ]
+# Pages of allauth that say or ask no more than the two shared templates do. They come first, with
+# allauth's own addresses and names.
+_SHOWN = "notice.html"
+_TO_SIGN_IN = {"leads_to_sign_in": True}
+_account = [
+    path(
+        "inactive/",
+        account_views.AccountInactiveView.as_view(
+            template_name=_SHOWN,
+            extra_context={
+                "title": _("The account is switched off"),
+                "text": _("Contact the operator of this service if you think this is a mistake."),
+            },
+        ),
+        name="account_inactive",
+    ),
+    path(
+        "confirm-email/",
+        account_views.EmailVerificationSentView.as_view(
+            template_name=_SHOWN,
+            extra_context=_TO_SIGN_IN
+            | {
+                "title": _("Confirm your e-mail address"),
+                "text": _(
+                    "We have sent you an e-mail with a link. Open it, and your account is ready. "
+                    "Nothing there? Check your spam folder."
+                ),
+            },
+        ),
+        name="account_email_verification_sent",
+    ),
+    path(
+        "password/reset/done/",
+        account_views.PasswordResetDoneView.as_view(
+            template_name=_SHOWN,
+            extra_context=_TO_SIGN_IN
+            | {
+                "title": _("The e-mail is on its way"),
+                "text": _(
+                    "If there is an account with this e-mail, a link to choose a new password will "
+                    "arrive within a few minutes. Check your spam folder too."
+                ),
+            },
+        ),
+        name="account_reset_password_done",
+    ),
+    path(
+        "password/reset/key/done/",
+        account_views.PasswordResetFromKeyDoneView.as_view(
+            template_name=_SHOWN,
+            extra_context={
+                "title": _("The password is changed"),
+                "text": _("Sign in with the new one."),
+                "action": (reverse_lazy("account_login"), _("Sign in")),
+            },
+        ),
+        name="account_reset_password_from_key_done",
+    ),
+    path(
+        "password/change/",
+        account_views.PasswordChangeView.as_view(
+            template_name="cabinet/form.html",
+            extra_context={"title": _("Password"), "verb": _("Change the password")},
+        ),
+        name="account_change_password",
+    ),
+    path(
+        "password/set/",
+        account_views.PasswordSetView.as_view(
+            template_name="cabinet/form.html",
+            extra_context={"title": _("Password"), "verb": _("Set the password")},
+        ),
+        name="account_set_password",
+    ),
+    path(
+        "2fa/reauthenticate/",
+        factor_views.ReauthenticateView.as_view(template_name="account/reauthenticate.html"),
+        name="mfa_reauthenticate",
+    ),
+    path(
+        "2fa/totp/deactivate/",
+        totp_views.DeactivateTOTPView.as_view(
+            template_name="cabinet/form.html",
+            extra_context={
+                "title": _("Disconnect the app"),
+                "texts": [
+                    _(
+                        "Its codes will no longer be asked for when you sign in. Without passkeys, "
+                        "your recovery codes are removed too."
+                    )
+                ],
+                "verb": _("Disconnect"),
+                "is_dangerous": True,
+                "back": (reverse_lazy("mfa_index"), _("Two-step sign-in")),
+            },
+        ),
+        name="mfa_deactivate_totp",
+    ),
+]
 _single_sign_on = [
     path("start", oidc_views.start, name="sso-start"),
     path("callback", oidc_views.callback, name="sso-callback"),
@@ -90,4 +193,5 @@ urlpatterns = [
         "account/sessions/end-others/", security_views.session_end_others, name="session-end-others"
     ),
     path("account/sso/", include(_single_sign_on)),
+    path("account/", include(_account)),
 ]

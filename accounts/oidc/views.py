@@ -84,7 +84,12 @@ def leave(request: HttpRequest, process: str, then: str = "", **params: str) -> 
         user=request.user.pk,
         begun_at=time.time(),
     )
-    page = render(request, "account/sso_leave.html", {"url": answer.url})
+    context = {
+        "title": _("To %(provider)s") % {"provider": settings.OIDC_NAME},
+        "text": _("You are being taken there to sign in."),
+        "action": (answer.url, _("Continue")),
+    }
+    page = render(request, "notice.html", context)
     page["Refresh"] = f"0; url={answer.url}"
     return page
 

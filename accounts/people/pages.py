@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
 
 from catalogue.errors import DomainError
 from catalogue.texts import StrOrPromise
@@ -48,8 +47,7 @@ def confirm_page(
     """What the button will do to `subject`; without a verb there is nothing to press."""
     page: dict[str, object] = {"title": title, "subject": subject, "texts": texts, "last": last}
     page |= {"warning": warning, "verb": verb, "is_dangerous": is_dangerous, "styles": styles}
-    page |= {"back": back, "cancel": cancel or _("Cancel")}
-    return render(request, "cabinet/confirm.html", page)
+    return render(request, "cabinet/form.html", page | {"back": back, "cancel": cancel})
 
 
 @contextmanager

@@ -12,16 +12,15 @@ BUTTON = re.compile(r"<button\b(?P<attributes>[^>]*)>(?P<content>.*?)</button>",
 SAMPLE = re.compile(r"{% code .*?{% endcode %}", re.DOTALL)  # for a company's own page
 PLAIN = re.compile(r"""{%\s*translate\s+(["'])(.*?)\1(?:\s+context\s+(["'])(.*?)\3)?\s*%}""")
 WITH_VALUES = re.compile(r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}", re.DOTALL)
-# The views name the button of these.
-NAMED_BY_VIEWS = ("cabinet/confirm.html", "cabinet/form.html")
+NAMED_BY_VIEWS = "cabinet/form.html"
 VERB = re.compile(r"\bverb=(.*?)(?:, \w+=|,?$)", re.MULTILINE)
 WORDS = re.compile(r'\b_t?\("([^"]+)"\)')
 # The words of these come from data: of the language, the provider, the group, the outcome.
 NAMED_BY_DATA = {
     "cabinet/chart.html": ".chart-day",  # its name is the day, its channels and their numbers
-    "components/company.html": "Вторая компания",
+    "components/sidebar.html": "Вторая компания",
     "cabinet/settings/countries.html": "+ СНГ",
-    "components/language_switch.html": "English",
+    "base.html": "English",
     "components/sso_form.html": "Войти через Acme ID",
     "links/once.html": "Открыть",
     "sandbox_gateway.html": "Оплатить",
@@ -46,13 +45,14 @@ def buttons(catalogue: Catalog) -> Iterator[tuple[str, list[str]]]:
     templates = ROOT / "templates"
     for path in sorted(templates.rglob("*.html")):
         name, text = path.relative_to(templates).as_posix(), path.read_text("utf-8")
-        for button in BUTTON.finditer(SAMPLE.sub("", text)) if name not in NAMED_BY_VIEWS else ():
+        for button in BUTTON.finditer(SAMPLE.sub("", text)) if name != NAMED_BY_VIEWS else ():
             words = list(_words(button["attributes"] + button["content"], catalogue))
             yield name, words or [NAMED_BY_DATA.get(name, f"button without words in {name}")]
-    for path in sorted(ROOT.glob("*/**/*views.py")):
+    for path in sorted(ROOT.glob("*/**/*.py")):
         for verb in VERB.findall(path.read_text("utf-8")):
-            for words in WORDS.findall(verb):
-                yield path.relative_to(ROOT).as_posix(), [_in_russian(words, "", catalogue)]
+            words = [_in_russian(text, "", catalogue) for text in WORDS.findall(verb)]
+            if words:
+                yield path.relative_to(ROOT).as_posix(), words
 
 
 def _words(html: str, catalogue: Catalog) -> Iterator[str]:
