@@ -206,7 +206,6 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
         "events": [(event, *describe(event)) for event in page.rows],
         "people": request.company.members.values_list("user__email", flat=True).order_by("pk"),
         "is_filtered": bool(chosen),
-        "is_first": not request.GET.get("cursor"),
     }
     return render(request, "cabinet/audit_list.html", context)
 

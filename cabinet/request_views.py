@@ -105,7 +105,6 @@ def request_list(request: CabinetRequest) -> HttpResponse:
         "form": form,
         "mode": form.mode_chosen,
         "page": page_or_first(_matching(history, chosen), request.GET, history=history),
-        "is_first": not request.GET.get("cursor"),
         "is_filtered": bool(chosen.keys() - {"mode"}),
         "days": settings.REQUEST_LOG_DAYS,
         "filters": saved_filters.chips(

@@ -131,7 +131,6 @@ def webhook_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
         "example": ExampleForm(),
         "only_failed": only_failed,
         "has_failed": deliveries.has_failed(endpoint),
-        "is_first": not request.GET.get("cursor"),
         "page": page_or_first(
             deliveries.with_last_attempt(endpoint, only_failed=only_failed), request.GET
         ),

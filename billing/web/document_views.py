@@ -119,7 +119,6 @@ def _page(request: CabinetRequest, form: PeriodForm) -> HttpResponse:
     context = {
         "form": form,
         "page": page,
-        "is_first": not request.GET.get("cursor"),
         "months": [
             (closed, [_row(row) for row in shown if row.month == closed.month])
             for closed in page.rows
@@ -264,7 +263,7 @@ def statement_checked(request: CabinetRequest) -> HttpResponse:
 @member_required(can_see_money)
 def seals(request: CabinetRequest) -> HttpResponse:
     page = page_or_first(_seals(request).last_of_months(), request.GET)
-    context = {"page": page, "is_first": not request.GET.get("cursor")}
+    context = {"page": page}
     return render(request, "billing/seals.html", context)
 
 

@@ -18,14 +18,13 @@ from django.views.decorators.http import require_GET
 
 from accounts.people.pages import confirm_page
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
-from api.pagination import page_of
+from api.pagination import page_or_first
 from billing.bank_statements import odd_money
 from billing.models import Document, MethodSaving, Order, Refund
 from billing.orders import invoice_pdf as pdf
 from billing.orders import invoices, orders
 from billing.signed_links import INVOICES, opened_by
 from billing.wallet.amounts import money
-from catalogue.errors import DomainError
 from catalogue.ids import parse_id
 
 POLL_SECONDS = 5
@@ -34,12 +33,8 @@ POLL_SECONDS = 5
 @member_required(can_see_money)
 def order_list(request: CabinetRequest) -> HttpResponse:
     rows = Order.objects.of(request.company).with_odd_payments()
-    try:
-        page = page_of(rows, request.GET)
-    except DomainError:  # an invalid cursor: show the first page
-        page = page_of(rows, {})
-    context = {"page": page, "is_first": not request.GET.get("cursor")}
-    return render(request, "billing/order_list.html", context)
+    page = page_or_first(rows, request.GET)
+    return render(request, "billing/order_list.html", {"page": page})
 
 
 @member_required(can_see_money)

@@ -123,7 +123,6 @@ def statement(request: CabinetRequest) -> HttpResponse:
     context = {
         "form": form,
         "is_filtered": bool(form.chosen()),
-        "is_first": not request.GET.get("cursor"),
         "page": page,
         "lines": statements.with_balances(request.company, page.rows),
         "opening": None if page.next_cursor else lines.opening,

@@ -56,7 +56,6 @@ def link_list(request: CabinetRequest) -> HttpResponse:
         "stop": request.company.link_stops.filter(batch_id=None).first(),
         "is_filtered": bool(chosen.keys() - {"mode"}),
         "base_url": settings.PUBLIC_URL,
-        "is_first": not request.GET.get("cursor"),
         "page": page_or_first(links.links, request.GET, history=links.history),
     }
     return render(request, "cabinet/link_list.html", context)
