@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
@@ -293,17 +293,11 @@ def _to(endpoint: Endpoint) -> Back:
 
 
 def _endpoint(request: CabinetRequest, public_id: str) -> Endpoint:
-    endpoint_id = parse_id("whk", public_id)
-    if endpoint_id is None:
-        raise Http404
-    return get_object_or_404(Endpoint.objects.of(request.company.pk), pk=endpoint_id)
+    return get_object_or_404(Endpoint.objects.of(request.company.pk), pk=parse_id("whk", public_id))
 
 
 def _delivery(request: CabinetRequest, public_id: str) -> Delivery:
-    delivery_id = parse_id("dlv", public_id)
-    if delivery_id is None:
-        raise Http404
-    return get_object_or_404(deliveries.of_company(request.company), pk=delivery_id)
+    return get_object_or_404(deliveries.of_company(request.company), pk=parse_id("dlv", public_id))
 
 
 def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> HttpResponse:

@@ -183,10 +183,8 @@ def document_send(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 
 def _document(request: CabinetRequest, public_id: str) -> Document:
-    pk: UUID | None = parse_id("doc", public_id)
-    if pk is None:
-        raise Http404
-    return get_object_or_404(Document.objects.of(request.company), pk=pk)
+    documents = Document.objects.of(request.company)
+    return get_object_or_404(documents, pk=parse_id("doc", public_id))
 
 
 @require_GET

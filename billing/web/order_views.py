@@ -117,12 +117,8 @@ def _pdf(order: Order) -> HttpResponse:
 
 
 def _order(request: CabinetRequest, public_id: str) -> Order:
-    order_id = parse_id("top", public_id)
-    if order_id is None:
-        raise Http404
     rows = Order.objects.of(request.company).select_related("created_by", "api_key")
-    rows = rows.with_odd_payments()
-    return get_object_or_404(rows, pk=order_id)
+    return get_object_or_404(rows.with_odd_payments(), pk=parse_id("top", public_id))
 
 
 def _order_context(order: Order) -> dict[str, object]:

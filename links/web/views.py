@@ -9,8 +9,8 @@ import segno
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, Q
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -208,12 +208,8 @@ def _to(link: Link) -> Back:
 
 
 def _link(request: CabinetRequest, public_id: str) -> Link:
-    link_id = parse_id("lnk", public_id)
     links = Link.objects.filter(company=request.company).with_stops()
-    link = link_id and links.filter(pk=link_id).first()
-    if not link:
-        raise Http404
-    return link
+    return get_object_or_404(links, pk=parse_id("lnk", public_id))
 
 
 @member_required(can_read_settings, can_change_settings)
