@@ -30,7 +30,7 @@ from accounts.models import Company, Scope
 from api import request_fields, request_log
 from api.calls import Call
 from api.rate_limit import Usage, key_rate_limiter
-from catalogue import ids
+from catalogue import ids, languages
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from parsing.integers import parse_integer
@@ -59,8 +59,8 @@ def _text(value: object) -> str:
 
 @lru_cache(maxsize=1000)
 def language_of(accept_language: str) -> str:
-    """`en` when the header prefers it to Russian, else `ru`."""
-    best, best_quality = "ru", 0.0
+    """The language that the header prefers, else the default."""
+    best, best_quality = settings.LANGUAGE_CODE, 0.0
     for item in accept_language.lower().split(","):
         tag, _, parameter = item.partition(";")
         name = tag.strip().partition("-")[0]
@@ -68,7 +68,7 @@ def language_of(accept_language: str) -> str:
             quality = float(parameter.strip().removeprefix("q=") or 1)
         except ValueError:
             quality = 0.0
-        if name in {"ru", "en"} and quality > best_quality:
+        if name in languages.codes() and quality > best_quality:
             best, best_quality = name, quality
     return best
 

@@ -16,14 +16,14 @@ from django.utils.translation import gettext_lazy, pgettext
 
 from accounts import audit
 from accounts.audit import FIELD_LABELS, record
-from accounts.models import AuditEvent, Company, GuardMode, Language, Member, Mode
+from accounts.models import AuditEvent, Company, GuardMode, Member, Mode
 from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
 from api import pagination
 from cabinet.form_fields import FilterForm, grouped
 from cabinet.settings_forms import SECTIONS, lifetime_words
 from cabinet.spreadsheets import csv_download
-from catalogue import channels
+from catalogue import channels, languages
 from parsing.days import start_of
 from parsing.form_fields import DayBoundField, LineField
 from webhooks.models import EventKind
@@ -113,16 +113,20 @@ def _reader(choices: type[TextChoices]) -> Callable[[Any], str]:
     return lambda value: str(dict(choices.choices).get(value, value))
 
 
+def _language(code: str) -> str:
+    return dict(languages.choices()).get(code, code or "—")
+
+
 READERS: dict[str, Callable[[Any], str]] = {
     "allowed_countries": _countries,
     "country": _countries,
     "channel": _channel,
     "default_channel": _channel,
     "fallback_chain": lambda names: " → ".join(map(_channel, names)),
-    "documents_language": _reader(Language),
+    "documents_language": _language,
     "guard_mode": _reader(GuardMode),
-    "language": _reader(Language),
-    "locale": _reader(Language),
+    "language": _language,
+    "locale": _language,
     "mode": _reader(Mode),
     "status": _reader(Company.Status),
     "default_link_lifetime": lifetime_words,

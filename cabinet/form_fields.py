@@ -12,6 +12,7 @@ from django.utils.formats import get_format, number_format
 from django.utils.translation import gettext_lazy as _
 
 from accounts.people import countries
+from catalogue import languages
 from parsing.form_fields import IntegerField
 
 # \s includes the no-break spaces that spreadsheets and our own pages print.
@@ -114,7 +115,7 @@ def groups() -> list[Group]:
 def by_region(chosen: set[str]) -> list[Region]:
     return [
         Region(title, [_option(code, name, chosen) for code, name in names.items()])
-        for title, names in countries.by_region(countries.interface_language())
+        for title, names in countries.by_region(languages.active())
     ]
 
 
@@ -153,7 +154,7 @@ def _code(text: str) -> str | None:
 def _by_name() -> dict[str, str]:
     return {
         _plain(name): code
-        for language in ("en", "ru")
+        for language in languages.codes()
         for code, name in countries.names(language).items()
     }
 

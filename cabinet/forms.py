@@ -6,25 +6,19 @@ from typing import Any, cast
 
 from allauth.core import context
 from django import forms
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Invitation, Language, Mode, Scope, User, scopes_of_role
+from accounts.models import Invitation, Mode, Scope, User, scopes_of_role
 from accounts.names import validate_company_name
 from accounts.people import companies, countries, members
 from accounts.people.countries import CountryField
+from catalogue import languages
 from parsing.days import start_of
 from parsing.form_fields import DayField, LineField
 from processes.server.client_ip import client_ip
-
-
-def interface_language() -> str:
-    code = (get_language() or settings.LANGUAGE_CODE)[:2]
-    return code if code in Language.values else Language.RUSSIAN
 
 
 def invitation_of(request: HttpRequest | None) -> Invitation | None:
@@ -69,7 +63,7 @@ class SignupForm(CompanyForm):
             self.initial.setdefault("email", invitation.email)
 
     def signup(self, request: HttpRequest, user: User) -> None:
-        language = interface_language()
+        language = languages.active()
         User.objects.filter(pk=user.pk).update(language=language)
         user.language = language
         if "company" not in self.fields:

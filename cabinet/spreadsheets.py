@@ -3,12 +3,12 @@
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 
-from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.utils import translation
 
+from catalogue import languages
+
 BOM = "\ufeff"  # spreadsheets detect UTF-8 by it
-SEPARATORS = {"ru": ";"}  # expected where the comma is the decimal separator
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 Row = Sequence[str | int]
@@ -23,7 +23,7 @@ class _Echo:
 
 def csv_download(rows: Iterable[Row], name: str) -> StreamingHttpResponse:
     """The rows as a file in the language of the request."""
-    language = translation.get_language() or settings.LANGUAGE_CODE
+    language = languages.active()
     return csv_response(csv_lines(rows, language), name)
 
 
@@ -38,7 +38,7 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
     """Stream the rows as CSV lines, each rendered in `language`, since the request's own language
     is no longer active while streaming. What continues a file has no mark of the encoding.
     """
-    separator = SEPARATORS.get(language, ",")
+    separator = languages.texts(language)["csv_separator"]
     # Texts are quoted, so that a reader with the other separator does not split them.
     writer = csv.writer(_Echo(), delimiter=separator, quoting=csv.QUOTE_NONNUMERIC)
     if not is_continued:

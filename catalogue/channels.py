@@ -3,8 +3,8 @@
 docs/adding-a-provider.md says what else a new one needs.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.utils.text import format_lazy, get_text_list
@@ -27,27 +27,6 @@ class Patience(NamedTuple):
 USUAL_PATIENCE = Patience()
 
 
-class TemplateTexts(NamedTuple):
-    """What a vendor's template says, whatever a company's texts are."""
-
-    code: str
-    code_with_link: str  # whose link is on the button
-
-
-# Meta words the first (developers.facebook.com, authentication templates); the second is the one
-# that docs/vendors/whatsapp.md asks the operator to submit.
-WHATSAPP_TEXTS = {
-    "ru": TemplateTexts(
-        "{code} — ваш код подтверждения.",
-        "Ваш код подтверждения: {code}. Его запросили для {brand}; никому его не сообщайте.",
-    ),
-    "en": TemplateTexts(
-        "{code} is your verification code.",
-        "Your verification code: {code}. It was asked for by {brand}; do not tell it to anyone.",
-    ),
-}
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Channel:
     """A way to a phone; its vendors are in `channels.vendor_accounts.registry`."""
@@ -64,7 +43,7 @@ class Channel:
     needs_mobile: bool = False  # its vendors reach no landline
     has_segments: bool = False  # the text is counted in SMS segments, and ends with autofill lines
     has_own_texts: bool = True  # a company may word its codes; else the vendor's template does
-    template_texts: Mapping[str, TemplateTexts] = field(default_factory=dict)  # by language
+    has_template: bool = False  # its vendor words the codes: the languages' texts of its name
     has_link_button: bool = False  # under the service's own host, for which the vendor approved it
 
 
@@ -79,7 +58,7 @@ CHANNELS = (
         colour="green",
         summary=_("codes with a copy button, links as a button"),
         has_own_texts=False,
-        template_texts=WHATSAPP_TEXTS,
+        has_template=True,
         has_link_button=True,
     ),
     Channel(

@@ -19,7 +19,6 @@ from config.environment.library_settings import (
 from config.environment.oidc_settings import *  # noqa: F403 - its __all__ are settings
 from config.environment.operator_settings import (  # noqa: F401 - settings of these names
     OPERATOR_EMAILS,
-    OPERATOR_LANGUAGE,
     OPERATOR_MUTED_ALERTS,
     OPERATOR_TELEGRAM_BOT_TOKEN,
     OPERATOR_TELEGRAM_CHAT_ID,
@@ -332,7 +331,12 @@ METRICS_DIR = Path(env.str("METRICS_DIR", "") or VAR_DIR / "metrics")
 # --- Language, time, files ---------------------------------------------------------------------
 
 LANGUAGE_CODE = "ru"
+# The first is the default; the last, English, is for whoever has none of the others.
 LANGUAGES = [("ru", "Русский"), ("en", "English")]
+OPERATOR_LANGUAGE = env.str("OPERATOR_LANGUAGE", "") or LANGUAGE_CODE
+if OPERATOR_LANGUAGE not in dict(LANGUAGES):
+    known = " or ".join(dict(LANGUAGES))
+    raise ImproperlyConfigured(f"OPERATOR_LANGUAGE must be {known}, not {OPERATOR_LANGUAGE!r}")
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "Europe/Moscow")
 OPERATOR_COUNTRY = env.str("OPERATOR_COUNTRY", "RU")  # for national phone numbers in the admin

@@ -2,6 +2,7 @@
 
 from uuid import uuid4
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
@@ -290,7 +291,7 @@ class LinkImport(models.Model):
     company = models.ForeignKey(Company, models.CASCADE, related_name="link_imports")
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
-    language = models.CharField(max_length=2, default="ru")  # of the errors
+    language = models.CharField(max_length=2, default=settings.LANGUAGE_CODE)  # of the errors
     file_name = models.CharField(_("file"), max_length=120)
     ignored = models.JSONField(default=list)  # titles of columns that were left out
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.DRAFT)

@@ -1,5 +1,6 @@
 """Everything that waits for the operator: kinds, their rows, and the one action for each."""
 
+import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,12 +9,13 @@ from decimal import Decimal
 from django.db import connection
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from billing.gateways import registry as gateways
 from billing.models import BankTransfer, Payment, Refund
 from billing.wallet.amounts import money
+from catalogue import languages
 from catalogue.texts import StrOrPromise
 from channels.models import VendorApproval
 from channels.providers.vendors import VENDORS, vendor_of
@@ -72,7 +74,7 @@ FROM channels_vendorapproval
 WHERE is_used AND status IN ('rejected', 'paused', 'disabled', 'missing')
 """
 _INCIDENTS = """
-SELECT id::text, began_at, title_ru, title_en FROM operator_admin_incident
+SELECT id::text, began_at, titles::text, '' FROM operator_admin_incident
 WHERE resolved_at IS NULL AND began_at <= clock_timestamp()
 """
 
@@ -206,7 +208,7 @@ def _as_they_are(row: Row) -> Words:
 
 
 def _incident(row: Row) -> Words:
-    return (row.detail if get_language() == "en" else row.subject), ""
+    return json.loads(row.subject)[languages.active()], ""
 
 
 def _vendor(row: Row) -> Words:

@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, User
-from catalogue import channels
+from catalogue import channels, languages
 
 TITLE_LENGTH, TEXT_LENGTH = 120, 600  # of incidents
 
@@ -132,8 +132,7 @@ class Incident(models.Model):
         MONITORING = "monitoring", _("monitoring")
         RESOLVED = "resolved", _("resolved")
 
-    title_ru = models.CharField(_("title in Russian"), max_length=TITLE_LENGTH)
-    title_en = models.CharField(_("title in English"), max_length=TITLE_LENGTH)
+    titles = models.JSONField(_("titles by language"))
     impact = models.CharField(_("impact"), max_length=11, choices=Impact.choices)
     state = models.CharField(_("state"), max_length=13, choices=State.choices)
     # Empty: all of them.
@@ -165,10 +164,11 @@ class Incident(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.title_en
+        return self.title
 
-    def title_in(self, language: str) -> str:
-        return self.title_en if language == "en" else self.title_ru
+    @property
+    def title(self) -> str:
+        return str(self.titles[languages.active()])
 
 
 class IncidentUpdate(models.Model):
@@ -176,8 +176,7 @@ class IncidentUpdate(models.Model):
 
     incident = models.ForeignKey(Incident, models.CASCADE, related_name="updates", db_index=False)
     state = models.CharField(_("state"), max_length=13, choices=Incident.State.choices)
-    text_ru = models.CharField(_("text in Russian"), max_length=TEXT_LENGTH)
-    text_en = models.CharField(_("text in English"), max_length=TEXT_LENGTH)
+    texts = models.JSONField(_("texts by language"))
     author = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", db_index=False)
     created_at = models.DateTimeField(_("time"), db_default=Now())
 
@@ -187,10 +186,11 @@ class IncidentUpdate(models.Model):
         indexes = [models.Index(fields=["incident", "created_at"], name="update_of_incident")]
 
     def __str__(self) -> str:
-        return self.text_en[:50]
+        return self.text[:50]
 
-    def text_in(self, language: str) -> str:
-        return self.text_en if language == "en" else self.text_ru
+    @property
+    def text(self) -> str:
+        return str(self.texts[languages.active()])
 
 
 class StatusDay(models.Model):

@@ -19,6 +19,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from catalogue import languages
 from catalogue.errors import AfterEffectError, DomainError
 from catalogue.ids import parse_id
 from channels.vendor_accounts import error_texts, operator_mail
@@ -46,7 +47,7 @@ class TrialMessageForm(forms.Form):
         label=gettext_lazy("Your phone"), max_length=64, widget=forms.TextInput({"type": "tel"})
     )
     locale = forms.ChoiceField(
-        label=gettext_lazy("Language of the text"), choices=[("ru", "Русский"), ("en", "English")]
+        label=gettext_lazy("Language of the text"), choices=languages.choices
     )
 
 
@@ -69,7 +70,7 @@ def send_trial(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404
     if not request.user.has_perm("billing.add_transfer"):  # it gives tokens to its own company
         raise PermissionDenied
-    form = TrialMessageForm(request.POST or None, initial={"locale": "ru"})
+    form = TrialMessageForm(request.POST or None, initial={"locale": languages.active()})
     if form.is_valid() and (response := _send(request, trial, form)) is not None:
         return response
     title = error_texts.provider_title(name)

@@ -5,7 +5,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Company, Language, Mode, User
+from accounts.models import Company, Mode, User
+from catalogue import languages
 from catalogue.channels import CHANNELS
 from catalogue.ids import public_id, uuid7
 from catalogue.texts import StrOrPromise
@@ -99,7 +100,7 @@ class CodeText(models.Model):
     )
     purpose = models.CharField(_("purpose"), max_length=64, blank=True)  # empty: every purpose
     channel = models.CharField(_("channel"), max_length=10, blank=True, choices=own_text_channels)
-    locale = models.CharField(_("language"), max_length=2, choices=Language.choices)
+    locale = models.CharField(_("language"), max_length=2, choices=languages.choices)
     body = models.CharField(_("text"), max_length=LONGEST)
     changed_at = models.DateTimeField(_("changed"), auto_now=True)
 

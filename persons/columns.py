@@ -117,7 +117,7 @@ NOT_OF_RECIPIENTS = {
     "billing_seal": "parts transfers available held head",
     "billing_sealedday": "head",
     "billing_seller": "name inn kpp address bank_name bic account corr_account vat_rate head edo_id"
-    " accountant details_en",
+    " accountant details_abroad",
     "billing_spentday": "tokens busiest_hour",
     "billing_statementmark": "account error",
     "billing_tariff": "tokens_from price",
@@ -142,8 +142,8 @@ NOT_OF_RECIPIENTS = {
     "operator_admin_alert": "rule subject facts",  # vendors, processes, figures
     "operator_admin_alertrun": "group",
     "operator_admin_companynote": "text",
-    "operator_admin_incident": "title_ru title_en impact state channel",
-    "operator_admin_incidentupdate": "state text_ru text_en",
+    "operator_admin_incident": "titles impact state channel",
+    "operator_admin_incidentupdate": "state texts",
     "operator_admin_statusday": "component total good largest",
     "operator_admin_telegramnotice": "text error",
     "otp_guardreplay": "tokens",

@@ -17,7 +17,7 @@ from accounts.models.people import (
     every_scope,
     scopes_of_role,
 )
-from accounts.models.users import Language, User, UserManager, UserSession, UserSessionQuerySet
+from accounts.models.users import User, UserManager, UserSession, UserSessionQuerySet
 
 __all__ = [
     "ApiKey",
@@ -31,7 +31,6 @@ __all__ = [
     "Invitation",
     "InvitationQuerySet",
     "JobFailure",
-    "Language",
     "Mail",
     "Member",
     "Mode",

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -11,9 +12,9 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.users import Language, User
+from accounts.models.users import User
 from accounts.names import cannot_become_a_link
-from catalogue import channels
+from catalogue import channels, languages
 from parsing.characters import one_line
 
 
@@ -68,7 +69,10 @@ class Company(models.Model):
         _("Country"), max_length=2, default="RU", help_text=_("ISO 3166 code, such as RU or KZ")
     )
     language = models.CharField(
-        _("Language of messages"), max_length=2, choices=Language, default=Language.RUSSIAN
+        _("Language of messages"),
+        max_length=2,
+        choices=languages.choices,
+        default=settings.LANGUAGE_CODE,
     )
     brand = models.CharField(
         _("Brand in messages"),

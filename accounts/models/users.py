@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 from unicodedata import normalize
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.contrib.sessions.models import Session
 from django.db import models
@@ -13,11 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.names import device_name
-
-
-class Language(models.TextChoices):
-    RUSSIAN = "ru", "Русский"
-    ENGLISH = "en", "English"
+from catalogue import languages
 
 
 class UserManager(BaseUserManager["User"]):
@@ -38,7 +35,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField(_("e-mail"), max_length=254)
     name = models.CharField(pgettext_lazy("person", "name"), max_length=150, blank=True)
     language = models.CharField(
-        _("language"), max_length=2, choices=Language, default=Language.RUSSIAN
+        _("language"), max_length=2, choices=languages.choices, default=settings.LANGUAGE_CODE
     )
     # A name of the IANA database; empty: the service's.
     time_zone = models.CharField(

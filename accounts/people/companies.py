@@ -24,8 +24,8 @@ from accounts.models import (
     scopes_of_role,
 )
 from accounts.outbox import mail
-from accounts.people import countries
 from accounts.security.notifications import post_company_change
+from catalogue import languages
 
 MAX_ACTIVE_KEYS = 5
 MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may overlap with its successor for a day
@@ -49,7 +49,7 @@ def sign_up_company(
 
     Its messages are in the language of its country unless `language` is given.
     """
-    language = language or countries.language(country)
+    language = language or languages.of_country(country)
     status = Company.Status.APPROVED if settings.AUTO_APPROVE_COMPANIES else Company.Status.PENDING
     company = Company.objects.create(name=name, country=country, language=language, status=status)
     Member.objects.create(company=company, user=user, role=Member.Role.OWNER)

@@ -11,16 +11,11 @@ from babel.numbers import get_territory_currencies
 from django import forms
 from django.conf import settings
 from django.http import HttpRequest
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-from accounts.models import Language
+from catalogue import languages
 
-# Where nearly everybody understands a message in Russian.
-RUSSIAN = frozenset({"AM", "AZ", "BY", "KG", "KZ", "MD", "RU", "TJ", "TM", "UZ"})
-# Where people look for another name, or by another letter, than that of CLDR.
-USUAL_NAMES = {"ru": {"US": "США", "AC": "Вознесения, остров"}}
 CODES = frozenset(phonenumbers.SUPPORTED_REGIONS)  # countries one can send to
 
 # By M49 code, under which CLDR has the names. A test compares them with the countries there are.
@@ -49,7 +44,7 @@ GROUPS = {
 @cache
 def titles(language: str) -> dict[str, str]:
     """Code → name of each country and region."""
-    return {**Locale(language).territories, **USUAL_NAMES.get(language, {})}
+    return {**Locale(language).territories, **languages.texts(language)["country_names"]}
 
 
 @cache
@@ -60,12 +55,7 @@ def names(language: str) -> dict[str, str]:
 
 
 def name(code: str) -> str:
-    return names(interface_language()).get(code, code)
-
-
-def language(code: str) -> str:
-    """The default language of messages for companies of a country."""
-    return Language.RUSSIAN if code in RUSSIAN else Language.ENGLISH
+    return names(languages.active()).get(code, code)
 
 
 def currencies(code: str) -> list[str]:
@@ -79,16 +69,16 @@ def guess(request: HttpRequest) -> str:
     if header.upper() in CODES:
         return str(header.upper())
     tags = [tag for tag, _q in parse_accept_lang_header(request.headers.get("accept-language", ""))]
-    # English comes last: browsers everywhere are installed in it.
-    tags.sort(key=lambda tag: tag.partition("-")[0] == "en")
+    # Browsers everywhere are installed in it.
+    tags.sort(key=lambda tag: tag.partition("-")[0] == languages.worldwide())
     return next(filter(None, map(_country_of, tags)), "")
 
 
 def _country_of(tag: str) -> str:
-    """kk-KZ and kk are Kazakhstan; en alone is no country."""
+    """kk-KZ and kk are Kazakhstan; English alone is no country."""
     spoken, *rest = tag.split("-")
     regions = [part.upper() for part in rest if part.upper() in CODES]
-    if regions or spoken == "en":
+    if regions or spoken == languages.worldwide():
         return regions[0] if regions else ""
     likely = get_global("likely_subtags").get(spoken, "").rpartition("_")[2]
     return likely if likely in CODES else ""
@@ -96,11 +86,7 @@ def _country_of(tag: str) -> str:
 
 def choices() -> Iterator[tuple[str, Any]]:
     yield "", _("— choose —")
-    yield from names(interface_language()).items()
-
-
-def interface_language() -> str:
-    return "en" if (get_language() or "").startswith("en") else "ru"
+    yield from names(languages.active()).items()
 
 
 class CountryField(forms.ChoiceField):

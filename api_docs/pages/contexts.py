@@ -14,8 +14,8 @@ from api_docs.pages.changelog import CHANGES
 from api_docs.pages.page_list import Page
 from api_docs.pages.values import numbers
 from api_docs.schema import webhook_events
-from api_docs.schema.errors import ADVICE
-from api_docs.schema.schema import language, refusal_example
+from api_docs.schema.schema import refusal_example
+from catalogue import languages
 from catalogue.errors import Error
 from channels.routing import test_numbers
 from otp.texts import rendering
@@ -35,7 +35,7 @@ def of_page(
         "sections": page_list.SECTIONS,
         "before": before,
         "after": after,
-        "lang": language(),
+        "lang": languages.active(),
         "sample_language": sample_language,
         "site_url": settings.PUBLIC_URL,
         "base_url": f"{settings.PUBLIC_URL}/api/v1",
@@ -79,7 +79,7 @@ def test_key(member: Member | None) -> ApiKey | None:
 def errors() -> dict[str, Any]:
     callers = {error: [call for call in CALLS if error in call.own_errors] for error in Error}
     return {
-        "errors": [(error, ADVICE.get(error), callers[error]) for error in Error],
+        "errors": [(error, callers[error]) for error in Error],
         "example": refusal_example(Error.INVALID_INPUT),
     }
 
@@ -97,8 +97,8 @@ def webhooks() -> dict[str, Any]:
 
 def own_texts() -> dict[str, Any]:
     return {
-        "text": samples.OWN_TEXT[language()],
-        "sent": samples.own_message(language()),
+        "text": languages.texts(languages.active())["sample"]["text"],
+        "sent": samples.own_message(languages.active()),
         "minutes": rendering.max_minutes(),
     }
 

@@ -15,6 +15,7 @@ from pygments.lexers import get_lexer_by_name
 from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
 from api.calls import Call
 from catalogue.channels import BY_NAME as CHANNELS
+from catalogue.languages import texts
 from links.make.new_link import short_url
 from otp.texts import rendering
 from otp.web.calls import DEFAULT_PURPOSE
@@ -149,13 +150,6 @@ def coloured(code: str, lexer: str) -> SafeString:
 
 
 SAMPLE_CODE = "482915"
-BRANDS = {"ru": "Магазин", "en": "Shop"}
-OWN_TEXT = {
-    "ru": "{brand}: код для входа {code}.\nДействует {minutes} мин. Никому его не говорите.\n"
-    "Войти сразу: {link}",
-    "en": "{brand}: {code} is your code to sign in.\nIt lives {minutes} minutes. Tell nobody.\n"
-    "Sign in at once: {link}",
-}
 AUTOFILL = CompanyTexts({}, "shop.example", "FA+9qCX9VSu")
 
 
@@ -166,12 +160,16 @@ def standard_message(language: str) -> str:
 
 def own_message(language: str) -> str:
     """An SMS in a company's words, with a link and every line of autofill."""
-    return _worded(language, AUTOFILL, body=OWN_TEXT[language], link=short_url("x7Kq2MbdR9"))
+    return _worded(
+        language, AUTOFILL, body=texts(language)["sample"]["text"], link=short_url("x7Kq2MbdR9")
+    )
 
 
-def _worded(language: str, texts: CompanyTexts, *, body: str | None, link: str | None) -> str:
+def _worded(
+    language: str, company_texts: CompanyTexts, *, body: str | None, link: str | None
+) -> str:
     template = rendering.template(
-        texts,
+        company_texts,
         channel=CHANNELS["sms"],
         locale=language,
         purpose=DEFAULT_PURPOSE,
@@ -179,5 +177,9 @@ def _worded(language: str, texts: CompanyTexts, *, body: str | None, link: str |
         body=body,
     )
     return rendering.fill(
-        template, code=SAMPLE_CODE, brand=BRANDS[language], minutes=None, link=link
+        template,
+        code=SAMPLE_CODE,
+        brand=texts(language)["sample"]["brand"],
+        minutes=None,
+        link=link,
     )

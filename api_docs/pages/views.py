@@ -20,8 +20,8 @@ from api_docs.pages import articles, contexts, page_list, samples
 from api_docs.pages.page_list import Page
 from api_docs.pages.search import search as found_by
 from api_docs.pages.values import numbers
-from api_docs.schema.schema import language
 from billing.models import Package
+from catalogue import languages
 from catalogue.channels import join_titles
 from processes.server.client_ip import client_ip
 
@@ -81,14 +81,16 @@ def _render(request: HttpRequest, page: Page, fresh_key: str = "") -> HttpRespon
     context = contexts.of_page(request, page, sample_language(request), fresh_key)
     text = articles.article(page, context, request)
     is_visitor = context["member"] is None
-    html = articles.visitor_s_html(text, language()) if is_visitor else articles.as_html(text)
+    html = (
+        articles.visitor_s_html(text, languages.active()) if is_visitor else articles.as_html(text)
+    )
     return render(request, "docs/page.html", context | {"article": html})
 
 
 @in_asked_language
 def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
     page = _page(page_list.FORMER.get(slug, slug))
-    article = articles.visitor_s_article(page, language(), sample_language(request))
+    article = articles.visitor_s_article(page, languages.active(), sample_language(request))
     return HttpResponse(articles.as_markdown(page, article), content_type=MARKDOWN)
 
 
@@ -96,7 +98,7 @@ def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
 def llms(request: HttpRequest) -> HttpResponse:
     """The pages for language models, as llmstxt.org has it."""
     context = {
-        "lang": language(),
+        "lang": languages.active(),
         "base_url": settings.PUBLIC_URL,
         "channels": join_titles(),
         "codes": ", ".join(f"`{name}`" for name in samples.BY_NAME),
@@ -109,17 +111,17 @@ def llms(request: HttpRequest) -> HttpResponse:
 
 
 def _first_words(page: Page) -> str:
-    return articles.first_words(articles.visitor_s_article(page, language(), "curl"))
+    return articles.first_words(articles.visitor_s_article(page, languages.active(), "curl"))
 
 
 @in_asked_language
 def search(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("q", "").strip()
     context = {
-        "lang": language(),
+        "lang": languages.active(),
         "sections": page_list.SECTIONS,
         "query": query,
-        "found": found_by(query, language()),
+        "found": found_by(query, languages.active()),
     }
     return render(request, "docs/search.html", context)
 

@@ -11,6 +11,7 @@ from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 
 from api.base_view import ApiResponse, ApiView
+from catalogue import languages
 
 
 class OpenApi(ApiView):
@@ -22,7 +23,7 @@ class OpenApi(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         asked = request.query_params.get("lang")
-        return ApiResponse(document(asked if asked in {"ru", "en"} else translation.get_language()))
+        return ApiResponse(document(asked if asked in languages.codes() else languages.active()))
 
 
 @cache

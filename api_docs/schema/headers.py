@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from django.utils.translation import gettext_lazy as _
 
 from api.calls import REQUEST_ID, Call, Schema, integer, text
-from api_docs.schema.errors import ADVICE
 from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
 
@@ -58,7 +57,7 @@ def of_refusals(call: Call, errors: Iterable[Error]) -> dict[str, Schema]:
     """The headers of answers with one status: callers without a key see no rate."""
     if Error.INVALID_API_KEY in errors:
         return _referred(["X-Request-Id", "WWW-Authenticate"])
-    waits = any("retry_after" in ADVICE[error].extra for error in errors)
+    waits = any("retry_after" in error.extra for error in errors)
     kept = any(error.status in {409, 422, 502} for error in errors)
     return _referred(
         [*_ALWAYS, *(["Retry-After"] if waits else []), *(_replayed(call) if kept else [])]

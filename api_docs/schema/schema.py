@@ -9,7 +9,6 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.text import format_lazy
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.drainage import warn
 from drf_spectacular.openapi import AutoSchema
@@ -20,7 +19,7 @@ from api.request_fields import REQUIRED, WARNINGS
 from api_docs.calls import BY_ROUTE, CALLS
 from api_docs.schema import headers, webhook_events
 from api_docs.schema.components import Components, object_of, reference
-from api_docs.schema.errors import ADVICE, EXTRAS
+from api_docs.schema.errors import EXTRAS
 from api_docs.schema.webhook_events import payload_shape
 from catalogue.channels import join_titles
 from catalogue.errors import Error
@@ -63,10 +62,6 @@ STRICT_WORDS = _(
     "`warnings`."
 )
 LANGUAGE_WORDS = _("The language of `message`: Russian unless `en` is requested.")
-
-
-def language() -> str:
-    return "en" if get_language() == "en" else "ru"
 
 
 def only_calls(endpoints: list[Endpoint]) -> list[Endpoint]:
@@ -194,7 +189,7 @@ _MESSAGES = {Error.URL_NOT_ALLOWED: IP_ADDRESS}  # where the answer says what is
 
 
 def refusal_example(error: Error) -> dict[str, Any]:
-    extra = ADVICE[error].extra if error in ADVICE else ()
+    extra = error.extra
     body: dict[str, Any] = {
         "success": False,
         "code": error.code,

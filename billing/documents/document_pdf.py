@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils import translation
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 from fpdf import FPDF
@@ -197,7 +197,8 @@ def _cells(document: Document, number: int, line: dict[str, Any]) -> tuple[str, 
 def _price(line: dict[str, Any], language: str) -> str:
     price = Decimal(unit_price(line)).quantize(Decimal("0.000001")).normalize()
     places = max(2, -int(price.as_tuple().exponent))
-    return f"{price:.{places}f}".replace(".", "," if language == "ru" else ".")
+    with translation.override(language):
+        return number_format(price, places, use_l10n=True)
 
 
 def _rate(rate: str | None) -> str:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
-from accounts.models import Company, Language, Member
+from accounts.models import Company, Member
 from accounts.outbox import mail
 from billing.documents import upd_xml
 from billing.models import (
@@ -161,10 +161,10 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
     taxes = [Decimal(line["vat"]) for line in lines if line["vat"] is not None]
     document.vat = sum(taxes, Decimal(0)) if taxes else None
     document.parties = invoices.snapshot_parties(seller, document.company)
-    # The forms of Russia are in Russian.
+    # The forms of Russia are in Russian, the default.
     is_home = document.buyer["country"] in {"", prices.HOME}
     language = invoices.profile_of(document.company).of_language
-    document.language = Language.RUSSIAN if is_home else language
+    document.language = settings.LANGUAGE_CODE if is_home else language
     document.year = document.issued_on.year
     document.serial = DocumentCounter.take(document.year)  # last: its row stays locked
     document.save(force_insert=True)

@@ -1,5 +1,6 @@
 import billing.requisites
 import catalogue.ids
+import catalogue.languages
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.expressions
@@ -77,7 +78,7 @@ class Migration(migrations.Migration):
                 ('email', models.EmailField(blank=True, max_length=254, verbose_name='e-mail for documents')),
                 ('edo_id', models.CharField(blank=True, db_default='', default='', max_length=60, verbose_name='id in electronic document exchange')),
                 ('currency', models.CharField(blank=True, db_default='', default='', max_length=3, verbose_name='currency of prices')),
-                ('documents_language', models.CharField(blank=True, choices=[('ru', 'Русский'), ('en', 'English')], db_default='', default='', max_length=2, verbose_name='language of documents')),
+                ('documents_language', models.CharField(blank=True, choices=catalogue.languages.choices, db_default='', default='', max_length=2, verbose_name='language of documents')),
                 ('low_balance', models.PositiveBigIntegerField(default=100, verbose_name='low-balance alert below')),
                 ('low_balance_notified_at', models.DateTimeField(blank=True, null=True, verbose_name='low-balance alert sent')),
             ],
@@ -328,7 +329,7 @@ class Migration(migrations.Migration):
                 ('accountant', models.CharField(blank=True, max_length=80, verbose_name='chief accountant')),
                 ('edo_id', models.CharField(blank=True, db_default='', default='', help_text='as the exchange operator gave it: it goes into the names of XML documents', max_length=60, verbose_name='id in electronic document exchange')),
                 ('documents_since', models.DateField(blank=True, help_text='the first month for which documents are issued, by any of its days; empty: none are', null=True, verbose_name='closing documents since')),
-                ('details_en', models.TextField(blank=True, help_text='English: name, bank, IBAN, SWIFT; shown on English invoices', max_length=1000, verbose_name='bank details for payers abroad')),
+                ('details_abroad', models.TextField(blank=True, help_text='English: name, bank, IBAN, SWIFT; shown on English invoices', max_length=1000, verbose_name='bank details for payers abroad')),
             ],
             options={
                 'verbose_name': "seller's details",

@@ -102,7 +102,7 @@ class Order(models.Model):
         max_length=2000, blank=True, default="", db_default="", editable=False
     )
     return_url = models.CharField(_("return address"), max_length=500, blank=True)
-    language = models.CharField(_("language"), max_length=2, default="ru")
+    language = models.CharField(_("language"), max_length=2, default=settings.LANGUAGE_CODE)
     invoice_year = models.PositiveSmallIntegerField(_("year of the invoice"), null=True, blank=True)
     invoice_number = models.PositiveIntegerField(_("invoice number"), null=True, blank=True)
     parties = models.JSONField(_("parties"), default=dict)  # snapshot of seller and buyer

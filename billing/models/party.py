@@ -9,8 +9,9 @@ from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Company, Language
+from accounts.models import Company
 from billing.requisites import ACCOUNT, BIC, INN, KPP, missing_fields
+from catalogue import languages
 
 # Percent, the newest first: НК РФ, art. 164, item 3.
 GENERAL_RATES = (
@@ -111,7 +112,7 @@ class Seller(models.Model):
             "the first month for which documents are issued, by any of its days; empty: none are"
         ),
     )
-    details_en = models.TextField(
+    details_abroad = models.TextField(
         _("bank details for payers abroad"),
         max_length=1000,
         blank=True,
@@ -158,7 +159,7 @@ class BillingProfile(models.Model):
         blank=True,
         default="",
         db_default="",
-        choices=Language.choices,
+        choices=languages.choices,
     )
     low_balance = models.PositiveBigIntegerField(
         _("low-balance alert below"), default=DEFAULT_THRESHOLD

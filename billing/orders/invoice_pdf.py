@@ -32,7 +32,9 @@ def _payee(pdf: FPDF, document: Document) -> None:
     """The payee block: the Russian bank form, or free-form requisites for payers abroad."""
     seller = document.seller
     if document.is_abroad:
-        pdf.multi_cell(WIDTH, LINE, seller["details_en"], border=1, new_x="LMARGIN", new_y="NEXT")
+        pdf.multi_cell(
+            WIDTH, LINE, seller["details_abroad"], border=1, new_x="LMARGIN", new_y="NEXT"
+        )
         return
     with pdf.table(col_widths=(50, 50, 18, 62), line_height=LINE, first_row_as_headings=False) as t:
         row = t.row()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
+from django.conf import settings
 from django.utils import timezone, translation
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -18,7 +19,7 @@ from billing.wallet import amounts
 
 SELLER_FIELDS = (
     *("name", "inn", "kpp", "address", "bank_name", "bic", "account", "corr_account"),
-    *("head", "accountant", "details_en", "edo_id"),
+    *("head", "accountant", "details_abroad", "edo_id"),
 )
 BUYER_FIELDS = ("inn", "kpp", "address", "edo_id")
 Party = dict[str, str]
@@ -46,7 +47,11 @@ class Document:
     def is_abroad(self) -> bool:
         """Whether it is paid by the seller's requisites for payers abroad."""
         is_home = self.order.parties.get("buyer", {}).get("country") == prices.HOME
-        return not is_home and self.order.language != "ru" and bool(self.seller.get("details_en"))
+        return (
+            not is_home
+            and self.order.language != settings.LANGUAGE_CODE
+            and bool(self.seller.get("details_abroad"))
+        )
 
 
 def snapshot_parties(seller: Seller | None, company: Company) -> dict[str, Party]:
@@ -137,7 +142,7 @@ def _vat(order: Order) -> str:
 
 
 def _words(order: Order) -> str:
-    is_russian = order.language == "ru" and order.currency == "RUB"
+    is_russian = order.language == settings.LANGUAGE_CODE and order.currency == "RUB"
     return amounts.in_words(order.amount) if is_russian else ""
 
 
@@ -148,7 +153,7 @@ def _for_banks(text: str) -> str:
 
 def _qr_payload(order: Order, seller: Party, purpose: str) -> str:
     """ГОСТ Р 56042-2014: required fields first, in this order; the sum in kopecks."""
-    if order.language != "ru" or order.currency != "RUB" or not seller.get("bic"):
+    if order.language != settings.LANGUAGE_CODE or order.currency != "RUB" or not seller.get("bic"):
         return ""
     fields = {
         "Name": seller["name"][:160],

@@ -6,7 +6,8 @@ Only Russian needs words, which take forty lines; a library would bring fifty la
 from decimal import Decimal
 
 from django.utils.formats import number_format
-from django.utils.translation import get_language
+
+from catalogue import languages
 
 NBSP = "\u00a0"
 SYMBOLS = {"RUB": "₽", "USD": "$", "EUR": "€", "KZT": "₸"}
@@ -58,7 +59,7 @@ def unit_price(price: Decimal, currency: str) -> str:
 def _in_currency(text: str, currency: str) -> str:
     """English writes a currency first, and its sign without a space: "-₽5.00", "CHF 5.00"."""
     symbol = SYMBOLS.get(currency)
-    if not (get_language() or "").startswith("en"):
+    if languages.active() != languages.worldwide():
         return f"{text}{NBSP}{symbol or currency}"
     minus = "-" if text.startswith("-") else ""
     return f"{minus}{symbol or currency + NBSP}{text.removeprefix('-')}"

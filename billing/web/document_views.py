@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -39,6 +39,7 @@ from billing.signed_links import DOCUMENTS, opened_by
 from billing.wallet import archived
 from billing.web.calls import SEAL
 from cabinet.spreadsheets import csv_download
+from catalogue import languages
 from catalogue.ids import parse_id
 from parsing.form_fields import DayField
 from storage.months.calendar import last_day, previous_month
@@ -222,7 +223,7 @@ def reconciliation_pdf(request: CabinetRequest) -> HttpResponse:
 def _language(request: CabinetRequest) -> str:
     """The company's choice of its documents, else the reader's."""
     profile = billing_profiles.for_company(request.company)
-    return profile.documents_language or get_language() or "ru"
+    return profile.documents_language or languages.active()
 
 
 def _statement(request: CabinetRequest, form: PeriodForm) -> period_statement.PeriodStatement:

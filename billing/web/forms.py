@@ -9,7 +9,6 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Language
 from accounts.people.countries import CountryField
 from billing import requisites
 from billing.gateways import registry
@@ -19,6 +18,7 @@ from billing.orders.pdf import undrawn
 from billing.orders.prices import Quote
 from billing.requisites import KPP
 from cabinet.form_fields import GroupedIntegerField
+from catalogue import languages
 from parsing.form_fields import DayBoundField, IntegerField, LineField
 
 OTHER_AMOUNT = ""  # the choice of a custom number of tokens
@@ -176,10 +176,10 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
             )
         if chosen != "RU":
             del self.fields["kpp"], self.fields["edo_id"]
-        usual = Language(self.instance.company.language).label
+        usual = dict(languages.choices())[self.instance.company.language]
         self.fields["documents_language"].choices = [  # type: ignore[attr-defined]
             ("", _("The company's: %(language)s") % {"language": usual}),
-            *Language.choices,
+            *languages.choices(),
         ]
         sold = prices.sold_currencies()
         choices = [("", _("By the country")), *((code, code) for code in sold)]

@@ -16,6 +16,7 @@ from django.utils.translation import get_language, gettext, pgettext
 from accounts.models import Member
 from accounts.people import phone_masking
 from cabinet import time_zones
+from catalogue import languages
 from catalogue.texts import StrOrPromise
 from webhooks.models import DeliveryAttempt
 
@@ -163,7 +164,7 @@ def percent(value: float | None) -> str:
 
 
 def _percent(shown: str) -> str:
-    space = "" if (get_language() or "").startswith("en") else "\u00a0"
+    space = "" if languages.active() == languages.worldwide() else "\u00a0"
     return f"{shown}{space}%"
 
 

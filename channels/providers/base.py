@@ -71,7 +71,7 @@ class Outgoing:
     ref: str  # our attempt id; receipts echo it where the vendor can
     phone: str  # E.164 with its plus
     content: Content
-    locale: str  # "ru" or "en"
+    locale: str  # of `catalogue.languages`
     text: str
     ttl: int  # seconds the message stays useful
     code: str | None = None

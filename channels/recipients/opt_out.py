@@ -7,6 +7,7 @@ and what people write in each language of the product. A message counts only if 
 import structlog
 from django.conf import settings
 
+from catalogue import languages
 from channels.models import BlockedPhone
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import AccountAlert, AlertKind, Reply
@@ -16,31 +17,7 @@ from parsing import clipboard
 
 log = structlog.get_logger(__name__)
 
-# As `clipboard.words` writes them. Languages share them: a person may answer in any.
-STOP_WORDS = {
-    "en": (
-        *("stop", "stopall", "stop all", "unsubscribe", "unsubscribe all", "cancel", "end", "quit"),
-        *("optout", "opt out", "opt me out", "revoke", "remove", "remove me", "stop sms"),
-        *("stop texting", "stop texting me", "stop sending", "stop messages", "stop please"),
-        *("please stop", "no more", "no more messages", "stop it", "unsubscribe me"),
-    ),
-    "ru": (
-        *("стоп", "стоп все", "стоп всё", "стоп смс", "stop смс", "отписка", "отпиши", "отпишите"),
-        *("отписать", "отписаться", "отпиши меня", "отпишите меня", "отмена", "отменить"),
-        *("отказ", "отказываюсь", "отказаться", "хватит", "прекрати", "прекратите", "прекратить"),
-        *("отключить", "отключи", "отключите", "не пиши", "не пишите", "не писать"),
-        *("больше не пишите", "не пишите больше", "не присылать", "не присылайте"),
-        *("больше не присылайте", "не присылайте больше", "удалите меня"),
-        *("стоп рассылка", "отписаться от рассылки", "отпишите от рассылки"),
-        *("отпишите меня от рассылки", "отменить подписку", "отмена подписки", "стоп пожалуйста"),
-    ),
-}
-START_WORDS = {
-    "en": ("start", "unstop", "resume", "subscribe", "optin", "opt in", "opt me in"),
-    "ru": ("старт", "подписка", "подписаться", "подпишите", "возобновить", "возобновите", "начать"),
-}
-_STOP = frozenset(word for group in STOP_WORDS.values() for word in group)
-_START = frozenset(word for group in START_WORDS.values() for word in group)
+_STOP, _START = languages.words("stop"), languages.words("start")
 
 
 def is_stop(text: str) -> bool:

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import record
 from accounts.models import Company, User
 from accounts.people.companies import evict_keys
+from catalogue import languages
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
@@ -25,7 +26,7 @@ from parsing.characters import is_line
 
 MAX_RULES = 100
 PURPOSE_LENGTH = 64
-LOCALES = ("ru", "en")
+LOCALES = tuple(languages.codes())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.jobs import delete_unfinished
 from accounts.people.roles import CabinetRequest, anyone, member_required
 from cabinet.spreadsheets import csv_response
+from catalogue import languages
 from channels.history import export
 from channels.models import MessageExport
 from channels.web.forms import HistoryFilter, query_of
@@ -35,7 +35,7 @@ def message_files(request: CabinetRequest) -> HttpResponse:
                 member=request.member,
                 mode=form.mode_chosen,
                 query=query_of(form),
-                language=get_language() or "ru",
+                language=languages.active(),
                 ip=client_ip(request.META),
             )
         except ValidationError as refused:

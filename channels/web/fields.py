@@ -3,6 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from api.calls import Field, choice, identifier, integer, nullable, text
+from catalogue import languages
 from catalogue.channels import BY_NAME
 from catalogue.errors import Error
 from channels.models import Message
@@ -47,7 +48,7 @@ CHANNEL = Field(
 )
 LOCALE = Field(
     "locale",
-    nullable(choice(["ru", "en"], "Locale")),
+    nullable(choice(languages.codes(), "Locale")),
     _("The language of the message; by default the company's language."),
     required=False,
 )

@@ -23,12 +23,6 @@ def _addresses(text: str) -> list[str]:
     return [ascii_address(address) for address in addresses]
 
 
-def _language(name: str) -> str:
-    if name not in {"ru", "en"}:
-        raise ImproperlyConfigured(f"OPERATOR_LANGUAGE must be ru or en, not {name!r}")
-    return name
-
-
 def _token(text: str) -> str:
     if text and not _TOKEN.fullmatch(text):
         raise ImproperlyConfigured(
@@ -46,7 +40,6 @@ def _chat(text: str) -> str:
 
 
 OPERATOR_EMAILS = _addresses(env.str("OPERATOR_EMAILS", ""))
-OPERATOR_LANGUAGE = _language(env.str("OPERATOR_LANGUAGE", "") or "ru")
 # `rule`, or `rule:subject` for one account, disk or check.
 OPERATOR_MUTED_ALERTS = frozenset(
     name.strip() for name in env.str("OPERATOR_MUTED_ALERTS", "").split(",") if name.strip()

@@ -18,6 +18,7 @@ from accounts.models import Mode
 from api import rate_limit
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error, invalid_input
+from catalogue.languages import texts
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.extensions import Rendered
@@ -36,9 +37,6 @@ from storage.statements.single_statement import fetch_rows
 
 PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
 
-TEXTS = {"ru": "Ссылка для вас: :link", "en": "A link for you: :link"}
-# In a template that says "a message for you" before it and "the button opens the link" after it.
-BESIDE_A_BUTTON = {"ru": "ссылка от {brand}", "en": "a link from {brand}"}
 _JOINTS = r"\s:;,.!–—()-"
 
 
@@ -53,12 +51,12 @@ def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
 
     A link inside a sentence stays, because the sentence makes no sense without it.
     """
-    if text == with_link(TEXTS[locale], url):
+    if text == with_link(texts(locale)["link"], url):
         text = ""
     site = re.escape(url)
     rest = re.sub(rf"^[{_JOINTS}]*{site}[{_JOINTS}]+", "", text)
     rest = re.sub(rf"(^|[{_JOINTS}]+){site}[{_JOINTS}]*$", "", rest).strip()
-    return rest or BESIDE_A_BUTTON[locale].format(brand=brand or "Kvitok")
+    return rest or str(texts(locale)["link_beside_a_button"]).format(brand=brand or "Kvitok")
 
 
 def render_link(
@@ -201,7 +199,7 @@ def _write_with_alias(
 
 
 def _text(request: LinkSendRequest, url: str) -> str:
-    return with_link(request.text or TEXTS[request.locale], url)
+    return with_link(request.text or texts(request.locale)["link"], url)
 
 
 def _raise_if_refused(message: NewMessage, row: _Accepted) -> None:

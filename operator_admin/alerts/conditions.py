@@ -12,6 +12,7 @@ from django.db.models import Count, Max
 from django.utils import timezone, translation
 
 from accounts.models import JobFailure
+from catalogue import languages
 from channels import reconciliation
 from channels.models import ProviderAlert
 from channels.vendor_accounts import registry
@@ -178,7 +179,7 @@ CHECKS: list[doctor.Check] = [
 def account_broken() -> Iterator[Problem]:
     hosted = registry.hosted_providers()  # `bind-down` covers these
     live = {name: item for name, item in registry.live_providers().items() if name not in hosted}
-    with translation.override("en"):
+    with translation.override(languages.worldwide()):
         for name, checks in vendors.check_accounts(live).items():
             bad = [check for check in checks if check.ok is False]
             texts = [f"{vendors.check_title(item)}: {item.detail or 'missing'}" for item in bad]
@@ -187,7 +188,7 @@ def account_broken() -> Iterator[Problem]:
 
 
 def certificate_ends() -> Iterator[Problem]:
-    with translation.override("en"):
+    with translation.override(languages.worldwide()):
         shown = public_access.inspect()
     for item in shown:
         if not item.is_good:
@@ -195,7 +196,7 @@ def certificate_ends() -> Iterator[Problem]:
 
 
 def failed_checks() -> Iterator[Problem]:
-    with translation.override("en"):
+    with translation.override(languages.worldwide()):
         findings = [finding for check in CHECKS for finding in doctor.run(check)]
     for finding in findings:
         if not finding.ok:

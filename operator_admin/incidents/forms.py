@@ -1,11 +1,14 @@
-"""Forms of incidents: the operator's words in both languages, whom they are for, until when."""
+"""Forms of incidents: the operator's words in each language, whom they are for, until when."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from catalogue import languages
 from catalogue.channels import CHANNELS
 from operator_admin.incidents import timeline
 from operator_admin.incidents.timeline import NewIncident, Wording
@@ -19,6 +22,15 @@ def _area() -> forms.Textarea:
     return forms.Textarea({"rows": 4, "class": "vLargeTextField"})
 
 
+def _text_field(language: str, *, required: bool = True) -> TextField:
+    label = format_lazy("{} ({})", _("Text"), language)
+    return TextField(label=label, max_length=TEXT_LENGTH, required=required, widget=_area())
+
+
+def _wording(data: Mapping[str, Any], part: str) -> Wording:
+    return {code: data[f"{part}_{code}"] for code in languages.codes()}
+
+
 def _moment() -> forms.DateTimeInput:
     return forms.DateTimeInput({"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
 
@@ -26,14 +38,6 @@ def _moment() -> forms.DateTimeInput:
 class IncidentForm(forms.Form):
     channel = forms.ChoiceField(label=_("What is affected"), required=False)
     impact = forms.ChoiceField(label=_("Impact"), choices=Incident.Impact.choices)
-    title_ru = LineField(
-        label=_("Title in Russian"), max_length=TITLE_LENGTH, widget=forms.TextInput(_WIDE)
-    )
-    text_ru = TextField(label=_("Text in Russian"), max_length=TEXT_LENGTH, widget=_area())
-    title_en = LineField(
-        label=_("Title in English"), max_length=TITLE_LENGTH, widget=forms.TextInput(_WIDE)
-    )
-    text_en = TextField(label=_("Text in English"), max_length=TEXT_LENGTH, widget=_area())
     country = forms.RegexField(
         r"\A[A-Za-z]{2}\Z",
         label=_("Only companies of this country"),
@@ -60,8 +64,20 @@ class IncidentForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for code, name in languages.choices():
+            self.fields[f"title_{code}"] = LineField(
+                label=format_lazy("{} ({})", _("Title"), name),
+                max_length=TITLE_LENGTH,
+                widget=forms.TextInput(_WIDE),
+            )
+            self.fields[f"text_{code}"] = _text_field(name)
+        self.order_fields(["channel", "impact", *self._names()])
         channels = [(channel.name, channel.title) for channel in CHANNELS]
         self.fields["channel"].choices = [("", timeline.SERVICE), *channels]  # type: ignore[attr-defined]
+
+    @staticmethod
+    def _names() -> list[str]:
+        return [f"{part}_{code}" for code in languages.codes() for part in ("title", "text")]
 
     def clean_country(self) -> str:
         return str(self.cleaned_data["country"]).upper()
@@ -76,8 +92,8 @@ class IncidentForm(forms.Form):
     def incident(self) -> NewIncident:
         data = self.cleaned_data
         return NewIncident(
-            title=Wording(data["title_ru"], data["title_en"]),
-            text=Wording(data["text_ru"], data["text_en"]),
+            title=_wording(data, "title"),
+            text=_wording(data, "text"),
             impact=data["impact"],
             channel=data["channel"],
             country=data["country"],
@@ -89,34 +105,28 @@ class IncidentForm(forms.Form):
 
 def usual(impact: str, channel: str) -> dict[str, Any]:
     """What the form is filled with: the usual words for this."""
-    title, text = timeline.title(impact, channel), timeline.first_text(impact)
-    return {
-        "impact": impact,
-        "channel": channel,
-        "title_ru": title.ru,
-        "title_en": title.en,
-        "text_ru": text.ru,
-        "text_en": text.en,
-    }
+    parts = {"title": timeline.title(impact, channel), "text": timeline.first_text(impact)}
+    initial = {f"{part}_{code}": said[code] for part, said in parts.items() for code in said}
+    return {"impact": impact, "channel": channel, **initial}
 
 
 class UpdateForm(forms.Form):
     state = forms.ChoiceField(label=_("State"), choices=Incident.State.choices)
-    text_ru = TextField(
-        label=_("Text in Russian"), max_length=TEXT_LENGTH, required=False, widget=_area()
-    )
-    text_en = TextField(
-        label=_("Text in English"), max_length=TEXT_LENGTH, required=False, widget=_area()
-    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for code, name in languages.choices():
+            self.fields[f"text_{code}"] = _text_field(name, required=False)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        for given, missing in (("text_ru", "text_en"), ("text_en", "text_ru")):
-            if data.get(given) and not data.get(missing) and missing not in self.errors:
-                self.add_error(missing, _("Fill in both languages, or neither."))
+        texts = {f"text_{code}": data.get(f"text_{code}") for code in languages.codes()}
+        for name, text in texts.items():
+            if any(texts.values()) and not text and name not in self.errors:
+                self.add_error(name, _("Fill in each language, or none."))
         return data
 
     def text(self) -> Wording | None:
         """None: the usual words."""
-        data = self.cleaned_data
-        return Wording(data["text_ru"], data["text_en"]) if data["text_ru"] else None
+        texts = _wording(self.cleaned_data, "text")
+        return texts if all(texts.values()) else None

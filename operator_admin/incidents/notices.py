@@ -4,6 +4,7 @@ A thread refreshes it, so pages without a notice read nothing. A dismissed notic
 the session; an update of its incident shows it again.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from accounts.models import Company
+from catalogue import languages
 from storage.process_cache import SnapshotCache
 from storage.statements.named_rows import fetch_all
 
@@ -23,10 +25,10 @@ MAX_DISMISSED = 50
 
 _READ = """
 SELECT i.id, u.id AS update_id, i.impact, i.state, i.channel, i.country, i.shown_from,
-  i.shown_until, i.title_ru, i.title_en, u.text_ru, u.text_en, u.created_at, i.is_public
+  i.shown_until, i.titles, u.texts, u.created_at, i.is_public
 FROM operator_admin_incident i
 JOIN LATERAL (
-  SELECT id, text_ru, text_en, created_at FROM operator_admin_incidentupdate
+  SELECT id, texts, created_at FROM operator_admin_incidentupdate
   WHERE incident_id = i.id ORDER BY created_at DESC, id DESC LIMIT 1) u ON true
 WHERE i.resolved_at IS NULL ORDER BY i.shown_from, i.id
 """
@@ -53,12 +55,18 @@ class Notice:
     country: str
     shown_from: datetime
     shown_until: datetime | None
-    title_ru: str
-    title_en: str
-    text_ru: str
-    text_en: str
+    titles: str  # JSON, by language, as a cursor returns it
+    texts: str
     created_at: datetime
     is_public: bool
+
+    @property
+    def title(self) -> str:
+        return str(json.loads(self.titles)[languages.active()])
+
+    @property
+    def text(self) -> str:
+        return str(json.loads(self.texts)[languages.active()])
 
     @property
     def key(self) -> str:

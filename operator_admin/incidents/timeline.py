@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import audit
 from accounts.models import User
+from catalogue import languages
 from catalogue.channels import BY_NAME
 from catalogue.texts import StrOrPromise
 from operator_admin.incidents import notices
@@ -44,30 +45,20 @@ LATER_TEXTS: dict[str, StrOrPromise] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    ru: str
-    en: str
+Wording = dict[str, str]  # by language
 
 
 def title(impact: str, channel: str) -> Wording:
     part = BY_NAME[channel].title if channel in BY_NAME else SERVICE
-    return _in_both(TITLES[impact], part)
+    return languages.in_each(TITLES[impact], part=part)
 
 
 def first_text(impact: str) -> Wording:
-    return _in_both(FIRST_TEXTS[impact])
+    return languages.in_each(FIRST_TEXTS[impact])
 
 
 def later_text(state: str) -> Wording:
-    return _in_both(LATER_TEXTS[state])
-
-
-def _in_both(text: StrOrPromise, part: StrOrPromise = "") -> Wording:
-    with translation.override("ru"):
-        russian = str(text) % {"part": part}
-    with translation.override("en"):
-        return Wording(russian, str(text) % {"part": part})
+    return languages.in_each(LATER_TEXTS[state])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +79,7 @@ def open_incident(new: NewIncident, *, user: User, ip: str | None) -> Incident:
         state = Incident.State.IDENTIFIED  # nothing to look for
     with transaction.atomic():
         incident = Incident.objects.create(
-            title_ru=new.title.ru,
-            title_en=new.title.en,
+            titles=new.title,
             impact=new.impact,
             state=state,
             channel=new.channel,
@@ -129,6 +119,4 @@ def add_update(
 
 
 def _add(incident: Incident, state: str, text: Wording, user: User) -> None:
-    IncidentUpdate.objects.create(
-        incident=incident, state=state, text_ru=text.ru, text_en=text.en, author=user
-    )
+    IncidentUpdate.objects.create(incident=incident, state=state, texts=text, author=user)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -125,7 +126,7 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
         "updates": incident.updates.select_related("author").order_by("-created_at", "-pk"),
         "form": form,
     }
-    return _page(request, "incident", str(incident.title_in(_language(request))), context)
+    return _page(request, "incident", incident.title, context)
 
 
 @page("incidents/<int:pk>/resolve/", "incident-resolve")
@@ -163,7 +164,7 @@ def _actor(request: HttpRequest) -> dict[str, Any]:
 
 
 def _language(request: HttpRequest) -> str:
-    return str(getattr(request, "LANGUAGE_CODE", "ru"))
+    return str(getattr(request, "LANGUAGE_CODE", settings.LANGUAGE_CODE))
 
 
 def _page(

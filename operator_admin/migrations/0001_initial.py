@@ -67,8 +67,7 @@ class Migration(migrations.Migration):
             name='Incident',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('title_ru', models.CharField(max_length=120, verbose_name='title in Russian')),
-                ('title_en', models.CharField(max_length=120, verbose_name='title in English')),
+                ('titles', models.JSONField(verbose_name='titles by language')),
                 ('impact', models.CharField(choices=[('degraded', 'works with difficulties'), ('outage', 'does not work'), ('maintenance', 'maintenance')], max_length=11, verbose_name='impact')),
                 ('state', models.CharField(choices=[('investigating', 'investigating'), ('identified', 'identified'), ('monitoring', 'monitoring'), ('resolved', 'resolved')], max_length=13, verbose_name='state')),
                 ('channel', models.CharField(blank=True, choices=catalogue.channels.choices, max_length=8, verbose_name='channel')),
@@ -123,8 +122,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('state', models.CharField(choices=[('investigating', 'investigating'), ('identified', 'identified'), ('monitoring', 'monitoring'), ('resolved', 'resolved')], max_length=13, verbose_name='state')),
-                ('text_ru', models.CharField(max_length=600, verbose_name='text in Russian')),
-                ('text_en', models.CharField(max_length=600, verbose_name='text in English')),
+                ('texts', models.JSONField(verbose_name='texts by language')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='time')),
                 ('author', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('incident', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='updates', to='operator_admin.incident')),

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from api_docs.pages.views import in_asked_language
+from catalogue import languages
 from operator_admin.status import summary
 from operator_admin.status.summary import Component, Day, Event, Summary
 
@@ -66,9 +67,9 @@ def as_feed(request: HttpRequest) -> HttpResponse:
     for event in [*shown.open, *shown.planned, *shown.over] if shown else []:
         for update in event.updates:
             feed.add_item(
-                title=f"{event.incident.title_in(language)}: {update.get_state_display()}",
+                title=f"{event.incident.title}: {update.get_state_display()}",
                 link=f"{url}#incident-{event.incident.pk}",
-                description=update.text_in(language),
+                description=update.text,
                 unique_id=f"{url}#update-{update.pk}",
                 updateddate=update.created_at,
             )
@@ -89,7 +90,7 @@ def _document(summary: Summary) -> dict[str, Any]:
 
 
 def _component(component: Component) -> dict[str, Any]:
-    with translation.override("en"):
+    with translation.override(languages.worldwide()):
         title = component.title
     return {
         "name": component.name,
@@ -109,11 +110,15 @@ def _day(day: Day) -> dict[str, Any]:
     }
 
 
+def _in_order(texts: dict[str, str]) -> dict[str, str]:
+    return {code: texts[code] for code in languages.codes()}  # jsonb sorts its keys
+
+
 def _incident(event: Event) -> dict[str, Any]:
     ended = event.incident.resolved_at
     return {
         "id": event.incident.pk,
-        "title": {"ru": event.incident.title_ru, "en": event.incident.title_en},
+        "title": _in_order(event.incident.titles),
         "impact": event.incident.impact,
         "state": event.incident.state,
         "channel": event.incident.channel or None,
@@ -122,7 +127,7 @@ def _incident(event: Event) -> dict[str, Any]:
         "updates": [
             {
                 "state": update.state,
-                "text": {"ru": update.text_ru, "en": update.text_en},
+                "text": _in_order(update.texts),
                 "at": update.created_at.isoformat(),
             }
             for update in event.updates

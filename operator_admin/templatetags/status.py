@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from catalogue.texts import StrOrPromise
-from operator_admin.models import Incident, IncidentUpdate
 from operator_admin.status.summary import Component, Day, Level
 
 register = template.Library()
@@ -97,13 +96,3 @@ def summarised(component: Component) -> str:
 def with_figures(days: Iterable[Day]) -> list[Day]:
     """The newest first."""
     return [day for day in reversed(list(days)) if day.level or day.share is not None]
-
-
-@register.filter
-def title_in(incident: Incident, language: str) -> str:
-    return incident.title_in(language)
-
-
-@register.filter
-def text_in(update: IncidentUpdate, language: str) -> str:
-    return update.text_in(language)

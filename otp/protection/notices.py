@@ -4,13 +4,13 @@ from datetime import datetime
 
 from django.conf import settings
 from django.urls import reverse
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.audit import declare_words
 from accounts.models import AuditEvent, Company, GuardMode, Member, Mode
 from accounts.outbox import mail
 from accounts.people import countries
+from catalogue import languages
 from channels.guard.evidence import CUTS
 from otp.models import GuardRestriction, ScopeKind
 from otp.protection.week_replay import WeekFigures
@@ -25,7 +25,7 @@ def scope_name(kind: str, value: str) -> str:
     if kind in _HIDDEN:
         return value + "•" * _HIDDEN[kind]
     if kind == ScopeKind.COUNTRY:
-        return countries.names(get_language() or "ru").get(value, value)
+        return countries.names(languages.active()).get(value, value)
     if kind == ScopeKind.IP:
         return _("one IP address")
     return _("one device")

@@ -11,6 +11,7 @@ from accounts.audit import changes_of, record
 from accounts.keys.api_keys import CompanyTexts, texts_of
 from accounts.models import Company, User
 from accounts.people.companies import evict_keys
+from catalogue import languages
 from catalogue.channels import CHANNELS
 from otp import sql
 from otp.models import Autofill, CodeText
@@ -106,7 +107,7 @@ def _audit_subject(changes: dict[str, Any]) -> str:
 def _refuse_texts_too_long(company: Company, texts: CompanyTexts) -> None:
     tail = rendering.autofill_lines(texts)
     bodies = [text.body for text in company.code_texts.filter(channel__in=SEGMENTED)]
-    for body in [*rendering.TEXTS.values(), *bodies]:
+    for body in [*(languages.texts(code)["code"] for code in languages.codes()), *bodies]:
         try:
             rules.check_length(body, tail)
         except ValidationError as error:

@@ -9,15 +9,11 @@ from django.conf import settings
 
 from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
 from accounts.names import is_valid_brand
+from catalogue import languages
 from catalogue.channels import Channel, of_row
 from channels.extensions import NotRenderableError, Rendered
 from otp import codes
 
-# With a brand of 30 characters the Russian text still fits one SMS segment of 70.
-TEXTS = {
-    "ru": "Код {code}. Никому его не сообщайте. {brand}",
-    "en": "Your code is {code}. Do not share it. {brand}",
-}
 VARIABLES = ("code", "brand", "minutes", "link")
 _VARIABLE = re.compile(rf"\{{({'|'.join(VARIABLES)})\}}")
 BRAND_UNITS = 30  # UTF-16 units; longer brands are cut, which bounds the length of an SMS
@@ -45,9 +41,10 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel:
 
 def _default(channel: Channel, *, locale: str, has_link: bool) -> str:
     """The vendor's template where it words the message, else the service's text."""
-    if texts := channel.template_texts.get(locale):
-        return texts.code_with_link if has_link else texts.code
-    return compose(TEXTS[locale], has_link=has_link)
+    if channel.has_template:
+        template_texts = languages.texts(locale)[channel.name]
+        return str(template_texts["code_with_link" if has_link else "code"])
+    return compose(languages.texts(locale)["code"], has_link=has_link)
 
 
 def max_minutes() -> int:
@@ -97,10 +94,10 @@ def template(
 ) -> str:
     """Returns the template for a channel: `body`, else the company's text, else the default."""
     body = body or company_template(texts, channel=channel, locale=locale, purpose=purpose)
-    if not body and channel.template_texts:
+    if not body and channel.has_template:
         return _default(channel, locale=locale, has_link=has_link)
     tail = autofill_lines(texts) if channel.has_segments else ()
-    return compose(body or TEXTS[locale], has_link=has_link, tail=tail)
+    return compose(body or languages.texts(locale)["code"], has_link=has_link, tail=tail)
 
 
 def company_template(

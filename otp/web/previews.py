@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from accounts.keys.api_keys import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
+from catalogue import languages
 from catalogue.channels import BY_NAME, CHANNELS, Channel
 from channels.providers import gsm
 from channels.providers.telegram_gateway.provider import TelegramGateway
@@ -161,7 +162,9 @@ def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, list[Sa
     defaults.
     """
     length = str(chosen.get("code_length") or "")
-    language = chosen["language"] if chosen.get("language") in rendering.TEXTS else "ru"
+    language = (
+        chosen["language"] if chosen.get("language") in languages.codes() else languages.active()
+    )
     draft = Company(
         name=company.name,
         brand=str(chosen.get("brand") or "").strip()[:MAX_BRAND_LENGTH],

@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, ngettext_lazy
 
-from accounts.models import Company, Language, Mode
+from accounts.models import Company, Mode
 from billing import message_prices
 from billing.wallet import ledger
+from catalogue import languages
 from catalogue.channels import CHANNELS, Channel
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
@@ -85,7 +86,7 @@ class SendForm(forms.Form):
     )
     channel = forms.ChoiceField(label=_("Channel"), required=False)
     locale = forms.ChoiceField(
-        label=_("Language of the message"), choices=Language.choices, required=False
+        label=_("Language of the message"), choices=languages.choices, required=False
     )
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:

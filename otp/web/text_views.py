@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import CompanyTexts
-from accounts.models import Language
 from accounts.people.pages import confirm_page, refusals_on
 from accounts.people.roles import (
     CabinetRequest,
@@ -22,6 +21,7 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
+from catalogue import languages
 from catalogue.channels import Channel, join_titles
 from channels.vendor_accounts import registry
 from otp.models import CodeText
@@ -40,7 +40,7 @@ class TextForm(forms.Form):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off"}),
     )
-    locale = forms.ChoiceField(label=_("Language"), choices=Language.choices)
+    locale = forms.ChoiceField(label=_("Language"), choices=languages.choices)
     channel = forms.ChoiceField(
         label=_("Channel"),
         required=False,
@@ -87,7 +87,7 @@ class TextForm(forms.Form):
     @property
     def language(self) -> str:
         chosen = self["locale"].value()
-        return str(chosen if chosen in Language.values else Language.RUSSIAN)
+        return str(chosen if chosen in languages.codes() else languages.codes()[0])
 
 
 class AutofillForm(forms.Form):
@@ -133,7 +133,7 @@ def text_list(request: CabinetRequest) -> HttpResponse:
         "worded": join_titles(own_texts.WORDED),
         "limit": own_texts.MAX_TEXTS,
         "own": texts,
-        "standard": rendering.TEXTS.items(),
+        "standard": [(code, languages.texts(code)["code"]) for code in languages.codes()],
         "samples": current_samples(request.company, texts)[:1],
         "by_gateway": registry.codes_go_by_gateway(),
     }
@@ -158,7 +158,7 @@ def text_edit(request: CabinetRequest, pk: int) -> HttpResponse:
 def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
     texts = own_texts.of_company(request.company)
     now = {name: getattr(text, name) for name in ("body", "locale", "channel", "purpose")}
-    now["body"] = now["body"] or rendering.TEXTS[text.locale]
+    now["body"] = now["body"] or languages.texts(text.locale)["code"]
     form = TextForm(request.POST or None, initial=now, tail=rendering.autofill_lines(texts))
     if form.is_valid() and _is_submit(request):
         for name, value in form.cleaned_data.items():

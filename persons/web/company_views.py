@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, Sum
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from accounts.audit import record
@@ -20,6 +20,7 @@ from accounts.people import closing
 from accounts.people.roles import CabinetRequest, can_manage_members, member_required, nobody
 from accounts.security import reauthentication
 from billing.models import Order, Wallet
+from catalogue import languages
 from parsing.form_fields import LineField
 from persons import company_export as exports
 from persons.export_files import FILES
@@ -99,7 +100,7 @@ def company_export(request: CabinetRequest) -> HttpResponse:
         try:
             exports.start(
                 member=request.member,
-                language=get_language() or "ru",
+                language=languages.active(),
                 ip=client_ip(request.META),
             )
         except ValidationError as refused:

@@ -7,7 +7,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from channels.models import ProviderAccount
 from operator_admin.incidents import timeline
-from operator_admin.incidents.timeline import NewIncident, Wording
+from operator_admin.incidents.timeline import NewIncident
 from operator_admin.models import Incident
 from operator_admin.status import summary
 from tests.browser.clicks import ClickCounter
@@ -87,7 +87,7 @@ def test_company_is_approved_from_what_waits_in_three_clicks(
 
 
 def test_company_hides_a_notice(page: Page, live_server: LiveServer) -> None:
-    words = Wording("Перебои с СМС", "SMS is slow")
+    words = {"ru": "Перебои с СМС", "en": "SMS is slow"}
     new = NewIncident(words, words, "degraded")
     timeline.open_incident(new, user=UserFactory.create(), ip=None)
     member = MemberFactory.create()
@@ -111,7 +111,7 @@ def test_company_hides_a_notice(page: Page, live_server: LiveServer) -> None:
 def test_status_page_breaks_no_rule_and_fits_the_screen(
     page: Page, live_server: LiveServer, theme: Theme
 ) -> None:
-    words = Wording("Сбой", "A failure")
+    words = {"ru": "Сбой", "en": "A failure"}
     new = NewIncident(words, words, "outage", "sms")
     timeline.open_incident(new, user=UserFactory.create(), ip=None)
     summary.reset()

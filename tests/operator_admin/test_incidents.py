@@ -17,14 +17,14 @@ from catalogue.channels import CHANNELS
 from channels.models import ProviderAccount
 from channels.vendor_accounts import availability, pauses
 from operator_admin.incidents import impact, notices, timeline
-from operator_admin.incidents.timeline import NewIncident, Wording
+from operator_admin.incidents.timeline import NewIncident
 from operator_admin.models import Incident
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory, UserFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db
-SAID = Wording("СМС не доходят", "SMS do not arrive")
+SAID = {"ru": "СМС не доходят", "en": "SMS do not arrive"}
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_pages_without_a_notice_ask_nothing(
 
 
 def test_operators_words_are_escaped(client: Client) -> None:
-    words = Wording("<script>alert(1)</script>", "<b>x</b>")
+    words = {"ru": "<script>alert(1)</script>", "en": "<b>x</b>"}
     new = NewIncident(words, words, "degraded")
     timeline.open_incident(new, user=UserFactory.create(), ip=None)
     client.force_login(MemberFactory.create().user)
@@ -151,10 +151,10 @@ def test_incident_is_opened_in_the_usual_words(client: Client, operator: User) -
     client.post(path, form(**initial))
 
     found = Incident.objects.get()
-    assert (found.channel, found.impact, found.title_en) == (
+    assert (found.channel, found.impact, found.titles["en"]) == (
         "sms", "outage", "SMS: messages are not delivered",
     )  # fmt: skip
-    assert found.title_ru == "SMS: сообщения не доставляются"
+    assert found.titles["ru"] == "SMS: сообщения не доставляются"
     assert AuditEvent.objects.filter(action="incident.opened", user=operator).exists()
 
 
@@ -182,7 +182,7 @@ def test_update_needs_both_languages_or_neither(client: Client, operator: User) 
 
     assert "text_en" in refused.context["form"].errors
     assert incident.updates.count() == 2
-    assert incident.updates.get(state="monitoring").text_en == timeline.later_text("monitoring").en
+    assert incident.updates.get(state="monitoring").texts == timeline.later_text("monitoring")
 
 
 @pytest.mark.django_db(transaction=True)

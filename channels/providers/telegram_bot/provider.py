@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import orjson
 
+from catalogue import languages
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
@@ -43,8 +44,6 @@ class DeliveredOn(StrEnum):
     NEVER = "never"  # the entered code alone
 
 
-_OPEN = {"ru": "Открыть", "en": "Open"}
-_SHARE = {"ru": "Поделиться номером", "en": "Share my number"}
 _START_PARAMETER = "contact"  # of the t.me link; any value makes the bot ask for the contact
 _UPDATES = ("message", "my_chat_member")  # shared contacts and commands; blocks of the bot
 # The API has no table of errors: https://core.telegram.org/bots/api#making-requests. Its server
@@ -68,22 +67,6 @@ class BotText(StrEnum):
     SHARE = "share"
     READY = "ready"
     STOPPED = "stopped"
-
-
-_BOT_TEXTS = {
-    BotText.SHARE: {
-        "ru": "Поделитесь номером телефона, чтобы получать сюда коды и ссылки.",
-        "en": "Share your phone number to receive codes and links here.",
-    },
-    BotText.READY: {
-        "ru": "Готово: коды и ссылки будут приходить сюда. Чтобы их остановить, отправьте /stop.",
-        "en": "Done: codes and links will come here. To stop them, send /stop.",
-    },
-    BotText.STOPPED: {
-        "ru": "Больше ничего не пришлём. Чтобы вернуть коды и ссылки, отправьте /start.",
-        "en": "Nothing more will be sent. To get codes and links again, send /start.",
-    },
-}
 
 
 _ID_BOUND = 2**52  # ids have at most 52 significant bits: core.telegram.org/bots/api#user
@@ -131,7 +114,7 @@ class TelegramBot(http.HttpProvider):
             "protect_content": message.content is not Content.LINK,
         }
         if message.short_url:
-            button = {"text": _OPEN[message.locale], "url": message.short_url}
+            button = {"text": _texts(message.locale)["open"], "url": message.short_url}
             payload["reply_markup"] = {"inline_keyboard": [[button]]}
         return self._deliver(payload)
 
@@ -167,14 +150,14 @@ class TelegramBot(http.HttpProvider):
 
     def answer(self, chat_id: int, locale: str, word: BotText) -> None:
         """Replies to a person who wrote to the bot; SHARE adds a button to share the number."""
-        button = {"text": _SHARE[locale], "request_contact": True}
+        button = {"text": _texts(locale)["share_number"], "request_contact": True}
         contact_keyboard = {
             "keyboard": [[button]],
             "one_time_keyboard": True,
             "resize_keyboard": True,
         }
         keyboard = contact_keyboard if word is BotText.SHARE else {"remove_keyboard": True}
-        text = _BOT_TEXTS[word][locale]
+        text = _texts(locale)[word]
         self._deliver({"chat_id": chat_id, "text": text, "reply_markup": keyboard})
 
     def notify(self, chat: str, text: str) -> None:
@@ -253,8 +236,12 @@ def _message_update(message: http.Json) -> BotUpdate | None:
 
 
 def _locale(sender: http.Json) -> str:
-    language = http.text(sender.get("language_code")) or "ru"
-    return "ru" if language.startswith("ru") else "en"
+    return languages.of_tag(http.text(sender.get("language_code")) or languages.codes()[0])
+
+
+def _texts(locale: str) -> dict[str, str]:
+    texts: dict[str, str] = languages.texts(locale)["telegram_bot"]
+    return texts
 
 
 def _contact_shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShared | None:

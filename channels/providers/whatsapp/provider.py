@@ -46,7 +46,6 @@ _PHONE = re.compile(r"[1-9][0-9]{6,14}")
 _USER_ID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]{1,140}")  # BSUID: the country, a dot, 128 at most
 # `message_status` of a message that Meta accepted and may still drop with `failed` and 132015.
 _RESERVATIONS = ("held_for_quality_assessment", "paused")
-LANGUAGES = {"ru": "ru", "en": "en_US"}  # our locale → Meta's code of the template's language
 
 
 Change = tuple[str, http.Json]  # field, value
@@ -70,7 +69,7 @@ class WhatsAppCloud(http.HttpProvider):
         code_template: str,
         link_template: str,
         code_link_template: str,
-        languages: Mapping[str, str] = LANGUAGES,
+        languages: Mapping[str, str],
         timeout: http.Timeout = (2.0, 8.0),
     ) -> None:
         bearer = f"Bearer {token}"

@@ -4,6 +4,8 @@ import secrets
 
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.languages import texts as language_texts
+from catalogue.languages import translated
 from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
@@ -32,12 +34,18 @@ WEBHOOK_FIELDS = (
 )
 
 
+# Meta's code of the language of a template, by ours.
+TEMPLATE_LANGUAGES = {code: language_texts(code)["whatsapp"]["language"] for code in translated()}
+USUAL_LANGUAGES = ",".join(map(":".join, TEMPLATE_LANGUAGES.items()))
+
+
 def _languages(text: str) -> dict[str, str]:
-    """`ru:ru,en:en_US`: our locale → Meta's code; a template needs each language of ours."""
+    """`ru:ru,en:en_US`: our language → Meta's code; a template needs each language of ours."""
     split = (item.partition(":") for item in text.split(","))
     languages = {locale.strip(): code.strip() for locale, _sign, code in split}
-    if set(languages) != {"ru", "en"} or not all(languages.values()):
-        raise ValueError("must name a template language for ru and for en: ru:ru,en:en_US")
+    if languages.keys() != TEMPLATE_LANGUAGES.keys() or not all(languages.values()):
+        ours = " and for ".join(TEMPLATE_LANGUAGES)
+        raise ValueError(f"must name a template language for {ours}: {USUAL_LANGUAGES}")
     return languages
 
 
@@ -70,7 +78,7 @@ OPTIONS = (
         is_required=False,
         simulated="code_with_link",
     ),
-    Option("languages", default="ru:ru,en:en_US", read=_languages),
+    Option("languages", default=USUAL_LANGUAGES, read=_languages),
 )
 
 _TEMPLATE = _(

@@ -183,7 +183,7 @@ PREVIEW_POLICY = Call(
     answer=(
         UNDERSTOOD_PHONE,
         Field("country", nullable(text()), _("The country of the number."), "RU"),
-        Field("locale", LOCALE_NAMES, _("The language of the message."), "ru"),
+        Field("locale", LOCALE_NAMES, _("The language of the message."), LOCALES[0]),
         Field("steps", array(), _("The channels, in their order."), fields=STEP),
         Field("barred", array(CHANNEL_NAMES), _("Channels that the policy bars."), ["whatsapp"]),
         Field(

@@ -5,11 +5,11 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Language, Member
+from accounts.models import Member
 from accounts.people import countries, phone_masking
 from cabinet import fallback_forms
 from cabinet.form_fields import GroupedIntegerField
-from catalogue import channels
+from catalogue import channels, languages
 from catalogue.errors import DomainError
 from channels import phone_numbers
 from channels.routing import policy_rules
@@ -64,7 +64,7 @@ class RuleForm(forms.Form):
     locale = forms.ChoiceField(
         label=_("Language of messages"),
         required=False,
-        choices=[("", _("Company default")), *Language.choices],
+        choices=[("", _("Company default")), *languages.choices()],
         help_text=_("For requests that do not name a language."),
     )
 

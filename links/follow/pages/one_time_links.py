@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
+from catalogue import languages
 from links.addresses.utm_tags import add_tags
 from links.clicks import bot_detection, buffer
 from links.clicks.bot_detection import VisitorKind
@@ -83,7 +84,7 @@ def _fetch(statement: str, link: LinkTarget) -> _Target | None:
 
 
 def _page(status: str, link: LinkTarget, visit: Visit) -> VisitorResponse:
-    other = "en" if visit.language == "ru" else "ru"
+    other = languages.other(visit.language)
     context = {
         "other": other,
         "words": texts_in(visit.language, _TEXTS),

@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from django.utils.translation.trans_real import parse_accept_lang_header
 
+from catalogue import languages
 from catalogue.texts import StrOrPromise
 from links.follow.cached_row import GONE, NOT_FOUND, ONE_TIME_GONE, NoTarget
 from parsing.integers import parse_integer
@@ -131,13 +132,13 @@ def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> 
 
 def _language(accepted: str) -> str:
     codes = (code[:2] for code, _quality in parse_accept_lang_header(accepted.lower()))
-    return next((code for code in codes if code in ("ru", "en")), "ru")
+    return next((code for code in codes if code in languages.codes()), settings.LANGUAGE_CODE)
 
 
 @cache
 def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool) -> bytes:
     """In the visitor's language first, then in the other: the link may be in an SMS of either."""
-    other = "en" if language == "ru" else "ru"
+    other = languages.other(language)
     context = {
         "language": language,
         "other": other,

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import translation
 
+from catalogue import languages
 from operator_admin import doctor
 from operator_admin.doctor.finding import Finding
 
@@ -22,7 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         findings = []
-        with translation.override("en"):  # as the documentation quotes it
+        with translation.override(languages.worldwide()):  # as the documentation quotes it
             for finding in doctor.run_checks():
                 findings.append(finding)
                 if not options["json"]:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import AuditEvent, Company, Language, Mail, Member, User
+from accounts.models import AuditEvent, Company, Mail, Member, User
 from accounts.outbox import mail, mail_delivery
 from accounts.outbox.mail import (
     KIND_OF_TEMPLATE,
@@ -95,7 +95,7 @@ def test_members_with_a_role_get_emails_in_their_language(
     company: Company, context: dict[str, Any]
 ) -> None:
     owner = MemberFactory.create(company=company)
-    english = UserFactory.create(language=Language.ENGLISH)
+    english = UserFactory.create(language="en")
     MemberFactory.create(company=company, role=Member.Role.DEVELOPER, user=english)
     MemberFactory.create(company=company, role=Member.Role.VIEWER)
     MemberFactory.create(company=company, user=UserFactory.create(is_active=False))

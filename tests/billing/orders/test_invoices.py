@@ -83,7 +83,7 @@ def test_seller_who_pays_no_vat(issue: Callable[..., Order]) -> None:
 
 def test_english_invoice(issue: Callable[..., Order]) -> None:
     company = CompanyFactory.create(name="Acme Ltd", language="en", country="GB")
-    order = issue(company, details_en="Seller LLC\nIBAN XX00 0000", vat_rate=None)
+    order = issue(company, details_abroad="Seller LLC\nIBAN XX00 0000", vat_rate=None)
 
     text = text_of(order)
 
@@ -210,7 +210,7 @@ def test_invoice_opens_by_its_link_without_signing_in(issue: Callable[..., Order
 def test_invoice_that_has_ended_asks_for_no_money(
     issue: Callable[..., Order], language: str, state: str, words: str
 ) -> None:
-    order = issue(details_en="IBAN 1234")
+    order = issue(details_abroad="IBAN 1234")
     Order.objects.update(
         state=state, paid_at=AT if state == "paid" else None, finished_at=AT, language=language
     )

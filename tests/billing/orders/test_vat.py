@@ -126,7 +126,7 @@ def test_invoice_by_the_buyers_country(
 def test_english_invoice_of_a_payer_in_russia_has_the_bank_form(
     country: str, is_abroad: Any
 ) -> None:
-    SellerFactory.create(details_en="Seller Ltd, IBAN XX00")
+    SellerFactory.create(details_abroad="Seller Ltd, IBAN XX00")
     one = buyer(country=country, documents_language="en")
 
     document = invoices.document(place_order(one, "invoice"))

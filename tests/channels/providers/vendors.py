@@ -88,6 +88,7 @@ def whatsapp(**changes: Any) -> WhatsAppCloud:
         "code_template": "verification_code",
         "link_template": "short_link",
         "code_link_template": "code_with_link",
+        "languages": {"ru": "ru", "en": "en_US"},
     }
     return WhatsAppCloud(**usual | changes)
 

@@ -10,7 +10,6 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import Member
-from api_docs.schema.errors import ADVICE
 from api_docs.schema.schema import error_schema
 from catalogue.errors import Error
 from channels.deliver.dispatcher import Dispatcher
@@ -70,7 +69,7 @@ def test_unreachable_error_invites_the_person_to_the_bot(
 def test_answer_is_as_it_is_written_down(api: Api, dispatcher: Dispatcher, language: str) -> None:
     answer = api.post("/links/send", LINK, Accept_Language=language)
 
-    advice = ADVICE[Error.RECIPIENT_UNREACHABLE]
+    advice = Error.RECIPIENT_UNREACHABLE
     always = {"success", "code", "message", "request_id"}
     assert set(answer.body) - always == {*advice.extra, *advice.sometimes}
     jsonschema.validate(answer.body, strict(error_schema()))
