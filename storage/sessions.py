@@ -15,13 +15,18 @@ PAUSES = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)  # seconds: a restart of the database is
 T = TypeVar("T")
 
 
+def give_back() -> None:
+    """Return the connection to the pool before a wait for others; a transaction keeps it."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
 @contextmanager
 def pooled_connection() -> Iterator[None]:
     try:
         yield
     finally:
-        if not connection.in_atomic_block:
-            connection.close()  # to the pool
+        give_back()
 
 
 def read_patiently(read: Callable[[], T]) -> T:

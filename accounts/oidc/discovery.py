@@ -19,6 +19,7 @@ from django.conf import settings
 
 from accounts.oidc.refusals import Reason, RefusedError
 from parsing.json_objects import read_object
+from storage.sessions import give_back
 
 TIMEOUTS = (2.0, 3.0)  # to connect, between two reads
 DEADLINE = 6.0  # seconds for a whole answer
@@ -40,6 +41,7 @@ def post_form(url: str, fields: dict[str, str], auth: tuple[str, str] | None) ->
 def _json(method: str, url: str, **options: Any) -> dict[str, Any]:
     """The object in the answer; raises RefusedError, whose detail quotes nothing of the answer."""
     require_secure(url)
+    give_back()
     try:
         with _place(), requests.Session() as session:
             status, body = _exchange(session, method, url, **options)

@@ -1,4 +1,4 @@
-"""Calls of payment providers: bounded in time, never redirected or repeated.
+"""Calls of payment providers: bounded in time and number, never redirected or repeated.
 
 Plain HTTP instead of the providers' libraries: they hold their credentials in process-wide state,
 and four calls are all that is used of each. T-Bank has none for Python.
@@ -6,7 +6,9 @@ and four calls are all that is used of each. T-Bank has none for Python.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from threading import BoundedSemaphore
 from typing import Any
 
 import urllib3
@@ -14,8 +16,11 @@ from urllib3.contrib.socks import SOCKSProxyManager
 
 from billing.gateways.base import GatewayError
 from parsing.json_objects import read_object
+from storage.sessions import give_back
 
 TIMEOUT = urllib3.Timeout(connect=3.0, read=8.0)
+# Per provider and process: one that hangs must leave the other threads to codes and links.
+MAX_CALLS = 8
 
 
 class RefusedByProviderError(GatewayError):
@@ -43,6 +48,9 @@ class ProviderApi:
     url: str
     authorization: str
     pool: urllib3.PoolManager
+    places: BoundedSemaphore = field(
+        default_factory=partial(BoundedSemaphore, MAX_CALLS), compare=False, repr=False
+    )
 
     def get(self, path: str) -> dict[str, Any]:
         return self._call("GET", path, {}, None)
@@ -55,18 +63,29 @@ class ProviderApi:
     ) -> dict[str, Any]:
         """The JSON object of a 200; raises a GatewayError, whose text quotes no credential."""
         sent = {"Authorization": self.authorization, "Accept": "application/json", **headers}
-        try:
-            response = self.pool.request(
-                method, f"{self.url}{path}", body=body, headers=sent, redirect=False
-            )
-        except urllib3.exceptions.HTTPError as error:
-            raise GatewayError(type(error).__name__) from None
+        give_back()
+        with self._place():
+            try:
+                response = self.pool.request(
+                    method, f"{self.url}{path}", body=body, headers=sent, redirect=False
+                )
+            except urllib3.exceptions.HTTPError as error:
+                raise GatewayError(type(error).__name__) from None
         answer = _object(response.data)
         if response.status in {200, 201} and answer is not None:
             return answer
         if 400 <= response.status < 500 and response.status not in {408, 409, 429}:
             raise RefusedByProviderError(response.status, _reason(answer), _kind(answer))
         raise GatewayError(f"status {response.status}")
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        if not self.places.acquire(blocking=False):
+            raise GatewayError("too many calls wait for it")
+        try:
+            yield
+        finally:
+            self.places.release()
 
 
 @contextmanager

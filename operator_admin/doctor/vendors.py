@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,6 +18,7 @@ from channels.providers.base import AccountRequirements, Check, Provider
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import approvals, error_texts, registry
 from operator_admin.doctor.finding import Finding, failed, passed
+from storage.sessions import give_back
 
 TITLES: dict[str, StrOrPromise] = {
     "account": gettext_lazy("the account and its token"),
@@ -155,8 +156,7 @@ def _load_expected() -> _Expected:
         return _Expected()
     finally:
         # The doctor calls this on a short-lived thread, which would leak its connection.
-        if not connection.in_atomic_block:
-            connection.close()
+        give_back()
 
 
 def _with_balance_alert(checks: list[Check], low: ProviderAlert | None) -> list[Check]:

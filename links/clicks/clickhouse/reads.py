@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import structlog
 from django.conf import settings
-from django.db import connection
 from redis.exceptions import RedisError
 
 from links.clicks import stream
@@ -16,6 +15,7 @@ from links.clicks.clickhouse import completeness, tables
 from links.models import ErasedClicks, Link
 from storage import clickhouse
 from storage.redis_client import BackOff
+from storage.sessions import give_back
 
 log = structlog.get_logger(__name__)
 
@@ -82,8 +82,7 @@ def visitors(link: Link, start: datetime, end: datetime, size: int) -> list[Visi
 def _ask(query: str, link: Link, start: datetime) -> list[dict[str, Any]] | None:
     if not settings.CLICKHOUSE_READS or _pause.is_active or not _has_all_clicks(link, start):
         return None
-    if not connection.in_atomic_block:
-        connection.close()  # another request may use it while we wait
+    give_back()
     try:
         return clickhouse.read(query)
     except clickhouse.ClickHouseError as error:

@@ -20,6 +20,7 @@ from links.clicks.clickhouse import completeness, tables
 from links.clicks.stream import SINK, Batch, Click, Consumer, is_sink
 from storage import clickhouse
 from storage.redis_client import blocking_redis_client
+from storage.sessions import give_back
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
@@ -58,8 +59,7 @@ def write(batches: list[Batch]) -> None:
         for position, click in enumerate(batch.clicks)
         if click.link_id in kept
     ]
-    if not connection.in_atomic_block:
-        connection.close()  # another thread may use it while we wait
+    give_back()
     write_together(lines, _insert, _refuse, _is_refused)
 
 

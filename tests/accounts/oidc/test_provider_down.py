@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.oidc import discovery
+from accounts.oidc.refusals import RefusedError
 from tests.accounts.oidc.ways import refusal
 from tests.accounts.security.people import make_person, signed_in
 
@@ -116,3 +118,13 @@ def test_hanging_provider_takes_eight_threads_at_most(client: Client, away: str)
 
     assert all(taken)
     assert refusal(answer) == "unavailable"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_call_holds_no_database_connection(away: str) -> None:
+    connection.ensure_connection()
+
+    with pytest.raises(RefusedError):
+        discovery.metadata()
+
+    assert connection.connection is None
