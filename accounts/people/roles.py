@@ -143,7 +143,9 @@ def member_required(
             cabinet.actor = Actor(user=cabinet.user, ip=client_ip(request.META))
             if lacks_second_factor(cabinet, member):
                 return redirect_to_second_factor(cabinet)
-            return view(cabinet, *args, **kwargs)
+            response = view(cabinet, *args, **kwargs)
+            response.company_id = member.company_id  # type: ignore[attr-defined]  # whose it is
+            return response
 
         @wraps(view)
         def signed_in(

@@ -3,11 +3,12 @@
 import os
 import tempfile
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import Condition, Lock
 from typing import Any
 from wsgiref.types import WSGIApplication, WSGIEnvironment
 
@@ -16,7 +17,8 @@ from catalogue.errors import Error
 Headers = list[tuple[str, str]]
 Response = tuple[int, Headers, bytes]
 MAX_IN_MEMORY = 2**20  # bytes; a longer response goes to a temporary file
-MAX_FILES = 2  # written at once: an export can take minutes and fill the disk
+MAX_FILES = 3  # written at once: an export can take minutes and fill the disk
+MAX_FILES_PER_COMPANY = 2  # of these: one company's exports must not refuse those of the others
 FILE_WAIT = 1.0  # seconds; a large static file is written faster
 DESCRIPTORS = Path("/proc/self/fd")  # Linux only
 OPENED_WITHIN = 15.0  # seconds; granian opens the file at once
@@ -38,7 +40,8 @@ class ResponseSender:
 
     def __init__(self, refuse: Callable[[WSGIEnvironment, Error], Any]) -> None:
         self._refuse = refuse
-        self._places = BoundedSemaphore(MAX_FILES)
+        self._place_freed = Condition()
+        self._writing: Counter[int | None] = Counter()  # by company, None for all without one
         self._lock = Lock()
         self._files: deque[tuple[float, Any]] = deque()
 
@@ -51,7 +54,11 @@ class ResponseSender:
             else:
                 whole, rest = _read_beginning(iter(chunks))
                 if rest is not None:
-                    self._send_long(started, chain([whole], rest), environ, protocol)
+                    with self._place(getattr(chunks, "company_id", None)) as has_place:
+                        if has_place:
+                            self._send_long(started, chain([whole], rest), protocol)
+                        else:
+                            protocol.response_bytes(*self._refuse(environ, Error.UNAVAILABLE))
                     return
         finally:
             if hasattr(chunks, "close"):
@@ -65,23 +72,30 @@ class ResponseSender:
             while self._files and self._files[0][0] < before:
                 self._files.popleft()[1].close()
 
-    def _send_long(
-        self,
-        started: _StartResponse,
-        chunks: Iterable[bytes],
-        environ: WSGIEnvironment,
-        protocol: Any,
-    ) -> None:
-        if not self._places.acquire(timeout=FILE_WAIT):
-            protocol.response_bytes(*self._refuse(environ, Error.UNAVAILABLE))
-            return
+    @contextmanager
+    def _place(self, company_id: int | None) -> Iterator[bool]:
+        """Whether one was free in time."""
+        with self._place_freed:
+            has_place = self._place_freed.wait_for(
+                lambda: (
+                    self._writing.total() < MAX_FILES
+                    and self._writing[company_id] < MAX_FILES_PER_COMPANY
+                ),
+                FILE_WAIT,
+            )
+            self._writing[company_id] += has_place
         try:
-            if DESCRIPTORS.exists():
-                self._send_file(started, chunks, protocol)
-            else:
-                protocol.response_bytes(started.status, started.headers, b"".join(chunks))
+            yield has_place
         finally:
-            self._places.release()
+            with self._place_freed:
+                self._writing -= Counter({company_id: int(has_place)})
+                self._place_freed.notify_all()
+
+    def _send_long(self, started: _StartResponse, chunks: Iterable[bytes], protocol: Any) -> None:
+        if DESCRIPTORS.exists():
+            self._send_file(started, chunks, protocol)
+        else:
+            protocol.response_bytes(started.status, started.headers, b"".join(chunks))
 
     def _send_file(self, started: _StartResponse, chunks: Iterable[bytes], protocol: Any) -> None:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after granian opened it

@@ -61,6 +61,7 @@ def download(client: Client, route: str, fill: Callable[[Company], None]) -> Ite
     client.force_login(member.user)
     fill(member.company)
     response: Any = client.get(reverse(route))
+    assert response.company_id == member.company_id  # by which its places are counted
     lines: Iterator[bytes] = iter(response.streaming_content)
     return lines
 

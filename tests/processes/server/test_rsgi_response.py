@@ -3,10 +3,11 @@
 import re
 import resource
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Semaphore, Thread
 from typing import Any
-from wsgiref.types import StartResponse, WSGIEnvironment
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import pytest
 from django.urls import reverse
@@ -14,7 +15,12 @@ from django.urls import reverse
 from catalogue.errors import Error
 from config import web_server
 from processes.server import rsgi_response
-from processes.server.rsgi_response import MAX_FILES, MAX_IN_MEMORY, ResponseSender
+from processes.server.rsgi_response import (
+    MAX_FILES,
+    MAX_FILES_PER_COMPANY,
+    MAX_IN_MEMORY,
+    ResponseSender,
+)
 
 
 class Protocol:
@@ -29,6 +35,17 @@ class Protocol:
         self.answer = ("file", *answer)
 
 
+@dataclass
+class CompanyAnswer:
+    """As a response of Django's that `member_required` has marked."""
+
+    lines: Iterable[bytes]
+    company_id: int | None
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.lines)
+
+
 class Export:
     """A long answer that is not done before it is let go."""
 
@@ -39,6 +56,9 @@ class Export:
     def __call__(self, _environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         start("200 OK", [("Content-Type", "text/csv")])
         return self._lines()
+
+    def of(self, company_id: int | None) -> WSGIApplication:
+        return lambda environ, start: CompanyAnswer(self(environ, start), company_id)
 
     def _lines(self) -> Iterator[bytes]:
         yield b"x" * (MAX_IN_MEMORY + 1)
@@ -59,23 +79,32 @@ def refuse(_environ: WSGIEnvironment, error: Error) -> tuple[int, list[tuple[str
     return error.status, [("Retry-After", "1")], error.code.encode()
 
 
-def test_third_long_answer_is_refused_until_one_is_written(answers: ResponseSender) -> None:
+def test_long_answers_of_a_company_leave_a_place_to_others(answers: ResponseSender) -> None:
     export = Export()
     served = [Protocol() for _ in range(MAX_FILES)]
-    threads = [Thread(target=answers.send, args=(export, {}, one)) for one in served]
-    for thread in threads:
+    companies = [1] * MAX_FILES_PER_COMPANY + [2]
+    threads = [
+        Thread(target=answers.send, args=(export.of(company), {}, one))
+        for company, one in zip(companies, served, strict=True)
+    ]
+    for thread in threads[:-1]:
         thread.start()
-    third, fourth = Protocol(), Protocol()
+    refused = [Protocol(), Protocol()]
 
-    assert all(export.is_written.acquire(timeout=25) for _ in served)
-    answers.send(export, {}, third)
+    assert all(export.is_written.acquire(timeout=25) for _ in threads[:-1])
+    answers.send(export.of(1), {}, refused[0])  # its third
+    threads[-1].start()
+    assert export.is_written.acquire(timeout=25)
+    answers.send(export.of(None), {}, refused[1])  # all places are taken
     export.may_end.set()
     for thread in threads:
         thread.join()
-    answers.send(export, {}, fourth)
+    answers.send(export.of(1), {}, served[0])
 
-    assert third.answer == ("bytes", 503, [("Retry-After", "1")], b"unavailable")
-    assert [one.answer[:2] for one in [*served, fourth]] == [("file", 200)] * (MAX_FILES + 1)
+    assert [one.answer for one in refused] == [
+        ("bytes", 503, [("Retry-After", "1")], b"unavailable")
+    ] * 2
+    assert [one.answer[:2] for one in served] == [("file", 200)] * MAX_FILES
 
 
 def test_failed_long_response_releases_its_slot(answers: ResponseSender) -> None:
