@@ -49,7 +49,8 @@ def normalised(text: str) -> str:
         return text
     text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = "".join(" " if category(char) == "Zs" else char for char in text)
-    return "\n".join(line.rstrip() for line in text.split("\n")).strip()
+    # Separators that may not be in a text stay, to be refused.
+    return "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip(" \t\n")
 
 
 def as_seen(text: str) -> str:
