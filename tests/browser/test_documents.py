@@ -83,7 +83,7 @@ def test_statement_is_checked_on_its_page(page: Page, member: Member, tmp_path: 
     page.get_by_role("link", name="Баланс", exact=True).first.click()
     page.get_by_role("link", name="Сверка", exact=True).click()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Скачать всю выписку").click()
+        page.get_by_role("link", name="Скачать полную выписку").click()
     statement = tmp_path / "statement.csv"
     download.value.save_as(statement)
 
