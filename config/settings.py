@@ -288,6 +288,7 @@ ACCOUNT_FORMS = {
 }
 ACCOUNT_ADAPTER = "accounts.sign_in.adapter.AccountAdapter"
 ACCOUNT_RATE_LIMITS = RATE_LIMITS
+PASSWORD_HASHERS = ["accounts.sign_in.hashing.PBKDF2PasswordHasher"]
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds; signing in does not count as one
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
@@ -335,8 +336,7 @@ LANGUAGE_CODE = "ru"
 LANGUAGES = [("ru", "Русский"), ("en", "English")]
 OPERATOR_LANGUAGE = env.str("OPERATOR_LANGUAGE", "") or LANGUAGE_CODE
 if OPERATOR_LANGUAGE not in dict(LANGUAGES):
-    known = " or ".join(dict(LANGUAGES))
-    raise ImproperlyConfigured(f"OPERATOR_LANGUAGE must be {known}, not {OPERATOR_LANGUAGE!r}")
+    raise ImproperlyConfigured(f"OPERATOR_LANGUAGE must be one of {', '.join(dict(LANGUAGES))}")
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "Europe/Moscow")
 OPERATOR_COUNTRY = env.str("OPERATOR_COUNTRY", "RU")  # for national phone numbers in the admin
