@@ -21,12 +21,12 @@ from billing.models import Package, Tariff
 from billing.wallet import ledger
 from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
-from channels.providers.connections import tls_context
 from channels.waiting import outcome_signals
 from config.local import bootstrap
 from config.local.embedded import Servers
 from links.follow import change_feed, resolution
 from links.follow.change_feed import ChangeFeed
+from outbound.connections import tls_context
 from processes import process_state
 from storage.redis_client import redis_client
 from tests.api.clients import Api, ClientOf

@@ -33,7 +33,7 @@ def _urlopen(
     *more: Any,
     **options: Any,
 ) -> Any:
-    is_of_requests = not options.get("preload_content", True)
+    is_of_requests = not options.get("decode_content", True)
     if HTTPAdapter.send is _REAL_SEND or is_of_requests:
         return _REAL_URLOPEN(pool, method, url, body, headers, *more, **options)
     request = requests.PreparedRequest()
@@ -43,7 +43,9 @@ def _urlopen(
         answer = HTTPAdapter().send(request)
     except requests.RequestException as error:
         raise HTTPError(str(error)) from error
-    return HTTPResponse(BytesIO(answer.content), answer.headers, answer.status_code)
+    return HTTPResponse(
+        BytesIO(answer.content), answer.headers, answer.status_code, preload_content=False
+    )
 
 
 def _port(pool: HTTPConnectionPool) -> int | None:

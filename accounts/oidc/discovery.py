@@ -1,87 +1,65 @@
 """What the provider publishes: its endpoints and its signing keys, kept for some minutes.
 
-Requests to the provider are bounded in time, size and number, and never redirected. The operator
-chooses it, often in the own network, so the egress guard of webhooks does not apply; its proxy is
-OIDC_PROXY.
+The operator chooses the provider, often in the own network, so the egress guard of webhooks does
+not apply; its proxy is OIDC_PROXY.
 
 https://openid.net/specs/openid-connect-discovery-1_0.html
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import BoundedSemaphore
+from collections.abc import Callable, Mapping
+from functools import cache
+from http import HTTPStatus
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import jwt
-import requests
 from django.conf import settings
+from urllib3.exceptions import HTTPError
+from urllib3.util import make_headers
 
 from accounts.oidc.refusals import Reason, RefusedError
+from outbound.connections import Connections
 from parsing.json_objects import read_object
 from storage.sessions import give_back
 
-TIMEOUTS = (2.0, 3.0)  # to connect, between two reads
-DEADLINE = 6.0  # seconds for a whole answer
-MAX_ANSWER = 2**20  # bytes
-CHUNK = 2**14
+TIMEOUT = (2.0, 6.0)  # seconds to connect, seconds for the whole response
 # Per process: a provider that hangs must leave the other threads to codes and links.
-_places = BoundedSemaphore(8)
+MAX_CALLS = 8
+
+
+@cache
+def connections() -> Connections:
+    return Connections(settings.OIDC_ISSUER, TIMEOUT, settings.OIDC_PROXY, MAX_CALLS)
 
 
 def get_json(url: str, *, bearer: str = "") -> dict[str, Any]:
-    headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
-    return _json("GET", url, headers=headers)
+    return _json("GET", url, {"Authorization": f"Bearer {bearer}"} if bearer else {})
 
 
 def post_form(url: str, fields: dict[str, str], auth: tuple[str, str] | None) -> dict[str, Any]:
-    return _json("POST", url, data=fields, auth=auth)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    if auth is not None:
+        headers |= make_headers(basic_auth=":".join(auth))
+    return _json("POST", url, headers, urlencode(fields).encode())
 
 
-def _json(method: str, url: str, **options: Any) -> dict[str, Any]:
+def _json(
+    method: str, url: str, headers: Mapping[str, str], body: bytes | None = None
+) -> dict[str, Any]:
     """The object in the answer; raises RefusedError, whose detail quotes nothing of the answer."""
     require_secure(url)
     give_back()
     try:
-        with _place(), requests.Session() as session:
-            status, body = _exchange(session, method, url, **options)
-            answer = read_object(body)
-    except (requests.RequestException, ValueError) as error:
+        response = connections().request(method, "", headers, body, url=url)
+        answer = read_object(response.body)
+    except (HTTPError, ValueError) as error:
         raise RefusedError(Reason.UNAVAILABLE, type(error).__name__) from error
-    if status >= requests.codes.server_error:
-        raise RefusedError(Reason.UNAVAILABLE, f"status {status}")
-    if status != requests.codes.ok:
-        raise RefusedError(Reason.INVALID, f"status {status}")
+    if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise RefusedError(Reason.UNAVAILABLE, f"status {response.status}")
+    if response.status != HTTPStatus.OK:
+        raise RefusedError(Reason.INVALID, f"status {response.status}")
     return answer
-
-
-def _exchange(
-    session: requests.Session, method: str, url: str, **options: Any
-) -> tuple[int, bytes]:
-    session.trust_env = False  # neither a proxy nor a password from the environment
-    if settings.OIDC_PROXY:
-        session.proxies = {"http": settings.OIDC_PROXY, "https": settings.OIDC_PROXY}
-    until = time.monotonic() + DEADLINE
-    with session.request(
-        method, url, timeout=TIMEOUTS, allow_redirects=False, stream=True, **options
-    ) as answer:
-        body = b""
-        # read1: a read of a whole chunk would wait for each of its bytes.
-        while chunk := answer.raw.read1(CHUNK, decode_content=True):
-            body += chunk
-            if len(body) > MAX_ANSWER or time.monotonic() > until:
-                raise requests.Timeout
-        return answer.status_code, body
-
-
-@contextmanager
-def _place() -> Iterator[None]:
-    if not _places.acquire(blocking=False):
-        raise RefusedError(Reason.UNAVAILABLE, "too many requests wait for it")
-    try:
-        yield
-    finally:
-        _places.release()
 
 
 def require_secure(url: str) -> None:
@@ -116,6 +94,7 @@ _documents: dict[str, tuple[float, dict[str, Any]]] = {}
 
 def forget() -> None:
     _documents.clear()
+    connections.cache_clear()
 
 
 def metadata() -> dict[str, Any]:

@@ -23,7 +23,7 @@ from accounts.jobs import Job
 from billing.bank_statements import matching
 from billing.bank_statements.lines import StatementLine, numbered
 from billing.gateways.base import GatewayError
-from billing.gateways.http import ProviderApi, pool_by
+from billing.gateways.http import ProviderApi
 from billing.models import StatementMark
 from parsing.characters import one_line
 
@@ -116,8 +116,7 @@ KOPECK = Decimal("0.01")
 
 def api() -> ProviderApi:
     account = settings.GATEWAY_ACCOUNTS["tbank"]
-    bearer = f"Bearer {account['token']}"
-    return ProviderApi(account["url"].rstrip("/"), bearer, pool_by(settings.PAYMENT_PROXY))
+    return ProviderApi(account["url"], f"Bearer {account['token']}")
 
 
 def operations(

@@ -6,19 +6,17 @@ and four calls are all that is used of each. T-Bank has none for Python.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
-from threading import BoundedSemaphore
 from typing import Any
 
-import urllib3
-from urllib3.contrib.socks import SOCKSProxyManager
+from django.conf import settings
+from urllib3.exceptions import HTTPError
 
 from billing.gateways.base import GatewayError
+from outbound.connections import Connections
 from parsing.json_objects import read_object
 from storage.sessions import give_back
 
-TIMEOUT = urllib3.Timeout(connect=3.0, read=8.0)
+TIMEOUT = (3.0, 8.0)  # seconds to connect, seconds for the whole response
 # Per provider and process: one that hangs must leave the other threads to codes and links.
 MAX_CALLS = 8
 
@@ -32,25 +30,10 @@ class RefusedByProviderError(GatewayError):
         self.kind = kind  # Stripe's `error.type`
 
 
-def pool_by(proxy: str) -> urllib3.PoolManager:
-    options: dict[str, Any] = {"timeout": TIMEOUT, "retries": False, "maxsize": 4}
-    if not proxy:
-        return urllib3.PoolManager(**options)
-    url = urllib3.util.parse_url(proxy)
-    if url.scheme == "socks5h":
-        return SOCKSProxyManager(proxy, **options)
-    headers = urllib3.make_headers(proxy_basic_auth=url.auth) if url.auth else None
-    return urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
-
-
-@dataclass(frozen=True, slots=True)
 class ProviderApi:
-    url: str
-    authorization: str
-    pool: urllib3.PoolManager
-    places: BoundedSemaphore = field(
-        default_factory=partial(BoundedSemaphore, MAX_CALLS), compare=False, repr=False
-    )
+    def __init__(self, url: str, authorization: str) -> None:
+        self._authorization = authorization
+        self.connections = Connections(url.rstrip("/"), TIMEOUT, settings.PAYMENT_PROXY, MAX_CALLS)
 
     def get(self, path: str) -> dict[str, Any]:
         return self._call("GET", path, {}, None)
@@ -62,30 +45,18 @@ class ProviderApi:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> dict[str, Any]:
         """The JSON object of a 200; raises a GatewayError, whose text quotes no credential."""
-        sent = {"Authorization": self.authorization, "Accept": "application/json", **headers}
+        sent = {"Authorization": self._authorization, "Accept": "application/json", **headers}
         give_back()
-        with self._place():
-            try:
-                response = self.pool.request(
-                    method, f"{self.url}{path}", body=body, headers=sent, redirect=False
-                )
-            except urllib3.exceptions.HTTPError as error:
-                raise GatewayError(type(error).__name__) from None
-        answer = _object(response.data)
+        try:
+            response = self.connections.request(method, path, sent, body)
+        except HTTPError as error:
+            raise GatewayError(type(error).__name__) from None
+        answer = _object(response.body)
         if response.status in {200, 201} and answer is not None:
             return answer
         if 400 <= response.status < 500 and response.status not in {408, 409, 429}:
             raise RefusedByProviderError(response.status, _reason(answer), _kind(answer))
         raise GatewayError(f"status {response.status}")
-
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        if not self.places.acquire(blocking=False):
-            raise GatewayError("too many calls wait for it")
-        try:
-            yield
-        finally:
-            self.places.release()
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from django.conf import settings
 
 from billing.gateways.base import Gateway
 from billing.gateways.declared import GATEWAYS
-from billing.gateways.http import pool_by
 from billing.models import Seller
 from catalogue.texts import StrOrPromise
 
@@ -49,7 +48,7 @@ def _build(name: str) -> Gateway:
     make = cast(Callable[..., Gateway], getattr(module, GATEWAYS[name].gateway))
     if not GATEWAYS[name].url:  # of ours
         return make(public_url=settings.PUBLIC_URL)
-    return make(**settings.GATEWAY_ACCOUNTS[name], pool=pool_by(settings.PAYMENT_PROXY))
+    return make(**settings.GATEWAY_ACCOUNTS[name])
 
 
 def forget_settings() -> None:

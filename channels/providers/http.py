@@ -33,12 +33,12 @@ from channels.providers.base import (
     TransientError,
     UnreachableError,
 )
-from channels.providers.connections import Connections
 from channels.providers.inbound import InvalidSignatureError, WebhookRequest
+from outbound.connections import Connections
 
 Json = dict[str, Any]
 Verdict = tuple[type[SendError], bool]  # the error for the message; whether the account is at fault
-Timeout = tuple[float, float]  # seconds to connect, seconds of silence while reading
+Timeout = tuple[float, float]  # seconds to connect, seconds for the whole response
 
 UNREACHABLE: Verdict = (UnreachableError, False)
 BARRED: Verdict = (BarredError, False)
@@ -185,7 +185,7 @@ class HttpProvider(Provider):
         except HTTPError as error:
             return None, _root_cause(error)
         wait = number(response.headers.get("Retry-After"))
-        data, rows = parse(response.data), parse_rows(response.data)
+        data, rows = parse(response.body), parse_rows(response.body)
         return VendorResponse(response.status, data, wait, self._token, rows), ""
 
 

@@ -12,8 +12,6 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import urllib3
-
 from billing.gateways.base import (
     Charge,
     DeclinedError,
@@ -75,10 +73,8 @@ class Stripe(Gateway):
     can_be_asked = True
     saves_methods = True
 
-    def __init__(
-        self, *, url: str, secret_key: str, webhook_secret: str, pool: urllib3.PoolManager
-    ) -> None:
-        self.api = ProviderApi(url.rstrip("/"), f"Bearer {secret_key}", pool)
+    def __init__(self, *, url: str, secret_key: str, webhook_secret: str) -> None:
+        self.api = ProviderApi(url, f"Bearer {secret_key}")
         self.webhook_secret = webhook_secret.encode()
 
     def takes(self, currency: str, amount: Decimal | None = None) -> bool:

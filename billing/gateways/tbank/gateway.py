@@ -15,8 +15,6 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid4
 
-import urllib3
-
 from billing.gateways.base import (
     Gateway,
     GatewayError,
@@ -55,10 +53,9 @@ class TBank(Gateway):
         token: str,
         account: str,
         webhook_secret: str,
-        pool: urllib3.PoolManager,
         has_statement: bool = False,  # which `billing.bank_statements` reads
     ) -> None:
-        self.api = ProviderApi(url.rstrip("/"), f"Bearer {token}", pool)
+        self.api = ProviderApi(url, f"Bearer {token}")
         self.account = account
         self.webhook_secret = webhook_secret
 

@@ -13,8 +13,6 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 from urllib.parse import quote
 
-import urllib3
-
 from billing.gateways.base import (
     Charge,
     DeclinedError,
@@ -57,10 +55,9 @@ class YooKassa(Gateway):
         secret_key: str,
         networks: Iterable[str],
         has_receipts: bool,
-        pool: urllib3.PoolManager,
     ) -> None:
         basic = b64encode(f"{shop_id}:{secret_key}".encode()).decode()
-        self.api = ProviderApi(url.rstrip("/"), f"Basic {basic}", pool)
+        self.api = ProviderApi(url, f"Basic {basic}")
         self.networks = [ip_network(network) for network in networks]
         self.has_receipts = has_receipts
 

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from billing.gateways import registry
 from billing.gateways.base import GatewayError
 from billing.gateways.declared import GATEWAYS
-from billing.gateways.http import MAX_CALLS, ProviderApi, pool_by
+from billing.gateways.http import MAX_CALLS, ProviderApi
 from tests.billing.gateways.vendors import SETTINGS
 
 NOBODY = "http://127.0.0.1:1"  # a port where nobody listens
@@ -39,11 +39,11 @@ def test_call_holds_no_database_connection(name: str) -> None:
 
 
 def test_some_calls_at_a_time() -> None:
-    api = ProviderApi(NOBODY, "", pool_by(""))
+    api = ProviderApi(NOBODY, "")
     with ExitStack() as calls:
         for _ in range(MAX_CALLS):
-            calls.enter_context(api._place())
-        with pytest.raises(GatewayError, match="too many"):
+            calls.enter_context(api.connections.one_call())
+        with pytest.raises(GatewayError, match="TooManyCalls"):
             api.get("/")
 
     with pytest.raises(GatewayError, match="Connection"):

@@ -75,7 +75,6 @@ def server(handle: Handler) -> Iterator[int]:
 def account(port: int, scheme: str = "http", timeout: float = PATIENT) -> Iterator[TelegramBot]:
     provider = bot(api_url=f"{scheme}://127.0.0.1:{port}", timeout=(timeout, timeout))
     yield provider
-    provider._connections.close()
 
 
 def failure(port: int, scheme: str = "http", timeout: float = PATIENT) -> SendError:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from channels.providers import connections
 from channels.providers.base import Accepted, SendError, TransientError
 from channels.providers.telegram_bot.provider import TelegramBot
 from channels.vendor_accounts import registry
 from config.environment import addresses
+from outbound import connections
 from tests.channels.accounts import set_account
 from tests.channels.providers.local_proxies import (
     ESCAPED,
@@ -43,7 +43,6 @@ def account(proxy: str, scheme: str = "http") -> Iterator[TelegramBot]:
     provider = bot(api_url=f"{scheme}://{HOST}", timeout=(20.0, 20.0))
     provider.use_proxy(proxy)
     yield provider
-    provider._connections.close()
 
 
 @pytest.mark.parametrize(("scheme", "handle"), PROXIES)
@@ -143,7 +142,6 @@ def test_environment_of_other_programs_is_ignored(monkeypatch: pytest.MonkeyPatc
         provider = bot(api_url=f"http://127.0.0.1:{vendor}", timeout=(20.0, 20.0))
 
         assert isinstance(provider.send(message()), Accepted)
-        provider._connections.close()
 
 
 def test_registry_gives_each_account_its_proxy(settings: Settings) -> None:

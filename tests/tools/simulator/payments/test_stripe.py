@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import requests
-import urllib3
 
 from billing.gateways.base import DeclinedError, PaymentMethod, PaymentRequest, PaymentState
 from billing.gateways.http import RefusedByProviderError
@@ -36,7 +35,6 @@ def stripe(simulator: Simulator) -> Stripe:
         url=f"{simulator.url}/stripe",
         secret_key=ACCOUNT["STRIPE_SECRET_KEY"],
         webhook_secret=ACCOUNT["STRIPE_WEBHOOK_SECRET"],
-        pool=urllib3.PoolManager(),
     )
 
 

@@ -1,0 +1,201 @@
+"""Connections to a vendor or provider: kept, direct or by an HTTP or SOCKS proxy.
+
+urllib3 alone: requests would cost half as much again per call, and would parse every certificate
+authority, 16 ms of CPU, for each new connection.
+"""
+
+import io
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, cached_property
+from http.client import HTTPResponse
+from ssl import SSLContext
+from threading import BoundedSemaphore
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import certifi
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager, ProxyManager, Retry, Timeout
+from urllib3.contrib.socks import SOCKSProxyManager
+from urllib3.exceptions import HTTPError
+from urllib3.util import ALPN_PROTOCOLS, create_urllib3_context, make_headers
+
+MAX_IDLE = 64  # connections that are kept
+MAX_BODY = 2**20  # bytes of a response's body, decoded
+CHUNK = 2**16
+
+# A NAT that drops an idle connection would silently lose the next message.
+_SOCKET_OPTIONS = [
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *([(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 45)] if hasattr(socket, "TCP_KEEPIDLE") else []),
+]
+
+
+class Response(NamedTuple):
+    status: int
+    headers: Mapping[str, str]  # whose names are read in any case
+    body: bytes
+
+
+class BodyTooLongError(HTTPError):
+    pass
+
+
+class TooManyCallsError(HTTPError):
+    pass
+
+
+class Connections:
+    """Repeats no request, follows no redirect, keeps no cookie and ignores the environment.
+
+    `timeout` is seconds to connect and seconds for the whole response. `max_calls` at a time are
+    made by a process: a peer that hangs holds no more threads.
+    """
+
+    def __init__(
+        self, url: str, timeout: tuple[float, float], proxy: str = "", max_calls: int = 0
+    ) -> None:
+        self._url, self._timeout, self.proxy = url, timeout, proxy
+        self._free_calls = BoundedSemaphore(max_calls) if max_calls else None
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Iterable[bytes] | bytes | None = None,
+        *,
+        url: str = "",
+    ) -> Response:
+        """Returns a response of any status; raises HTTPError."""
+        pool, prefix = self._find_pool(url) if url else self._own
+        with self.one_call():
+            response = pool.urlopen(
+                method,
+                prefix + path,
+                body,
+                headers,
+                redirect=False,
+                assert_same_host=False,
+                preload_content=False,
+            )
+            return Response(response.status, response.headers, _read_body(response))
+
+    @contextmanager
+    def one_call(self) -> Iterator[None]:
+        """Takes one of `max_calls`; raises TooManyCallsError."""
+        if self._free_calls is None:
+            yield
+            return
+        if not self._free_calls.acquire(blocking=False):
+            raise TooManyCallsError
+        try:
+            yield
+        finally:
+            self._free_calls.release()
+
+    @cached_property  # made at the first call: many processes know an account and never call it
+    def _manager(self) -> PoolManager:
+        connect, read = self._timeout
+        manager = _make_manager(
+            self.proxy,
+            maxsize=MAX_IDLE,
+            retries=Retry(total=False),
+            socket_options=_SOCKET_OPTIONS,
+            ssl_context=tls_context(),
+            timeout=Timeout(connect + read, connect, read),
+        )
+        manager.pool_classes_by_scheme = {
+            scheme: _with_deadline(pool) for scheme, pool in manager.pool_classes_by_scheme.items()
+        }
+        return manager
+
+    @cached_property
+    def _own(self) -> tuple[HTTPConnectionPool, str]:
+        return self._find_pool(self._url)
+
+    def _find_pool(self, url: str) -> tuple[HTTPConnectionPool, str]:
+        """The pool, and what goes before a path: an HTTP proxy without a tunnel needs the host."""
+        pool, address = self._manager.connection_from_url(url), urlsplit(url)
+        if pool.proxy is not None and address.scheme == "http":
+            return pool, url
+        return pool, f"{address.path}?{address.query}" if address.query else address.path
+
+
+def _read_body(response: BaseHTTPResponse) -> bytes:
+    body = b""
+    for chunk in response.stream(CHUNK):
+        body += chunk
+        if len(body) > MAX_BODY:
+            response.close()
+            raise BodyTooLongError
+    response.release_conn()
+    return body
+
+
+class _ResponseWithDeadline(HTTPResponse):
+    """Has to end within the socket's timeout, which by itself bounds each single read.
+
+    A peer that sends a byte now and then would hold the thread for ever.
+    """
+
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp = io.BufferedReader(_ReaderWithDeadline(sock, self.fp.detach()))
+
+
+class _ReaderWithDeadline(io.RawIOBase):
+    def __init__(self, sock: socket.socket, reader: io.RawIOBase) -> None:
+        self._sock, self._reader = sock, reader
+        self._ends_at = time.monotonic() + (sock.gettimeout() or 0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._ends_at - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left)
+        return self._reader.readinto(buffer)
+
+    def close(self) -> None:
+        self._reader.close()
+        super().close()
+
+
+def _with_deadline(pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
+    """urllib3 has classes for plain, encrypted and proxied connections; this derives from each."""
+    connection = type(
+        pool.ConnectionCls.__name__,
+        (pool.ConnectionCls,),
+        {"response_class": _ResponseWithDeadline},
+    )
+    return type(pool.__name__, (pool,), {"ConnectionCls": connection})
+
+
+def _make_manager(proxy: str, **options: Any) -> PoolManager:
+    if not proxy:
+        return PoolManager(**options)
+    login = urlsplit(proxy)
+    user, password = unquote(login.username or ""), unquote(login.password or "")
+    if login.scheme.startswith("socks"):
+        return SOCKSProxyManager(proxy, user or None, password or None, **options)
+    headers = make_headers(proxy_basic_auth=f"{user}:{password}") if user else None
+    return ProxyManager(
+        proxy, proxy_headers=headers, proxy_ssl_context=options["ssl_context"], **options
+    )
+
+
+@cache
+def tls_context() -> SSLContext:
+    context = create_urllib3_context()
+    context.load_verify_locations(certifi.where())
+    context.set_alpn_protocols(ALPN_PROTOCOLS)
+    # urllib3 sets them again for each connection, which frees the list that another thread's
+    # new connection may be reading: CPython has no lock there.
+    context.set_alpn_protocols = lambda alpn_protocols: None  # type: ignore[method-assign]
+    return context
