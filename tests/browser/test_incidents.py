@@ -37,7 +37,7 @@ def test_channel_is_paused_companies_are_told_and_it_is_resolved(
     assert not ProviderAccount.objects.get(name="twilio").is_enabled
 
     page.get_by_role("link", name="Сообщить компаниям").click()
-    expect(page.get_by_label("Заголовок по-русски")).to_have_value("SMS: сообщения не доставляются")
+    expect(page.get_by_label("Заголовок (Русский)")).to_have_value("SMS: сообщения не доставляются")
     page.get_by_role("button", name="Показать объявление").click()
     expect(page.get_by_text("Компании увидят объявление")).to_be_visible()
 

