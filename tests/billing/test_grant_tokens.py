@@ -39,12 +39,6 @@ def test_negative_number_takes_back() -> None:
     assert ledger.balance(company.pk) == (70, 0)
 
 
-def test_company_called_by_a_number() -> None:
-    CompanyFactory.create(name="2026")
-
-    assert grant("2026", 1) == "2026: available 1, held 0\n"
-
-
 @pytest.mark.parametrize(
     ("company", "tokens", "reason", "words"),
     [

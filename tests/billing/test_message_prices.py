@@ -1,12 +1,11 @@
 """Prices of SMS by country: from when they hold, and that no send waits for a query."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.keys import api_keys
@@ -17,7 +16,6 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes import transitions
-from storage.process_cache import SnapshotCache
 from tests.api.clients import Api, ClientOf
 from tests.channels.message_stages import submitted
 from tests.factories import CompanyFactory
@@ -141,12 +139,6 @@ def test_greatest_cost_of_a_chain_meets_the_country_s_price(
     assert [step["channel"] for step in Message.objects.get().chain] == steps
 
 
-def test_test_key_pays_nothing_anywhere(test_api: Api) -> None:
-    set_price("KZ", 22)
-
-    assert test_api.post("/otp/send", {"phone": IN_KAZAKHSTAN, "channel": "sms"}).body["cost"] == 0
-
-
 def test_channels_show_the_price_of_a_country(api: Api) -> None:
     set_price("KZ", 22)
 
@@ -174,28 +166,3 @@ def test_table_has_one_price_a_moment_and_none_out_of_range() -> None:
         create = partial(SmsPrice.objects.create, starts_at=at, **wrong)
         with pytest.raises(IntegrityError), transaction.atomic():
             create()
-
-
-class TestThread:
-    @pytest.fixture
-    def unread(self) -> Iterator[SnapshotCache[Any]]:
-        message_prices._prices.reset()
-        yield message_prices._prices
-        message_prices._prices.reset()
-
-    def test_first_price_of_a_process_is_read(self, unread: SnapshotCache[Any]) -> None:
-        SmsPrice.objects.create(country="KZ", tokens=22)
-
-        assert message_prices.price_of("sms", "KZ") == 22
-
-    def test_no_send_waits_for_a_query_while_the_thread_runs(
-        self, unread: SnapshotCache[Any]
-    ) -> None:
-        unread._refresh_for_requests()
-
-        with connection.execute_wrapper(_refuse):
-            assert message_prices.price_of("sms", "KZ") == 16
-
-
-def _refuse(*_: Any) -> None:
-    raise AssertionError("a query")

@@ -99,26 +99,6 @@ def test_each_country_asks_for_its_own(
     assert BillingProfile.objects.get().kpp == ""
 
 
-@pytest.mark.parametrize(
-    ("country", "label", "has_kpp"),
-    [
-        ("RU", "ИНН", True),
-        ("KZ", "БИН или ИИН", False),
-        ("DE", "Номер VAT", False),
-        ("US", "Налоговый номер", False),
-    ],
-)
-def test_fields_follow_the_country_chosen(
-    client: Client, member: Member, country: str, label: str, has_kpp: bool
-) -> None:
-    form = client.get(
-        reverse("balance-profile"), {"country": country, "legal_name": "Ромашка"}
-    ).context["form"]
-
-    assert (str(form["inn"].label), "kpp" in form.fields) == (label, has_kpp)
-    assert form["legal_name"].value() == "Ромашка"
-
-
 def test_requisites_may_be_saved_in_part_when_nothing_is_bought(
     client: Client, member: Member
 ) -> None:
@@ -139,14 +119,6 @@ def test_api_says_where_to_fill_the_requisites_in(
     assert Order.objects.count() == 0
 
 
-def test_api_sells_without_requisites_what_needs_no_invoice(
-    member: Member, client_of: ClientOf
-) -> None:
-    answer = client_of(member.company).post("/top-up", {"tokens": 150, "gateway": "sandbox"})
-
-    assert answer.status == 200
-
-
 def test_refused_invoice_is_issued_under_the_same_idempotency_key(
     member: Member, client_of: ClientOf
 ) -> None:
@@ -157,16 +129,6 @@ def test_refused_invoice_is_issued_under_the_same_idempotency_key(
     issued = api.post("/top-up", wish, idempotency_key="order-1")
 
     assert (refused.status, issued.status) == (422, 200)
-
-
-def test_invoice_issued_before_stays_as_it_is(client: Client, member: Member) -> None:
-    order = place_order(member.company, "invoice")
-    BillingProfile.objects.all().delete()
-
-    page = client.get(reverse("balance-order", args=[order.public_id]))
-
-    assert page.status_code == 200
-    assert order.parties["buyer"]["inn"] == "7800000002"
 
 
 def test_buyer_abroad_is_described_with_the_country(company: Company) -> None:

@@ -165,13 +165,6 @@ def test_two_invoices_in_one_transfer_wait(invoice: Order) -> None:
     assert received(line).problem == "several"
 
 
-def test_second_transfer_waits(invoice: Order) -> None:
-    received(paid(invoice))
-
-    assert received(paid(invoice, document_number="18")).problem == "second"
-    assert balance(invoice) == 1000
-
-
 def test_twins_of_one_statement_are_two_transfers(invoice: Order) -> None:
     twins = [paid(invoice), paid(invoice, operation_id="op-2")]
 

@@ -6,10 +6,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.conf import settings as conf
 from django.db import connection, transaction
 from django.utils import timezone
-from pytest_django import Settings
 
 from accounts.keys import api_keys
 from accounts.models import Company
@@ -266,22 +264,6 @@ def test_second_release_refunds_nothing(api: Api) -> None:
     assert used(api.company) == (1, {"RU": 1})
 
 
-PAID, TOO_FEW, OVER = (
-    ledger.HoldMoveResult.PAID,
-    ledger.HoldMoveResult.TOO_FEW_TOKENS,
-    ledger.HoldMoveResult.OVER_BUDGET,
-)
-
-
-def test_budget_that_was_raised_holds_from_the_next_send_on(api: Api) -> None:
-    set_budget(api.company, day=1)
-    assert [send(api, n).status for n in range(2)] == [200, 429]
-
-    set_budget(api.company, day=2)
-
-    assert send(api, 1).status == 200
-
-
 def test_refusal_names_the_budget_that_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process may know the one before for two seconds more."""
     monkeypatch.setattr(api_keys, "CACHE_SECONDS", 60.0)
@@ -353,15 +335,6 @@ class TestRaces:
 
         assert held(api.company) == 8
         assert used(api.company) == (8, {"RU": 8})
-
-
-def test_settings_have_floors(settings: Settings, company: Company) -> None:
-    settings.BUDGET_DAY, settings.BUDGET_COUNTRY_HOUR = 11, 7
-
-    (day, hour) = budgets.usage(company.pk, ["KZ"])
-
-    assert (day.tokens, hour.tokens) == (11, 7)
-    assert conf.TIME_ZONE
 
 
 def test_send_that_is_undone_leaves_the_budgets_as_they_were(api: Api) -> None:

@@ -244,16 +244,6 @@ def test_change_is_audited_once(api: Api) -> None:
     assert event.subject == f"{key.name} {key}: — → 20"
 
 
-def test_usage_shows_used_and_left(api: Api) -> None:
-    limit(key_of(api), 5)
-    send(api)
-    send(api, 1)
-
-    (use,) = key_limits.usage(api.company.pk)
-
-    assert (use.used, use.left, use.percent) == (2, 3, 40)
-
-
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
     @pytest.mark.usefixtures("queued_at_once")

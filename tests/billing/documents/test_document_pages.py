@@ -53,16 +53,6 @@ def accountant(client: Client) -> Member:
     return member
 
 
-def test_closed_month_leads_to_its_documents(client: Client, accountant: Member) -> None:
-    page = client.get(reverse("document-list")).content.decode()
-
-    document = Document.objects.get(kind="closing")
-    for kind in ("pdf", "xml"):
-        assert reverse("document-download", args=[document.public_id, kind]) in page
-    assert "Октябрь 2026" in page
-    assert "Счёт-фактура на аванс" in page
-
-
 def test_document_as_pdf(client: Client, accountant: Member) -> None:
     document = Document.objects.get(kind="closing")
 
@@ -82,21 +72,6 @@ def test_document_as_pdf(client: Client, accountant: Member) -> None:
     ):
         assert expected in text.replace("\xa0", " "), text
     assert response.content == document_pdf.draw(Document.objects.get(pk=document.pk))
-
-
-def test_document_without_vat_in_another_country() -> None:
-    parties = DocumentFactory._meta.declarations["parties"]
-    buyer = parties["buyer"] | {"name": "Example GmbH", "country": "DE", "inn": "DE1", "kpp": ""}
-    line = DocumentFactory._meta.declarations["lines"][0] | {"vat": None, "vat_rate": None}
-    document = DocumentFactory.create(
-        parties=parties | {"buyer": buyer}, lines=[line], vat=None, language="en", currency="EUR"
-    )
-
-    text = words(document_pdf.draw(document)).replace("\xa0", " ")
-
-    assert f"Act of services No. {document.number}" in text
-    assert "Example GmbH, DE1" in text
-    assert "no VAT" in text
 
 
 def test_link_in_the_letter_opens_without_an_account(accountant: Member) -> None:
@@ -139,15 +114,6 @@ def test_expired_link_says_so(name: str) -> None:
 
     assert page.status_code == 410
     assert "30 дней" in page.content.decode()
-
-
-@pytest.mark.parametrize("kind", ["exe", "PDF", "pdf.xml"])
-def test_other_kinds_of_files_are_not_found(client: Client, accountant: Member, kind: str) -> None:
-    document = Document.objects.get(kind="closing")
-
-    path = f"{reverse('document-list')}/{document.public_id}.{kind}"
-
-    assert client.get(path).status_code == 404
 
 
 def test_stranger_gets_no_document(client: Client, accountant: Member) -> None:
@@ -206,45 +172,12 @@ def test_wrong_period_shows_its_error(
     assert error in response.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("first", "error"),
-    [("2020-01-01", "Не больше трёх лет за раз."), ("0001-01-01", "День с 1970 по 2199 год.")],
-)
-def test_too_long_a_period_is_refused(
-    client: Client, accountant: Member, first: str, error: str
-) -> None:
-    response = client.get(f"{reverse('period-pdf')}?date_from={first}&date_to=2026-10-01")
-
-    assert error in response.content.decode()
-
-
 def test_act_begins_with_the_first_closed_month(client: Client, accountant: Member) -> None:
     url = reverse("reconciliation-pdf")
 
     page = client.get(f"{url}?date_from=2026-09-30&date_to=2026-10-01").content.decode()
 
     assert "Не раньше 1 октября 2026" in page
-
-
-def test_page_says_why_there_are_no_documents(client: Client) -> None:
-    member = MemberFactory.create(role=Member.Role.OWNER)
-    client.force_login(member.user)
-
-    page = client.get(reverse("document-list")).content.decode()
-
-    assert "Оператор этого сервиса не выпускает закрывающие документы" in page
-
-
-def test_page_asks_for_missing_requisites(client: Client, accountant: Member) -> None:
-    one = accountant.company
-    one.billingprofile.inn = ""
-    one.billingprofile.save()
-    one.closed_months.update(is_due=True)
-
-    page = client.get(reverse("document-list")).content.decode()
-
-    assert "ждут ваших реквизитов" in page
-    assert reverse("balance-profile") in page
 
 
 def test_list_of_the_api(accountant: Member) -> None:

@@ -54,19 +54,6 @@ def test_act_of_a_month_and_the_invoice_for_its_advance() -> None:
     assert numbers() == [(2026, 1), (2026, 2)]
 
 
-def test_again_issues_nothing() -> None:
-    seller()
-    one = company()
-    buy(one, at(9, 3), 100, "122.00")
-    use(one, at(9, 20), 50)
-    seal(one)
-    month_closing.close()
-    issuing.issue()
-
-    assert issuing.issue() == 0
-    assert Document.objects.count() == 2
-
-
 def test_month_waits_for_requisites_and_is_issued_once_they_are_there() -> None:
     seller(vat_rate=None)
     one = CompanyFactory.create()
@@ -157,22 +144,6 @@ def test_letters_go_to_those_who_keep_the_books_and_the_address_for_documents() 
         (sent,) = re.findall(rf"{re.escape(address)}:\S+\.{kind}", letter.text)
         assert len(sent) > len(f"{address}:{signed_at}:.{kind}")
     assert "сентябрь 2026" in letter.text.lower()
-
-
-def test_own_copy_of_a_letter_is_sent_as_often_as_it_is_asked_for() -> None:
-    one = company()
-    MemberFactory.create(company=one, role=Member.Role.OWNER)
-    seller(vat_rate=None)
-    buy(one, at(9, 3), 100, "122.00", vat_rate=None)
-    use(one, at(9, 20), 50)
-    seal(one)
-    month_closing.close()
-    issuing.issue()
-
-    for _time in range(2):
-        issuing.send(one, [Document.objects.get()], again=True)
-
-    assert Mail.objects.count() == 3
 
 
 @pytest.mark.django_db(transaction=True)

@@ -152,19 +152,6 @@ def test_refund_and_the_dispute_that_was_won() -> None:
     assert october.money == {"RUB": {"opening": "100.00", "closing": "60.00"}}
 
 
-def test_second_run_changes_nothing() -> None:
-    seller()
-    one = company()
-    buy(one, at(9, 3), 100, "200.00")
-    use(one, at(9, 20), 70)
-    seal(one)
-    month_closing.close()
-    before = list(ClosedMonth.objects.values()), list(Lot.objects.values())
-
-    assert month_closing.close() == 0
-    assert (list(ClosedMonth.objects.values()), list(Lot.objects.values())) == before
-
-
 def test_books_that_do_not_add_up_close_nothing_and_block_nobody() -> None:
     seller()
     broken, sound = company(), company()

@@ -19,7 +19,6 @@ from billing.wallet import running_balances
 from billing.wallet.period_totals import Totals, balances_at, start_of
 from tests.billing.documents.history import (
     NOVEMBER,
-    OCTOBER,
     SEPTEMBER,
     at,
     book,
@@ -111,13 +110,6 @@ def test_act_of_reconciliation(one: Company) -> None:
         (date(2026, 10, 31), 85, 0),
     ]
     assert "2026-1" in account.rows[1].title
-
-
-def test_company_without_a_transfer_has_zeros() -> None:
-    statement = period_statement.make(company(), SEPTEMBER, OCTOBER)
-
-    assert statement.tokens == Totals(0, 0, 0, 0, 0, 0)
-    assert statement.money == []
 
 
 @pytest.mark.parametrize("is_stored", [True, False])

@@ -12,11 +12,9 @@ from billing.gateways.stripe import gateway as stripe
 from billing.models import Order, Payment
 from billing.wallet import ledger
 from catalogue.errors import DomainError
-from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import StripeVendor, post
 from tests.factories import CompanyFactory
 
-wire = test_contract.wire
 pytestmark = pytest.mark.django_db
 
 
@@ -78,6 +76,8 @@ def test_fraction_of_a_yen_is_no_price() -> None:
         "t=1700000000,v1=00",
         "t=٤,v1=00",
         "t=99999999999999999999,v1=00",
+        f"t={'9' * 5000},v1=00",
+        "t=-1,v1=00",
     ],
 )
 def test_bad_signature_is_refused(vendor: StripeVendor, payer: Company, signature: str) -> None:
@@ -187,15 +187,6 @@ def test_dispute_takes_the_tokens_and_gives_them_back_when_it_is_won(
         left.append(ledger.balance(payer.pk)[0])
 
     assert left == [0, 0, 1000, 1000]
-
-
-@pytest.mark.parametrize("sent_at", ["9" * 400, "9" * 5000, "-1", "١٢", ""])
-def test_time_that_is_none_is_refused(payer: Company, sent_at: str) -> None:
-    vendor = StripeVendor()
-    vendor.opens("cs_1")
-    session = vendor.session(vendor.place(payer), "paid")
-
-    assert vendor.post("checkout.session.completed", session, signature=f"t={sent_at},v1=0") == 403
 
 
 @pytest.mark.parametrize("currency", ["JPY", "ISK", "UGX"])

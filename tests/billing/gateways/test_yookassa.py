@@ -13,11 +13,9 @@ from billing.gateways.base import GatewayError
 from billing.gateways.yookassa import gateway as yookassa
 from billing.models import BillingProfile, Payment
 from billing.wallet import ledger
-from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import YooKassaVendor
 from tests.factories import CompanyFactory, MemberFactory, SellerFactory
 
-wire = test_contract.wire
 pytestmark = pytest.mark.django_db
 
 
@@ -105,17 +103,6 @@ def test_published_addresses_are_read(vendor: YooKassaVendor, payer: Company, ip
 
     assert vendor.post("payment.succeeded", {"id": order.payment_id}, ip) == 200
     assert ledger.balance(payer.pk) == (1000, 0)
-
-
-def test_notice_that_the_api_does_not_confirm_credits_nothing(
-    vendor: YooKassaVendor, payer: Company
-) -> None:
-    order = vendor.place(payer)
-    vendor.knows(order, "open")
-
-    status = vendor.post("payment.succeeded", vendor.payment(order, "paid"), vendor.theirs)
-
-    assert (status, ledger.balance(payer.pk)) == (200, (0, 0))
 
 
 def test_provider_that_does_not_answer_is_to_notify_again(

@@ -98,12 +98,3 @@ def test_api_sells_tokens_in_the_company_s_currency(client_of: ClientOf) -> None
 
     assert (options["currency"], options["min_tokens"]) == ("KZT", 10)
     assert (bought["amount"], bought["currency"]) == ("1000.00", "KZT")
-
-
-def test_choice_is_not_shown_where_there_is_none(client: Client) -> None:
-    sell("RUB")
-    client.force_login(MemberFactory.create().user)
-
-    page = client.get("/cabinet/balance/requisites")
-
-    assert "currency" not in page.context["form"].fields

@@ -14,11 +14,10 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import translation
-from fontTools.ttLib import TTFont
 
 from accounts.models import Company, User
 from billing.models import Order, Seller
-from billing.orders import billing_profiles, invoice_pdf, invoices, pdf
+from billing.orders import billing_profiles, invoice_pdf, invoices
 from billing.signed_links import INVOICES
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, MemberFactory, SellerFactory
@@ -96,12 +95,6 @@ def test_english_invoice(issue: Callable[..., Order]) -> None:
     ):
         assert words in text, text
     assert "рубл" not in text
-
-
-def test_same_order_is_the_same_bytes(issue: Callable[..., Order]) -> None:
-    order = issue()
-
-    assert invoice_pdf.draw(invoices.document(order)) == invoice_pdf.draw(invoices.document(order))
 
 
 def test_code_to_scan(issue: Callable[..., Order]) -> None:
@@ -237,20 +230,3 @@ def test_link_cannot_be_guessed(issue: Callable[..., Order]) -> None:
     for token in (order.id.hex, f"{right}x", f"{order.id.hex}:", INVOICES.token(sandbox.pk)):
         assert client.get(reverse("invoice", args=[token])).status_code == 404
         assert client.get(reverse("invoice-file", args=[token])).status_code == 404
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Қазақ әліпбиі — Łódź “Ünïcode” № ₽€₸",
-        "Bakı Rəqəmsal MMC, București și Iași",
-        "შპს თბილისი, ՍՊԸ Երևան",
-        "Αθήνα Ψηφιακή ΑΕ, Công ty Hà Nội ₫",
-    ],
-)
-def test_letters_of_neighbours_are_in_the_font(issue: Callable[..., Order], name: str) -> None:
-    with (pdf.FONTS / "DejaVuSansCondensed-Bold.ttf").open("rb") as file:
-        known = TTFont(file).getBestCmap() or {}
-
-    assert {letter for letter in name if ord(letter) not in known} == set()
-    assert name in text_of(issue(CompanyFactory.create(name=name)))

@@ -12,7 +12,6 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.models import InvoiceCounter, Order
 from billing.orders import orders, prices
-from billing.requisites import is_inn
 from billing.tasks import expire_orders
 from catalogue.errors import DomainError
 from tests.api.races import at_once
@@ -73,23 +72,6 @@ def test_vat_is_inside_the_amount(rate: str | None, part: str | None) -> None:
     found = prices.vat_part(Decimal("1900.00"), Decimal(rate) if rate else None)
 
     assert (str(found) if found is not None else None) == part
-
-
-@pytest.mark.parametrize(
-    ("text", "is_right"),
-    [
-        ("7707083893", True),
-        ("500100732259", True),
-        ("7707083894", False),
-        ("500100732258", False),
-        ("770708389", False),
-        ("770708389x", False),
-        ("７７０７０８３８９３", False),
-        ("", False),
-    ],
-)
-def test_inn_is_validated_by_its_control_digits(text: str, is_right: bool) -> None:
-    assert is_inn(text) is is_right
 
 
 def test_order_by_the_sandbox(company: Company) -> None:
@@ -191,13 +173,3 @@ def test_orders_expire(company: Company) -> None:
 
     assert list(Order.objects.filter(state="expired")) == [overdue]
     assert Order.objects.filter(state="paid").count() == 1
-
-
-@pytest.mark.parametrize("length", [30, 500, 501, 2000])
-def test_page_of_a_payment_may_be_long(length: int) -> None:
-    order = OrderFactory.create(state="created", payment_id="")
-    url = "https://pay.example/".ljust(length, "x")
-
-    order.mark_opened(payment_id="p1", payment_url=url)
-
-    assert Order.objects.get().payment_page == order.payment_page == url

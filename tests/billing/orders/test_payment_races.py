@@ -40,17 +40,6 @@ def top_ups(company: Company) -> list[tuple[str | None, int]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_twenty_notices_at_once(payer: Company) -> None:
-    order = place_order(payer)
-
-    statuses = at_once([partial(post_webhook, payment_event(order))] * 20)
-
-    assert set(statuses) == {200}
-    assert ledger.balance(payer.pk) == (1000, 0)
-    assert problems() == [""]
-
-
-@pytest.mark.django_db(transaction=True)
 def test_twenty_payments_of_one_order_at_once(payer: Company) -> None:
     order = place_order(payer)
     events = [payment_event(order, payment_id=f"sandbox-{n}") for n in range(20)]

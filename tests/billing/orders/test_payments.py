@@ -54,30 +54,6 @@ def test_payment_credits_the_order(payer: Company) -> None:
     assert problems() == [""]
 
 
-def test_repeated_webhook_credits_once(payer: Company) -> None:
-    order = place_order(payer)
-
-    statuses = [post_webhook(payment_event(order)) for _ in range(3)]
-
-    assert statuses == [200, 200, 200]
-    assert ledger.balance(payer.pk) == (1000, 0)
-    assert problems() == [""]
-
-
-@pytest.mark.parametrize("state", ["canceled", "expired"])
-def test_late_payment_is_credited_and_shown(payer: Company, state: str) -> None:
-    order = place_order(payer)
-    Order.objects.filter(pk=order.pk).update(state=state, finished_at=timezone.now())
-
-    post_webhook(payment_event(order))
-
-    order.refresh_from_db()
-    assert order.state == "paid"
-    assert ledger.balance(payer.pk) == (1000, 0)
-    assert problems() == ["late"]
-    assert Payment.objects.needs_review().count() == 1
-
-
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -100,38 +76,6 @@ def test_payment_that_does_not_fit_waits_for_the_operator(
     assert (order.state, problems()) == ("pending", [problem])
     assert ledger.balance(payer.pk) == (0, 0)
     assert Payment.objects.needs_review().count() == 1
-
-
-def test_second_payment_of_an_order_is_credited_no_second_time(payer: Company) -> None:
-    order = place_order(payer)
-
-    post_webhook(payment_event(order))
-    post_webhook(payment_event(order, payment_id="sandbox-another"))
-
-    assert ledger.balance(payer.pk) == (1000, 0)
-    assert problems() == ["", "second"]
-
-
-def test_right_payment_after_a_wrong_one_is_credited(payer: Company) -> None:
-    order = place_order(payer)
-
-    post_webhook(payment_event(order, amount=Decimal(1), payment_id="sandbox-short"))
-    post_webhook(payment_event(order))
-
-    assert ledger.balance(payer.pk) == (1000, 0)
-    assert problems() == ["wrong_amount", ""]
-
-
-def test_declined_payment_ends_the_order(payer: Company) -> None:
-    order = place_order(payer)
-
-    post_webhook(payment_event(order, state=PaymentState.CANCELED))
-    first = Order.objects.values_list("state", flat=True).get()
-    post_webhook(payment_event(order))
-    post_webhook(payment_event(order, state=PaymentState.CANCELED))
-
-    assert (first, Order.objects.values_list("state", flat=True).get()) == ("canceled", "paid")
-    assert ledger.balance(payer.pk) == (1000, 0)
 
 
 @pytest.mark.parametrize(
@@ -305,31 +249,6 @@ def test_transfer_pays_one_invoice(payer: Company) -> None:
 
     assert confirm(other) == ""  # payers number their transfers alike
     assert ledger.balance(payer.pk) == (1000, 0)
-
-
-def test_operator_credits_a_payment_that_did_not_fit(payer: Company) -> None:
-    order, user = place_order(payer), UserFactory.create()
-    post_webhook(payment_event(order, amount=Decimal(1890)))
-    payment = Payment.objects.get()
-
-    done = [payments.accept(payment=payment, user=user) for _ in range(2)]
-
-    assert done == [True, False]
-    assert ledger.balance(payer.pk) == (1000, 0)
-    assert Payment.objects.needs_review().count() == 0
-
-
-def test_operator_has_dealt_with_a_payment(payer: Company) -> None:
-    order, user = place_order(payer), UserFactory.create()
-    post_webhook(payment_event(order, amount=Decimal(1)))
-    payment = Payment.objects.get()
-
-    done = [payments.settle(payment=payment, user=user) for _ in range(2)]
-
-    assert done == [True, False]
-    assert Payment.objects.needs_review().count() == 0
-    assert not payments.accept(payment=payment, user=user)
-    assert ledger.balance(payer.pk) == (0, 0)
 
 
 def test_database_credits_an_order_by_one_payment(payer: Company) -> None:

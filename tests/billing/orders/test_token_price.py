@@ -54,16 +54,3 @@ def test_message_says_its_cost_to_those_who_see_money(client: Client, owner: Mem
 
     Member.objects.filter(pk=owner.pk).update(role=Member.Role.DEVELOPER)
     assert "₽" not in client.get(page).content.decode()
-
-
-def test_overview_says_what_the_spent_tokens_cost(client: Client, owner: Member) -> None:
-    body = client.get(reverse("overview")).content.decode()
-    assert "≈" not in body
-
-    pay(owner, 1, tokens=1000, amount=Decimal("1900.00"))
-    TransferFactory.create(company=owner.company, kind="capture", amount=10, proof="receipt")
-
-    assert (
-        "≈\u00a019,00\u00a0₽ по цене последнего пополнения"
-        in client.get(reverse("overview")).content.decode()
-    )

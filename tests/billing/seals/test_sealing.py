@@ -17,7 +17,7 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.models import Seal, SealedDay, Transfer
 from billing.seals import archived_months, sealing
-from billing.seals.hashes import LINE, days_of
+from billing.seals.hashes import days_of
 from catalogue.ids import public_id
 from tests.api.races import at_once
 from tests.billing.seals.books import FIRST, LAST, at, book, busy_company, day, message
@@ -112,11 +112,6 @@ def test_today_stays_open(company: Company) -> None:
     assert sealing.seal() == 0
 
 
-def test_nothing_is_sealed_before_the_first_transfer() -> None:
-    assert sealing.seal() == 0
-    assert SealedDay.last() is None
-
-
 def test_day_by_day_gives_the_same_seals_as_all_at_once(
     company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,21 +153,6 @@ def test_seals_are_immutable(company: Company) -> None:
     ):
         with pytest.raises(DatabaseError, match="immutable"), transaction.atomic():
             change()
-
-
-def test_line_is_the_same_in_python_and_in_sql(company: Company) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id, {LINE} FROM billing_transfer")  # noqa: S608
-        lines = dict(cursor.fetchall())
-
-    assert lines == {row.pk: _line(row) for row in Transfer.objects.all()}
-
-
-def _line(row: Transfer) -> str:
-    at = f"{row.created_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
-    message = public_id("msg", row.message_id) if row.message_id else ""
-    values = [row.pk, at, row.kind, row.amount, message, row.hold, row.proof, row.key or ""]
-    return json.dumps([*values, row.reason], ensure_ascii=False)
 
 
 def test_charge_in_another_month_than_its_message_is_a_part_of_its_own() -> None:

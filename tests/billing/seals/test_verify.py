@@ -257,14 +257,5 @@ def test_unreadable_files_are_named(files: Files) -> None:
     assert "has no heads" in files.prove()[1]
 
 
-def test_a_company_without_a_head_yet_is_told_so(files: Files) -> None:
-    files.heads["data"] = []
-
-    code, said = files.prove()
-
-    assert code == 2
-    assert "no head yet" in said
-
-
 def test_only_own_heads_are_downloaded(files: Files) -> None:
     assert Seal.objects.count() == 2 * len(files.heads["data"]) == 14

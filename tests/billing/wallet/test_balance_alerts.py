@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Mail, Member
 from billing.models import BalanceAlert, SpentDay
-from billing.tasks import send_low_balance_alerts
 from billing.wallet import balance_alerts
 from tests.api.races import at_once
 from tests.billing.wallet.test_low_balance import has
@@ -98,17 +97,6 @@ def test_two_sweeps_at_once_tell_once(transactional_db: None) -> None:
 
     assert sum(told) == 1
     assert len(subjects()) == 1
-
-
-def test_suspended_companies_hear_nothing(owner: Member) -> None:
-    watch(owner, Kind.TOKENS, 10)
-    has(owner.company, 5)
-    owner.company.status = "suspended"
-    owner.company.save()
-
-    send_low_balance_alerts()
-
-    assert subjects() == []
 
 
 @pytest.mark.parametrize(

@@ -99,14 +99,6 @@ def test_pages_are_the_same_with_and_without(company: Company) -> None:
     assert before == shown(company) == expected(company)
 
 
-def test_scattered_lines_have_their_balances(company: Company) -> None:
-    running_balances.store(whole=True)
-    lines = expected(company)[::97]
-
-    rows = [row for row, _balance in reversed(lines)]
-    assert statement.with_balances(company, rows) == lines[::-1]
-
-
 def test_last_minute_is_left_to_later(company: Company) -> None:
     TransferFactory.create_batch(2 * INTERVAL, company=company)
 
@@ -140,16 +132,6 @@ def test_late_transfer_is_right_at_once_and_repaired(
     assert all("runningbalance" in text for text, _params in statements[1:-1])
 
 
-def test_repair_keeps_what_is_below_the_late_transfer(company: Company) -> None:
-    running_balances.store(whole=True)
-    kept = list(RunningBalance.objects.order_by("created_at").values_list("pk", flat=True))[:2]
-
-    grant_late(company, ordered(company)[2 * INTERVAL + 9].created_at)
-    running_balances.store(whole=True)
-
-    assert set(kept) < set(RunningBalance.objects.values_list("pk", flat=True))
-
-
 def test_stored_balance_that_was_changed_is_found_and_repaired(company: Company) -> None:
     running_balances.store(whole=True)
     RunningBalance.objects.update(balance=5)
@@ -168,14 +150,6 @@ def test_wallet_that_differs_from_its_transfers_makes_no_repair(company: Company
     assert running_balances.store(whole=True) == 0
     assert wrong() == 0
     assert shown(company)[-1][1] == 1_000_000
-
-
-def test_lines_after_the_last_stored_balance_are_counted(company: Company) -> None:
-    running_balances.store(whole=True)
-    TransferFactory.create_batch(5, company=company, amount=7)
-    Wallet.objects.update(available=total(company))
-
-    assert shown(company)[-5:] == expected(company)[-5:]
 
 
 def test_stored_balances_of_another_company_are_left_out(company: Company) -> None:

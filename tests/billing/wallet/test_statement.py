@@ -17,10 +17,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company, Member
-from billing.models import Transfer, Wallet
+from billing.models import Transfer
 from billing.wallet import ledger, statement
-from billing.web.forms import StatementFilter
-from catalogue.ids import public_id
 from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, MemberFactory, TransferFactory, WalletFactory
 
@@ -146,15 +144,6 @@ def test_statement_lists_grants_top_ups_and_withdrawals(client: Client, member: 
     assert reverse("balance-order", args=[order.public_id]) in body
 
 
-def test_line_of_a_message_leads_to_it(client: Client, history: list[tuple[Transfer, int]]) -> None:
-    message_id = next(row.message_id for row, _ in reversed(history) if row.kind == "capture")
-    assert message_id is not None
-
-    body = client.get(reverse("balance-statement")).content.decode()
-
-    assert reverse("message-detail", args=[public_id("msg", message_id)]) in body
-
-
 def test_queries_are_as_many_for_a_page_as_for_a_line(
     client: Client, history: list[tuple[Transfer, int]]
 ) -> None:
@@ -212,33 +201,6 @@ def test_cell_never_becomes_a_formula(
     assert (row["Изменение"], row["Баланс"]) == ("1", "1")
 
 
-def test_english_file_has_commas(client: Client, member: Member) -> None:
-    ledger.grant(company=member.company, amount=1, reason="gift")
-    client.cookies["django_language"] = "en"
-
-    response: Any = client.get(reverse("balance-csv"))
-
-    lines = b"".join(response.streaming_content).decode().splitlines()
-    assert (
-        lines[0]
-        == '\ufeff"Time","Operation","Tokens","Change","Balance","Message","Note","Sealed line"'
-    )
-    assert ',"granted",1,1,1,"","gift","[' in lines[1].lower()
-
-
-def test_export_streams_in_batches(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statement, "CHUNK", 2)
-    for amount in range(1, 6):
-        ledger.grant(company=member.company, amount=amount, reason="")
-
-    rows = statement.export(member.company, {})
-    head = [next(rows), next(rows)]
-    ledger.grant(company=member.company, amount=100, reason="")  # not of that moment
-    rest = list(rows)
-
-    assert [row[2] for row in head[1:] + rest] == [1, 2, 3, 4, 5]
-
-
 @pytest.mark.django_db(transaction=True)
 def test_slow_download_holds_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statement, "CHUNK", 2)
@@ -271,13 +233,3 @@ def test_export_is_recorded(client: Client, member: Member) -> None:
 
     event = member.company.audit.get()
     assert (event.action, event.subject) == ("statement.exported", "kind=grant")
-
-
-def test_company_without_a_wallet_has_an_empty_statement(client: Client, member: Member) -> None:
-    assert pages(client, "") == []
-    assert download(client) == []
-    assert not Wallet.objects.exists()
-
-
-def test_filter_filled_in_wrongly_filters_nothing() -> None:
-    assert StatementFilter({"kind": "x", "date_from": "junk"}).chosen() == {}

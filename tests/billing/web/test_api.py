@@ -9,7 +9,7 @@ from django.test import override_settings
 
 from accounts.models import Company, Scope
 from api.models import IdempotentRequest
-from billing.models import Order, Package, Seller
+from billing.models import Order, Seller
 from billing.wallet import ledger
 from tests.api.books import books
 from tests.api.clients import Answer, Api, ClientOf
@@ -204,23 +204,6 @@ def test_repeat_with_a_key_creates_one_order(api: Api) -> None:
     assert (first.status, other.code) == (200, "idempotency_mismatch")
     assert is_replay_of(again, first)
     assert Order.objects.count() == 1
-
-
-def test_repeat_is_answered_when_the_package_is_gone(api: Api) -> None:
-    first = api.post("/top-up", {"package": "start"}, Idempotency_Key="k")
-    Package.objects.update(is_active=False)
-
-    again = api.post("/top-up", {"package": "start"}, Idempotency_Key="k")
-
-    assert is_replay_of(again, first)
-
-
-def test_refusal_before_the_effect_is_not_stored(api: Api) -> None:
-    refused = api.post("/top-up", {"package": "later"}, Idempotency_Key="k")
-    Package.objects.create(code="later", tokens=5, price=10)
-
-    assert refused.status == 422
-    assert api.post("/top-up", {"package": "later"}, Idempotency_Key="k").status == 200
 
 
 def test_crashed_request_is_answered_from_its_order(api: Api) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 from pytest_django.asserts import assertRedirects
 
 from accounts.models import Member
@@ -100,17 +99,6 @@ def test_wrong_terms_are_refused(
     assert page.status_code == 200
     assert field in page.context["form"].errors
     assert AutoTopUp.objects.count() == Order.objects.count() == 0
-
-
-def test_pause_is_explained_and_resumed(client: Client, owner: Member) -> None:
-    save(owner)
-    post(client)
-    AutoTopUp.objects.update(paused_at=timezone.now(), paused_for="declined")
-    assert "платёж отклонён" in client.get(URL).content.decode()
-
-    client.post(f"{URL}/resume")
-
-    assert AutoTopUp.objects.get().paused_at is None
 
 
 def test_card_is_removed_and_nothing_charged_any_more(client: Client, owner: Member) -> None:

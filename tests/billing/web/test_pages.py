@@ -1,6 +1,5 @@
 """The cabinet's billing pages: what they show, order, refuse and change."""
 
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -9,11 +8,10 @@ import responses
 from django.conf import settings
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 from requests import PreparedRequest
 
 from accounts.models import Member
-from billing.models import Order, Payment, SpentDay
+from billing.models import Order, Payment
 from billing.orders import billing_profiles
 from billing.wallet import ledger
 from tests.billing.top_ups import HOOK, fill_requisites, place_order
@@ -55,23 +53,6 @@ def test_balance_shows_how_many_messages_it_pays_for(client: Client, member: Mem
     assert response.context["sends"][:3] == [("WhatsApp", 1000), ("Telegram", 1000), ("SMS", 62)]
     assert "17 удержано до доставки" in body(response)
     assert not response.context["is_low"]
-
-
-def test_balance_shows_how_many_days_it_lasts(client: Client, member: Member) -> None:
-    WalletFactory.create(company=member.company, available=1000)
-    page = reverse("balance")
-    assert "на прошлой неделе, хватит" not in body(client.get(page))
-
-    yesterday = timezone.localdate() - timedelta(days=1)
-    SpentDay.objects.create(company=member.company, day=yesterday, tokens=700, busiest_hour=700)
-
-    assert "на прошлой неделе, хватит примерно на 10 дней." in body(client.get(page))
-
-
-def test_low_balance_is_shown(client: Client, member: Member) -> None:
-    WalletFactory.create(company=member.company, available=99)
-
-    assert client.get(reverse("balance")).context["is_low"]
 
 
 def buy(client: Client, **fields: str) -> Any:
@@ -116,14 +97,6 @@ def test_impossible_order_is_explained(
     assert Order.objects.count() == 0
 
 
-def test_too_many_unpaid_orders_are_explained(
-    client: Client, member: Member, settings: Any
-) -> None:
-    settings.MAX_OPEN_ORDERS = 0
-
-    assert "Слишком много неоплаченных пополнений" in body(buy(client, package="start"))
-
-
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [
@@ -138,12 +111,6 @@ def test_quote_follows_the_typed_number(
     client: Client, member: Member, typed: str, shown: str
 ) -> None:
     assert body(client.get(reverse("balance-quote"), {"tokens": typed})) == shown
-
-
-def test_page_says_when_nothing_is_for_sale(client: Client, db: None) -> None:
-    client.force_login(MemberFactory.create().user)
-
-    assert "оператор сервиса ещё не задал цены" in body(client.get(reverse("balance")))
 
 
 def test_viewer_sees_and_changes_nothing(client: Client, member: Member) -> None:
@@ -172,19 +139,6 @@ REQUISITES = {
 }
 
 
-def test_requisites_are_saved(client: Client, member: Member) -> None:
-    response = client.post(reverse("balance-profile"), REQUISITES)
-
-    profile = billing_profiles.for_company(member.company)
-    assert response.status_code == 302
-    assert (profile.legal_name, profile.inn, profile.kpp) == (
-        "ООО «Ромашка»",
-        "7707083893",
-        "770701001",
-    )
-    assert [event.action for event in member.company.audit.all()] == ["billing.changed"]
-
-
 @pytest.mark.parametrize(
     ("field", "text"),
     [
@@ -204,22 +158,6 @@ def test_wrong_requisites_are_refused(
     assert billing_profiles.for_company(member.company).inn == "7800000002"
 
 
-@pytest.mark.parametrize("name", ["ТОО «Қазақ»", "Łódź S.A. — № 5", "Cafe\u0301\u00a0GmbH & Co"])
-def test_names_that_documents_can_show_are_taken(client: Client, member: Member, name: str) -> None:
-    response = client.post(reverse("balance-profile"), REQUISITES | {"legal_name": name})
-
-    assert response.status_code == 302
-
-
-def test_company_abroad_has_a_tax_number_of_its_own(client: Client, member: Member) -> None:
-    fields = {"country": "KZ", "inn": "980540000397"}
-
-    response = client.post(reverse("balance-profile"), REQUISITES | fields)
-
-    assert response.status_code == 302
-    assert billing_profiles.for_company(member.company).inn == "980540000397"
-
-
 def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:
     order = place_order(member.company)
     address = reverse("balance-order-cancel", args=[order.public_id])
@@ -229,17 +167,6 @@ def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:
     assert asked.status_code == 200
     assert "Пополнение отменено." in body(canceled)
     assert "завершено" in body(client.get(address))
-
-
-def test_page_polls_while_the_order_is_open(client: Client, member: Member) -> None:
-    order = place_order(member.company)
-    address = reverse("balance-order-status", args=[order.public_id])
-
-    asking = body(client.get(address))
-    Order.objects.all().end(Order.State.EXPIRED)
-    ended = body(client.get(address))
-
-    assert ("hx-trigger" in asking, "hx-trigger" in ended) == (True, False)
 
 
 def test_pdf_is_of_invoices_alone(client: Client, member: Member) -> None:
@@ -298,12 +225,6 @@ def test_every_outcome_is_on_the_page(client: Client, member: Member) -> None:
     response = client.get(place_order(member.company).payment_url)
 
     assert [value for value, _title, _about in response.context["outcomes"]] == list(OUTCOMES)
-
-
-def test_sandbox_leads_back_to_the_shop(client: Client, member: Member) -> None:
-    order = place_order(member.company, return_url="https://shop.example/back")
-
-    assert 'href="https://shop.example/back"' in client.get(order.payment_url).content.decode()
 
 
 def test_sandbox_reports_an_undelivered_webhook(client: Client, member: Member) -> None:
