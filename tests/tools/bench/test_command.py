@@ -16,10 +16,3 @@ def test_unknown_row_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
         command._options(["--only", "verify,hello"])
 
     assert "unknown: hello" in capsys.readouterr().err
-
-
-def test_options_have_their_defaults() -> None:
-    options = command._options([])
-
-    assert (options.seconds, options.rounds, options.concurrency) == (2, 4, [1, 16, 64])
-    assert options.only == command.ROWS

@@ -35,23 +35,6 @@ def test_twenty_kills_meet_every_process_and_postgres_twice() -> None:
     assert min(struck[disruption] for disruption in Disruption) >= 2
 
 
-def test_six_kills_meet_both_stores() -> None:
-    struck = Counter(planned_fault.what for planned_fault in make(SHORT).planned_faults)
-
-    assert sum(struck[target] for target in Target) == 6
-    assert struck[Target.POSTGRES] == struck[Target.REDIS_LOST] == 1
-
-
-def test_paused_workers_outlast_their_lease() -> None:
-    sleeps = [
-        planned_fault.pause
-        for planned_fault in make(FULL).planned_faults
-        if planned_fault.what is Disruption.ZOMBIE
-    ]
-
-    assert min(sleeps) > 9
-
-
 def test_the_load_has_everything_in_it() -> None:
     plan = make(FULL)
     cost = sum(PRICES[order.sent_by] for order in plan.orders if order.company == POOR)
@@ -82,10 +65,3 @@ def test_credits_are_struck_by_kills_of_web_and_worker() -> None:
     assert {payment.lock for payment in struck} == set(CreditLock)
     assert {payment.gateway for payment in plan.payments} == set(GATEWAYS)
     assert (plan.orders, without.payments) == (without.orders, [])
-
-
-def test_a_short_run_strikes_a_credit() -> None:
-    plan = make(replace(SHORT, payments=True))
-
-    assert sum(payment.lock is not None for payment in plan.payments) == 1
-    assert make(replace(SHORT, payments=True)) == plan

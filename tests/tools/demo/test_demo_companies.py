@@ -7,8 +7,7 @@ import pytest
 from pytest_django import Settings
 
 from accounts.models import Company
-from billing.models import Order, Package, Seller
-from billing.requisites import is_inn
+from billing.models import Order, Package
 from billing.wallet import ledger
 from channels import reconciliation
 from channels.history import figures
@@ -48,14 +47,6 @@ def test_demo_is_made_once(demo: Path) -> None:
     assert Order.objects.count() == 2
     assert Company.objects.count() == 2
     assert Message.objects.count() == 900
-
-
-def test_requisites_are_valid_and_evidently_fictional(demo: Path) -> None:
-    seller, order = Seller.objects.get(), Order.objects.invoices().earliest("created_at")
-
-    assert is_inn(seller.inn)
-    assert is_inn(order.parties["buyer"]["inn"])
-    assert "Демонстрация" in seller.name
 
 
 @pytest.mark.parametrize("words", [[], ["history", "--messages", "1"]])

@@ -7,7 +7,6 @@ from django.db import connection
 from django.utils import timezone
 
 from catalogue.ids import first_id_at
-from storage.months import partitions
 from storage.months.calendar import month_of, previous_month
 from storage.months.partitions import TABLES, MonthlyTable
 from tools.demo import months
@@ -75,18 +74,3 @@ def test_earlier_months_have_the_same_indexes(table: MonthlyTable) -> None:
     this, *earlier = (definitions(f"{table.name}_{month(n):%Y_%m}") for n in range(3))
 
     assert earlier == [this, this]
-
-
-def test_asked_for_again_nothing_is_created_twice() -> None:
-    months.create_earlier(month(2))
-
-    assert months.create_earlier(month(2)) == 0
-    assert months.create_earlier(month(3)) == len(TABLES)
-    assert partitions.create_upcoming() == 0
-
-
-def test_earlier_rows_stay_where_they_are() -> None:
-    insert_message(month(2))
-
-    assert months.create_earlier(month(3)) == 3 * (len(TABLES) - 1)
-    assert partition_of_message() == f"channels_message_{month(0):%Y_%m}"

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from accounts.models import Company
 from channels.models import Message
@@ -14,14 +13,6 @@ pytestmark = pytest.mark.django_db
 
 def fill(messages: int, *, companies: int = 5, months: int = 1) -> None:
     history.of_companies(companies, messages=messages, months=months)
-
-
-def test_months_before_have_partitions_of_their_own() -> None:
-    fill(60, months=2)
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT DISTINCT tableoid::regclass FROM channels_message")
-        assert len(cursor.fetchall()) >= 2
 
 
 def test_interrupted_run_is_continued(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,9 +59,3 @@ def test_real_companies_are_not_mixed_with_made_up_ones(company: Company) -> Non
 
     assert Message.objects.count() == 10
     assert not company.messages.exists()
-
-
-@pytest.mark.parametrize(("companies", "months"), [(5, 0), (-1, 1)])
-def test_senseless_options_are_refused(companies: int, months: int) -> None:
-    with pytest.raises(DemoError):
-        fill(10, companies=companies, months=months)

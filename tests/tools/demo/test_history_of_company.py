@@ -10,7 +10,6 @@ from accounts.models import Company
 from billing.models import Transfer
 from billing.seals import sealing
 from billing.wallet import ledger
-from channels.history import figures
 from channels.models import Message
 from channels.reconciliation import breaches
 from tools.demo import DemoError, history, past_transfers
@@ -27,17 +26,6 @@ def test_books_agree(company: Company) -> None:
     assert list(breaches()) == []
     first = Transfer.objects.filter(company=company).order_by("created_at", "id")[0]
     assert first.kind == "grant"  # so that no line of the statement is below zero
-
-
-def test_figures_show_it(company: Company) -> None:
-    history.of_company(company.name, messages=400, days=20)
-
-    found = figures.figures(company, "live")
-
-    assert 220 < found.now.messages < 300
-    assert 80 < (found.now.delivered_share or 0) < 100
-    assert set(found.medians) == {"", "whatsapp", "telegram", "sms"}
-    assert list(found.days.values())[-1].total() == 0  # today is left to the living
 
 
 def test_same_call_makes_the_same_history(company: Company) -> None:
@@ -61,11 +49,6 @@ def test_history_is_made_once(company: Company) -> None:
 
     with pytest.raises(DemoError):
         history.of_company(company.name, messages=10, days=1)
-
-
-def test_company_must_be_there(db: None) -> None:
-    with pytest.raises(DemoError):
-        history.of_company("Nobody", messages=1, days=1)
 
 
 def test_nothing_is_booked_into_sealed_days(company: Company) -> None:

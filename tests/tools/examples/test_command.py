@@ -1,14 +1,10 @@
 """`make examples`: its output and exit code."""
 
-import pytest
-
 from tools.examples import __main__
 from tools.examples.__main__ import LanguageResult
 from tools.examples.checks import CHECKS
 from tools.examples.languages import (
-    BuildError,
     Language,
-    MissingError,
     Toolchain,
     Workspace,
     build,
@@ -56,32 +52,3 @@ def test_examples_that_do_nothing_are_failures() -> None:
 
     assert not outcome.is_good
     assert set(outcome.failures) == {*CHECKS}
-
-
-def test_what_is_missing_is_installed_when_asked_for() -> None:
-    installed: list[Workspace] = []
-
-    def found(place: Workspace) -> Toolchain:
-        return dead(place) if installed else lacking(place)
-
-    language = Language("curl", "sh", found, installed.append)
-
-    assert __main__.prepare(language, install=True).version == "Shell 1.0"
-    assert len(installed) == 1
-    with pytest.raises(MissingError):
-        __main__.prepare(Language("curl", "sh", lacking, installed.append), install=False)
-    with pytest.raises(BuildError):
-        __main__.prepare(Language("curl", "sh", broken, installed.append), install=True)
-    assert len(installed) == 1
-
-
-def test_the_table_has_a_row_for_each_language() -> None:
-    good = LanguageResult("go", "Go 1.19", passed=[*CHECKS])
-    bad = LanguageResult("php", "PHP 8.2", passed=["shorten"], failures={"send_link": "no"})
-
-    table = __main__.table([good, bad, LanguageResult("rust", missing="no cargo")]).splitlines()
-
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
-    assert cells[2] == ["go", *["yes"] * 6, "Go 1.19"]
-    assert cells[3] == ["php", "–", "–", "yes", "NO", "–", "–", "PHP 8.2"]
-    assert cells[4] == ["rust", *["–"] * 6, "not run: no cargo"]

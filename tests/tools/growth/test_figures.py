@@ -1,10 +1,8 @@
 """Bounds of what grows: blocks of hot statements, times of pages, time of a file's rows."""
 
-from pathlib import Path
-
 import pytest
 
-from tools.growth.figures import Figure, Group, Results, draw, table
+from tools.growth.figures import Figure, Group, Results
 
 SIZES = (100_000, 1_000_000)
 
@@ -46,44 +44,3 @@ def test_small_database_is_held_to_the_bound_of_the_base_size(group: Group, is_o
     (row,) = found
     assert row.base == row.at[100_000]
     assert bool(found.over()) is is_over
-
-
-def test_table_has_a_column_for_each_size_and_marks_what_is_over() -> None:
-    lines = table(results(Group.HOT, (100, 1.5), (400, 2.5)), SIZES).splitlines()
-
-    assert lines[0].split()[-3:] == ["100,000", "1,000,000", "growth"]
-    assert lines[1].split() == ["one", "100", "1.5", "400", "2.5", "4.00", "OVER"]
-
-
-def test_row_that_only_one_size_has_is_shown() -> None:
-    found = results(Group.PAGE, (10, 5), (10, 5))
-    found.add(SIZES[1], Figure(Group.PAGE, "list, last page", 10, 5))
-
-    assert "–" in table(found, SIZES).splitlines()[2]
-    assert found.over() == []
-
-
-def test_stored_figures_are_read_back() -> None:
-    (row,) = results(Group.JOB, (1, 2.0), (3, 4.0))
-    stored = row.as_dict()
-
-    assert Figure.of(stored["at"]["100000"]) == row.base
-    assert (stored["group"], stored["is_over"]) == ("job", False)
-
-
-def test_the_drawing_shows_every_row_and_size(tmp_path: Path) -> None:
-    draw(results(Group.HOT, (5, 1), (5_000, 1)), tmp_path)
-
-    drawn = (tmp_path / "growth-hot.svg").read_text(encoding="utf-8")
-    assert "Blocks that hot statements read" in drawn
-    assert drawn.count("<circle") == 2
-    assert all(f">{text}<" in drawn for text in ("one", "100,000", "1,000,000", "10,000"))
-
-
-def test_one_size_is_drawn(tmp_path: Path) -> None:
-    found = Results()
-    found.add(10, Figure(Group.HOT, "one", 0, 0.0))
-
-    draw(found, tmp_path)
-
-    assert "<circle" in (tmp_path / "growth-hot.svg").read_text(encoding="utf-8")

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from tools.command_line import numbers
 from tools.replay.__main__ import SHIPPED, main
 from tools.replay.run import as_json, run
 from tools.replay.world import WorldError, build, load
@@ -69,11 +68,6 @@ def test_a_malformed_world_is_refused_with_the_path(change: dict[str, Any], erro
         build({**SMALL, **change})
 
 
-def test_a_missing_name_is_an_error() -> None:
-    with pytest.raises(WorldError, match="'name' is a required"):
-        build({"reach": [{"channels": [], "share": 1}]})
-
-
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.json")), ids=lambda path: path.stem)
 def test_every_shipped_world_is_read(path: Path) -> None:
     assert load(path).name == path.stem
@@ -89,7 +83,3 @@ def test_the_command_writes_its_figures(tmp_path: Path) -> None:
     assert code == 0
     assert [(one["name"], one["seed"]) for one in written] == [("small", 1), ("small", 2)]
     assert set(written[0]["policies"]) == {"sms", "baseline", "ours", "oracle"}
-
-
-def test_seeds_are_read_as_ranges() -> None:
-    assert numbers("1-3,7") == [1, 2, 3, 7]

@@ -117,14 +117,6 @@ def test_each_lack_is_named(
     assert failed(simulator, vendor) == [(topic, detail)]
 
 
-def test_app_without_a_webhook_lacks_its_address_and_all_fields(simulator: Simulator) -> None:
-    lack(simulator, "webhook")
-
-    assert [topic for topic, _ in failed(simulator, "whatsapp")] == [
-        "webhook_address", "webhook_fields",
-    ]  # fmt: skip
-
-
 def test_template_that_waits_is_named_with_its_language(simulator: Simulator) -> None:
     lack(simulator, "template")
 
@@ -134,14 +126,6 @@ def test_template_that_waits_is_named_with_its_language(simulator: Simulator) ->
         ("template", "short_link en_US PENDING"),
         ("template", "code_with_link en_US PENDING"),
     }
-
-
-def test_address_of_another_service_is_no_address_of_ours(simulator: Simulator) -> None:
-    found = account(simulator, "whatsapp").checks(
-        AccountRequirements("https://elsewhere.example/hooks/whatsapp")
-    )
-
-    assert [one.topic for one in found if one.ok is False] == ["webhook_address"]
 
 
 def test_without_the_business_accounts_id_its_parts_are_not_known(simulator: Simulator) -> None:
@@ -179,19 +163,3 @@ def test_token_that_may_not_read_the_business_account_leaves_it_unknown(
     assert found["templates"].ok is None
     assert found["webhook"].ok is None
     assert found["webhook"].detail.startswith("190: ")
-
-
-@pytest.mark.parametrize("vendor", list(TOPICS))
-def test_broken_account_is_reported_alone(simulator: Simulator, vendor: str) -> None:
-    elsewhere = Simulator.__new__(Simulator)
-    elsewhere.url, elsewhere.public_url = "http://127.0.0.1:1", simulator.public_url
-
-    found = checks(elsewhere, vendor)
-
-    assert [(one.topic, one.ok) for one in found] == [("away", False)]
-
-
-def test_words_that_nobody_knows_are_refused(simulator: Simulator) -> None:
-    for body in ({"lacks": ["luck"]}, {"lacks": "money"}, {}):
-        answer = requests.put(f"{simulator.url}/lacks", json=body, timeout=5)
-        assert answer.status_code == 400

@@ -1,4 +1,3 @@
-import time
 from typing import Any
 
 import pytest
@@ -71,12 +70,6 @@ def test_refusal_is_the_vendors_own_and_nothing_arrives(
     assert simulator.messages(phone) == []
 
 
-def test_throttled_bot_says_how_long(simulator: Simulator, phone: str) -> None:
-    simulator.set_fault(phone=phone, kind="throttle")
-
-    assert BOT.send(simulator, phone).json()["parameters"] == {"retry_after": 1}
-
-
 @each_vendor
 def test_hanging_send_is_on_the_phone_all_the_same(
     simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
@@ -89,19 +82,6 @@ def test_hanging_send_is_on_the_phone_all_the_same(
     eventually(lambda: len(simulator.messages(phone)) == 1)
     if vendor is not BOT:
         assert vendor.words(receiver, phone, 2) == ["sent", "delivered"]
-
-
-@each_vendor
-def test_hang_ends_with_a_closed_connection(
-    simulator: Simulator, phone: str, vendor: Vendor
-) -> None:
-    simulator.set_fault(phone=phone, kind="hang", latency_ms=100)
-    begun = time.monotonic()
-
-    with pytest.raises(requests.ConnectionError):
-        vendor.send(simulator, phone)
-
-    assert time.monotonic() - begun >= 0.1
 
 
 @each_vendor
@@ -186,20 +166,6 @@ def test_reordered_receipts_begin_with_the_delivery(
 
 
 @each_with_receipts
-def test_late_receipts_wait(
-    simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
-) -> None:
-    simulator.set_fault(phone=phone, kind="late_receipt", latency_ms=300)
-
-    vendor.send(simulator, phone)
-    sent_at = time.time()
-
-    assert simulator.state(phone) == "sent"
-    assert vendor.receipts(receiver, phone, 2)[0].hook.at - sent_at > 0.25
-    assert simulator.state(phone) == "delivered"
-
-
-@each_with_receipts
 def test_undelivered_is_told_afterwards(
     simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
 ) -> None:
@@ -227,39 +193,6 @@ def test_contradictory_receipts_are_sent_in_either_order(
     assert [simulator.state(one) for one in (phone, other)] == ["delivered", "delivered"]
 
 
-@pytest.mark.parametrize("kind", ["duplicate_receipt", "reorder_receipts", "late_receipt"])
-def test_bot_sends_no_receipts(simulator: Simulator, phone: str, kind: str) -> None:
-    simulator.set_fault(phone=phone, kind=kind)
-
-    BOT.send(simulator, phone)
-
-    assert simulator.state(phone) == "delivered"
-
-
-@each_vendor
-def test_latency_alone_only_delays(simulator: Simulator, phone: str, vendor: Vendor) -> None:
-    simulator.set_fault(phone=phone, latency_ms=150)
-    begun = time.monotonic()
-
-    answer = vendor.send(simulator, phone)
-
-    assert answer.ok
-    assert time.monotonic() - begun >= 0.15
-
-
-def test_kinds_combine(simulator: Simulator, receiver: Receiver, phone: str) -> None:
-    simulator.set_fault(phone=phone, latency_ms=100)
-    simulator.set_fault(phone=phone, kind="reorder_receipts")
-    simulator.set_fault(phone=phone, kind="duplicate_receipt")
-    begun = time.monotonic()
-
-    send_whatsapp(simulator, phone)
-
-    assert time.monotonic() - begun >= 0.1
-    words = WHATSAPP.words(receiver, phone, 4)
-    assert words == ["delivered", "delivered", "sent", "sent"]
-
-
 def test_times_count_matching_sends_only(simulator: Simulator, phone: str) -> None:
     simulator.set_fault(phone=f"+{phone[:4]} {phone[4:]}", kind="refuse", times=2)
     other = str(int(phone) + 10_000_000)
@@ -270,26 +203,6 @@ def test_times_count_matching_sends_only(simulator: Simulator, phone: str) -> No
 
     assert answers == [200, 400, 400, 200]
     assert get(f"{simulator.url}/faults").json() == []
-
-
-def test_refused_send_spends_no_receipt_fault(simulator: Simulator, phone: str) -> None:
-    simulator.set_fault(phone=phone, kind="no_receipt", times=1)
-    simulator.set_fault(phone=phone, kind="unreachable", times=1)
-
-    send_whatsapp(simulator, phone)
-
-    (left,) = get(f"{simulator.url}/faults").json()
-    assert (left["kind"], left["times"]) == ("no_receipt", 1)
-
-
-def test_channel_narrows_a_fault(simulator: Simulator, phone: str) -> None:
-    simulator.set_fault(channel="telegram", phone=phone, kind="refuse")
-
-    for vendor in ALL:
-        vendor.send(simulator, phone)
-
-    reached = {one["provider"] for one in simulator.messages(phone)}
-    assert reached == {vendor.name for vendor in ALL if vendor.channel != "telegram"}
 
 
 def test_provider_narrows_a_fault(simulator: Simulator, phone: str) -> None:
@@ -323,16 +236,6 @@ def test_fault_is_told_back_listed_and_deleted(simulator: Simulator, phone: str)
     assert get(f"{simulator.url}/faults").json() == []
 
 
-def test_all_faults_are_cleared(simulator: Simulator) -> None:
-    simulator.set_fault(kind="hang")
-    simulator.set_fault(latency_ms=1)
-
-    cleared = requests.delete(f"{simulator.url}/faults", timeout=5)
-
-    assert cleared.json() == {"cleared": 2}
-    assert get(f"{simulator.url}/faults").json() == []
-
-
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -356,7 +259,3 @@ def test_bad_fault_is_refused_by_field(simulator: Simulator, body: object, field
 
     assert answer.status_code == 400
     assert list(answer.json()["errors"]) == [field]
-
-
-def test_fault_that_is_no_json_is_refused(simulator: Simulator) -> None:
-    assert post(f"{simulator.url}/faults", data="kind=hang").status_code == 400

@@ -58,14 +58,6 @@ def test_bar_is_told_by_a_receipt(simulator: Simulator, receiver: Receiver, phon
     assert [(one.form["status"], one.form["err"]) for one in told] == [("0", "0"), ("20", "252")]
 
 
-def test_outcomes_are_cleared(simulator: Simulator, phone: str) -> None:
-    script(simulator, {phone: {"whatsapp": {"outcome": "unreachable"}}})
-
-    requests.delete(f"{simulator.url}/outcomes", timeout=5)
-
-    assert WHATSAPP.send(simulator, phone).ok
-
-
 @pytest.mark.parametrize(
     ("outcomes", "error"),
     [

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, eventually, get, post
+from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, eventually, post
 from tests.tools.simulator.sends import SMSC, send_smsc, smsc_form, smsc_url
 
 
@@ -32,10 +32,6 @@ def test_takes_an_id_of_its_clients_and_tells_of_it(simulator: Simulator, phone:
     assert (message["channel"], message["provider"]) == ("sms", "smsc")
 
 
-def test_gives_an_id_of_its_own_where_none_was_chosen(simulator: Simulator, phone: str) -> None:
-    assert 1 <= send_smsc(simulator, phone).json()["id"] <= 2147483647
-
-
 def test_reports_are_signed(simulator: Simulator, receiver: Receiver, phone: str) -> None:
     send_smsc(simulator, phone, id="1001")
 
@@ -45,21 +41,6 @@ def test_reports_are_signed(simulator: Simulator, receiver: Receiver, phone: str
     for form in (one.hook.form for one in received):
         signed = f"1001:{phone}:{form['status']}:{ACCOUNT['SMSC_CALLBACK_SECRET']}"
         assert form["md5"] == hashlib.md5(signed.encode(), usedforsecurity=False).hexdigest()
-
-
-def test_unknown_message_is_not_found(simulator: Simulator, phone: str) -> None:
-    assert poll(simulator, phone, 1001) == {"error": "message not found", "error_code": 3}
-
-
-def test_latest_of_two_messages_with_one_id_is_returned(simulator: Simulator, phone: str) -> None:
-    simulator.set_fault(phone=phone, kind="undelivered", times=1)
-    send_smsc(simulator, phone, id="1001")
-    eventually(lambda: simulator.state(phone) == "failed")
-
-    send_smsc(simulator, phone, id="1001")
-    eventually(lambda: simulator.state(phone) == "delivered")
-
-    assert poll(simulator, phone, 1001)["status"] == 1
 
 
 def test_sixth_poll_of_a_minute_is_refused(simulator: Simulator, phone: str) -> None:
@@ -106,16 +87,3 @@ def test_bad_send_is_refused_inside_a_200(
 ) -> None:
     assert error(send_smsc(simulator, phone, **changed)) == code
     assert simulator.messages(phone) == []
-
-
-def test_a_key_opens_without_a_login(simulator: Simulator, phone: str) -> None:
-    key = {"login": None, "psw": None, "apikey": ACCOUNT["SMSC_PASSWORD"]}
-
-    assert send_smsc(simulator, phone, **key).json()["cnt"] == 1
-
-
-def test_balance_is_for_those_who_may_ask(simulator: Simulator) -> None:
-    url = smsc_url(simulator, "balance")
-
-    assert post(url, data=smsc_form()).json() == {"balance": "1000.00"}
-    assert error(get(url)) == 2

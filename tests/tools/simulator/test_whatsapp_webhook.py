@@ -61,17 +61,6 @@ def test_held_message_is_said_to_be_held(simulator: Simulator, phone: str) -> No
     assert taken["message_status"] == "accepted"
 
 
-def test_held_message_may_be_dropped(simulator: Simulator, receiver: Receiver, phone: str) -> None:
-    simulator.set_fault(phone=phone, kind="held")
-    simulator.set_fault(phone=phone, kind="undelivered")
-
-    send_whatsapp(simulator, phone)
-
-    (_sent, failed) = WHATSAPP.receipts(receiver, phone, 2)
-    (status,) = change(failed.hook)["value"]["statuses"]
-    assert [error["code"] for error in status["errors"]] == [132015]
-
-
 def test_account_alert_names_no_message(simulator: Simulator, receiver: Receiver) -> None:
     assert post(f"{simulator.url}/alerts", json={"code": 131031}).status_code == 201
 
@@ -93,17 +82,6 @@ def test_template_is_lost(simulator: Simulator, receiver: Receiver) -> None:
     assert received["value"]["message_template_name"] == "short_link"
     (entry,) = hook.json["entry"]
     assert abs(entry["time"] - time.time()) < 60
-
-
-def test_every_account_alert_can_be_sent(simulator: Simulator, receiver: Receiver) -> None:
-    value = {"event": "ACCOUNT_VIOLATION", "violation_info": {"violation_type": "SCAM"}}
-
-    posted = post(f"{simulator.url}/alerts", json={"field": "account_update", "value": value})
-
-    assert posted.status_code == 201
-    (hook,) = receiver.wait(lambda hook: b"ACCOUNT_VIOLATION" in hook.body)
-    assert change(hook) == {"field": "account_update", "value": value}
-    assert hook.json["entry"][0].keys() == {"id", "time", "changes"}
 
 
 BSUID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9]{1,128}")
@@ -131,20 +109,3 @@ def test_person_has_a_user_id_of_metas_beside_the_phone(
     assert posted["contacts"][0]["user_id"] == posted["messages"][0]["from_user_id"] == user_id
     assert "user_id" not in sent["contacts"][0]  # given there only for messages sent to one
     assert "time" not in hook.json["entry"][0]
-
-
-def test_failed_status_tells_no_contact(
-    simulator: Simulator, receiver: Receiver, phone: str
-) -> None:
-    simulator.set_fault(phone=phone, kind="undelivered")
-    wamid = send_whatsapp(simulator, phone).json()["messages"][0]["id"]
-
-    (hook,) = receiver.wait(lambda hook: b'"failed"' in hook.body and wamid.encode() in hook.body)
-    value = change(hook)["value"]
-    assert "contacts" not in value
-    assert "recipient_user_id" not in value["statuses"][0]
-
-
-@pytest.mark.parametrize("body", [{}, {"code": 1}, {"code": "131031"}, {"template": ""}, []])
-def test_unknown_word_is_not_said(simulator: Simulator, body: object) -> None:
-    assert post(f"{simulator.url}/alerts", json=body).status_code == 400

@@ -41,13 +41,6 @@ def test_a_few_sends_agree(tmp_path: Path) -> None:
     assert {one["live"]["sends"] for one in found["policies"].values()} == {40}
 
 
-def test_live_plays_one_world() -> None:
-    done = played("--live", "40")
-
-    assert done.returncode == 2
-    assert "name it with --world" in done.stdout
-
-
 @pytest.mark.parametrize("number", ["0", "-1", "1000001", "x"])
 def test_number_of_sends_is_checked(number: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

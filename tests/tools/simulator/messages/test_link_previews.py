@@ -46,17 +46,6 @@ def exchanges(simulator: Simulator, phone: str) -> list[dict[str, object]]:
     return found
 
 
-def test_nobody_opens_links_unless_told_to(
-    simulator: Simulator, receiver: Receiver, phone: str
-) -> None:
-    send(simulator, phone, "telegram_bot", f"{receiver.url}/{phone}")
-    simulator.set_fault(phone=phone, kind="link_preview")
-    send(simulator, phone, "telegram_bot", f"{receiver.url}/{phone}2")
-
-    receiver.wait(lambda hook: hook.path == f"/{phone}2")
-    assert visits(receiver, f"/{phone}") == []
-
-
 def test_only_links_of_the_service_are_opened(
     simulator: Simulator, own_receiver: Receiver, receiver: Receiver, phone: str
 ) -> None:
@@ -67,29 +56,3 @@ def test_only_links_of_the_service_are_opened(
 
     receiver.wait(lambda hook: hook.path == f"/{phone}")
     assert own_receiver.hooks == []
-
-
-def test_what_was_not_taken_is_not_opened(
-    simulator: Simulator, receiver: Receiver, phone: str
-) -> None:
-    simulator.set_fault(phone=phone, kind="refuse", times=1)
-    simulator.set_fault(phone=phone, kind="link_preview")
-
-    send(simulator, phone, "smsc", f"{receiver.url}/{phone}")
-    send(simulator, phone, "smsc", f"{receiver.url}/{phone}2")
-
-    receiver.wait(lambda hook: hook.path == f"/{phone}2")
-    assert visits(receiver, f"/{phone}") == []
-
-
-def test_visit_is_seen_on_the_control_page(
-    simulator: Simulator, receiver: Receiver, phone: str
-) -> None:
-    simulator.set_fault(phone=phone, kind="link_preview")
-    send(simulator, phone, "smsc", f"{receiver.url}/{phone}")
-
-    def shown() -> str:
-        return get(f"{simulator.url}/control?lang=en&phone={phone}").text
-
-    eventually(lambda: "visit of a link" in shown() and "302" in shown())
-    assert "messenger fetches a preview of the link" in shown()

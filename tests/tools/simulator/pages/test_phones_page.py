@@ -53,43 +53,6 @@ def test_page_has_no_inline_script_or_style_and_forbids_them(simulator: Simulato
 
 
 @pytest.mark.parametrize(
-    "asset",
-    [("simulator.js", "javascript"), ("simulator.css", "text/css"), ("icon.svg", "image/svg")],
-)
-def test_assets_are_served(simulator: Simulator, asset: tuple[str, str]) -> None:
-    answer = get(f"{simulator.url}/static/{asset[0]}")
-
-    assert answer.status_code == 200
-    assert asset[1] in answer.headers["Content-Type"]
-
-
-@pytest.mark.parametrize(
-    ("query", "accepted", "title"),
-    [
-        ("", "", "Симулятор операторов"),
-        ("", "en-US,en;q=0.9", "Carrier simulator"),
-        ("", "de", "Симулятор операторов"),
-        ("?lang=en", "ru", "Carrier simulator"),
-        ("?lang=ru", "en", "Симулятор операторов"),
-        ("?lang=xx", "en", "Carrier simulator"),
-    ],
-)
-def test_language_is_chosen(simulator: Simulator, query: str, accepted: str, title: str) -> None:
-    assert f"<title>{title}</title>" in page(simulator, query, accepted)
-
-
-def test_empty_page_says_what_to_do(own_simulator: Simulator) -> None:
-    shown = page(own_simulator)
-
-    assert "Сообщений пока нет" in shown
-    assert f"curl -X POST {own_simulator.public_url}/api/v1/otp/send" in shown
-
-
-def test_unknown_phone_is_said_to_be_unknown(simulator: Simulator) -> None:
-    assert "Такого телефона нет" in page(simulator, "?phone=99999999")
-
-
-@pytest.mark.parametrize(
     ("actions", "contact", "buttons"),
     [
         ([], "default", ["share", "unshare", "stop", "block"]),
@@ -112,33 +75,6 @@ def test_contact_is_shown_with_what_can_be_done(
 
     assert f'data-contact="{contact}"' in shown
     assert re.findall(r'data-action="(\w+)"', shown) == buttons
-
-
-def test_faults_are_listed(simulator: Simulator, phone: str) -> None:
-    simulator.set_fault(kind="hang", phone=phone, channel="sms", latency_ms=500, times=2)
-
-    shown = page(simulator, language="en")
-
-    assert f"taken, but no answer · SMS · +{phone} · 500 ms · times left: 2" in shown
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "status"),
-    [
-        ("phones/77010000001/contact", {"action": "adopt"}, 400),
-        ("phones/77010000001/contact", None, 400),
-        ("phones/12/contact", {"action": "share"}, 400),
-        ("messages/999999999/read", None, 404),
-        ("messages/" + "9" * 30 + "/read", None, 404),
-        ("messages/first/read", None, 404),
-        ("messages/first/reply", {"text": "STOP"}, 404),
-    ],
-)
-def test_bad_action_is_refused(simulator: Simulator, path: str, body: object, status: int) -> None:
-    answer = post(f"{simulator.url}/{path}", json=body)
-
-    assert answer.status_code == status
-    assert answer.json()["errors"]
 
 
 @pytest.mark.parametrize(

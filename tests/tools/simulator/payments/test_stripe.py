@@ -8,7 +8,6 @@ import pytest
 import requests
 
 from billing.gateways.base import DeclinedError, PaymentMethod, PaymentRequest, PaymentState
-from billing.gateways.http import RefusedByProviderError
 from billing.gateways.stripe.gateway import Stripe
 from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, get, post
 
@@ -100,32 +99,6 @@ def test_repeat_is_answered_as_the_first_time(simulator: Simulator, stripe: Stri
     act(simulator, first.payment_id, "pay")
 
     assert stripe.open(payment) == first
-
-
-def test_repeat_that_differs_is_refused(stripe: Stripe) -> None:
-    payment = request()
-    stripe.open(payment)
-
-    with pytest.raises(RefusedByProviderError) as refused:
-        stripe.open(request(order_id=payment.order_id, title="Others"))
-
-    assert (refused.value.status, refused.value.kind) == (400, "idempotency_error")
-
-
-def test_newest_sessions_are_listed(simulator: Simulator, stripe: Stripe) -> None:
-    opened = [stripe.open(request()).payment_id for _time in range(2)]
-
-    page = sessions(simulator, "?limit=1").json()
-
-    assert [one["id"] for one in page["data"]] == opened[1:]
-    assert (page["has_more"], page["url"]) == (True, "/v1/checkout/sessions")
-
-
-def test_missing_session_is_named(simulator: Simulator) -> None:
-    answer = sessions(simulator, "/cs_1")
-
-    assert answer.status_code == 404
-    assert answer.json()["error"]["code"] == "resource_missing"
 
 
 @pytest.mark.parametrize("currency", ["KWD", "XPF", "EUR"])

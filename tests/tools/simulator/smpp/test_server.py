@@ -12,7 +12,6 @@ import smpp34
 from tests.tools.simulator.peers import Receiver, Simulator, eventually
 
 SYSTEM_ID, PASSWORD = "kvitok", "secret"
-RECEIPTED_MESSAGE_ID, MESSAGE_STATE, MESSAGE_PAYLOAD = 0x001E, 0x0427, 0x0424
 THROTTLED, INVALID_DEST, SUBMIT_FAILED = 0x58, 0x0B, 0x45
 WINDOW = 5
 Work = Callable[[smpp34.Smsc], Awaitable[None]]
@@ -100,20 +99,6 @@ def test_message_reaches_the_phone_and_a_receipt_comes_back(centre: Simulator, p
     assert shown["state"] == "delivered"
 
 
-def test_receipt_has_its_id_and_state_in_optional_parameters_too(
-    centre: Simulator, phone: str
-) -> None:
-    async def work(smsc: smpp34.Smsc) -> None:
-        taken = await submit(smsc, phone)
-        event = await receipts(smsc, phone)
-        tlvs = {one.tag: one.value for one in event.tlvs}
-        assert taken.message_id is not None
-        assert tlvs[RECEIPTED_MESSAGE_ID].rstrip(b"\0") == taken.message_id.encode()
-        assert tlvs[MESSAGE_STATE] == b"\x02"
-
-    bound(centre, work)
-
-
 def test_parts_are_joined_in_their_order_and_reported_one_by_one(
     centre: Simulator, phone: str
 ) -> None:
@@ -131,43 +116,6 @@ def test_parts_are_joined_in_their_order_and_reported_one_by_one(
     bound(centre, work)
 
     assert [one["text"] for one in centre.messages(phone)] == ["".join(words)]
-
-
-def test_parts_may_be_numbered_by_optional_parameters(centre: Simulator, phone: str) -> None:
-    words = ["Ваш код: ", "482915, ", "никому"]
-
-    async def work(smsc: smpp34.Smsc) -> None:
-        for number in (3, 1, 2):
-            tlvs = [
-                smpp34.Tlv(0x020C, b"\x00\x4d"),  # sar_msg_ref_num
-                smpp34.Tlv(0x020E, bytes([3])),  # sar_total_segments
-                smpp34.Tlv(0x020F, bytes([number])),  # sar_segment_seqnum
-            ]
-            octets = words[number - 1].encode("utf-16-be")
-            assert (await submit(smsc, phone, octets, data_coding=8, tlvs=tlvs)).is_success
-
-    bound(centre, work)
-
-    assert [one["text"] for one in centre.messages(phone)] == ["".join(words)]
-
-
-@pytest.mark.parametrize(
-    ("coding", "octets", "shown"),
-    [
-        (0, b"\x00 482915", "@ 482915"),
-        (1, b"@ 482915 ~", "@ 482915 ~"),
-        (3, b"caf\xe9 482915", "café 482915"),
-    ],
-)
-def test_text_is_read_in_its_data_coding(
-    centre: Simulator, phone: str, *, coding: int, octets: bytes, shown: str
-) -> None:
-    async def work(smsc: smpp34.Smsc) -> None:
-        assert (await submit(smsc, phone, octets, data_coding=coding)).is_success
-
-    bound(centre, work)
-
-    assert [one["text"] for one in centre.messages(phone)] == [shown]
 
 
 def query(centre: Simulator, message_id: str, source: str = "Kvitok") -> tuple[int, bytes]:
@@ -204,18 +152,6 @@ def test_query_tells_what_became_of_a_message(centre: Simulator, phone: str) -> 
     assert rest[0] == 2  # delivered
     assert query(centre, "unknown")[0] == 0x67
     assert query(centre, taken[0], "Stranger")[0] == 0x67
-
-
-def test_long_text_may_come_whole(centre: Simulator, phone: str) -> None:
-    text = "Ваш код: 482915. " + "Никому его не сообщайте. " * 5
-
-    async def work(smsc: smpp34.Smsc) -> None:
-        payload = smpp34.Tlv(MESSAGE_PAYLOAD, text.encode("utf-16-be"))
-        assert (await submit(smsc, phone, b"", data_coding=8, tlvs=[payload])).is_success
-
-    bound(centre, work)
-
-    assert [one["text"] for one in centre.messages(phone)] == [text]
 
 
 @pytest.mark.parametrize(
@@ -263,17 +199,6 @@ def test_fault_refuses_a_message(centre: Simulator, phone: str, kind: str, statu
     assert len(centre.messages(phone)) == 1
 
 
-def test_undelivered_is_told(centre: Simulator, phone: str) -> None:
-    centre.set_fault(kind="undelivered", phone=phone)
-
-    async def work(smsc: smpp34.Smsc) -> None:
-        await submit(smsc, phone)
-        answered = await receipt(smsc, phone)
-        assert (answered["stat"], answered["err"]) == ("UNDELIV", "027")
-
-    bound(centre, work)
-
-
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -295,19 +220,6 @@ def test_receipt_faults_apply_to_smpp(
     bound(centre, work)
 
 
-def test_lost_receipt_never_comes(centre: Simulator, phone: str) -> None:
-    centre.set_fault(kind="no_receipt", phone=phone)
-
-    async def work(smsc: smpp34.Smsc) -> None:
-        await submit(smsc, phone)
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(receipts(smsc, phone), 0.5)
-
-    bound(centre, work)
-
-    assert centre.state(phone) == "delivered"
-
-
 def test_more_at_once_than_the_window_is_throttled(centre: Simulator, phone: str) -> None:
     centre.set_fault(phone=phone, latency_ms=300)
 
@@ -317,19 +229,6 @@ def test_more_at_once_than_the_window_is_throttled(centre: Simulator, phone: str
         assert found == [0] * WINDOW + [THROTTLED] * 2
 
     bound(centre, work)
-
-
-def test_reset_comes_after_the_message_was_taken(centre: Simulator, phone: str) -> None:
-    centre.set_fault(kind="reset", phone=phone)
-
-    async def do() -> None:
-        smsc = await client(centre).connect()
-        with pytest.raises(smpp34.SmppError):
-            await submit(smsc, phone)
-
-    asyncio.run(asyncio.wait_for(do(), 20))
-
-    assert len(centre.messages(phone)) == 1
 
 
 def test_receipt_waits_for_somebody_who_is_bound(centre: Simulator, phone: str) -> None:
@@ -353,12 +252,3 @@ def test_unknown_client_cannot_bind(centre: Simulator) -> None:
             await client(centre, "wrong").connect()
 
     asyncio.run(asyncio.wait_for(do(), 20))
-
-
-def test_page_of_phones_names_the_way(centre: Simulator, phone: str) -> None:
-    async def work(smsc: smpp34.Smsc) -> None:
-        await submit(smsc, phone)
-
-    bound(centre, work)
-
-    assert "SMS · SMPP" in centre.page(phone)

@@ -1,13 +1,12 @@
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import pytest
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Update
-from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter
+from telegram.error import Forbidden, InvalidToken
 
-from tests.tools.simulator.peers import ACCOUNT, Hook, Receiver, Simulator, get, post
+from tests.tools.simulator.peers import ACCOUNT, Hook, Receiver, Simulator, get
 from tests.tools.simulator.sends import bot_url, send_bot
 
 T = TypeVar("T")
@@ -52,39 +51,6 @@ def test_foreign_client_sends_a_link_behind_a_button(simulator: Simulator, phone
     assert (message["provider"], message["state"]) == ("telegram_bot", "delivered")
 
 
-def test_get_me_describes_the_bot(simulator: Simulator) -> None:
-    me = as_bot(simulator, lambda bot: bot.get_me())
-
-    assert (me.id, me.is_bot) == (123456, True)
-
-
-def test_keyboard_may_be_json_within_a_form(simulator: Simulator, phone: str) -> None:
-    markup = json.dumps({"inline_keyboard": [[{"text": "Go", "url": "https://a.example/1"}]]})
-    form = {"chat_id": phone, "text": "x", "reply_markup": markup}
-
-    answer = post(bot_url(simulator, "SENDMESSAGE"), data=form)
-
-    assert answer.json()["result"]["text"] == "x"
-    assert simulator.messages(phone)[0]["links"] == ["https://a.example/1"]
-
-
-def test_request_for_a_contact_is_taken(simulator: Simulator, phone: str) -> None:
-    markup = {"keyboard": [[{"text": "Share", "request_contact": True}]]}
-
-    answer = send_bot(simulator, phone, reply_markup=markup)
-
-    assert answer.status_code == 200
-    assert "reply_markup" not in answer.json()["result"]  # of a Message only an inline keyboard is
-
-
-def test_inline_keyboard_comes_back_with_the_message(simulator: Simulator, phone: str) -> None:
-    markup = {"inline_keyboard": [[{"text": "Go", "url": "https://a.example/1"}]]}
-
-    answer = send_bot(simulator, phone, reply_markup=markup)
-
-    assert answer.json()["result"]["reply_markup"] == markup
-
-
 def button(**fields: object) -> dict[str, Any]:
     return {"inline_keyboard": [[{"text": "Go", **fields}]]}
 
@@ -117,10 +83,6 @@ def test_malformed_send_is_refused(
     wanted = f"Bad Request: {description}"
     assert body == {"ok": False, "error_code": 400, "description": wanted}
     assert simulator.messages(phone) == []
-
-
-def test_longest_text_is_taken(simulator: Simulator, phone: str) -> None:
-    assert send_bot(simulator, phone, text="я" * 4096).status_code == 200
 
 
 def test_wrong_token_and_unknown_method_are_refused(simulator: Simulator) -> None:
@@ -158,21 +120,6 @@ def test_blocked_bot_is_told_and_cannot_write(
     changes = [update["my_chat_member"] for update in updates(receiver, phone, 2)]
     assert [change["new_chat_member"]["status"] for change in changes] == ["kicked", "member"]
     assert send_bot(simulator, phone).status_code == 200
-
-
-def test_shared_contact_is_the_persons_own(
-    simulator: Simulator, receiver: Receiver, phone: str
-) -> None:
-    simulator.do(f"+{phone}", "share")
-
-    (update,) = updates(receiver, phone, 1)
-    read = Update.de_json(update, None)
-    assert read.message is not None
-    assert read.message.contact is not None
-    assert read.message.from_user is not None
-    assert read.message.contact.user_id == read.message.from_user.id == int(phone)
-    assert read.message.contact.phone_number == phone
-    assert read.message.chat.type == "private"
 
 
 def read(body: dict[str, Any]) -> Update:
@@ -214,37 +161,3 @@ def test_foreign_library_reads_what_people_do(
     assert sorted(map(seen, received)) == sorted(expected)
     commands = [one.message.entities for one in received if one.message and one.message.text]
     assert all(entities[0].type == "bot_command" for entities in commands)
-
-
-def test_refusals_are_understood_by_a_foreign_client(
-    simulator: Simulator, phone: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PTB_TIMEDELTA", "true")
-    wanted = [("throttle", RetryAfter), ("unreachable", Forbidden), ("refuse", BadRequest)]
-    for kind, error in wanted:
-        simulator.set_fault(phone=phone, kind=kind, times=1)
-        with pytest.raises(error):
-            as_bot(simulator, lambda bot: bot.send_message(int(phone), "x"))
-
-
-def test_webhook_is_set_told_and_called(
-    own_simulator: Simulator, own_receiver: Receiver, phone: str
-) -> None:
-    before = as_bot(own_simulator, lambda bot: bot.get_webhook_info())
-    url = f"{own_receiver.url}/elsewhere"
-
-    as_bot(own_simulator, lambda bot: bot.set_webhook(url, secret_token="another"))
-    own_simulator.do(phone, "share")
-
-    after = as_bot(own_simulator, lambda bot: bot.get_webhook_info())
-    (hook,) = own_receiver.wait(lambda hook: hook.path == "/elsewhere")
-    assert before.url == f"{own_receiver.url}/hooks/telegram-bot"
-    assert after.url == url
-    assert hook.headers["x-telegram-bot-api-secret-token"] == "another"
-
-
-@pytest.mark.parametrize(
-    "given", [{"url": "http://example.com/x"}, {"url": "https://a.example", "secret_token": "я"}]
-)
-def test_bad_webhook_is_refused(simulator: Simulator, given: dict[str, str]) -> None:
-    assert post(bot_url(simulator, "setWebhook"), json=given).status_code == 400

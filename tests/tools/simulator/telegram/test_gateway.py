@@ -2,9 +2,8 @@ import time
 from typing import Any
 
 import pytest
-import requests
 
-from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, get, post
+from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, post
 from tests.tools.simulator.sends import GATEWAY, GATEWAY_VENDOR, send_gateway
 from tools.simulator import signatures
 
@@ -44,21 +43,6 @@ def test_reports_are_signed_and_carry_the_payload(
         assert one.hook.json["payload"] == f"ref-{phone}"
 
 
-@pytest.mark.parametrize("way", ["query", "form", "json", "get"])
-def test_parameters_may_come_in_any_encoding(simulator: Simulator, phone: str, way: str) -> None:
-    url = f"{simulator.url}/telegram-gateway/sendVerificationMessage"
-    given = {"access_token": TOKEN, "phone_number": f"+{phone}", "code": "4821"}
-    ways = {
-        "query": lambda: post(url, params=given),
-        "form": lambda: post(url, data=given),
-        "json": lambda: post(url, json=given),
-        "get": lambda: get(url, params=given),
-    }
-
-    assert ways[way]().json()["ok"] is True
-    assert simulator.messages(phone)[0]["code"] == "4821"
-
-
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
@@ -89,49 +73,6 @@ def test_malformed_send_is_refused(
     assert simulator.messages(phone) == []
 
 
-@pytest.mark.parametrize("lacks", [[], ["money"]])
-def test_only_a_paid_request_tells_the_balance(
-    simulator: Simulator, receiver: Receiver, phone: str, lacks: list[str]
-) -> None:
-    requests.put(f"{simulator.url}/lacks", json={"lacks": lacks}, timeout=5)
-    paid = send_gateway(simulator, phone).json()["result"]
-    requests.put(f"{simulator.url}/lacks", json={"lacks": []}, timeout=5)
-    asked = call(simulator, "checkVerificationStatus", request_id=paid["request_id"])["result"]
-
-    report, *_more = receiver.wait(lambda hook: paid["request_id"].encode() in hook.body)
-    assert paid["remaining_balance"] == (0.5 if lacks else 1000.0)
-    assert "remaining_balance" not in asked.keys() | report.json.keys()
-
-
-def test_length_alone_makes_the_vendor_choose_a_code(simulator: Simulator, phone: str) -> None:
-    send_gateway(simulator, phone, code=None, code_length=8, ttl=None)
-
-    code = simulator.messages(phone)[0]["code"]
-    assert len(code) == 8
-    assert code.isdigit()
-
-
-@pytest.mark.parametrize(
-    ("headers", "error"),
-    [({}, "ACCESS_TOKEN_REQUIRED"), ({"Authorization": "Bearer no"}, "ACCESS_TOKEN_INVALID")],
-)
-def test_wrong_token_is_refused(simulator: Simulator, headers: dict[str, str], error: str) -> None:
-    url = f"{simulator.url}/telegram-gateway/sendVerificationMessage"
-
-    assert post(url, json={}, headers=headers).json() == {"ok": False, "error": error}
-
-
-def test_unknown_method_and_broken_body_are_refused(simulator: Simulator) -> None:
-    url = f"{simulator.url}/telegram-gateway"
-    json_type = {"Content-Type": "application/json", **GATEWAY}
-
-    unknown = post(f"{url}/sendMessage", headers=GATEWAY)
-    broken = post(f"{url}/sendVerificationMessage", data=b"{", headers=json_type)
-
-    assert (unknown.status_code, unknown.json()["error"]) == (404, "UNKNOWN_METHOD")
-    assert (broken.status_code, broken.json()["ok"]) == (400, False)
-
-
 def test_status_is_polled_and_codes_are_judged(
     simulator: Simulator, receiver: Receiver, phone: str
 ) -> None:
@@ -153,16 +94,6 @@ def test_status_is_polled_and_codes_are_judged(
     assert unknown == {"ok": False, "error": "REQUEST_ID_INVALID"}
 
 
-def test_right_code_is_valid(simulator: Simulator, phone: str) -> None:
-    number = send_gateway(simulator, phone).json()["result"]["request_id"]
-
-    received = call(simulator, "checkVerificationStatus", request_id=number, code="123456")[
-        "result"
-    ]
-
-    assert received["verification_status"]["status"] == "code_valid"
-
-
 def test_check_send_ability_makes_the_send_free(simulator: Simulator, phone: str) -> None:
     asked = call(simulator, "checkSendAbility", phone_number=f"+{phone}")["result"]
 
@@ -176,14 +107,6 @@ def test_check_send_ability_makes_the_send_free(simulator: Simulator, phone: str
     assert again["error"] == "REQUEST_ID_INVALID"
 
 
-def test_check_send_ability_reports_an_unreachable_phone(simulator: Simulator, phone: str) -> None:
-    simulator.set_fault(channel="telegram", phone=phone, kind="unreachable")
-
-    asked = call(simulator, "checkSendAbility", phone_number=f"+{phone}")
-
-    assert asked == {"ok": False, "error": "PHONE_NUMBER_NOT_AVAILABLE"}
-
-
 def test_revoking_in_time_is_reported(simulator: Simulator, receiver: Receiver, phone: str) -> None:
     simulator.set_fault(phone=phone, kind="late_receipt", latency_ms=60_000)
     number = send_gateway(simulator, phone).json()["result"]["request_id"]
@@ -195,17 +118,6 @@ def test_revoking_in_time_is_reported(simulator: Simulator, receiver: Receiver, 
     assert simulator.state(phone) == "failed"
 
 
-def test_revoking_what_is_delivered_changes_nothing(
-    simulator: Simulator, receiver: Receiver, phone: str
-) -> None:
-    number = send_gateway(simulator, phone).json()["result"]["request_id"]
-    GATEWAY_VENDOR.receipts(receiver, phone, 2)
-
-    call(simulator, "revokeVerificationMessage", request_id=number)
-
-    assert simulator.state(phone) == "delivered"
-
-
 def test_reading_sends_a_report(simulator: Simulator, receiver: Receiver, phone: str) -> None:
     send_gateway(simulator, phone)
     GATEWAY_VENDOR.receipts(receiver, phone, 2)
@@ -214,14 +126,3 @@ def test_reading_sends_a_report(simulator: Simulator, receiver: Receiver, phone:
     assert post(f"{simulator.url}/messages/{number}/read").status_code == 200
 
     assert GATEWAY_VENDOR.words(receiver, phone, 3) == ["sent", "delivered", "read"]
-
-
-def test_connection_is_kept_open(simulator: Simulator, phone: str) -> None:
-    with requests.Session() as session:
-        url = f"{simulator.url}/telegram-gateway/checkSendAbility"
-        answers = [
-            session.post(url, json={"phone_number": f"+{phone}"}, headers=GATEWAY, timeout=5)
-            for _ in range(2)
-        ]
-
-    assert all(answer.headers.get("Connection") != "close" for answer in answers)

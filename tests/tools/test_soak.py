@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tools.soak import Sample, plot, quarters, rises
+from tools.soak import Sample, rises
 
 MANY = 40
 
@@ -61,20 +61,3 @@ def test_what_stays_level_is_not(change: Callable[[Sample, int], Sample]) -> Non
 
 def test_too_few_samples_say_nothing() -> None:
     assert rises(series(lambda one, n: replace(one, files=n * 1000))[:7]) == []
-
-
-def test_the_second_quarter_is_compared_with_the_last() -> None:
-    assert quarters([9, 9, 1, 1, 5, 5, 2, 2]) == (1, 2)
-
-
-def test_plot_leaves_out_what_was_never_seen() -> None:
-    drawn = plot(series(lambda one, _n: replace(one, redis=0.0)), 20)
-    assert "Redis" not in drawn
-    assert "dead rows" in drawn
-
-
-def test_plot_has_every_program_and_panel() -> None:
-    drawn = plot(series(lambda one, _n: one), 20)
-    assert drawn.count("<polyline") == 9
-    assert ">worker</text>" in drawn
-    assert "6 minutes at 20 sends a second" in drawn

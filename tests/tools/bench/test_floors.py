@@ -1,8 +1,6 @@
 """The floors do the same work, give the same answers and run the same way as the service."""
 
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -14,15 +12,14 @@ from django.test import RequestFactory
 from accounts.models import ApiKey, Company
 from billing.wallet import ledger
 from channels.models import Message
-from config.local import supervisor
-from links.follow import redirect, resolution
+from links.follow import redirect
 from links.models import Link
 from otp import codes
 from otp.models import Verification
 from tests.api.clients import Api
-from tests.factories import LinkFactory, VerificationFactory
+from tests.factories import VerificationFactory
 from tools.bench.floors import hello, views
-from tools.stack import seed, stack
+from tools.stack import seed
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -120,46 +117,3 @@ def test_follow(company: Company, *, is_there: bool) -> None:
     ours = redirect.respond(slug, {"REQUEST_METHOD": "GET"})
     assert floor.status_code == int(ours.status[:3]) == (302 if is_there else 404)
     assert floor.headers.get("Location") == dict(ours.headers).get("Location")
-
-
-def test_redirect(db: None) -> None:
-    link = LinkFactory.create(url=hello.URL)
-    resolution.cache_new(link)
-    started: list[Any] = []
-
-    def start_response(*words: Any) -> Any:
-        started.append(words)
-
-    body = hello.application({}, start_response)
-
-    ours = redirect.respond(link.slug, {"REQUEST_METHOD": "GET"})
-    assert (started, b"".join(body)) == ([(ours.status, ours.headers)], ours.body)
-
-
-def test_seeded_guesses_are_right_and_wrong_in_turn(company: Company, api: Api) -> None:
-    connection.ensure_connection()
-    account = seed.Account(company.pk, 0, "")
-    phones = seed.Phones().take(4)
-
-    found = seed.verifications(connection.connection, [account], phones)
-
-    answers = [api.post("/otp/verify", {"phone": one.phone, "code": one.code}) for one in found]
-    assert [answer.status for answer in answers] == [200, 422, 200, 422]
-    assert [one.phone for one in found] == sorted(phones)
-
-
-def test_programs_are_started_with_the_words_of_the_supervisor(tmp_path: Path) -> None:
-    place = supervisor.RunContext(tmp_path, "127.0.0.1", 8000, 8001, {})
-
-    web, worker, beat = (
-        _words(make(place)) for make in (supervisor._web, supervisor._worker, supervisor._beat)
-    )
-
-    assert stack.web(8000) == web
-    assert worker == stack.worker()
-    assert beat == stack.beat(tmp_path)
-
-
-def _words(child: Any) -> list[str]:
-    launch: partial[Any] = child.launch
-    return list(launch.args[0][1:])

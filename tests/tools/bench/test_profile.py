@@ -1,0 +1,86 @@
+"""The profile: its names are those of the service; its tables add up to what the kernel counted."""
+
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from config.environment.variables import ROOT
+from config.local.checkout import CHECKOUT
+from tools.bench.profile import python_stacks
+from tools.bench.profile.statements import StatementNames
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_tables_add_up_to_what_the_kernel_counted(tmp_path: Path) -> None:
+    file = tmp_path / "profile.json"
+    options = ["--messages", "60", "--rounds", "1", "--json", str(file)]
+    completed = subprocess.run(
+        [sys.executable, "-m", "tools.bench.profile", *options],
+        env={"PATH": os.environ["PATH"]},
+        cwd=CHECKOUT,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+
+    assert completed.returncode == 0, completed.stdout[-2000:] + completed.stderr[-2000:]
+    found = json.loads(file.read_text())
+    for program in ("postgres for web", "postgres for worker"):
+        named = sum(cost["cpu"] for cost in found["statements"][program].values())
+        assert 0.6 < named / found["logged_us"][program] < 1.05
+    web_statements = found["statements"]["postgres for web"]
+    # What comes together shares a statement.
+    assert 0.2 < web_statements["channels.outcomes.receipts_sql._STORE"]["calls"] <= 2
+    checks = [cost["calls"] for name, cost in web_statements.items() if "CHECK_CODE" in name]
+    assert 0.1 < sum(checks) <= 1
+    sampled = sum(found["python"]["web 1"].values()) + sum(found["python"]["web 2"].values())
+    web = found["sampled_us"]["web 1"] + found["sampled_us"]["web 2"]
+    assert sampled * python_stacks.INTERVAL * 1000 / 60 > 0.6 * web
+    assert found["counts"]["rows inserted"] > 5
+
+
+def test_every_activity_is_a_function_of_the_service() -> None:
+    for file, function, _name in python_stacks.ACTIVITIES:
+        if not file.startswith(("celery", "kombu")):
+            source = (ROOT / file).read_text(encoding="utf-8")
+            assert f"def {function}" in source, f"{file} has no {function}"
+
+
+def test_statements_of_the_service_have_names() -> None:
+    from channels import sql  # noqa: PLC0415
+    from channels.outcomes import receipts_sql  # noqa: PLC0415 - imported, so that its statements are known
+
+    names = StatementNames.of_service()
+
+    statement = receipts_sql.store(has_recipients=True, skips_known=True)
+    assert names.of(statement) == "channels.outcomes.receipts_sql._STORE"
+    assert names.of(sql.recent(statement)) == "channels.outcomes.receipts_sql._STORE"
+    assert names.of(sql.recent(sql.CLAIM)) == "channels.sql.CLAIM"
+
+
+def _steps_module() -> ModuleType:
+    path = Path(python_stacks.INSIDE, "steps.py")
+    spec = importlib.util.spec_from_file_location("steps", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_step_is_a_function_that_exists() -> None:
+    for name, steps in _steps_module().STEPS.items():
+        module = importlib.import_module(name)
+        for path in steps:
+            owner, _, function = path.rpartition(".")
+            found = getattr(module, owner) if owner else module
+            assert callable(getattr(found, function, None)), f"{name} has no {path}"
