@@ -16,12 +16,9 @@ from pytest_django import Settings
 from structlog.testing import LogCapture
 
 from accounts import audit
-from accounts.audit import ACTION_LABELS, FIELD_LABELS, changes_between, label, record, subject
+from accounts.audit import ACTION_LABELS, changes_between, record, subject
 from accounts.models import AuditEvent, Company, User
 from accounts.security import notifications
-from billing.web.forms import ProfileForm
-from cabinet.settings_forms import SECTIONS
-from channels.web.forms import HistoryFilter
 from tests.accounts.security.people import (
     add_app,
     confirm,
@@ -262,25 +259,6 @@ def test_every_audited_action_has_a_label() -> None:
 
     assert len(recorded) > 20
     assert recorded - set(ACTION_LABELS) == set()
-
-
-@pytest.mark.parametrize("form", [*SECTIONS.values(), ProfileForm, HistoryFilter])
-def test_field_labels_equal_form_labels(form: type) -> None:
-    fields = form.base_fields  # type: ignore[attr-defined]
-
-    named = {name: str(field.label) for name, field in fields.items() if field.label}
-    named.pop("country_codes", None)  # another way to fill in the allowed countries
-
-    assert {name: str(FIELD_LABELS.get(name)) for name in named} == named
-
-
-def test_subject_is_translated_for_the_reader() -> None:
-    event = AuditEvent(action="settings.changed", subject="brand, code_length")
-
-    with translation.override("ru"):
-        assert str(label("webhook.gave_up")).startswith("Отключены")
-        assert subject(event) == "Бренд в сообщениях, Цифр в коде"
-    assert subject(AuditEvent(action="member.left", subject="brand")) == "brand"
 
 
 @pytest.mark.parametrize(

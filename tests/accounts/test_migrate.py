@@ -58,16 +58,6 @@ def test_a_lock_is_given_up_before_writers_wait_longer(threads: ThreadPoolExecut
     assert "trying again" in output
 
 
-def test_who_is_waited_for_is_said(threads: ThreadPoolExecutor) -> None:
-    with long_transaction() as pid:
-        migrating = start(threads, "0002")
-        wait_until(lambda: blocked("ALTER TABLE"))
-        time.sleep(2 * LOCK_TIMEOUT)
-
-    assert f"process {pid}" in migrating.result(30)
-    assert "idle in transaction" in migrating.result()
-
-
 def test_it_ends_with_an_error_once_it_has_tried_long_enough() -> None:
     with long_transaction(), pytest.raises(CommandError, match=r"api_docs\.0002_column"):
         migrate("0002", lock_timeout=LOCK_TIMEOUT, give_up_after=1)
@@ -100,15 +90,6 @@ def test_an_invalid_index_of_a_failed_try_is_rebuilt() -> None:
 
     assert indexes()["scratch_note"] is True
     execute("INSERT INTO scratch (note) VALUES ('twice')")  # and it is no unique one
-
-
-def test_an_index_of_a_try_that_was_killed_at_its_end_is_kept() -> None:
-    migrate("0002")
-    execute("CREATE INDEX scratch_note ON scratch (note)")
-
-    migrate("0003")
-
-    assert indexes()["scratch_note"] is True
 
 
 def test_an_index_of_a_partitioned_table_is_built_on_every_partition(
@@ -150,22 +131,6 @@ def test_of_a_deadlock_the_migration_is_the_one_that_yields(threads: ThreadPoolE
     assert "trying again" in output
 
 
-def test_a_role_that_cannot_yield_in_a_deadlock_is_told_the_remedy() -> None:
-    remedy = "GRANT SET ON PARAMETER deadlock_timeout TO"
-    assert remedy not in migrate("0001")
-    execute(
-        "CREATE ROLE scratch_owner IN ROLE pg_read_all_data, pg_write_all_data;"
-        "SET ROLE scratch_owner"
-    )
-    try:
-        assert remedy in migrate("0001")
-        execute("RESET ROLE; GRANT SET ON PARAMETER deadlock_timeout TO scratch_owner")
-        execute("SET ROLE scratch_owner")
-        assert remedy not in migrate("0001")
-    finally:
-        execute("RESET ROLE; DROP OWNED BY scratch_owner; DROP ROLE scratch_owner")
-
-
 def test_nothing_is_locked_while_the_states_of_a_migration_are_rendered() -> None:
     migrate("0005")  # its second operation looks for the lock of its first
 
@@ -180,14 +145,6 @@ def test_two_migrations_at_once_go_one_after_the_other(threads: ThreadPoolExecut
     outputs = [one.result(30) for one in both]
     assert "No migrations to apply" in "".join(outputs)
     assert "another migrate" in "".join(outputs)
-
-
-def test_the_timeouts_of_the_connection_come_back() -> None:
-    before = timeouts()
-
-    migrate("0003")
-
-    assert timeouts() == before
 
 
 def start(threads: ThreadPoolExecutor, name: str) -> "Future[str]":

@@ -6,7 +6,6 @@ import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company, User
 from tests.accounts.oidc.ways import connect, go, leave, refusal, signed_in, user_of
@@ -160,19 +159,6 @@ def test_user_without_password_is_asked_by_the_provider(
     assert "reauthentication.passed" in AuditEvent.objects.values_list("action", flat=True)
 
 
-def test_password_pages_of_a_user_without_one(provider: IdentityProvider, acme: Company) -> None:
-    provider.person("anna", "acme-devs")
-    client = signed_in("anna")
-
-    changed = client.get(reverse("account_change_password"))
-    confirmed = client.get(reverse("account_reauthenticate"))
-
-    assert changed["Location"].startswith(reverse("sso-reauthenticate"))
-    assert confirmed.status_code == 302
-    assert client.get(reverse("sso-identity")).status_code == 200
-    assert client.get(reverse("session-list")).status_code == 200
-
-
 def test_another_identity_is_no_proof(provider: IdentityProvider, acme: Company) -> None:
     provider.person("anna", "acme-owners")
     provider.person("annette", "acme-owners")
@@ -200,13 +186,3 @@ def test_user_with_a_factor_is_asked_for_it_and_not_by_the_provider(
     assert client.get(reverse("account_change_password"))["Location"].startswith(
         reverse("mfa_reauthenticate")
     )
-
-
-def test_pages_of_the_account_are_missing_without_a_provider(
-    client: Client, settings: Settings
-) -> None:
-    settings.OIDC_ISSUER = ""
-
-    names = ["sso-identity", "sso-connect", "sso-disconnect", "sso-required", "sso-reauthenticate"]
-    assert {client.get(reverse(name)).status_code for name in names} == {404}
-    assert "sso" not in client.get("/cabinet/").content.decode()

@@ -261,10 +261,6 @@ def test_token_of_another_purpose_does_nothing(client: Client, member: Member) -
     assert client.post(address).status_code == 404
 
 
-def test_other_methods_are_refused(client: Client, member: Member) -> None:
-    assert client.put(path(letter(member))).status_code == 405
-
-
 def test_choice_on_the_profile_is_kept(client: Client, member: Member) -> None:
     client.force_login(member.user)
     form = {"language": "ru", "time_zone": "", "notices": ["balance", "webhook"]}

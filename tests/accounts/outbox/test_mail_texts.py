@@ -8,21 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from allauth.account.models import EmailAddress
 from allauth.core import context as allauth_context
-from allauth.mfa.totp.internal.auth import (
-    format_hotp_value,
-    hotp_value,
-    yield_hotp_counters_from_time,
-)
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.core import mail as outgoing
-from django.test import Client, RequestFactory
+from django.test import RequestFactory
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from accounts.models import Company, Mail, Member
+from accounts.models import Company, Mail
 from accounts.outbox.mail import post
 from accounts.security.notifications import NOTICES
 from accounts.sign_in.adapter import AccountAdapter
@@ -33,7 +26,6 @@ from otp.protection.week_replay import WeekFigures
 from parsing.characters import one_line
 from tests.document_factories import DocumentFactory
 from tests.factories import (
-    PASSWORD,
     EndpointFactory,
     InvitationFactory,
     MemberFactory,
@@ -285,12 +277,6 @@ def test_text_says_what_the_html_says(company: Company, name: str, language: str
         check_words(of_ours(name, company, language) if name in OURS else of_account(name))
 
 
-def test_few_templates_have_something_for_html_alone() -> None:
-    marked = [path.name for path in TEMPLATES.rglob("*.html") if "html-only" in path.read_text()]
-
-    assert sorted(marked) == ["base.html", "button.html", "documents.html"]
-
-
 def oddly(value: Any) -> Any:
     """The context with markup and line ends in every text but addresses."""
     if isinstance(value, dict):
@@ -327,41 +313,3 @@ def check_odd(odd: MailText, usual: MailText) -> None:
     assert not set(odd.subject) & set("\r\n\u2028")
     assert odd.text.count("\n") == usual.text.count("\n")
     assert not set(odd.text) & set("\r\u2028")
-
-
-@pytest.fixture
-def member(client: Client, company: Company) -> Member:
-    """Signed in, and trusted for the next minutes."""
-    member = MemberFactory.create(company=company)
-    user = member.user
-    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
-    client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
-    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
-    return member
-
-
-def sent(member: Member) -> list[str]:
-    """Subjects of what has gone to the member, from wherever e-mails wait."""
-    kept = Mail.objects.filter(to=member.user.email).order_by("created_at")
-    waiting = [email.subject for email in kept]
-    return [email.subject for email in getattr(outgoing, "outbox", [])] + waiting
-
-
-@pytest.mark.django_db(transaction=True)  # the e-mail is written after the commit
-def test_authenticator_app_is_reported(client: Client, member: Member) -> None:
-    page = client.get(reverse("mfa_activate_totp"))
-    secret = page.context["form"].secret
-    now = next(yield_hotp_counters_from_time())
-
-    code = format_hotp_value(hotp_value(secret, now))
-    client.post(reverse("mfa_activate_totp"), {"code": code})
-
-    assert "Kvitok: Двухэтапный вход включён" in sent(member)
-
-
-def test_forgotten_password_is_asked_for_by_email(client: Client, member: Member) -> None:
-    client.logout()
-
-    client.post(reverse("account_reset_password"), {"email": member.user.email})
-
-    assert sent(member) == ["Kvitok: Новый пароль"]

@@ -1,7 +1,5 @@
 """New passwords must be hard to guess; existing ones keep working."""
 
-import secrets
-import time
 from typing import Any
 from unicodedata import normalize
 
@@ -17,7 +15,6 @@ from django.urls import reverse
 
 from accounts.models import User
 from accounts.sign_in import passwords
-from accounts.sign_in.password_forms import SetPasswordForm
 from tests.accounts.security.people import confirm, make_person, signed_in
 from tests.factories import PASSWORD, MemberFactory, UserFactory
 
@@ -50,10 +47,15 @@ SIGN_UP = {"email": "anna.petrova@daisyshop.example", "company": "Daisy", "count
         "moskva2026moskva",
         "dragonmaster99",
         "trustno1trustno1",
-        "Daisy-2026-daisy",
-        "daisyshop-2026",
-        "petrova1990anna",
     ],
+)
+def test_guessable_password_is_refused(password: str) -> None:
+    with pytest.raises(ValidationError):
+        validate_password(password)
+
+
+@pytest.mark.parametrize(
+    "password", ["kvitok2026", "Daisy-2026-daisy", "daisyshop-2026", "petrova1990anna"]
 )
 @pytest.mark.django_db
 def test_guessable_password_is_refused_at_sign_up(client: Client, password: str) -> None:
@@ -78,11 +80,8 @@ def test_guessable_password_is_refused_at_sign_up(client: Client, password: str)
         "wuqomexytifa",
     ],
 )
-@pytest.mark.django_db
-def test_strong_password_is_accepted(client: Client, password: str) -> None:
-    page = client.post(reverse("account_signup"), SIGN_UP | {"password1": password})
-
-    assert (page.status_code, User.objects.count()) == (302, 1)
+def test_strong_password_is_accepted(password: str) -> None:
+    validate_password(password)
 
 
 @pytest.mark.parametrize("password", ["m8Qz-3vRkLw", "wuqomexytif"])
@@ -111,23 +110,6 @@ def test_old_password_goes_on_working(client: Client) -> None:
     client.post(reverse("account_login"), {"login": user.email, "password": "kvitok2026"})
 
     assert client.session["_auth_user_id"] == str(user.pk)
-
-
-def test_generated_passwords_are_nearly_always_strong() -> None:
-    made = [secrets.token_urlsafe(12) for _ in range(2000)]
-
-    refused = [one for one in made if passwords.strength(one) < passwords.MIN_STRENGTH]
-
-    assert len(refused) <= 2
-
-
-def test_long_passwords_are_rated_quickly() -> None:
-    passwords.strength("warm up the lists")
-    began = time.perf_counter()
-
-    passwords.strength("4@8({[</369&#!1/|0$5+7%2" * 40)
-
-    assert time.perf_counter() - began < 2
 
 
 HUGE = "4@8({[</369&#!1/|0$5+7%2" * 174_000  # 4 MB
@@ -203,18 +185,6 @@ def test_forms_refuse_huge_passwords_before_any_work(judged: list[str], hashed: 
 
     assert [answer.status_code for answer in answers] == [200] * 6
     assert (judged, max(hashed)) == ([], len(PASSWORD))  # the current one, to compare
-
-
-@pytest.mark.django_db
-def test_first_password_has_the_same_length_limit(judged: list[str]) -> None:
-    user = make_person()
-    user.set_unusable_password()
-    user.save()
-
-    form = SetPasswordForm(user=user, data={"password1": HUGE, "password2": HUGE})
-
-    assert set(form.errors) == {"password1", "password2"}
-    assert judged == []
 
 
 COMPOSED = "ёлочный йод 77 шишек"

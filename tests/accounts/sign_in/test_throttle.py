@@ -285,11 +285,6 @@ def entry(db: None) -> Iterator[str]:
     cache.clear()
 
 
-def test_cache_returns_what_was_set(entry: str) -> None:
-    assert cache.get(entry) == [1.5]
-    assert cache.get("other", "none") == "none"
-
-
 def test_cache_adds_once(entry: str) -> None:
     assert cache.add(entry, 2, 60) is False
     assert cache.add("other", 2, 60) is True
@@ -309,18 +304,6 @@ def test_cache_lives_longer_when_touched(entry: str) -> None:
     CacheEntry.objects.update(expires_at=F("expires_at") - timedelta(minutes=2))
 
     assert cache.get(entry) == [1.5]
-
-
-def test_cache_deletes(entry: str) -> None:
-    assert cache.delete(entry) is True
-    assert cache.delete(entry) is False
-    assert cache.get(entry) is None
-
-
-def test_cache_entry_without_a_timeout_never_expires(entry: str) -> None:
-    cache.set("always", 1, None)
-
-    assert cache.get("always") == 1
 
 
 def test_purge_removes_only_expired_entries(entry: str) -> None:
