@@ -37,10 +37,6 @@ def recovery(stack: Stack) -> Iterator[None]:
     stack.new_errors()  # of a lost store anybody may complain
 
 
-def test_clicks_are_handed_over_every_quarter_of_a_second() -> None:
-    assert FLUSH_INTERVAL <= 0.25
-
-
 def test_kills_lose_only_the_last_moment_and_count_nothing_twice(stack: Stack) -> None:
     links = LinkFactory.create_batch(LINKS, company=stack.sender().company)
     kills: list[Kill] = []

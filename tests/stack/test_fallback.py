@@ -1,6 +1,5 @@
 """Fallback with real processes: after a refusal, after silence, and when cancelled."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -112,72 +111,3 @@ def test_bot_click_proves_no_delivery_and_a_person_does(
     assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
     assert stack.proofs(phone) == ["click"]
     wait_until(lambda: visitors_of(phone) == (1, *expected[1:]))
-
-
-def test_preview_of_an_sms_is_no_person(stack: Stack) -> None:
-    sender, phone = stack.sender(), stack.phone()
-    stack.carrier.set_fault("link_preview", phone=phone)
-
-    sender.send_link(phone, "https://example.com/", channel="sms")
-
-    wait_until(lambda: visitors_of(phone) == (0, 1, 0))
-
-
-def test_person_in_telegram_counts_once_and_proves_what_was_charged_already_no_more(
-    stack: Stack,
-) -> None:
-    sender, phone = stack.sender(), stack.phone()
-    stack.carrier.set_fault("link_preview", phone=phone)
-    sent = sender.send_link(phone, "https://example.com/", channel="telegram").json()
-    wait_until(lambda: visitors_of(phone) == (0, 1, 0))
-    accepted = stack.ending(phone), stack.proofs(phone)
-
-    follow_later(sent["short_url"], phone)
-
-    wait_until(lambda: visitors_of(phone) == (1, 1, 0))
-    wait_until(proving_is_done)
-    assert accepted == (Outcome(["delivered"], charged=1, copies=1), ["handed_over"])
-    assert (stack.ending(phone), stack.proofs(phone)) == accepted
-
-
-@pytest.fixture
-def bot_waits_for_clicks(stack: Stack) -> Iterator[None]:
-    """The operator charges for what people open, not for what Telegram took."""
-    restart_worker(stack, TELEGRAM_BOT_DELIVERED_ON="click")
-    yield
-    restart_worker(stack)
-
-
-def restart_worker(stack: Stack, **environ: str) -> None:
-    stack.worker.terminate()
-    stack.worker.wait_stopped()
-    stack.worker.start(**environ)
-
-
-@pytest.mark.usefixtures("bot_waits_for_clicks")
-def test_person_in_telegram_proves_the_delivery_where_the_bot_waits_for_it(stack: Stack) -> None:
-    sender, phone = stack.sender(), stack.phone()
-    stack.carrier.set_fault("link_preview", phone=phone)
-    sent = sender.send_link(phone, "https://example.com/", channel="telegram").json()
-    wait_until(lambda: visitors_of(phone) == (0, 1, 0))
-    wait_until(proving_is_done)
-    unproved = stack.state(phone), sender.balance()
-
-    follow_later(sent["short_url"], phone)
-
-    assert unproved == ("sent", (TOKENS - 1, 1))
-    assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
-    assert stack.proofs(phone) == ["click"]
-    wait_until(lambda: visitors_of(phone) == (1, 1, 0))
-
-
-def test_click_proves_the_delivery_and_spares_the_sms(stack: Stack) -> None:
-    sender, phone = falling_back(stack), stack.phone()
-    stack.carrier.set_fault("no_receipt", channel="whatsapp", phone=phone)
-    short_url = sender.send_link(phone, "https://example.com/").json()["short_url"]
-
-    follow_later(short_url, phone)
-
-    assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
-    assert stack.proofs(phone) == ["click"]
-    assert Message.objects.get(phone=phone).fallback_at is None

@@ -3,7 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import pytest
 import requests
 
 from channels.models import Attempt, Message
@@ -12,8 +11,6 @@ from tests.stack.stack import PROVIDER_READ, TOKENS, Outcome, Stack, expire
 
 CHANNELS = ["whatsapp", "telegram", "sms"]
 PRICE_OF_ALL = 1 + 1 + 16
-
-each_channel = pytest.mark.parametrize("channel", CHANNELS)
 
 
 def refusal(answer: requests.Response) -> tuple[int, str]:
@@ -38,20 +35,6 @@ def test_unreachable_is_said_at_once_and_another_channel_may_be_tried(
     assert sender.verify(phone, stack.carrier.code(phone)).status_code == 200
     assert stack.ending(phone) == Outcome(["failed", "failed", "delivered"], charged=16, copies=1)
     assert sender.balance() == (TOKENS - 16, 0)
-
-
-@each_channel
-def test_refusal_is_immediate_and_free(stack: Stack, sender: Sender, channel: str) -> None:
-    phone = stack.phone()
-    stack.carrier.set_fault("refuse", phone=phone, times=1)
-
-    refused = sender.send_code(phone, channel=channel)
-    assert sender.balance() == (TOKENS, 0)
-    again = sender.send_code(phone, channel=channel)
-
-    assert refusal(refused) == (502, "delivery_failed")
-    assert again.status_code == 200
-    assert stack.ending(phone).states == ["failed", "delivered"]
 
 
 def test_a_throttled_message_is_delivered_a_little_later(stack: Stack, sender: Sender) -> None:

@@ -97,21 +97,3 @@ def test_from_sign_up_to_the_statement(stack: Stack, page: Page) -> None:
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("999")
     expect(rows.last).to_contain_text("+1\u00a0000")
-
-
-def test_key_is_rotated_without_a_gap(stack: Stack, page: Page) -> None:
-    company = sign_up(page, stack, "ООО Смена ключа")
-    old = Sender(stack.url, company, make_key(page))
-
-    page.get_by_role("link", name="Заменить сервер").click()
-    page.get_by_role("button", name="Создать новый ключ").click()
-    new = Sender(stack.url, company, page.locator("#new-key").inner_text())
-    page.get_by_role("link", name="Ключ сохранён").click()
-    assert [old.get("/balance").status_code, new.get("/balance").status_code] == [200, 200]
-
-    expiring = page.locator("tr", has_text="остаётся меньше суток")
-    expiring.get_by_role("link", name="Отозвать сервер").click()
-    page.get_by_role("button", name="Отозвать").click()
-    expect(page.get_by_text("отозван.")).to_be_visible()
-    wait_until(lambda: old.get("/balance").status_code == 401)
-    assert new.get("/balance").status_code == 200

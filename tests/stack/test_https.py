@@ -131,12 +131,6 @@ def test_second_line_does_not_pass_an_allow_list(production: Program) -> None:
     assert response.startswith(b"HTTP/1.1 403")
 
 
-def test_http2_by_prior_knowledge_is_not_answered(production: Program) -> None:
-    response = _say(production, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
-
-    assert response == b"" or response.startswith(b"HTTP/1.1 400")
-
-
 def _say(production: Program, text: str) -> bytes:
     place = urlsplit(production.url)
     with socket.create_connection((place.hostname, place.port or 80), timeout=20) as connection:

@@ -3,11 +3,8 @@
 import pytest
 import requests
 
-from links.follow import resolution
-from links.models import Link
-from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
-from tests.stack.stack import TOKENS, Outcome, Stack, expire
+from tests.stack.stack import TOKENS, Outcome, Stack
 
 PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
 BY = {"whatsapp": "в WhatsApp", "telegram": "в Telegram", "sms": "по SMS"}
@@ -57,31 +54,6 @@ def test_tokens_are_held_at_once_and_charged_on_delivery(stack: Stack, sender: S
     assert sender.balance() == (TOKENS - 18, 0)
 
 
-@pytest.mark.parametrize(("default", "expected"), [("", "whatsapp"), ("sms", "sms")])
-def test_without_a_channel_the_company_s_default_is_used(
-    stack: Stack, default: str, expected: str
-) -> None:
-    sender, phone = stack.sender(default_channel=default), stack.phone()
-
-    sent = sender.send_code(phone).json()
-
-    assert sent["channel"] == stack.carrier.message(phone)["channel"] == expected
-
-
-def test_phone_spellings_are_normalized(stack: Stack, sender: Sender) -> None:
-    phone = stack.phone()
-    bare = phone.removeprefix("+7")
-    spaced = f"+7 ({bare[:3]}) {bare[3:6]}-{bare[6:8]}-{bare[8:]}"
-    sender.send_code(spaced)
-    code = stack.carrier.code(phone)
-    wrong = "000000" if code != "000000" else "111111"
-
-    judged = [sender.verify(one, wrong).json() for one in (phone, f"8{bare}", f"007{bare}")]
-
-    assert [answer["attempts_left"] for answer in judged] == [4, 3, 2]
-    assert sender.verify(f"8 {bare[:3]} {bare[3:]}", code).status_code == 200
-
-
 @each_channel
 def test_code_and_link_share_a_message(stack: Stack, sender: Sender, channel: str) -> None:
     phone = stack.phone()
@@ -94,17 +66,6 @@ def test_code_and_link_share_a_message(stack: Stack, sender: Sender, channel: st
     assert stack.ending(phone) == Outcome(["delivered"], charged=PRICES[channel], copies=1)
     found = follow(sent["short_url"])
     assert (found.status_code, found.headers["Location"]) == (302, TARGET)
-
-
-def test_a_link_leads_nowhere_once_it_has_expired(stack: Stack, sender: Sender) -> None:
-    sent = sender.send_code(stack.phone(), link=TARGET, link_expires_in=60).json()
-    assert follow(sent["short_url"]).status_code == 302
-    link = Link.objects.filter(slug=sent["short_url"].rpartition("/")[2])
-
-    expire(link, "expires_at")
-    resolution.invalidate_after_commit(*link)
-
-    wait_until(lambda: follow(sent["short_url"]).status_code == 410)
 
 
 @each_channel

@@ -68,37 +68,6 @@ def test_every_way_to_be_notified_credits_once(shop: Stack, payer: Payer) -> Non
     gains(unnoticed, TOKENS, seconds=60)
 
 
-def test_what_does_not_fit_credits_nothing(shop: Stack, payer: Payer) -> None:
-    cases = {"wrong_amount": ["wrong_amount"], "wrong_currency": ["wrong_currency"], "forged": []}
-    if payer.gateway == "tbank":
-        del cases["wrong_currency"]  # SBP is in roubles
-
-    for how, problems in cases.items():
-        gains(paid(shop, payer.gateway, how), 0, *problems)
-
-
-def test_paid_after_its_end_is_credited_and_shown(shop: Stack, payer: Payer) -> None:
-    expired = Payer(shop, payer.gateway)
-    for one in (payer, expired):
-        assert one.place().ok
-    Order.objects.filter(company=expired.company).open().end(Order.State.EXPIRED)
-
-    payer.act("cancel")
-    wait_until(lambda: payer.order.state == "canceled")
-    for one in (payer, expired):
-        one.act("pay")
-
-    for one in (payer, expired):
-        gains(one, TOKENS, "late")
-
-
-def test_second_payment_credits_nothing(shop: Stack, payer: Payer) -> None:
-    twice = paid(shop, payer.gateway, "pay_twice")
-
-    # T-Bank does not say whose link it is: the operator sees a payment of no order.
-    gains(twice, TOKENS, *([] if payer.gateway == "tbank" else ["second"]))
-
-
 def test_refund_takes_its_share_whenever_it_is_heard_of(shop: Stack, payer: Payer) -> None:
     early = paid(shop, payer.gateway, "reordered")
     half = paid(shop, payer.gateway, "before_redirect")
@@ -108,17 +77,6 @@ def test_refund_takes_its_share_whenever_it_is_heard_of(shop: Stack, payer: Paye
 
     gains(half, TOKENS // 2)
     gains(early, 0)
-
-
-def test_dispute_takes_the_tokens_until_it_is_won(shop: Stack) -> None:
-    payer = paid(shop, "stripe", "before_redirect")
-    gains(payer, TOKENS)
-
-    payer.act("dispute")
-    gains(payer, 0)
-    payer.act("dispute_won")
-
-    gains(payer, TOKENS)
 
 
 def test_provider_that_fails_when_the_payment_is_opened_opens_one(payer: Payer) -> None:

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 import requests
-from django.db import connection, transaction
+from django.db import connection
 
 from config.health import FRESH_SECONDS, NO_ANSWER, PATIENCE
 from tests.stack.paused_process import paused
@@ -97,17 +97,6 @@ def test_hanging_database_is_not_ready_within_seconds_and_takes_no_threads(
     assert answers[-1].json()["reasons"] == [f"database: {NO_ANSWER}"]
     assert seconds < PATIENCE + BUSY
     assert alive.status_code == 200
-
-
-def test_write_that_waits_for_a_lock_is_given_up(stack: Stack) -> None:
-    time.sleep(FRESH_SECONDS)
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("LOCK TABLE channels_heartbeat IN ACCESS EXCLUSIVE MODE")
-        answer = ask(stack)
-    wait_until(lambda: ask(stack).status_code == 200)
-
-    assert answer.status_code == 503
-    assert answer.json()["reasons"] == [f"writes: {NO_ANSWER}"]
 
 
 @contextmanager

@@ -68,14 +68,3 @@ def test_page_defines_the_variables_it_reads(stack: Stack, page: str) -> None:
     read = set(re.findall(r"\$\{?([A-Z_]{2,})", script))
     made = set(re.findall(r"^(?:export )?([A-Z_]+)=", script, re.M))
     assert read - made == set()
-
-
-def test_first_copied_call_sends_one_message(stack: Stack, key: str, tmp_path: Path) -> None:
-    exports, send, *_rest = snippets(stack, "quickstart", "en")
-
-    paste("\n".join([exports, send]).replace(HINT, key), tmp_path)
-
-    sent = requests.get(
-        f"{stack.url}/api/v1/messages", headers={"Authorization": f"Bearer {key}"}, timeout=20
-    )
-    assert len(sent.json()["data"]) == 1

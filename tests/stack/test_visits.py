@@ -4,9 +4,9 @@ import requests
 
 from accounts.models import Company
 from links.manage import stopping
-from links.models import Link, Report
+from links.models import Link
 from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
-from tests.links.visiting import BROWSER_HEADERS, nonce_of
+from tests.links.visiting import BROWSER_HEADERS
 from tests.stack.programs import wait_until
 from tests.stack.stack import Stack
 
@@ -45,19 +45,6 @@ def test_link_of_a_company_host_opens_there_alone(stack: Stack) -> None:
     assert "go.acme.example/AcmeSale" in visit(stack, f"{link.slug}+", host=host.host).text
 
 
-def test_one_time_link_opens_by_its_form(stack: Stack) -> None:
-    link = LinkFactory.create(slug="OnceStack", company=company(), url=TARGET, is_once=True)
-    form = {"nonce": nonce_of(visit(stack, link.slug).content)}
-
-    responses = [visit(stack, link.slug, form=form) for _ in range(2)]
-
-    assert [(one.status_code, one.headers.get("Location")) for one in responses] == [
-        (303, TARGET),
-        (410, None),
-    ]
-    assert visit(stack, link.slug).status_code == 410
-
-
 def test_links_stop_and_lead_on_in_the_server(stack: Stack) -> None:
     links: list[Link] = LinkFactory.create_batch(3, company=company(), url=TARGET)
 
@@ -69,15 +56,3 @@ def test_links_stop_and_lead_on_in_the_server(stack: Stack) -> None:
     wait_until(lambda: responses() == {410})
     stopping.release(company=links[0].company)
     wait_until(lambda: responses() == {302})
-
-
-def test_link_is_reported_to_the_server(stack: Stack) -> None:
-    link = LinkFactory.create(company=company(), url=TARGET)
-    nonce = nonce_of(visit(stack, f"{link.slug}%2B").content)
-
-    responses = visit(
-        stack, f"{link.slug}+", form={"nonce": nonce, "reason": "spam", "words": "Ещё"}
-    )
-
-    assert responses.status_code == 200
-    assert list(Report.objects.filter(link=link).values_list("words", flat=True)) == ["Ещё"]
