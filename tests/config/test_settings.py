@@ -8,7 +8,6 @@ import sys
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment.variables import ROOT, keyring
@@ -121,12 +120,6 @@ def test_invalid_settings_are_refused(changes: dict[str, str], words: str) -> No
     assert SECRET not in refused.stderr
 
 
-def test_least_prices_and_lease_start() -> None:
-    prices = {"PRICE_WHATSAPP": "1", "PRICE_TELEGRAM": "1", "PRICE_SMS": "1"}
-
-    assert start(LEASE="16", **prices).returncode == 0
-
-
 def options(**changes: str) -> dict[str, Any]:
     code = (
         "import json; from config import settings as s; print(json.dumps(s.DATABASES, default=str))"
@@ -136,19 +129,6 @@ def options(**changes: str) -> dict[str, Any]:
     )
     found: dict[str, Any] = json.loads(output)["default"]["OPTIONS"]
     return found
-
-
-def test_database_that_vanished_is_noticed() -> None:
-    network = {
-        "connect_timeout": 3,
-        "keepalives": 1,
-        "keepalives_idle": 10,
-        "keepalives_interval": 5,
-        "keepalives_count": 3,
-        "tcp_user_timeout": 15_000,
-    }
-
-    assert settings.DATABASES["default"]["OPTIONS"].items() >= network.items()
 
 
 @pytest.mark.parametrize(("given", "milliseconds"), [(None, 10_000), ("0", 0), ("250", 250)])
@@ -182,26 +162,6 @@ def test_several_hosts_are_named_in_the_address() -> None:
     assert found["target_session_attrs"] == "primary"
 
 
-def test_address_may_name_options_of_its_own() -> None:
-    found = options(DATABASE_URL="postgresql://db/kvitok?connect_timeout=9")
-
-    assert (int(found["connect_timeout"]), found["keepalives"]) == (9, 1)
-
-
-def test_worker_has_threads_whatever_its_command_line_says() -> None:
-    assert settings.CELERY_WORKER_POOL == "threads"
-
-
-def test_ledger_is_checked_in_part_every_minute_and_in_whole_every_six_hours() -> None:
-    checks = {
-        entry["schedule"]: entry.get("kwargs")
-        for entry in settings.CELERY_BEAT_SCHEDULE.values()
-        if entry["task"] == "channels.check_ledger"
-    }
-
-    assert checks == {60.0: {"recent": True}, 21_600.0: None}
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -230,9 +190,3 @@ def test_variable_left_empty_is_one_not_set() -> None:
 
     assert len(empty) > 100
     assert not start(**empty).stderr
-
-
-def test_number_that_is_none_is_named() -> None:
-    refused = start(API_RATE="many")
-
-    assert 'ImproperlyConfigured: Environment variable "API_RATE" invalid' in refused.stderr

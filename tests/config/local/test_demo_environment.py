@@ -1,4 +1,3 @@
-import re
 import stat
 from pathlib import Path
 
@@ -26,26 +25,6 @@ def test_secrets_are_made_once_and_for_our_eyes_only(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_secrets_that_a_newer_version_needs_are_added(tmp_path: Path) -> None:
-    path = tmp_path / "secrets.json"
-    path.write_text('{"SECRET_KEY": "kept"}')
-
-    found = stored_secrets(path)
-
-    assert found["SECRET_KEY"] == "kept"
-    assert stored_secrets(path) == found
-    assert found["OTP_KEYS"].startswith("1:")
-
-
-def test_webhook_keys_stored_under_their_former_name_are_adopted(tmp_path: Path) -> None:
-    (tmp_path / "secrets.json").write_text('{"CALLBACK_KEYS": "1:stored"}')
-
-    found = made(tmp_path)
-
-    assert found["WEBHOOK_KEYS"] == "1:stored"
-    assert made(tmp_path)["WEBHOOK_KEYS"] == "1:stored"
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]"])
 def test_damaged_secrets_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "secrets.json"
@@ -69,28 +48,6 @@ def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
     }
     assert found["PROXIES"].count("=direct") == 5
     assert found["PUBLIC_URL"] == "http://127.0.0.1:8000"
-
-
-def test_another_vendor_may_be_played_for_sms(tmp_path: Path) -> None:
-    found = made(tmp_path, SIMULATED_SMS="smsc")
-
-    assert urls(found)["smsc"] == "http://127.0.0.1:8001/smsc"
-    assert found["SMSC_PASSWORD"]
-    assert not any(name.startswith("TWILIO_") for name in found)
-
-
-def test_vendor_without_a_simulator_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StartError, match="SIMULATED_SMS must be one of twilio, smsc"):
-        made(tmp_path, SIMULATED_SMS="pigeons")
-
-
-def test_smpp_is_there_where_a_port_for_it_is_named(tmp_path: Path) -> None:
-    without, found = made(tmp_path), made(tmp_path, SIMULATOR_SMPP_PORT="8002")
-    own = made(tmp_path, SIMULATOR_SMPP_PORT="8002", SMPP_URL="smpps://smpp.example.com")
-
-    assert "SMPP_URL" not in without
-    assert re.fullmatch(r"smpp://kvitok:\w{8}@127.0.0.1:8002\?source=Kvitok", found["SMPP_URL"])
-    assert own["SMPP_URL"] == "smpps://smpp.example.com"
 
 
 def test_a_provider_with_the_users_credentials_is_left_to_the_user(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 import os
 import shutil
-import signal
 import stat
 import subprocess
 import sys
@@ -15,8 +14,7 @@ import redis
 
 from config.local.checkout import CHECKOUT
 from config.local.embedded import Servers, temporary
-from config.local.processes import StartError, command_line
-from config.local.server_files import account_for, temporary_directory
+from config.local.processes import command_line
 from config.local.store_servers import Postgres, Redis
 from tests.packages import PACKAGES
 
@@ -44,14 +42,6 @@ def postgres(stores: Servers) -> Postgres:
 def cache(stores: Servers) -> Redis:
     assert stores.redis is not None
     return stores.redis
-
-
-@pytest.fixture
-def reachable() -> Iterator[Path]:
-    """A directory that the servers' account can pass through, as pytest's own are not to all."""
-    made = temporary_directory(account_for())
-    yield made
-    shutil.rmtree(made)
 
 
 def query(postgres: Postgres, statement: str, *values: object) -> list[tuple[object, ...]]:
@@ -85,26 +75,6 @@ def run(
     return subprocess.run(
         command, env=env, cwd=cwd, check=False, capture_output=True, text=True, timeout=60
     )
-
-
-def test_copied_cluster(stores: Servers, postgres: Postgres, tmp_path: Path) -> None:
-    query(postgres, "CREATE TABLE copied AS SELECT 7 AS n")
-    postgres.stop()
-    cluster = shutil.copytree(postgres.data, tmp_path / "cluster")
-    postgres.start()
-    with temporary(environ={"REDIS_URL": "redis://127.0.0.1:1"}, cluster=cluster) as found:
-        assert found.postgres is not None
-        assert query(found.postgres, "SELECT n FROM copied") == [(7,)]
-        query(found.postgres, "DROP TABLE copied")
-    assert query(postgres, "SELECT n FROM copied") == [(7,)]
-
-
-def test_postgres_is_the_version_of_production_and_folds_every_alphabet(
-    postgres: Postgres,
-) -> None:
-    found = query(postgres, "SELECT current_setting('server_version_num')::int / 10000, lower('Ж')")
-
-    assert found == [(18, "ж")]
 
 
 def test_postgres_logs_no_values(postgres: Postgres) -> None:
@@ -141,26 +111,6 @@ def test_redis_keeps_its_data_over_a_kill(cache: Redis) -> None:
     assert client(cache).config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
 
 
-def test_redis_can_come_back_without_its_data(cache: Redis) -> None:
-    client(cache).set("lost", "yes")
-
-    cache.forget()
-    cache.start()
-
-    assert client(cache).get("lost") is None
-
-
-def test_servers_restart_while_running(postgres: Postgres, cache: Redis) -> None:
-    before = postgres.pid, cache.pid
-
-    postgres.restart()
-    cache.restart()
-
-    assert not alive(*before)
-    assert query(postgres, "SELECT 1") == [(1,)]
-    assert client(cache).ping()
-
-
 @pytest.mark.parametrize("other", ["DATABASE_URL", "REDIS_URL"])
 def test_server_left_by_a_killed_run_is_stopped_first(other: str) -> None:
     with temporary(environ={other: "named"}) as found:
@@ -189,47 +139,6 @@ def test_process_that_reused_a_pid_is_not_killed(cache: Redis) -> None:
     assert stranger.poll() is None
     stranger.kill()
     stranger.wait()
-
-
-def test_concurrent_runs_use_separate_directories(postgres: Postgres) -> None:
-    with temporary(environ={"REDIS_URL": "named"}) as others:
-        assert others.postgres is not None
-        query(others.postgres, "CREATE TABLE theirs ()")
-
-        assert query(postgres, "SELECT to_regclass('theirs')") == [(None,)]
-        gone = [server.pid for server in others]
-
-    assert not alive(*gone)
-    assert not others.directory.exists()
-
-
-def test_a_store_that_the_environment_names_is_not_started() -> None:
-    with temporary(environ={"DATABASE_URL": "postgresql:///own"}) as found:
-        assert found.postgres is None
-        assert found.environ().keys() == {"REDIS_URL", "CELERY_BROKER_URL"}
-
-
-def test_a_path_too_long_for_a_socket_gets_a_short_one(reachable: Path) -> None:
-    deep = reachable.joinpath(*["a-long-folder-name"] * 6)
-    deep.mkdir(parents=True)
-    server = Redis(deep / "redis", durable=False, log=deep / "redis.log")
-
-    server.start()
-
-    assert client(server).ping()
-    assert len(str(server.socket)) < 100
-    server.close()
-    assert not server.sockets.exists()
-
-
-def test_a_server_that_cannot_start_says_why(reachable: Path) -> None:
-    server = Redis(reachable / "redis", durable=True, log=reachable / "redis.log")
-    damaged = server.directory / "appendonly.aof"
-    damaged.write_text("this is no append-only file\n")
-    damaged.chmod(0o666)
-
-    with pytest.raises(StartError, match=r"^Redis does not start: .*(append only|file format)"):
-        server.start()
 
 
 def test_wrapper_gives_the_addresses_and_returns_the_exit_code() -> None:
@@ -297,17 +206,3 @@ def _closed_copy(home: Path) -> Path:
         for folder in package.parent.glob(f"{name}*"):
             shutil.copytree(folder, home / "site" / folder.name, symlinks=True, ignore=unused)
     return checkout
-
-
-def test_sigterm_to_the_wrapper_reaches_the_command() -> None:
-    program = "print('up', flush=True); import time; time.sleep(60)"
-    command = [*WRAPPER, sys.executable, "-c", program]
-    with subprocess.Popen(
-        command, env=WITHOUT_POSTGRES, stdout=subprocess.PIPE, text=True
-    ) as wrapper:
-        assert wrapper.stdout is not None
-        assert wrapper.stdout.readline() == "up\n"
-
-        wrapper.send_signal(signal.SIGTERM)
-
-        assert wrapper.wait(10) == 128 + signal.SIGTERM

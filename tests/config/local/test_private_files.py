@@ -106,12 +106,6 @@ def test_simulators_log_is_for_the_user_alone(tmp_path: Path) -> None:
     assert set(files.values()) == {0o600}
 
 
-def test_simulators_new_folder_is_for_the_user_alone(tmp_path: Path) -> None:
-    MessageLog(tmp_path / "new" / "simulator.sqlite3").close()
-
-    assert mode(tmp_path / "new") == 0o700
-
-
 def test_children_write_for_the_user_alone(tmp_path: Path) -> None:
     code = "open('made', 'w').write('x')"
 

@@ -1,11 +1,8 @@
-import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,10 +12,7 @@ import pytest
 
 from config.local.checkout import CHECKOUT
 from config.local.child_processes import Child, Supervisor
-from config.local.processes import StartError, command_line, kill_survivors, lock, spawn, survivors
-from config.local.supervisor import RunContext, _welcome
-
-SLEEP = "import time; time.sleep(60)"
+from config.local.processes import command_line, kill_survivors, lock, spawn, survivors
 
 
 @pytest.fixture
@@ -72,16 +66,6 @@ def command(**environ: str) -> "subprocess.CompletedProcess[str]":
         text=True,
         timeout=30,
     )
-
-
-def test_welcome_says_that_the_login_is_an_operators_too(tmp_path: Path) -> None:
-    names = ("base_url", "simulator_url", "email", "password", "live_key", "test_key")
-    demo = {name: name for name in names} | {"cabinet_url": "http://127.0.0.1:8000/cabinet/"}
-    (tmp_path / "demo.json").write_text(json.dumps(demo))
-
-    shown = _welcome(RunContext(tmp_path, "127.0.0.1", 8000, 8001, {}), 1.0)
-
-    assert re.search(r"http://127.0.0.1:8000/admin/ .*operator.*same log-in", shown)
 
 
 def test_exited_child_restarts_with_backoff(
@@ -158,55 +142,6 @@ def test_child_that_ignores_sigterm_is_killed(
     assert child.process.returncode == -signal.SIGKILL
 
 
-def test_warnings_are_shown_as_they_come_and_once(
-    supervisor: Supervisor, program: Callable[..., Child], printed: list[str]
-) -> None:
-    code = """
-        import time
-        print("INFO all is well", "WARNING low on luck", sep="\\n", flush=True)
-        time.sleep(0.3)
-        print('{"level":"error","event":"no luck"}', "WARN", sep="\\n", end="", flush=True)
-        time.sleep(60)
-    """
-
-    supervisor.add(program("web", code))
-    supervisor.wait(lambda: len(printed) == 2)
-    supervisor.supervise(0.1)
-
-    assert printed == ["web: WARNING low on luck", 'web: {"level":"error","event":"no luck"}']
-
-
-def test_a_flood_of_warnings_is_cut(
-    supervisor: Supervisor, program: Callable[..., Child], printed: list[str]
-) -> None:
-    child = program("web", f"print('WARNING\\n' * 100, flush=True); {SLEEP}")
-
-    supervisor.add(child)
-    supervisor.wait(lambda: bool(printed))
-
-    assert printed[-1] == f"web: … and 92 more in {child.log}"
-
-
-def test_waiting_for_a_child_that_keeps_dying_ends_with_its_last_words(
-    supervisor: Supervisor, program: Callable[..., Child]
-) -> None:
-    child = program("web", "raise SystemExit('no such table')")
-    supervisor.add(child)
-
-    with pytest.raises(StartError, match=r"^web does not start: no such table \(.*/web.log\)$"):
-        supervisor.wait(lambda: False, child)
-
-
-def test_a_step_that_fails_is_reported_with_its_last_words(
-    supervisor: Supervisor, program: Callable[..., Child], tmp_path: Path
-) -> None:
-    supervisor.complete(program("seed", "open('seeded', 'w')"))
-    assert (tmp_path / "seeded").exists()
-
-    with pytest.raises(StartError, match=r"^migrate failed: no such table"):
-        supervisor.complete(program("migrate", "raise SystemExit('no such table')"))
-
-
 @pytest.mark.parametrize(("requests", "patience", "least"), [(1, 1.5, 1.5), (2, 50, 0.6)])
 def test_second_stop_request_kills_children(
     tmp_path: Path, requests: int, patience: float, least: float
@@ -236,26 +171,6 @@ def test_second_stop_request_kills_children(
 
         assert process.wait(30) == 0
         assert time.monotonic() - started >= least
-
-
-def test_closed_terminal_stops_the_service() -> None:
-    code = """
-        import signal
-        from config.local.child_processes import Supervisor
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
-        with Supervisor(print) as supervisor:
-            print("ready", flush=True)
-            supervisor.run()
-    """
-    terminal, its_end = os.openpty()
-    with script(code, stdin=its_end) as process:
-        os.close(its_end)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-
-        os.close(terminal)
-
-        assert process.wait(10) == 0
 
 
 def test_children_die_with_a_killed_supervisor_and_their_own_at_the_next_start(
@@ -291,22 +206,6 @@ def test_children_die_with_a_killed_supervisor_and_their_own_at_the_next_start(
     assert gone(orphan)
 
 
-def test_children_are_not_started_from_threads_that_may_end(tmp_path: Path) -> None:
-    caught: list[BaseException] = []
-
-    def start() -> None:
-        try:
-            spawn(["true"], log=tmp_path / "log")
-        except RuntimeError as error:
-            caught.append(error)
-
-    thread = threading.Thread(target=start)
-    thread.start()
-    thread.join()
-
-    assert str(caught[0]) == "start child processes from the main thread"
-
-
 def test_command_refuses_production() -> None:
     done = command(ENVIRONMENT="production")
 
@@ -321,13 +220,3 @@ def test_command_refuses_to_run_twice(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert done.stdout == f"kvitok: already running (pid {os.getpid()})\n"
-
-
-def test_command_prints_obstacle_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-
-    done = command(VAR_DIR=str(tmp_path / "file" / "var"))
-
-    assert done.returncode == 1
-    assert "cannot be written to (Not a directory): make it yours, or set VAR_DIR" in done.stdout
-    assert (done.stdout.count("\n"), done.stderr) == (1, "")
