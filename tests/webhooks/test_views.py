@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 
 import pytest
 from django.test import Client, override_settings
@@ -14,8 +13,8 @@ from accounts.models import AuditEvent, Member
 from tests.factories import DeliveryFactory, EndpointFactory
 from tests.webhooks.receivers import Receiver, listening
 from tests.webhooks.rounds import make_round
-from webhooks import deliveries, dispatcher, endpoints
-from webhooks.models import Delivery, DeliveryAttempt, Endpoint, EventKind
+from webhooks import deliveries, endpoints
+from webhooks.models import Delivery, DeliveryAttempt, Endpoint
 
 URL = "https://receiver.example.com/kvitok"
 FORM = {"url": URL, "mode": "live", "kinds": ["message.delivered", "otp.verified"]}
@@ -96,38 +95,6 @@ def test_create_refuses_with_words(
     assert not Endpoint.objects.exists()
 
 
-def test_refusal_is_in_english_for_the_english(client: Client, owner: Member) -> None:
-    form = FORM | {"url": "ftp://receiver.example.com/"}
-
-    response = client.post(reverse("webhook-create"), form, headers={"accept-language": "en"})
-
-    assert "The URL must begin with https://" in response.content.decode()
-
-
-def test_eleventh_is_refused_with_words(client: Client, owner: Member) -> None:
-    EndpointFactory.create_batch(10, company=owner.company)
-
-    response = client.post(reverse("webhook-create"), FORM)
-
-    assert "до 10 адресов" in response.content.decode()
-
-
-def test_address_that_is_there_already_is_refused_beside_its_field(
-    client: Client, endpoint: Endpoint
-) -> None:
-    EndpointFactory.create(company=endpoint.company, url=URL)
-    edit = reverse("webhook-edit", args=[endpoint.public_id])
-
-    for address in (reverse("webhook-create"), edit):
-        response = client.post(address, FORM)
-
-        words = "Этот адрес уже добавлен: измените его или удалите"
-        assert response.context["form"].errors == {"url": [words]}
-        assert words in response.content.decode()
-    endpoint.refresh_from_db()
-    assert endpoint.url != URL
-
-
 def test_change_is_saved(client: Client, endpoint: Endpoint) -> None:
     changed = {"url": URL, "kinds": ["message.failed"], "description": "new"}
     address = reverse("webhook-edit", args=[endpoint.public_id])
@@ -179,15 +146,6 @@ def test_switched_off_endpoint_gets_nothing_until_it_is_on(
     assert (receiver.calls, on_its_way.state) == ([], "failed")
 
 
-def test_second_switch_request_changes_nothing(client: Client, endpoint: Endpoint) -> None:
-    for _ in range(2):
-        press(client, "webhook-switch", endpoint, to="off")
-
-    endpoint.refresh_from_db()
-    assert not endpoint.is_enabled
-    assert AuditEvent.objects.filter(action="webhook.disabled").count() == 1
-
-
 def test_delete_asks_first_and_closes_the_history(client: Client, endpoint: Endpoint) -> None:
     delivery = DeliveryFactory.create(endpoint=endpoint)
     asked = page(client, "webhook-delete", endpoint.public_id)
@@ -202,39 +160,18 @@ def test_delete_asks_first_and_closes_the_history(client: Client, endpoint: Endp
         assert client.get(reverse(name, args=[row.public_id])).status_code == 404
 
 
-@pytest.mark.parametrize("kind", EventKind.values)
-def test_example_of_each_event_is_sent_and_shown(
-    client: Client, endpoint: Endpoint, receiver: Receiver, kind: str
-) -> None:
-    shown = press(client, "webhook-test", endpoint, kind=kind)
+def test_example_is_sent_and_shown(client: Client, endpoint: Endpoint, receiver: Receiver) -> None:
+    shown = press(client, "webhook-test", endpoint, kind="otp.verified")
     make_round()
 
     (call,) = receiver.calls
-    assert call.verified(endpoints.secret_of(endpoint))["type"] == kind
+    assert call.verified(endpoints.secret_of(endpoint))["type"] == "otp.verified"
     assert "Идёт попытка" in shown
     delivery = Delivery.objects.get()
     after = page(client, "delivery-detail", delivery.public_id)
     assert "Ответ 200" in after
     assert call.headers["webhook-signature"] in after
     assert "Идёт попытка" not in after
-
-
-def test_twenty_first_example_of_a_minute_is_refused_with_words(
-    client: Client, endpoint: Endpoint
-) -> None:
-    for _ in range(20):
-        deliveries.send_example(endpoint=endpoint, kind="otp.verified")
-
-    outcome = press(client, "webhook-test", endpoint, kind="otp.verified")
-
-    assert "попробуйте чуть позже" in outcome
-    assert Delivery.objects.count() == 20
-
-
-def test_unknown_event_sends_nothing(client: Client, endpoint: Endpoint) -> None:
-    press(client, "webhook-test", endpoint, kind="message.read")
-
-    assert not Delivery.objects.exists()
 
 
 def test_failed_delivery_is_explained_and_replayed(
@@ -290,20 +227,6 @@ def test_replay_of_a_switched_off_endpoint_is_refused_with_words(
     assert delivery.state == "failed"
 
 
-@pytest.mark.parametrize("failure", DeliveryAttempt.Failure.values)
-def test_every_failure_has_its_words(client: Client, endpoint: Endpoint, failure: str) -> None:
-    delivery = DeliveryFactory.create(endpoint=endpoint)
-    DeliveryAttempt.objects.create(
-        delivery=delivery, started_at=timezone.now(), duration_ms=3, error=failure
-    )
-    words = str(DeliveryAttempt.Failure(failure).label)
-
-    shown = page(client, "delivery-detail", delivery.public_id)
-
-    assert words[0].upper() + words[1:] in shown
-    assert words in page(client, "webhook-detail", endpoint.public_id)
-
-
 def test_deliveries_are_filtered_and_paged(client: Client, endpoint: Endpoint) -> None:
     DeliveryFactory.create_batch(51, endpoint=endpoint)
     failed = DeliveryFactory.create(endpoint=endpoint, state="failed", due_at=None)
@@ -316,35 +239,6 @@ def test_deliveries_are_filtered_and_paged(client: Client, endpoint: Endpoint) -
     assert (len(first.rows), len(second.rows), second.next_cursor) == (50, 2, None)
     assert not {row.pk for row in first.rows} & {row.pk for row in second.rows}
     assert only.rows == [failed]
-
-
-def test_call_in_flight_differs_from_a_waiting_delivery(client: Client, endpoint: Endpoint) -> None:
-    delivery = DeliveryFactory.create(endpoint=endpoint)
-    dispatcher.claim(1)
-    calling = page(client, "delivery-status", delivery.public_id)
-    DeliveryAttempt.objects.create(
-        delivery=delivery, started_at=timezone.now(), duration_ms=3, status=500
-    )
-    waiting = page(client, "delivery-status", delivery.public_id)
-
-    assert "Идёт попытка" in calling
-    assert 'hx-trigger="every 2s"' in calling
-    assert "Следующая попытка" in waiting
-
-
-def test_waiting_delivery_is_looked_at_again_by_the_page(
-    client: Client, endpoint: Endpoint
-) -> None:
-    delivery = DeliveryFactory.create(endpoint=endpoint)
-    soon = page(client, "delivery-status", delivery.public_id)
-    Delivery.objects.update(due_at=timezone.now() + timedelta(hours=2), tries=3)
-    later = page(client, "delivery-status", delivery.public_id)
-    Delivery.objects.update(due_at=None, state="failed")
-    over = page(client, "delivery-status", delivery.public_id)
-
-    assert 'hx-trigger="every 2s"' in soon
-    assert 'hx-trigger="every 15s"' in later
-    assert "hx-trigger" not in over
 
 
 @pytest.mark.parametrize("rows", [1, 50])
@@ -363,38 +257,3 @@ def test_webhook_page_query_count_is_constant(
         client.get(reverse("webhook-detail", args=[endpoint.public_id]))
     with django_assert_num_queries(5):  # session, user, memberships, delivery, attempts
         client.get(reverse("delivery-detail", args=[delivery.public_id]))
-
-
-def test_empty_webhook_list_shows_instructions(client: Client, owner: Member) -> None:
-    shown = page(client, "webhook-list")
-
-    assert reverse("webhook-create") in shown
-    assert "Standard Webhooks" in shown
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({}, "ещё не вызывался"),
-        ({"last_success_at": timezone.now()}, "работает"),
-        ({"failing_since": timezone.now()}, "не отвечает"),
-        ({"disabled_at": timezone.now(), "disabled_reason": "gone"}, "410 Gone"),
-        ({"disabled_at": timezone.now(), "disabled_reason": "failing"}, "за целые сутки"),
-        ({"disabled_at": timezone.now(), "disabled_reason": "person"}, "выключен вручную"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_list_shows_the_health_of_each_endpoint(
-    client: Client, owner: Member, fields: dict[str, object], words: str
-) -> None:
-    EndpointFactory.create(company=owner.company, **fields)
-
-    assert words in page(client, "webhook-list")
-
-
-def test_double_click_rotates_once(client: Client, endpoint: Endpoint) -> None:
-    press(client, "webhook-rotate", endpoint)
-    press(client, "webhook-rotate", endpoint)
-
-    endpoint.refresh_from_db()
-    assert (endpoint.generation, endpoint.older_secrets) == (2, [])
