@@ -46,7 +46,7 @@ def check_envelope(answer: Answer) -> None:
 
 @pytest.mark.parametrize("path", ["", "/", "/otp", "/otp/send/x", "/otp//send", "/%00", "/%0Ax",
                                   "/otp/send%0A", "/messages/a/b", "/%D1%84", "/%FF"])  # fmt: skip
-@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "DELETE", "BREW"])
+@pytest.mark.parametrize("method", ["GET", "POST", "BREW"])
 def test_unknown_path(api: Api, method: str, path: str) -> None:
     answer = api.call(method, path)
 
@@ -277,13 +277,6 @@ def test_body_of_64_kb_is_the_largest(api: Api) -> None:
     assert (larger.status, larger.body["message"]) == (422, "Тело запроса больше 64 КБ")
 
 
-def test_body_far_too_large(api: Api) -> None:
-    answer = api.call("POST", "/otp/send", b"x" * 1_000_000)
-
-    check_envelope(answer)
-    assert answer.status == 422
-
-
 def test_too_many_query_fields(api: Api) -> None:
     answer = api.get("/messages", {f"f{number}": 1 for number in range(1100)})
 
@@ -382,17 +375,8 @@ def test_order_of_checks(api: Api) -> None:
         assert code_of_error(api.call("POST", "/otp/verify", huge, form)) == "rate_limited"
 
 
-def test_refusals_have_rate_limit_headers(api: Api) -> None:
-    for answer in (api.post("/otp/send", {}), api.get("/messages/msg_1")):
-        assert "r=" in answer.headers["RateLimit"]
-
-
 def test_without_redis_calls_are_served_uncounted(api: Api, no_redis: None) -> None:
     answer = api.get("/balance")
 
     assert answer.status == 200
     assert "RateLimit" not in answer.headers
-
-
-def test_request_ids_differ(api: Api) -> None:
-    assert len({api.get("/balance").headers["X-Request-Id"] for _ in range(20)}) == 20

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 PHONE = "+79161234567"
 URL = "https://example.com/"
-ROUNDS = range(3)
+ROUNDS = range(2)
 SENDS: dict[str, dict[str, Any]] = {
     "/otp/send": {"phone": PHONE, "link": URL},
     "/links/send": {"phone": PHONE, "url": URL},
@@ -61,13 +61,6 @@ def test_parallel_sends_with_one_key_send_once(api: Api, path: str, round_number
     assert after.raw in {answer.raw for answer in answers if answer.status == 200}
     if path == "/otp/send":
         assert api.post(path, {"phone": PHONE, "purpose": "x"}).code == "resend_too_soon"
-
-
-@pytest.mark.parametrize("path", SENDS)
-def test_parallel_test_sends_with_one_key_send_once(test_api: Api, path: str) -> None:
-    check_duplicates(parallel_duplicates(test_api, path, SENDS[path]))
-
-    assert Message.objects.count() == 1
 
 
 @pytest.mark.parametrize("path", SENDS)

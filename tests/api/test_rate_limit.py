@@ -73,14 +73,6 @@ def test_exactly_the_limit_passes(db: None, clock: object, limit: int) -> None:
     assert passed(KeyRateLimiter(), principal(limit), limit + 20) == limit
 
 
-def test_usage_reports_a_decreasing_remainder(db: None, clock: object) -> None:
-    who, process = principal(1000), KeyRateLimiter()
-
-    left = [usage.left for usage in (process.count(HttpRequest(), who) for _ in range(25)) if usage]
-
-    assert left == list(range(999, 974, -1))
-
-
 def test_one_redis_call_leases_a_hundredth_of_the_limit(
     db: None, clock: object, asked: list[str]
 ) -> None:
