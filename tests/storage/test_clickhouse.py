@@ -73,15 +73,6 @@ def test_answer_of_a_proxy_is_no_rejection(fake: Fake, status: int) -> None:
         clickhouse.insert("clicks", b"{}")
 
 
-def test_long_error_is_cut(fake: Fake) -> None:
-    fake.status, fake.answer = 500, NEW.format(code=27, text="x" * 5000)
-
-    with pytest.raises(RejectedError) as caught:
-        clickhouse.execute("SELECT 1")
-
-    assert len(str(caught.value)) < 400
-
-
 def test_server_that_is_away_does_not_name_the_password(settings: Settings) -> None:
     settings.CLICKHOUSE_URL = "http://kvitok:hidden@127.0.0.1:1/"
 
@@ -107,14 +98,6 @@ def test_address_in_full() -> None:
         "https://[::1]:9443/", "u@", "p/w", "stats"
     )
     assert "p/w" not in repr(found)
-
-
-def test_address_in_short() -> None:
-    found = clickhouse_address.parse("http://ch")
-
-    assert found == clickhouse_address.ClickHouseAddress(
-        "http://ch:8123/", "default", "", "default"
-    )
 
 
 @pytest.mark.parametrize(

@@ -123,12 +123,3 @@ def test_entry_expires_by_the_time_of_its_read() -> None:
     cache.store({"a": 1}, read_at)
 
     assert cache.entries == {"a": (read_at + 2.0, 1)}
-
-
-def test_full_cache_starts_anew() -> None:
-    cache = KeyedCache[str, int](ttl=2.0, max_entries=2)
-    cache.store({"a": 1, "b": 2}, 0.0)
-
-    cache.store({"c": 3}, 0.0)
-
-    assert cache.entries.keys() == {"c"}

@@ -256,11 +256,6 @@ def test_replies_of_a_server_that_refuses(reply: str) -> None:
     assert _is_refusal(parse_error(reply))
 
 
-@pytest.mark.parametrize("reply", ["LOADING Redis is loading", "NOAUTH Authentication required."])
-def test_library_closes_the_connection_itself(reply: str) -> None:
-    assert isinstance(parse_error(reply), redis.ConnectionError)
-
-
 @pytest.mark.parametrize("reply", ["ERR unknown command", "WRONGTYPE Operation", "OOM command"])
 def test_other_errors_are_the_commands_own(reply: str) -> None:
     assert not _is_refusal(parse_error(reply))

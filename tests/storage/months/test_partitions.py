@@ -10,7 +10,6 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from catalogue.ids import first_id_at, uuid7
-from operator_admin.doctor import stores
 from storage.months import new_tables, partitions
 from storage.months.calendar import month_of, next_month
 from storage.months.partitions import MonthlyTable
@@ -52,10 +51,6 @@ def test_every_large_table_has_its_next_months(table: MonthlyTable) -> None:
 
     assert names >= {f"{table.name}_{month(ahead):%Y_%m}" for ahead in range(4)}
     assert partitions.months_ahead()[table.name] == 3
-
-
-def test_creating_months_again_changes_nothing() -> None:
-    assert partitions.create_upcoming() == 0
 
 
 def test_uuid_of_a_time_is_the_smallest_of_its_millisecond() -> None:
@@ -186,17 +181,3 @@ def test_months_made_by_two_processes_at_once() -> None:
         execute(f"DROP TABLE channels_message_{later:%Y_%m}")
 
     assert sorted(made) == [[(False,)]] * 3 + [[(True,)]]
-
-
-@pytest.mark.usefixtures("english")
-def test_doctor_warns_when_no_month_is_left() -> None:
-    assert stores.partitions_ahead().ok
-    for ahead in (1, 2, 3):
-        execute(f"DROP TABLE webhooks_event_{month(ahead):%Y_%m}")
-
-    finding = stores.partitions_ahead()
-
-    assert not finding.ok
-    assert finding.detail == "0 months ahead"
-    assert partitions.create_upcoming() == 3
-    assert stores.partitions_ahead().ok

@@ -55,13 +55,6 @@ def test_waiting_calls_run_together() -> None:
     assert [sorted(numbers) for numbers in doubling.together] == [[0, 1, 2, 3, 4]]
 
 
-def test_one_that_waits_alone_runs_alone() -> None:
-    doubling = Doubling()
-
-    assert in_one_group(doubling.group, doubling.calls(1)) == [0]
-    assert (doubling.alone, doubling.together) == ([0], [])
-
-
 def test_groups_have_a_largest_size() -> None:
     doubling = Doubling()
     many = 2 * LARGEST + 2

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 from django.db import connection
 
-from storage.statements.named_rows import fetch_all, fetch_one
+from storage.statements.named_rows import fetch_all
 
 pytestmark = pytest.mark.django_db
 
@@ -28,10 +28,3 @@ def test_column_without_a_field_is_an_error() -> None:
 
         with pytest.raises(TypeError, match="middle"):
             fetch_all(cursor, Pair)
-
-
-def test_first_row_or_none() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 AS left, 'a' AS right")
-
-        assert (fetch_one(cursor, Pair), fetch_one(cursor, Pair)) == (Pair(1, "a"), None)

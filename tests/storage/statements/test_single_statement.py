@@ -5,7 +5,6 @@ from typing import NamedTuple
 import pytest
 from django.db import IntegrityError, ProgrammingError, connection, transaction
 from django.db.transaction import TransactionManagementError
-from pytest_django import DjangoAssertNumQueries
 
 from storage.statements.single_statement import after_commit, fetch_rows
 
@@ -42,12 +41,6 @@ def no_connection(transactional_db: None) -> None:
 def test_parameters_are_named_or_in_order() -> None:
     assert insert("a") == [Twice("aa", '"20%"')]
     assert fetch_rows("SELECT %s::int - %s::int AS number", [5, 3], Number) == [Number(2)]
-
-
-@pytest.mark.django_db
-def test_missing_parameter_is_an_error() -> None:
-    with pytest.raises(KeyError, match="key"):
-        fetch_rows(INSERT, {}, Twice)
 
 
 @pytest.mark.usefixtures("no_connection")
@@ -125,12 +118,6 @@ def test_broken_transaction_takes_no_statement() -> None:
         with pytest.raises(TransactionManagementError):
             insert("b")
         transaction.set_rollback(True)
-
-
-@pytest.mark.django_db
-def test_statements_can_be_counted(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(1):
-        assert insert("a") == [Twice("aa", '"20%"')]
 
 
 @pytest.mark.usefixtures("no_connection")
