@@ -8,9 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.audit import record
-from accounts.models import AuditEvent, Company, Member
+from accounts.models import AuditEvent, Member
 from accounts.people import companies, members
-from cabinet import audit_log
 from tests.cabinet.settings_page import send
 from tests.factories import MemberFactory, UserFactory
 
@@ -54,19 +53,6 @@ def test_role_is_shown_by_its_name(client: Client, owner: Member) -> None:
 
     assert values_of(owner) == {"role": ["viewer", "developer"]}
     assert "<b>разработчик</b>" in page_of(client)
-
-
-def test_choices_of_a_company_are_read_by_their_names() -> None:
-    fields = [field for field in Company._meta.fields if field.choices]
-
-    shown = [
-        (field.name, audit_log.field_value(field.name, value), str(label))
-        for field in fields
-        for value, label in field.flatchoices
-    ]
-
-    assert [one for one in shown if one[1] != one[2]] == []
-    assert {"guard_mode", "language"} <= {name for name, _value, _label in shown}
 
 
 @pytest.mark.django_db
@@ -118,13 +104,6 @@ def test_filters(client: Client, owner: Member, query: dict[str, str], found: li
     page = client.get(reverse("audit-list"), query)
 
     assert {event.action for event, *_rest in page.context["events"]} == set(found)
-
-
-def test_events_of_before_values_are_found_by_their_section(client: Client, owner: Member) -> None:
-    record("settings.changed", "brand, codes_per_day", company=owner.company, user=owner.user)
-
-    assert "Кодов за 24 часа</span>" in page_of(client, section="limits")
-    assert "Кодов за 24 часа</span>" not in page_of(client, section="codes")
 
 
 def test_file_has_what_the_filter_chose(client: Client, owner: Member) -> None:

@@ -100,13 +100,3 @@ def test_fallback_settings_refuse(
 
     assert list(form_of(response, "channels").errors) == [field]
     assert not owner.company.audit.exists()
-
-
-def test_page_shows_the_order_that_is_set(client: Client, owner: Member) -> None:
-    send(client, "channels", ON)
-
-    body = client.get(reverse("settings")).content.decode()
-
-    assert body.count('<option value="sms" selected>') == 1
-    assert '<input type="checkbox" name="falls_back"' in body
-    assert "Секунд на WhatsApp" in body

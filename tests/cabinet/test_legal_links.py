@@ -14,7 +14,6 @@ from accounts.models import Mail
 from accounts.outbox import mail
 from config.environment.variables import web_address
 from links.follow.pages import visitor_pages
-from operator_admin.doctor import stores
 from tests.factories import LinkFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db
@@ -69,10 +68,6 @@ def test_every_kind_of_page_shows_legal_links(client: Client) -> None:
     assert found == dict.fromkeys(found, LINKS)
 
 
-def test_unset_legal_links_are_omitted(client: Client) -> None:
-    assert [name for name, page in pages(client).items() if 'class="legal' in page] == []
-
-
 @pytest.mark.usefixtures("legal")
 def test_emails_show_legal_links_in_text_and_html() -> None:
     member = MemberFactory.create()
@@ -90,15 +85,6 @@ def test_emails_show_legal_links_in_text_and_html() -> None:
     assert "Поддержка: help@law.example" in email.text
 
 
-def test_support_page_takes_precedence_over_the_address(client: Client, settings: Settings) -> None:
-    settings.SUPPORT_EMAIL, settings.SUPPORT_URL = "help@law.example", "https://help.example/"
-
-    page = client.get("/").content.decode()
-
-    assert 'href="https://help.example/"' in page
-    assert "mailto:" not in page
-
-
 @pytest.mark.parametrize("value", ["javascript:alert(1)", "law.example/terms", "ftp://x"])
 def test_address_that_is_no_web_page_is_refused(
     monkeypatch: pytest.MonkeyPatch, value: str
@@ -107,16 +93,3 @@ def test_address_that_is_no_web_page_is_refused(
 
     with pytest.raises(ImproperlyConfigured, match="TERMS_URL"):
         web_address("TERMS_URL")
-
-
-@pytest.mark.usefixtures("legal")
-@pytest.mark.parametrize("name", ADDRESSES)
-def test_doctor_names_what_is_not_set_in_production(settings: Settings, name: str) -> None:
-    settings.PRODUCTION = True
-    whole = stores.legal_addresses()
-    setattr(settings, name, "")
-
-    found = stores.legal_addresses()
-
-    assert (whole.ok, found.ok) == (True, False)
-    assert name in found.detail

@@ -16,8 +16,7 @@ from accounts.people import phone_masking
 from catalogue.ids import public_id, request_id, uuid7
 from channels.models import Message
 from channels.phone_numbers import normalise
-from otp.models import GuardRestriction, Verification
-from tests.api.clients import ClientOf
+from otp.models import GuardRestriction
 from tests.cabinet.pages import addresses, create_content, create_restrictions
 from tests.factories import (
     DeliveryFactory,
@@ -303,23 +302,6 @@ def test_masking_takes_time_in_proportion_to_the_text(text: str) -> None:
 )
 def test_text_without_a_phone_stays_as_it_is(text: str) -> None:
     assert phone_masking.text_for(text, None) == text
-
-
-def test_developer_finds_a_phone_by_its_beginning(client: Client, company: Company) -> None:
-    MessageFactory.create(company=company, phone=PHONE)
-    enter(client, company, DEVELOPER)
-
-    found = client.get(reverse("message-list"), {"phone": "791612300"})
-
-    assert len(found.context["page"].rows) == 1
-
-
-def test_api_shows_phones_to_keys(company_with_content: Company, client_of: ClientOf) -> None:
-    rows = client_of(company_with_content).get("/messages").body["data"]
-
-    assert {row["phone"] for row in rows} == {PHONE}
-    assert Message.objects.filter(phone=PHONE).exists()
-    assert not Verification.objects.exists()
 
 
 @pytest.mark.parametrize(

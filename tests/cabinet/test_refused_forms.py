@@ -57,22 +57,6 @@ def test_first_field_at_fault_is_focused_and_marked(
     assert f"id_{at_fault}_error" in focused
 
 
-def test_page_that_was_not_refused_takes_no_focus(client: Client, owner: Member) -> None:
-    pages = [client.get(reverse(name)).content.decode() for name, _fields, _at in REFUSED]
-
-    assert [page for page in pages if " autofocus" in page] == []
-
-
-def test_long_form_says_above_what_is_wrong_below(client: Client, owner: Member) -> None:
-    fields = {"section": "limits", "cool_down": "1", "codes_per_10_min": "5", "codes_per_hour": "4"}
-
-    page = client.post(reverse("settings"), fields).content.decode()
-
-    summary = page[page.index("error-summary") :].split("</form>")[0][:600]
-    assert '<a href="#id_cool_down">' in summary
-    assert '<a href="#id_codes_per_hour">' in summary
-
-
 def test_browser_cuts_nothing_that_is_pasted(
     client: Client, owner: Member, company: Company
 ) -> None:
@@ -95,15 +79,3 @@ def test_browser_cuts_nothing_that_is_pasted(
 
 def page_of(client: Client, path: str) -> str:
     return client.get(path).content.decode(errors="replace")
-
-
-def test_refusal_of_the_whole_form_is_focused_itself(client: Client, owner: Member) -> None:
-    for n in range(5):
-        client.post(reverse("key-create"), {"name": str(n), "mode": "test", "scopes": "otp"})
-
-    page = client.post(
-        reverse("key-create"), {"name": "6", "mode": "test", "scopes": "otp"}
-    ).content.decode()
-
-    (focused,) = [tag for tag in page.split("<") if " autofocus" in tag]
-    assert 'role="alert" tabindex="-1"' in focused

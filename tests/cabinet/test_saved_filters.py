@@ -6,7 +6,6 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import Member, SavedFilter
@@ -114,28 +113,8 @@ def test_deletion_is_confirmed(client: Client, owner: Member) -> None:
     assert not SavedFilter.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["nonsense", ""])
-def test_unknown_list_is_not_found(client: Client, owner: Member, name: str) -> None:
-    assert create(client, f"list={name}", name="x") == 404
-
-
 def test_accountant_saves_no_filter_of_requests(client: Client, owner: Member) -> None:
     Member.objects.update(role=Member.Role.ACCOUNTANT)
 
     assert create(client, f"list={REQUESTS}", name="x") == 404
     assert create(client, f"list={MESSAGES}", name="x") == 302
-
-
-def test_list_is_read_with_as_many_queries(client: Client, owner: Member) -> None:
-    def queries() -> int:
-        with CaptureQueriesContext(connection) as seen:
-            client.get(f"{reverse('message-list')}?mode=live")
-        return len(seen)
-
-    save(owner, "1")
-    queries()
-    first = queries()
-    save(owner, "2")
-    save(owner, "3")
-
-    assert queries() == first

@@ -11,7 +11,6 @@ from django.utils import translation
 
 from accounts.models import Company, Member, Mode
 from cabinet import search
-from channels.web import search_sources
 from tests.cabinet.pages import create_content
 from tests.factories import (
     ApiKeyFactory,
@@ -20,16 +19,11 @@ from tests.factories import (
     LinkFactory,
     MemberFactory,
     MessageFactory,
-    VerificationFactory,
 )
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 PHONE = "+79161230089"
 Query = Callable[[Company], str]
-
-
-def _delivered(company: Company) -> str:
-    return company.messages.filter(state="delivered")[0].public_id
 
 
 # What is typed → the page that it must lead to.
@@ -137,27 +131,6 @@ def test_phone_is_found_by_its_beginning_and_its_end(company: Company, part: str
     assert found == [f"/cabinet/messages/{one.public_id}" for one in reversed(wanted)]
 
 
-def test_part_of_a_phone_leads_to_the_list_of_all(client: Client, company: Company) -> None:
-    MessageFactory.create_batch(3, company=company, phone=PHONE)
-    enter(client, company, OWNER)
-
-    first, *rows = urls(member_of(company), "0089")
-
-    assert (first, len(rows)) == ("/cabinet/messages?mode=live&phone=0089", 3)
-    assert len(client.get(first).context["page"].rows) == 3
-
-
-def test_part_of_a_phone_is_looked_for_among_the_latest(
-    company: Company, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And the list goes on from there."""
-    monkeypatch.setattr(search_sources, "SCANS", (1, 2, 9))
-    MessageFactory.create(company=company, phone=PHONE)
-    MessageFactory.create_batch(3, company=company, phone="+77010000001")
-
-    assert urls(member_of(company), "0089") == ["/cabinet/messages?mode=live&phone=0089"]
-
-
 @pytest.mark.parametrize("role", [ACCOUNTANT, VIEWER])
 @pytest.mark.parametrize("part", [PHONE[:-1], "0089", "79161"])
 def test_part_of_a_masked_phone_tells_nothing(
@@ -187,14 +160,6 @@ def test_phone_stays_masked(client: Client, company: Company, role: str) -> None
     assert body.count(PHONE) == 0
 
 
-def test_verification_leads_to_its_message(company: Company) -> None:
-    code = VerificationFactory.create(company=company)
-    message = MessageFactory.create(company=company, subject_id=code.id)
-
-    assert urls(member_of(company), code.public_id) == [f"/cabinet/messages/{message.public_id}"]
-    assert urls(member_of(CompanyFactory.create()), code.public_id) == []
-
-
 def test_key_is_found_by_name_beginning_end_and_whole(company: Company) -> None:
     key = ApiKeyFactory.create(company=company, name="Склад № 2")
     member, leads_to = member_of(company), f"/cabinet/keys#key-{key.pk}"
@@ -216,16 +181,6 @@ def test_links_are_found_by_target_host(company: Company) -> None:
         assert urls(member, text)[-1] == leads_to
         assert urls(member, text)[0].startswith("/cabinet/links?mode=live&search=")
     assert urls(member_of(CompanyFactory.create()), "shop.example.org") == []
-
-
-def test_alias_that_is_a_word_does_not_hide_the_page(client: Client, company: Company) -> None:
-    LinkFactory.create(company=company, slug="webhooks", key="webhooks", is_alias=True)
-    enter(client, company)
-
-    response = client.get(reverse("search"), {"q": "webhooks"})
-
-    assert response.status_code == 200
-    assert reverse("webhook-list") in response.content.decode()
 
 
 def test_invoice_and_document_numbers(company: Company) -> None:
@@ -346,7 +301,3 @@ def test_search_is_a_bounded_number_of_queries(company: Company) -> None:
             search.find(member, text)
 
         assert len(few) == len(many) <= 12
-
-
-def test_stranger_without_a_session_is_asked_to_sign_in(client: Client, db: None) -> None:
-    assert client.get(reverse("search"), {"q": "x"}).status_code == 302

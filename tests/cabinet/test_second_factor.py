@@ -70,16 +70,6 @@ def test_member_with_it_goes_on(client: Client, strict: Member) -> None:
     assert client.get(reverse("second-factor-required")).headers["Location"] == reverse("overview")
 
 
-def test_fragment_reloads_the_page(client: Client, strict: Member) -> None:
-    answer = client.get(reverse("overview-quickstart"), headers={"HX-Request": "true"})
-
-    assert answer.headers["HX-Refresh"] == "true"
-
-
-def test_page_of_a_company_that_does_not_require_it_leads_on(client: Client, owner: Member) -> None:
-    assert client.get(reverse("second-factor-required")).headers["Location"] == reverse("overview")
-
-
 def test_keys_are_not_affected(client: Client, strict: Member) -> None:
     key = ApiKeyFactory.create(company=strict.company)
 

@@ -5,20 +5,9 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
 from accounts.models import Member
-from cabinet.settings_forms import lifetime_words
 from tests.cabinet.settings_page import COMPANY, form_of, send
-
-
-def test_default_channel_is_changeable(client: Client, owner: Member) -> None:
-    response = send(client, "channels", {"default_channel": "sms"})
-
-    owner.company.refresh_from_db()
-    assert response.status_code == 302
-    assert response.headers["Location"] == reverse("settings") + "#channels"
-    assert owner.company.default_channel == "sms"
 
 
 def test_every_section_is_stored_alone(client: Client, owner: Member) -> None:
@@ -72,30 +61,6 @@ def test_unknown_section_changes_nothing(client: Client, owner: Member) -> None:
 
     owner.company.refresh_from_db()
     assert (answer.status_code, owner.company.code_length) == (200, 6)
-
-
-def test_refused_name_shows_nowhere_else(client: Client, owner: Member) -> None:
-    page = send(client, "company", COMPANY | {"name": "evil.example/x"}).content.decode()
-
-    assert page.count("evil.example/x") == 1
-
-
-def test_lifetime_that_the_list_lacks_is_kept(client: Client, owner: Member) -> None:
-    owner.company.default_link_lifetime = 90
-    owner.company.save()
-
-    send(client, "links", {"default_link_lifetime": "90"})
-
-    owner.company.refresh_from_db()
-    assert owner.company.default_link_lifetime == 90
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(86_400, "1 день"), (7 * 86_400, "7 дней"), (2 * 3600, "2 часа"), (61, "61 секунда")],
-)
-def test_lifetime_in_russian_plurals(seconds: int, words: str) -> None:
-    assert lifetime_words(seconds) == words
 
 
 def test_own_limits_are_stored_and_may_be_given_up(client: Client, owner: Member) -> None:
@@ -159,33 +124,3 @@ def test_preview_follows_what_is_filled_in(
 
     assert text in body
     assert (query["brand"] or owner.company.name).replace("<b>", "&lt;b&gt;") in body
-
-
-def test_page_shows_the_message_as_it_is_set(client: Client, owner: Member) -> None:
-    owner.company.brand = "Лавка"
-    owner.company.save()
-
-    assert "Никому его не сообщайте. Лавка" in client.get(reverse("settings")).content.decode()
-
-
-def test_chosen_countries_are_named_above_the_lists(client: Client, owner: Member) -> None:
-    without = client.get(reverse("settings")).content.decode()
-    send(client, "countries", {"allowed_countries": ["RU", "KZ"]})
-
-    page = client.get(reverse("settings")).content.decode()
-
-    assert "<p data-chosen-countries hidden>" in without
-    assert "<b data-names>Россия, Казахстан</b>" in page
-
-
-def test_log_of_requests_that_is_off_has_no_days(
-    client: Client, owner: Member, settings: Settings
-) -> None:
-    settings.REQUEST_LOG_DAYS = 0
-    off = client.get(reverse("settings")).content.decode()
-    settings.REQUEST_LOG_DAYS = 14
-
-    page = client.get(reverse("settings")).content.decode()
-
-    assert "Запросы к API" not in off
-    assert "Запросы к API, с замаскированными номерами: 14 дней." in page

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Company, Member, User
+from accounts.models import Member, User
 from cabinet import time_zones
 from tests.factories import MemberFactory
 
@@ -57,27 +57,6 @@ def test_other_zones_cannot_be_saved(client: Client, member: Member, zone: str) 
     assert response.context["form"].errors.keys() == {"time_zone"}
 
 
-def test_names_of_other_people_stay(client: Client, member: Member) -> None:
-    other = MemberFactory.create(company=member.company)
-    client.force_login(member.user)
-
-    client.post(reverse("profile"), {"name": "Mine", "language": "en", "time_zone": ""})
-
-    assert User.objects.get(pk=member.user_id).name == "Mine"
-    assert User.objects.get(pk=other.user_id).name == other.user.name
-
-
-def test_admin_keeps_the_services_zone(client: Client, member: Member) -> None:
-    """Its forms parse what they show, by code that knows the service's zone alone."""
-    User.objects.update(time_zone="Asia/Vladivostok", is_staff=True, is_superuser=True)
-    Company.objects.update(created_at=WINTER)
-    client.force_login(User.objects.get())
-
-    page = client.get(reverse("admin:accounts_company_change", args=[member.company_id]))
-
-    assert "16.01.2026, 00:30" in page.content.decode()
-
-
 def test_choices_go_from_west_to_east_and_name_each_place_once() -> None:
     found = time_zones.choices(WINTER, "ru")
 
@@ -90,14 +69,3 @@ def test_choices_go_from_west_to_east_and_name_each_place_once() -> None:
     names = [name for name, _words in found]
     offsets = [timezone.localtime(WINTER, ZoneInfo(name)).utcoffset() for name in names]
     assert offsets == sorted(offset or timedelta() for offset in offsets)
-
-
-def test_offsets_are_those_of_the_day() -> None:
-    summer = datetime(2026, 7, 15, tzinfo=UTC)
-
-    assert dict(time_zones.choices(summer, "en"))["Europe/Berlin"] == "Berlin, Germany (UTC+02:00)"
-    assert dict(time_zones.choices(WINTER, "en"))["Europe/Berlin"] == "Berlin, Germany (UTC+01:00)"
-
-
-def test_places_have_the_names_of_countries_that_other_lists_show() -> None:
-    assert time_zones.place_of("America/New_York", "ru") == "Нью-Йорк, США"
