@@ -12,9 +12,11 @@ from billing.gateways.stripe import gateway as stripe
 from billing.models import Order, Payment
 from billing.wallet import ledger
 from catalogue.errors import DomainError
+from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import StripeVendor, post
 from tests.factories import CompanyFactory
 
+wire = test_contract.wire
 pytestmark = pytest.mark.django_db
 
 

@@ -13,9 +13,11 @@ from billing.gateways.base import GatewayError
 from billing.gateways.yookassa import gateway as yookassa
 from billing.models import BillingProfile, Payment
 from billing.wallet import ledger
+from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import YooKassaVendor
 from tests.factories import CompanyFactory, MemberFactory, SellerFactory
 
+wire = test_contract.wire
 pytestmark = pytest.mark.django_db
 
 
