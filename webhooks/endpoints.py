@@ -67,8 +67,11 @@ def check_kinds(kinds: object, scopes: Collection[str], stored: Iterable[str] = 
     if kinds is None:
         return allowed
     possible = {*allowed, *stored}
-    is_list = isinstance(kinds, list) and all(isinstance(kind, str) for kind in kinds)
-    if not is_list or not kinds or not possible.issuperset(kinds):
+    if (
+        not isinstance(kinds, list)
+        or not kinds
+        or not all(isinstance(kind, str) and kind in possible for kind in kinds)
+    ):
         raise invalid_input(events=format_lazy(WRONG_KINDS, kinds=", ".join(allowed)))
     return [kind for kind in EventKind.values if kind in kinds]
 
