@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.last_release import NoReleaseError, files, last_release
+from tools.last_release import files, last_release
 
 
 @pytest.fixture
@@ -56,23 +56,3 @@ def test_a_release_without_its_tag_is_newer_than_a_tag(root: Path) -> None:
     commit(root, "Release 0.3.0")
 
     assert last_release(root).version == "0.3.0"
-
-
-def test_one_that_upgrades_are_not_kept_from_is_none(root: Path) -> None:
-    git(root, "reset", "--quiet", "--hard", "HEAD~4")
-
-    with pytest.raises(NoReleaseError, match=r"no release since 0\.2\.0"):
-        last_release(root)
-
-
-def test_a_shallow_clone_says_how_to_mend_it(root: Path, tmp_path: Path) -> None:
-    clone = tmp_path / "clone"
-    git(root, "clone", "--quiet", "--depth", "1", f"file://{root}", str(clone))
-
-    with pytest.raises(NoReleaseError, match="unshallow"):
-        last_release(clone)
-
-
-def test_a_folder_without_history_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NoReleaseError, match="no git history"):
-        last_release(tmp_path / "nothing")

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from django.utils import timezone
 
 from channels import reconciliation
 from channels.models import OpenMessage
@@ -60,25 +59,3 @@ def test_rows_are_the_same(detached: list[Mapping[str, str]]) -> None:
     assert sum(map(bool, detached)) >= 28
     assert list(reconciliation.run(reconciliation.CHECKS, reconciliation.ALL)) == []
     assert not OpenMessage.objects.exists()
-
-
-def test_interrupted_month_is_filled_anew(
-    detached: list[Mapping[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chunk = history._fill_chunk
-
-    def killed(*arguments: Any) -> None:
-        chunk(*arguments)
-        if len(detached) == 12:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(history, "_fill_chunk", killed)
-        with pytest.raises(KeyboardInterrupt):
-            seed()
-    assert months.is_possible(timezone.localdate().replace(day=1), history.BULK_TABLES)
-
-    seed()
-
-    assert sum(row.startswith("message") for row in rows()) == MESSAGES
-    assert list(reconciliation.run(reconciliation.CHECKS, reconciliation.ALL)) == []

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from tools.replay.__main__ import SHIPPED, main
+from tools.replay.__main__ import main
 from tools.replay.goals import goals
 from tools.replay.run import AttackTally, HonestTally, Recovery, Result, Tally
-from tools.replay.sensitivity import PARAMETERS, variants
-from tools.replay.world import World, build, read
+from tools.replay.sensitivity import variants
+from tools.replay.world import World, build
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -36,16 +36,6 @@ def test_each_number_is_halved_and_doubled_alone() -> None:
     halved["channels"]["sms"]["lost"] = doubled["channels"]["sms"]["lost"]
     assert halved == doubled
     assert changed("codes that attackers enter ×2", given)["attacks"][0]["enters"] == 0.4
-
-
-@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.json")), ids=lambda path: path.stem)
-def test_every_change_of_a_shipped_world_is_a_world(path: Path) -> None:
-    worlds = dict(variants(read(path)))
-
-    for world in worlds.values():
-        assert build(world).name == path.stem
-    assert {name.rpartition(" ")[0] for name in worlds} <= set(PARAMETERS)
-    assert len(worlds) >= 20
 
 
 def result(world: World, *, ours: tuple[int, int], lost: int = 0, refused: int = 0) -> Result:
@@ -89,26 +79,6 @@ def test_goals_that_are_held_and_missed() -> None:
         "attack 0, tokens lost",
         "honest refused, of 10,000",
     ]
-
-
-@pytest.mark.parametrize(
-    ("attack", "allowed"),
-    [({"numbers": "slow"}, 3200), ({"enters": 0.2}, 1600), ({"numbers": "random"}, 400)],
-)
-def test_each_kind_of_attack_has_its_bound(attack: dict[str, Any], allowed: int) -> None:
-    world = build({**SMALL, "attacks": [{**ATTACK, **attack}]})
-
-    assert missed(world, result(world, ours=(900, 3_000), lost=allowed)) == []
-    assert missed(world, result(world, ours=(900, 3_000), lost=allowed + 16)) != []
-
-
-def test_a_rate_that_is_still_low_after_ten_minutes_is_missed() -> None:
-    world = build({**SMALL, "changes": [{"day": 0, "channel": "telegram", "set": {"lost": 1}}]})
-    late = result(world, ours=(900, 3_000))
-
-    assert missed(world, late) == []  # down for 400 sends, which come within seven minutes
-    late.recoveries[0].seconds = [n * 2.0 for n in range(900)]
-    assert missed(world, late) == ["change 0, points below oracle after recovery"]
 
 
 def test_the_command_reports_flips_and_draws(

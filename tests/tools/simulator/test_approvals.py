@@ -37,20 +37,3 @@ def test_templates_are_rejected_and_paused_with_reason_and_quality(simulator: Si
     (paused,) = [one for one in found if one.status is ApprovalStatus.PAUSED]
     assert (rejected.kind, rejected.reason) == (ApprovalKind.TEMPLATE, "INVALID_FORMAT")
     assert (paused.word, paused.quality) == ("PAUSED", "RED")
-
-
-def test_campaign_that_failed_says_why(simulator: Simulator) -> None:
-    (campaign,) = read(simulator, "service", "campaign")
-
-    assert (campaign.status, campaign.reason) == (ApprovalStatus.REJECTED, "Message flow")
-
-
-def test_sender_that_is_not_listed_is_missing(simulator: Simulator) -> None:
-    (own,) = [one for one in read(simulator, "smsc", "sender") if one.is_used]
-
-    assert own.status is ApprovalStatus.MISSING
-
-
-@pytest.mark.parametrize("vendor", ["bot", "gateway", "twilio"])
-def test_vendor_without_a_list_has_none(simulator: Simulator, vendor: str) -> None:
-    assert account(simulator, vendor).approvals() is None

@@ -56,21 +56,3 @@ def test_bar_is_told_by_a_receipt(simulator: Simulator, receiver: Receiver, phon
     told = receiver.wait(lambda hook: hook.form.get("phone") == phone, many=2)
 
     assert [(one.form["status"], one.form["err"]) for one in told] == [("0", "0"), ("20", "252")]
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "error"),
-    [
-        ({"1": {}}, "7 to 15 digits"),
-        ({"77010000001": 1}, "7 to 15 digits"),
-        ({"77010000001": {"pigeon": {"outcome": "lost"}}}, "channels are"),
-        ({"77010000001": {"sms": {"outcome": "eaten"}}}, "outcome must be one of"),
-        ({"77010000001": {"sms": {"outcome": "lost", "x": 1}}}, "outcome must be one of"),
-        ({"77010000001": {"sms": {"outcome": "lost", "after_ms": -1}}}, "whole number"),
-    ],
-)
-def test_what_cannot_be_is_refused(simulator: Simulator, outcomes: Any, error: str) -> None:
-    answer = script(simulator, outcomes)
-
-    assert answer.status_code == 400
-    assert error in str(answer.json()["errors"])

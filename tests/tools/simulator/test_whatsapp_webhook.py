@@ -61,16 +61,6 @@ def test_held_message_is_said_to_be_held(simulator: Simulator, phone: str) -> No
     assert taken["message_status"] == "accepted"
 
 
-def test_account_alert_names_no_message(simulator: Simulator, receiver: Receiver) -> None:
-    assert post(f"{simulator.url}/alerts", json={"code": 131031}).status_code == 201
-
-    (hook,) = receiver.wait(lambda hook: b"131031" in hook.body)
-    received = change(hook)
-    assert received["field"] == "messages"
-    assert received["value"].keys() == {"messaging_product", "metadata", "errors"}
-    assert received["value"]["errors"][0]["title"] == "Account has been locked"
-
-
 def test_template_is_lost(simulator: Simulator, receiver: Receiver) -> None:
     lost = {"template": "short_link", "event": "DISABLED"}
 

@@ -34,23 +34,6 @@ def why(**more: Any) -> list[str]:
 
 
 @pytest.mark.django_db
-def test_a_free_delivery_is_explained_where_no_proof_can_exist() -> None:
-    assert why(said_failed=True) == ["the vendor had said that it failed"]
-
-
-@pytest.mark.django_db
-def test_lost_bot_response_leaves_no_proof() -> None:
-    assert why(provider="telegram_bot") == ["the answer was lost, and this vendor has no receipts"]
-
-
-@pytest.mark.django_db
-def test_message_without_vendor_id_cannot_be_polled() -> None:
-    assert why(faults=["no_receipt"]) == [
-        "twilio: the answer and all receipts were lost, so there is no id to ask by"
-    ]
-
-
-@pytest.mark.django_db
 def test_too_many_uncharged_deliveries_violate_the_invariant() -> None:
     assert why() == [PROVABLE]
 

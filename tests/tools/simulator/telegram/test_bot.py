@@ -4,10 +4,10 @@ from typing import Any, TypeVar
 
 import pytest
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Update
-from telegram.error import Forbidden, InvalidToken
+from telegram.error import Forbidden
 
-from tests.tools.simulator.peers import ACCOUNT, Hook, Receiver, Simulator, get
-from tests.tools.simulator.sends import bot_url, send_bot
+from tests.tools.simulator.peers import ACCOUNT, Hook, Receiver, Simulator
+from tests.tools.simulator.sends import send_bot
 
 T = TypeVar("T")
 BUTTON = InlineKeyboardMarkup([[InlineKeyboardButton("Открыть", url="https://kv.example/aB3")]])
@@ -83,20 +83,6 @@ def test_malformed_send_is_refused(
     wanted = f"Bad Request: {description}"
     assert body == {"ok": False, "error_code": 400, "description": wanted}
     assert simulator.messages(phone) == []
-
-
-def test_wrong_token_and_unknown_method_are_refused(simulator: Simulator) -> None:
-    wrong = get(bot_url(simulator, "getMe", "123456:no"))
-    malformed = get(bot_url(simulator, "getMe", "nonsense"))
-    unknown = get(bot_url(simulator, "sendTelepathy"))
-    elsewhere = get(f"{simulator.url}/telegram-bot/nothing/here")
-
-    assert (wrong.status_code, wrong.json()["description"]) == (401, "Unauthorized")
-    for answer in (malformed, unknown, elsewhere):
-        assert answer.status_code == 404
-        assert answer.json() == {"ok": False, "error_code": 404, "description": "Not Found"}
-    with pytest.raises(InvalidToken):
-        as_bot(simulator, lambda bot: bot.get_me(), "123456:no")
 
 
 def test_unshared_phone_cannot_be_written_to(simulator: Simulator, phone: str) -> None:

@@ -7,8 +7,8 @@ from twilio.http.http_client import TwilioHttpClient
 from twilio.http.response import Response
 from twilio.rest import Client
 
-from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, get, post
-from tests.tools.simulator.sends import BASIC, TWILIO, send_twilio, twilio_agrees, twilio_url
+from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator
+from tests.tools.simulator.sends import BASIC, TWILIO, send_twilio, twilio_agrees
 
 
 class LedHere(TwilioHttpClient):
@@ -102,10 +102,3 @@ def test_malformed_send_is_refused(
 ) -> None:
     assert error(send_twilio(simulator, phone, **changed)) == expected
     assert simulator.messages(phone) == []
-
-
-@pytest.mark.parametrize("auth", [None, (BASIC[0], "no"), ("AC1", BASIC[1])])
-def test_wrong_credentials_are_refused(simulator: Simulator, auth: Any) -> None:
-    assert error(post(twilio_url(simulator), data={}, auth=auth)) == (401, 20003)
-    assert error(get(twilio_url(simulator, "Messages/SM1.json"), auth=auth)) == (401, 20003)
-    assert error(get(twilio_url(simulator), auth=auth)) == (401, 20003)
