@@ -138,14 +138,6 @@ def test_invitation_carries_no_name_that_a_mail_program_makes_a_link_of(
     assert name not in written
 
 
-def test_invitation_names_an_ordinary_company_in_its_body_alone(client: Client) -> None:
-    email = invited_by(client, "Ромашка & Co")
-
-    assert email.subject == "Kvitok: приглашение в компанию"
-    assert "в компанию «Ромашка & Co»" in email.text
-    assert "Ромашка &amp; Co" in email.html
-
-
 @pytest.mark.parametrize("name", [name for name in LEADING if not name.isprintable()])
 @pytest.mark.parametrize("template", ["company_suspended", "company_approved"])
 def test_stored_multiline_name_does_not_break_an_email(template: str, name: str) -> None:

@@ -9,7 +9,6 @@ import pytest
 import time_machine
 from django.db import connection, transaction
 from django.test import Client
-from django.utils import translation
 from pytest_django import Settings
 
 from accounts.keys import api_keys
@@ -104,17 +103,6 @@ def test_one_trailing_slash_is_tolerated(api: Api, method: str, path: str) -> No
 
 
 @pytest.mark.parametrize(
-    "accept", ["text/html", "application/xml", "*/*", "", "nonsense", "a/b;q="]
-)
-@pytest.mark.parametrize("path", ["/balance", "/nowhere"])
-def test_accept_never_matters(api: Api, path: str, accept: str) -> None:
-    answer = api.get(path, Accept=accept)
-
-    check_envelope(answer)
-    assert answer.status == (200 if path == "/balance" else 404)
-
-
-@pytest.mark.parametrize(
     ("header", "language"),
     [
         (None, "ru"),
@@ -143,14 +131,6 @@ def test_language_of_messages(api: Api, header: str | None, language: str) -> No
             "en": "Token balance",
         }[language]
     )
-
-
-def test_language_of_a_call_ends_with_it(api: Api) -> None:
-    with translation.override("en"):
-        answer = api.get("/balance")
-        language_after = translation.get_language()
-
-    assert (answer.body["message"], language_after) == ("Баланс токенов", "en")
 
 
 @pytest.mark.parametrize(

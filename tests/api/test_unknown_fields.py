@@ -6,7 +6,6 @@ import orjson
 import pytest
 
 from api.calls import Call
-from api.request_fields import MAX_WARNINGS
 from api_docs.calls import CALLS
 from channels.models import Message
 from tests.api.calling import ASKED, LIVE, addressed
@@ -89,16 +88,6 @@ def test_fields_of_listed_objects_are_named_by_their_path(test_api: Api) -> None
     assert list(refused.body["errors"]) == ["links[].alais"]
 
 
-@pytest.mark.parametrize("name", ["zzz", "tags"])
-def test_field_of_a_listed_object_is_compared_with_its_own_fields_alone(
-    test_api: Api, name: str
-) -> None:
-    """The part before the name does not help to guess it."""
-    answer = test_api.post("/links/bulk", {"links": [{"url": URL, name: 1}]})
-
-    assert answer.body["warnings"] == [{"code": "unknown_field", "field": f"links[].{name}"}]
-
-
 def test_refusals_name_them_too(test_api: Api) -> None:
     """`phnoe` is why a phone is missing."""
     answer = test_api.post("/otp/send", {"phnoe": PHONE})
@@ -116,16 +105,6 @@ def test_replay_answers_the_same(test_api: Api, path: str) -> None:
     assert (first.status, second.headers["Idempotent-Replayed"]) == (200, "true")
     assert first.raw == second.raw
     assert "chanel" in {one["field"] for one in second.body["warnings"]}
-
-
-def test_many_names_cost_little_and_long_ones_are_cut(test_api: Api) -> None:
-    names = [f"phon{number:04}" + "e" * 200 for number in range(250)]
-
-    body = test_api.post("/otp/send", {"phone": PHONE} | dict.fromkeys(names, 1)).body
-    refused = test_api.get("/messages", dict.fromkeys(names, "1"))
-
-    assert len(body["warnings"]) == len(refused.body["errors"]) == MAX_WARNINGS
-    assert {len(one["field"]) for one in body["warnings"]} == {64}
 
 
 POSTED = [call for call in CALLS if call.method == "POST" and call.body]

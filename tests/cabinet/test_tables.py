@@ -1,10 +1,8 @@
 """What holds of every table, rail and time on every page of the cabinet."""
 
 import re
-from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
@@ -41,15 +39,6 @@ def test_first_heading_of_a_table_names_its_column(
     assert wrong == []
 
 
-def test_rail_of_the_settings_names_every_section(client: Client, owner: Member) -> None:
-    body = client.get(reverse("settings")).content.decode()
-    rail, sections = body[body.index("settings-rail") :].split("</nav>", 1)
-
-    anchors = re.findall(r'href="#([\w-]+)"', rail)
-    assert anchors == re.findall(r'<section class="card [^>]*\bid="([\w-]+)"', sections)
-    assert "telegram-links" in anchors
-
-
 def test_navigations_of_a_page_have_names_of_their_own(
     client: Client, owner: Member, company_with_content: Company
 ) -> None:
@@ -61,11 +50,3 @@ def test_navigations_of_a_page_have_names_of_their_own(
             wrong.append((path, names))
 
     assert wrong == []
-
-
-def test_abbreviation_of_a_time_zone_is_in_the_language_of_its_page() -> None:
-    """Django's `T` is Latin in every language."""
-    templates = Path(settings.BASE_DIR, "templates").rglob("*.*")
-    bare = [path.name for path in templates if re.search(r'date:"([^"]* )?[Te]"', path.read_text())]
-
-    assert bare == []

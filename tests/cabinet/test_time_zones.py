@@ -1,8 +1,7 @@
 """Times on pages are in the zone that the reader chose; days are the service's."""
 
 import re
-from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime
 
 import pytest
 from django.test import Client
@@ -10,7 +9,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Member, User
-from cabinet import time_zones
 from tests.factories import MemberFactory
 
 WINTER = datetime(2026, 1, 15, 21, 30, tzinfo=UTC)  # in Moscow, the next day
@@ -55,17 +53,3 @@ def test_other_zones_cannot_be_saved(client: Client, member: Member, zone: str) 
 
     assert response.status_code == 200
     assert response.context["form"].errors.keys() == {"time_zone"}
-
-
-def test_choices_go_from_west_to_east_and_name_each_place_once() -> None:
-    found = time_zones.choices(WINTER, "ru")
-
-    words = dict(found)
-    assert words["Asia/Vladivostok"] == "Владивосток, Россия (UTC+10:00)"
-    assert words["America/St_Johns"].endswith("Канада (UTC−03:30)")
-    assert words["Etc/UTC"].endswith("(UTC+00:00)")
-    assert "Asia/Calcutta" not in words
-    assert words["Asia/Kolkata"] == "Калькутта, Индия (UTC+05:30)"
-    names = [name for name, _words in found]
-    offsets = [timezone.localtime(WINTER, ZoneInfo(name)).utcoffset() for name in names]
-    assert offsets == sorted(offset or timedelta() for offset in offsets)

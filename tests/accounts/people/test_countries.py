@@ -9,7 +9,6 @@ from pytest_django import Settings
 
 from accounts.models import Company, User
 from accounts.people import countries
-from cabinet.form_fields import CountryCodesField
 
 NEW = {"email": "new@example.com", "company": "Demo", "password1": "a long new password"}
 
@@ -80,17 +79,3 @@ def test_every_country_is_in_one_region() -> None:
     listed = [code for members in countries.REGIONS.values() for code in members.split()]
 
     assert sorted(listed) == sorted(countries.CODES)
-
-
-@pytest.mark.parametrize(
-    ("typed", "codes"),
-    [
-        ("", []),
-        ("ru, kz kz", ["RU", "KZ"]),
-        ("Россия; Саудовская Аравия\nGermany", ["RU", "SA", "DE"]),
-        ("РОССИЯ казахстан", ["RU", "KZ"]),
-        (" , ,;", []),
-    ],
-)
-def test_list_of_codes_and_names_is_read(typed: str, codes: list[str]) -> None:
-    assert CountryCodesField().clean(typed) == codes

@@ -1,14 +1,11 @@
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from storage.months.calendar import (
     last_day,
     month_of,
     next_month,
     parse_month,
-    previous_month,
 )
 
 
@@ -19,17 +16,8 @@ def test_month_of_a_time_is_that_of_the_zone() -> None:
     assert month_of(at, ZoneInfo("Europe/Moscow")) == date(2027, 1, 1)
 
 
-@pytest.mark.parametrize("day", [date(2026, 1, 1), date(2026, 1, 31)])
-def test_neighbours_of_a_month_are_found_from_any_of_its_days(day: date) -> None:
-    assert (previous_month(day), next_month(day)) == (date(2025, 12, 1), date(2026, 2, 1))
-
-
 def test_month_after_december_is_in_the_next_year() -> None:
     assert next_month(date(2026, 12, 31)) == date(2027, 1, 1)
-
-
-def test_next_month_of_a_time_is_a_time() -> None:
-    assert next_month(datetime(2026, 2, 1, tzinfo=UTC)) == datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def test_february_of_a_leap_year_ends_on_its_29th() -> None:
