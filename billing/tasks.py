@@ -7,7 +7,7 @@ from billing.budgets import mail
 from billing.documents import issuing, month_closing
 from billing.orders import auto_top_up, orders, payment_notices, saved_methods
 from billing.seals import sealing
-from billing.wallet import balance_alerts, running_balances
+from billing.wallet import balance_alerts
 
 
 @shared_task(name="billing.expire_orders")
@@ -35,11 +35,6 @@ def send_low_balance_alerts() -> None:
 @shared_task(name="billing.send_budget_alerts")
 def send_budget_alerts() -> None:
     mail.sweep()
-
-
-@shared_task(name="billing.store_running_balances")
-def store_running_balances(*, whole: bool = False) -> None:
-    running_balances.store(whole=whole)
 
 
 @shared_task(name="billing.seal_books")

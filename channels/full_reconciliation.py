@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from billing.models import ReconciliationRun, RunningBalance
+from billing.models import ReconciliationRun, Seal
 from billing.seals import archived_months, proof
 from billing.seals.sealing import BEGINNING
 from channels import reconciliation
@@ -24,14 +24,13 @@ from channels.models import Message
 from channels.reconciliation import CHECKS, Breach, Scope
 
 MESSAGES = 20_000  # in one portion
-BALANCES = 400  # stored ones, each of 250 transfers
+SEALS = 100  # in one portion, each of a company's day
 MAX_KEPT = 1000  # breaches
 SLICE = timedelta(minutes=4)  # of the schedule's
 INTERVAL = timedelta(days=7)  # from the end of one scheduled run to the next
 
 # Checks of messages run for each portion; the others run once.
 OF_MESSAGES = {name for name, query in CHECKS.items() if "{scope}" in query}
-OF_BALANCES = {name for name, query in CHECKS.items() if "{balances}" in query}
 OF_SEALS = (proof.DIFFERS, proof.BROKEN, proof.UNSEALED, proof.OTHER_DAY)
 OF_ARCHIVES = (archived_months.DIFFERS, archived_months.PRESENT)
 NUMBER_OF_CHECKS = len(CHECKS) + len(OF_SEALS) + len(OF_ARCHIVES)
@@ -105,8 +104,8 @@ def _following(name: str) -> str | None:
 
 
 def _open(_position: Position) -> _Portion:
-    """The checks that every run makes: all but those of single messages and balances."""
-    names = CHECKS.keys() - OF_MESSAGES - OF_BALANCES
+    """The checks that every run makes: all but those of single messages."""
+    names = CHECKS.keys() - OF_MESSAGES
     return _Portion(list(reconciliation.run(names, reconciliation.ALL)), None)
 
 
@@ -120,14 +119,32 @@ def _messages(position: Position) -> _Portion:
     return _Portion(breaches, {"after": str(until)} if until else None)
 
 
+# A company's days since the seal before; without those whose transfers are partly archived.
+_SEALED_SPANS = """
+SELECT s.company_id, COALESCE(before.available + before.held, 0) AS opening,
+  COALESCE((before.day + 1)::timestamp AT TIME ZONE 'UTC', '-infinity') AS since,
+  (s.day + 1)::timestamp AT TIME ZONE 'UTC' AS until
+FROM billing_seal s LEFT JOIN LATERAL (
+  SELECT day, available, held FROM billing_seal
+  WHERE company_id = s.company_id AND day < s.day ORDER BY day DESC LIMIT 1) AS before ON true
+WHERE s.id > {after:d} AND s.id <= {until:d} AND s.day > COALESCE((
+  SELECT max(last_at AT TIME ZONE 'UTC')::date FROM billing_archivedsum
+  WHERE company_id = s.company_id), '-infinity')
+"""
+
+
 def _balances(position: Position) -> _Portion:
-    after = position.get("after", 0)
-    rows = RunningBalance.objects.filter(id__gt=after).order_by("id").values_list("id", flat=True)
-    ids = list(rows[:BALANCES])
+    after = int(position.get("after", 0))
+    rows = Seal.objects.filter(id__gt=after).order_by("id").values_list("id", flat=True)
+    ids = list(rows[:SEALS])
     if not ids:
         return _Portion([], None)
-    scope = Scope(balances=f"r.id > {int(after)} AND r.id <= {ids[-1]}")
-    return _Portion(list(reconciliation.run(OF_BALANCES, scope)), {"after": ids[-1]})
+    spans = _SEALED_SPANS.format(after=after, until=ids[-1])
+    with connection.cursor() as cursor:
+        cursor.execute(reconciliation.wrong_balances(spans))
+        subjects = [subject for (subject,) in cursor.fetchall()]
+    breaches = [Breach(reconciliation.BALANCE_DIFFERS, subject) for subject in subjects]
+    return _Portion(breaches, {"after": ids[-1]})
 
 
 def _seals(position: Position) -> _Portion:

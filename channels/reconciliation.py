@@ -1,7 +1,7 @@
 """Reconciles wallets, holds, settlements and proofs with one another."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -10,18 +10,16 @@ from django.db import connection, transaction
 
 from billing.models import SealedDay
 from billing.seals.hashes import AVAILABLE, HELD, start_of
-from billing.wallet.running_balances import WRONG
 from catalogue.ids import first_id_at
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Conditions on messages `m`, their transfers `t`, their attempts `a`, running balances `r`."""
+    """Conditions on messages `m`, their transfers `t` and their attempts `a`."""
 
     messages: str = "TRUE"
     transfers: str = "TRUE"
     attempts: str = "TRUE"
-    balances: str = "TRUE"
 
     @classmethod
     def of_messages(cls, after: UUID | None = None, until: UUID | None = None) -> "Scope":
@@ -33,11 +31,7 @@ class Scope:
         return cls(*(condition.format(id=each) for each in ids))
 
     def others(self) -> dict[str, str]:
-        return {
-            "transfers": self.transfers,
-            "attempts": self.attempts,
-            "balances": self.balances,
-        }
+        return {"transfers": self.transfers, "attempts": self.attempts}
 
 
 # Earlier runs have checked old messages. Phones are anonymised much later; the condition on them
@@ -47,27 +41,44 @@ RECENT, ALL = Scope(RECENT_MESSAGES), Scope()
 # A message is final within a day of its acceptance, or found as open past its deadline.
 LONGEST = timedelta(days=3)
 
-# Sums since the beginning, by the last seal and what came after it. Companies by a loose index
-# scan: even one without a wallet has transfers.
-_BOOKED = f"""
+# Each company with its last seal. Companies by a loose index scan: even one without a wallet has
+# transfers.
+_SEALED = """
   WITH RECURSIVE payer AS (
     (SELECT company_id FROM billing_transfer ORDER BY company_id LIMIT 1)
     UNION ALL
     SELECT (SELECT t.company_id FROM billing_transfer t WHERE t.company_id > payer.company_id
             ORDER BY t.company_id LIMIT 1)
     FROM payer WHERE payer.company_id IS NOT NULL)
-  SELECT company_id, COALESCE(last.available, 0) + tail.available AS available,
-    COALESCE(last.held, 0) + tail.held AS held
+  SELECT company_id, COALESCE(available, 0) AS available, COALESCE(held, 0) AS held,
+    COALESCE((day + 1)::timestamp AT TIME ZONE 'UTC', '-infinity') AS since
   FROM (SELECT company_id FROM payer WHERE company_id IS NOT NULL
         UNION SELECT id FROM accounts_company) AS company
   LEFT JOIN LATERAL (
     SELECT day, available, held FROM billing_seal WHERE company_id = company.company_id
     ORDER BY day DESC LIMIT 1) AS last ON true
-  CROSS JOIN LATERAL (
+"""
+_BOOKED = f"""
+  SELECT company_id, s.available + tail.available AS available, s.held + tail.held AS held
+  FROM ({_SEALED}) s CROSS JOIN LATERAL (
     SELECT COALESCE(sum({AVAILABLE}), 0) AS available, COALESCE(sum({HELD}), 0) AS held
-    FROM billing_transfer WHERE company_id = company.company_id
-      AND created_at >= COALESCE((last.day + 1)::timestamp AT TIME ZONE 'UTC', '-infinity')) AS tail
+    FROM billing_transfer WHERE company_id = s.company_id AND created_at >= s.since) AS tail
 """  # noqa: S608 - constants
+
+BALANCE_DIFFERS = "balance after a transfer differs from its transfers"
+
+
+def wrong_balances(spans: str) -> str:
+    """`spans`: company_id, the balance at `since`, and until when its transfers are checked."""
+    return f"""
+        SELECT 'company ' || company_id || ' at ' || created_at FROM (
+          SELECT s.company_id, t.created_at, balance_after, opening + sum(
+            {AVAILABLE} + {HELD}) OVER (PARTITION BY s.company_id, since ORDER BY created_at, t.id)
+            AS balance
+          FROM ({spans}) s JOIN billing_transfer t
+            ON t.company_id = s.company_id AND created_at >= since AND created_at < until) t
+        WHERE balance_after <> balance"""  # noqa: S608 - constants
+
 
 # name → a query that returns the breaches. All run in one snapshot, so nothing changes in between.
 # `{scope}` limits the messages `m`; queries without it read the queue of open messages.
@@ -77,9 +88,10 @@ CHECKS = {
         FROM billing_wallet w FULL JOIN ({_BOOKED}) t USING (company_id)
         WHERE COALESCE(w.available, 0) <> COALESCE(t.available, 0)
            OR COALESCE(w.held, 0) <> COALESCE(t.held, 0)""",  # noqa: S608
-    "running balance differs from its transfers": f"""
-        SELECT 'company ' || company_id || ' at ' || created_at
-        FROM ({WRONG.format(which="{balances}")}) AS wrong""",  # noqa: S608
+    BALANCE_DIFFERS: wrong_balances(
+        f"SELECT company_id, available + held AS opening, since, 'infinity'::timestamptz AS until"  # noqa: S608
+        f" FROM ({_SEALED}) s"
+    ),
     "held differs from the open holds": """
         SELECT 'company ' || COALESCE(w.company_id, m.company_id)
         FROM billing_wallet w FULL JOIN (
@@ -180,7 +192,7 @@ CHECKS = {
 }
 FULL_SCAN_CHECKS = {
     "wallet differs from its transfers",
-    "running balance differs from its transfers",
+    BALANCE_DIFFERS,
     "transfer of a message that does not exist",
     "credited without a paid top-up",
     "closed month differs from its charges or the month before",
@@ -214,8 +226,7 @@ def since_last_seal() -> Scope:
     if sealed is None:
         return ALL
     open_from = start_of(sealed + timedelta(days=1))
-    messages = Scope.of_messages(after=first_id_at(open_from - LONGEST))
-    return replace(messages, balances=f"r.created_at >= '{open_from.isoformat()}'")
+    return Scope.of_messages(after=first_id_at(open_from - LONGEST))
 
 
 def run(names: Collection[str], scope: Scope) -> Iterator[Breach]:

@@ -23,10 +23,6 @@ SCHEDULE = {
     "maintain-clickhouse": _every(3600, "links.maintain_clickhouse", expires=600),
     "prove-clicks": _every(1, "links.prove_clicks", expires=5),
     "send-low-balance-alerts": _every(30, "billing.send_low_balance_alerts", expires=30),
-    "store-running-balances": _every(60, "billing.store_running_balances", expires=60),
-    "store-all-running-balances": _every(
-        3600, "billing.store_running_balances", expires=600, whole=True
-    ),
     "seal-books": _every(600, "billing.seal_books", expires=600),
     "close-months": _every(600, "billing.close_months", expires=600),
     "issue-documents": _every(60, "billing.issue_documents", expires=60),

@@ -51,7 +51,7 @@ KEPT = {
         "links_link": "slug key",
     },
     "what an anonymous message cost and how it ended: books and statistics": {
-        "billing_transfer": "kind amount key proof reason",
+        "billing_transfer": "kind amount key proof reason balance_after",
         "channels_attempt": "channel provider state error_class error_code",
         "channels_fallbackevent": "reason channel",
         "channels_message": "content channel chain request_id state error",
@@ -112,7 +112,6 @@ NOT_OF_RECIPIENTS = {
     "billing_payment": "gateway payment_id amount problem reference resolution note",
     "billing_refund": "gateway refund_id payment_reference amount tokens taken problem note",
     "billing_reconciliationrun": "position breaches",
-    "billing_runningbalance": "balance",
     "billing_savedmethod": "gateway method_id customer_id brand",
     "billing_seal": "parts transfers available held head",
     "billing_sealedday": "head",

@@ -76,15 +76,14 @@ def database_now() -> datetime:
     return cast(datetime, now)
 
 
-_NAMES = ("enable_sort", "enable_bitmapscan")
+_WITHOUT_SORTS = "SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off"
+_AS_BEFORE = "SET LOCAL enable_sort = DEFAULT; SET LOCAL enable_bitmapscan = DEFAULT"
 
 
 @contextmanager
 def in_index_order() -> Iterator[CursorWrapper]:
     """In a transaction, or a savepoint of the caller's."""
     with transaction.atomic(), connection.cursor() as cursor:
-        for name in _NAMES:
-            cursor.execute(f"SET LOCAL {name} = off")
+        cursor.execute(_WITHOUT_SORTS)
         yield cursor
-        for name in _NAMES:
-            cursor.execute(f"SET LOCAL {name} = DEFAULT")
+        cursor.execute(_AS_BEFORE)

@@ -29,6 +29,7 @@ from catalogue.ids import uuid7
 from channels.models import Attempt, Message, Receipt
 from links.models import Link, ShortHost
 from otp.models import CodeText, Verification
+from tools.demo.past_transfers import correct_balances
 from webhooks.models import Delivery, Endpoint, Event, EventKind
 
 PASSWORD = "correct horse battery"
@@ -222,6 +223,14 @@ class TransferFactory(DjangoModelFactory[Transfer]):
     message_id = None
     hold = Maybe("message_id", 1, None)
     key = Maybe("message_id", None, Sequence(lambda n: f"test:{n}"))
+    balance_after = LazyAttribute(lambda row: None if row.kind in {"hold", "release"} else 0)
+
+    @classmethod
+    def _create(cls, *args: Any, **fields: Any) -> Transfer:
+        row: Transfer = super()._create(*args, **fields)
+        correct_balances([row.company_id])
+        row.refresh_from_db(fields=["balance_after"])
+        return row
 
 
 class PackageFactory(DjangoModelFactory[Package]):

@@ -284,16 +284,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='RunningBalance',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('created_at', models.DateTimeField()),
-                ('transfer_id', models.BigIntegerField()),
-                ('balance', models.BigIntegerField()),
-                ('company', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.company')),
-            ],
-        ),
-        migrations.CreateModel(
             name='Seal',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -409,6 +399,7 @@ class Migration(migrations.Migration):
                 ('proof', models.CharField(blank=True, choices=[('receipt', 'delivery receipt'), ('handed_over', 'handed over; the channel has no receipts'), ('code_entered', 'the code was entered'), ('click', 'the link was opened')], max_length=12, verbose_name='proof')),
                 ('reason', models.CharField(blank=True, max_length=200, verbose_name='reason')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='time')),
+                ('balance_after', models.BigIntegerField(editable=False, null=True)),
                 ('company', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='transfers', to='accounts.company', verbose_name='company')),
                 ('created_by', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='created by')),
             ],
@@ -436,6 +427,7 @@ class Migration(migrations.Migration):
                 ('company', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, serialize=False, to='accounts.company', verbose_name='company')),
                 ('available', models.BigIntegerField(default=0, verbose_name='available')),
                 ('held', models.BigIntegerField(default=0, verbose_name='held')),
+                ('moved_at', models.DateTimeField(editable=False, null=True)),
                 ('day', models.DateField(editable=False, null=True)),
                 ('day_tokens', models.BigIntegerField(db_default=0, default=0, editable=False)),
                 ('hour', models.DateTimeField(editable=False, null=True)),
@@ -652,10 +644,6 @@ class Migration(migrations.Migration):
             model_name='refund',
             constraint=models.CheckConstraint(condition=models.Q(('taken__lte', models.F('tokens'))), name='refund_takes_no_more'),
         ),
-        migrations.AddConstraint(
-            model_name='runningbalance',
-            constraint=models.UniqueConstraint(fields=('company', 'created_at', 'transfer_id'), name='running_balance_once'),
-        ),
         migrations.AddIndex(
             model_name='seal',
             index=models.Index(fields=['day', 'id'], name='seal_newest'),
@@ -707,6 +695,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='transfer',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('hold__isnull', True), ('key__isnull', False), ('message_id__isnull', True)), models.Q(('hold__isnull', False), ('message_id__isnull', False)), _connector='OR'), name='transfer_has_hold_or_key'),
+        ),
+        migrations.AddConstraint(
+            model_name='transfer',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('balance_after__isnull', True), ('kind__in', ['hold', 'release'])), models.Q(('balance_after__isnull', False), ('kind__in', ['top_up', 'grant', 'withdraw', 'capture'])), _connector='OR'), name='transfer_has_balance'),
         ),
         migrations.AddConstraint(
             model_name='automaticorder',

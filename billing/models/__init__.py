@@ -9,7 +9,7 @@ from billing.models.order import InvoiceCounter, Order, Payment
 from billing.models.party import BillingProfile, Seller, VatRegime
 from billing.models.refund import Refund
 from billing.models.seal import ReconciliationRun, Seal, SealedDay
-from billing.models.wallet import ArchivedMonth, ArchivedSum, RunningBalance, Transfer, Wallet
+from billing.models.wallet import ArchivedMonth, ArchivedSum, Transfer, Wallet
 
 __all__ = [
     "ArchivedMonth",
@@ -31,7 +31,6 @@ __all__ = [
     "Payment",
     "ReconciliationRun",
     "Refund",
-    "RunningBalance",
     "SavedMethod",
     "Seal",
     "SealedDay",

@@ -18,6 +18,8 @@ class Wallet(models.Model):
     )
     available = models.BigIntegerField(_("available"), default=0)
     held = models.BigIntegerField(_("held"), default=0)
+    # When the balance last changed: the time of the newest transfer that says it.
+    moved_at = models.DateTimeField(null=True, editable=False)
     # Budget usage: tokens held on this day, and in this hour by country.
     day = models.DateField(null=True, editable=False)
     day_tokens = models.BigIntegerField(default=0, db_default=0, editable=False)
@@ -92,6 +94,8 @@ class Transfer(models.Model):
         verbose_name=_("created by"),
     )
     created_at = models.DateTimeField(_("time"), db_default=Now())
+    # Available and held; null where tokens move between these two.
+    balance_after = models.BigIntegerField(null=True, editable=False)
 
     objects = TransferQuerySet.as_manager()
 
@@ -122,6 +126,14 @@ class Transfer(models.Model):
                 | Q(message_id__isnull=False, hold__isnull=False),
                 name="transfer_has_hold_or_key",
             ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["hold", "release"], balance_after__isnull=True)
+                | Q(
+                    kind__in=["top_up", "grant", "withdraw", "capture"],
+                    balance_after__isnull=False,
+                ),
+                name="transfer_has_balance",
+            ),
         ]
         indexes = [
             # Ascending, and read backwards: what grows at its left end stays half empty.
@@ -137,28 +149,6 @@ class Transfer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.amount}"
-
-
-class RunningBalance(models.Model):
-    """The balance right after one transfer; about every 250th has one.
-
-    `running_balances` writes it, behind the transfers and never with one.
-    """
-
-    company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
-    created_at = models.DateTimeField()  # of the transfer
-    transfer_id = models.BigIntegerField()
-    balance = models.BigIntegerField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["company", "created_at", "transfer_id"], name="running_balance_once"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.created_at}: {self.balance}"
 
 
 class ArchivedMonth(models.Model):

@@ -7,17 +7,19 @@ from uuid import UUID
 from django.db import connection
 
 from billing.models import ArchivedMonth
-from billing.wallet.running_balances import ARCHIVED, CHANGE
 from catalogue.ids import first_id_at
 from storage.months.calendar import next_month
 from storage.statements.named_rows import fetch_all
 
+_CHANGE = """CASE WHEN kind IN ('top_up', 'grant') THEN {0}
+  WHEN kind IN ('withdraw', 'capture') THEN -{0} ELSE 0 END"""
 # Top-ups and a few late charges are not archived, though older than the last archived transfer.
 _OPENING = f"""
-SELECT gone.at, ({ARCHIVED.format(company="%(company)s")} + COALESCE((
-  SELECT sum({CHANGE}) FROM billing_transfer
+SELECT gone.at, (gone.tokens + COALESCE((
+  SELECT sum({_CHANGE.format("amount")}) FROM billing_transfer
   WHERE company_id = %(company)s AND created_at <= gone.at), 0))::bigint AS balance
-FROM (SELECT max(last_at) AS at FROM billing_archivedsum WHERE company_id = %(company)s) AS gone
+FROM (SELECT max(last_at) AS at, sum({_CHANGE.format("tokens")}) AS tokens
+      FROM billing_archivedsum WHERE company_id = %(company)s) AS gone
 WHERE gone.at IS NOT NULL
 """  # noqa: S608 - constants
 

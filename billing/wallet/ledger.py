@@ -54,29 +54,40 @@ class Settlement:
 
 
 # A hold settled twice, or a message captured twice, conflicts on a unique index. Those rows are
-# skipped with their money: only inserted rows move the wallet.
+# skipped with their money: only inserted rows move the wallet. The time is taken under the wallet's
+# lock and never repeats, so that each balance follows from the one before it in the order of time.
+_AT = "GREATEST(clock_timestamp(), moved_at + interval '1 microsecond')"
 _SETTLEMENTS = json_rows(
     "settlements",
     "company_id bigint, kind text, amount bigint, message_id uuid, hold smallint, proof text,"
     " reason text, country text, api_key text",
 )
-_MOVED = """
+_MOVED = f"""
 asked AS (
-  SELECT * FROM {settlements}),
+  SELECT * FROM {{settlements}}),
+locked AS (
+  SELECT company_id, available + held AS balance, {_AT} AS at FROM billing_wallet
+  WHERE company_id IN (SELECT company_id FROM asked) ORDER BY company_id FOR UPDATE),
 moved AS (
-  INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
-  SELECT company_id, kind, amount, message_id, hold, proof, reason FROM asked
+  INSERT INTO billing_transfer
+    (company_id, kind, amount, message_id, hold, proof, reason, created_at, balance_after)
+  SELECT company_id, kind, amount, message_id, hold, proof, reason, at,
+    CASE kind WHEN 'capture' THEN balance - sum(amount) FILTER (WHERE kind = 'capture') OVER (
+      PARTITION BY company_id ORDER BY message_id, hold) END
+  FROM asked JOIN locked USING (company_id)
+  WHERE NOT EXISTS (
+    SELECT FROM billing_transfer t WHERE t.message_id = asked.message_id AND t.hold = asked.hold
+      AND t.kind <> 'hold' AND t.message_id BETWEEN :first_id AND :last_id)
+  ORDER BY message_id, hold
   ON CONFLICT DO NOTHING RETURNING company_id, kind, amount, message_id, hold),
 due AS (
   SELECT company_id, sum(amount) AS settled,
          COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0) AS returned
-  FROM moved GROUP BY company_id),
-locked AS (
-  SELECT company_id FROM billing_wallet WHERE company_id IN (SELECT company_id FROM due)
-  ORDER BY company_id FOR UPDATE){back}"""
+  FROM moved GROUP BY company_id){{back}}"""  # noqa: S608 - a constant
 _WALLETS = """
 UPDATE billing_wallet w
-SET held = w.held - due.settled, available = w.available + due.returned{budgets}
+SET held = w.held - due.settled, available = w.available + due.returned,
+  moved_at = locked.at{budgets}
 FROM due JOIN locked USING (company_id){joined} WHERE w.company_id = due.company_id
 """
 _SETTLE = f"WITH {_MOVED}{_WALLETS}"
@@ -336,16 +347,6 @@ def _transfer(
     user: User | None,
     key: str | None,
 ) -> Transfer:
-    transfer = Transfer.objects.create(
-        company=company,
-        kind=kind,
-        amount=-change
-        if kind is TransferKind.WITHDRAW
-        else change,  # a check constraint rejects a wrong sign
-        key=key or f"{kind}:{uuid4().hex}",
-        reason=reason,
-        created_by=user,
-    )
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO billing_wallet (company_id, available, held) VALUES (%s, 0, 0)"
@@ -353,10 +354,22 @@ def _transfer(
             [company.pk],
         )
         cursor.execute(
-            "UPDATE billing_wallet SET available = available + %s WHERE company_id = %s",
+            f"UPDATE billing_wallet SET available = available + %s, moved_at = {_AT}"  # noqa: S608
+            " WHERE company_id = %s RETURNING available + held, moved_at",
             [change, company.pk],
         )
-    return transfer
+        balance_after, at = cursor.fetchone()
+    return Transfer.objects.create(
+        company=company,
+        kind=kind,
+        # A check constraint rejects a wrong sign.
+        amount=-change if kind is TransferKind.WITHDRAW else change,
+        key=key or f"{kind}:{uuid4().hex}",
+        reason=reason,
+        created_by=user,
+        created_at=at,
+        balance_after=balance_after,
+    )
 
 
 def balance(company_id: int) -> tuple[int, int]:

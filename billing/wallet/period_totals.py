@@ -3,9 +3,8 @@
 What was spent follows from the balances and the few transfers from outside.
 """
 
-from bisect import bisect_right
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,28 +15,24 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from billing.models import Transfer
-from billing.wallet import archived, running_balances
+from billing.wallet import archived
 from parsing.days import start_of as midnight
 from storage.sessions import in_index_order
 from storage.statements.named_rows import fetch_all
 
 _Kind = Transfer.Kind
-_NEWEST = """
-SELECT t.created_at, t.id FROM unnest(%(moments)s::timestamptz[]) WITH ORDINALITY AS m(at, n)
-CROSS JOIN LATERAL (
-  SELECT created_at, id FROM billing_transfer
-  WHERE company_id = %(company)s AND created_at < m.at
-  ORDER BY created_at DESC, id DESC LIMIT 1) AS t
+_BALANCES = """
+SELECT COALESCE(t.balance_after, %(opening)s)
+FROM unnest(%(times)s::timestamptz[], %(ids)s::bigint[]) WITH ORDINALITY AS m(at, id, n)
+LEFT JOIN LATERAL (
+  SELECT balance_after FROM billing_transfer
+  WHERE company_id = %(company)s AND created_at > %(opened_at)s AND created_at <= m.at
+    AND (created_at, id) < (m.at, m.id) AND balance_after IS NOT NULL
+  ORDER BY created_at DESC, id DESC LIMIT 1) AS t ON true
+ORDER BY n
 """
 # Its condition is the one of `transfer_external`.
 _EXTERNAL = "billing_transfer.kind IN ('top_up', 'grant', 'withdraw')"
-
-
-class _Position(NamedTuple):
-    """A row of `_NEWEST`."""
-
-    created_at: datetime
-    id: int
 
 
 class Totals(NamedTuple):
@@ -67,27 +62,28 @@ def external_transfers(company_id: int, start: datetime, end: datetime) -> list[
     return list(rows.order_by("created_at", "id"))
 
 
+Position = tuple[datetime, int]  # in the order of a company's transfers: time and id
+
+
 def balances_at(company_id: int, moments: Sequence[datetime]) -> list[int]:
     """The balance just before each moment; none of them may lie among archived transfers."""
+    return balances_before(company_id, [(moment, 0) for moment in moments])
+
+
+def balances_before(company_id: int, positions: Sequence[Position]) -> list[int]:
+    if not positions:
+        return []
     opening = archived.opening(company_id)
-    params: dict[str, Any] = {"company": company_id, "moments": list(moments)}
+    params: dict[str, Any] = {
+        "company": company_id,
+        "times": [at for at, _id in positions],
+        "ids": [transfer_id for _at, transfer_id in positions],
+        "opened_at": opening.at if opening else datetime.min.replace(tzinfo=UTC),
+        "opening": opening.balance if opening else 0,
+    }
     with in_index_order() as cursor:
-        cursor.execute(_NEWEST, params)
-        positions = sorted(set(fetch_all(cursor, _Position)))
-    if opening:
-        positions = [position for position in positions if position.created_at > opening.at]
-    balances = running_balances.balances_after(company_id, positions)
-    times = [position.created_at for position in positions]
-    before = opening.balance if opening else 0
-    counts = [bisect_right(times, moment) for moment in moments]
-    # A transfer at the very moment belongs to what follows.
-    return [
-        balances[positions[n - 1].id] if n else before
-        for n in (
-            n - 1 if n and positions[n - 1].created_at >= moment else n
-            for n, moment in zip(counts, moments, strict=True)
-        )
-    ]
+        cursor.execute(_BALANCES, params)
+        return [balance for (balance,) in cursor.fetchall()]
 
 
 def totals(company_id: int, bounds: Sequence[datetime]) -> list[Totals]:

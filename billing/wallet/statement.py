@@ -19,8 +19,9 @@ from django.utils.translation import pgettext
 from accounts.models import Company
 from billing.models import Transfer
 from billing.seals.hashes import LINE
-from billing.wallet import archived, running_balances
+from billing.wallet import archived
 from billing.wallet.archived import Opening
+from billing.wallet.period_totals import balances_at, balances_before
 from catalogue.ids import public_id
 from parsing.days import start_of
 from storage.sessions import in_index_order, read_patiently
@@ -36,7 +37,7 @@ SELECT created_at, id FROM billing_transfer WHERE company_id = %(company)s
   AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at DESC, id DESC LIMIT 1
 """
 NEXT_LINES = f"""
-SELECT created_at, id, kind, amount, message_id, reason, {LINE} AS sealed_line
+SELECT created_at, id, kind, amount, message_id, reason, balance_after, {LINE} AS sealed_line
 FROM billing_transfer
 WHERE company_id = %(company)s {{condition}}
   AND created_at >= %(last_at)s AND created_at <= %(newest_at)s
@@ -63,6 +64,7 @@ class Line(NamedTuple):
     amount: int
     message_id: UUID | None
     reason: str
+    balance_after: int | None
     sealed_line: str
 
 
@@ -92,10 +94,10 @@ def lines_of(company: Company, chosen: Mapping[str, Any]) -> Lines:
 
 
 def with_balances(company: Company, rows: Sequence[Transfer]) -> list[tuple[Transfer, int]]:
-    """Pairs transfers with the balance after each."""
-    positions = [(row.created_at, row.pk) for row in rows]
-    balances = running_balances.balances_after(company.pk, positions)
-    return [(row, balances[row.pk]) for row in rows]
+    """Pairs transfers with the balance after each; a hold or release leaves it as it was."""
+    positions = [(row.created_at, row.pk) for row in rows if row.balance_after is None]
+    before = iter(balances_before(company.pk, positions))
+    return [(row, next(before) if row.balance_after is None else row.balance_after) for row in rows]
 
 
 def balance_change(kind: str, amount: int) -> int:
@@ -143,12 +145,12 @@ def _lines(
     since, until = _period(chosen)
     if opening:
         since = max(since, opening.at + timedelta(microseconds=1))
+    (balance,) = read_patiently(partial(balances_at, company.pk, [since]))
     for batch in _batches(company, since, until, kinds):
-        lines = [line for line in batch if line.kind in kinds]
-        positions = [(line.created_at, line.id) for line in lines]
-        balances = read_patiently(partial(running_balances.balances_after, company.pk, positions))
-        for line in lines:
-            yield line, balances[line.id]
+        for line in batch:
+            balance = balance if line.balance_after is None else line.balance_after
+            if line.kind in kinds:
+                yield line, balance
 
 
 def _batches(

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from billing.models import ArchivedMonth
-from billing.wallet import running_balances
 from channels.reconciliation import CHECKS
 from operator_admin.archive import ArchiveError
 from storage.migration_runs import Say, retry
@@ -93,12 +92,6 @@ _KEEP = f"""
 INSERT INTO billing_archivedsum (month_id, company_id, kind, transfers, tokens, last_at) {SUMS}
 """
 _NEWEST = "SELECT COALESCE(max(id), 0) FROM {transfers}"
-# Balances before the end of the month were stored with transfers that are no longer here.
-_DELETE_BALANCES = """
-DELETE FROM billing_runningbalance r USING (
-  SELECT company_id, max(last_at) AS last_at FROM billing_archivedsum GROUP BY company_id) AS gone
-WHERE r.company_id = gone.company_id AND r.created_at <= gone.last_at
-"""
 
 
 def close(month: date, say: Say) -> None:
@@ -110,12 +103,10 @@ def close(month: date, say: Say) -> None:
 def _close(month: date) -> None:
     transfers = partitions.partition("billing_transfer", month)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [running_balances.LOCK])
         cursor.execute(_NEWEST.format(transfers=transfers))
         (newest,) = cursor.fetchone()
         ArchivedMonth.objects.create(month=month)
         cursor.execute(_KEEP.format(transfers=transfers), [month])
-        cursor.execute(_DELETE_BALANCES)
         partitions.detach(month)
         cursor.execute(_NEWEST.format(transfers=transfers))
         if cursor.fetchone() != (newest,):

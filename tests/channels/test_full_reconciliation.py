@@ -17,7 +17,6 @@ from structlog.testing import capture_logs
 from accounts.models import Company
 from billing.models import ReconciliationRun, SealedDay, Transfer, Wallet
 from billing.seals import proof, sealing
-from billing.wallet import running_balances
 from channels import full_reconciliation, reconciliation, tasks
 from tests.api.races import at_once
 from tests.billing.seals.books import at, book, busy_company, by_force, day, wallet_of
@@ -33,7 +32,6 @@ def company(monkeypatch: pytest.MonkeyPatch) -> Company:
     messages_of(company)
     book_top_up = Transfer.objects.get(kind="top_up")
     by_force("UPDATE billing_transfer SET kind = 'grant' WHERE id = %s", [book_top_up.pk])
-    running_balances.store(whole=True)
     sealing.seal()
     monkeypatch.setattr(full_reconciliation, "MESSAGES", 2)
     monkeypatch.setattr(proof, "ENOUGH", 3)
@@ -105,7 +103,7 @@ def test_deleted_row_is_found(company: Company) -> None:
 def test_row_behind_a_seal_is_found(company: Company, number: int, check: str) -> None:
     book(company, at(number), "grant", 5)
 
-    assert full() == {(check, f"company {company.pk} on {day(number)}")}
+    assert (check, f"company {company.pk} on {day(number)}") in full()
     assert sealing.seal() == 0
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from accounts.models import Company
-from billing.models import Payment, RunningBalance, Transfer, Wallet
+from billing.models import Payment, Transfer, Wallet
 from billing.wallet import ledger
 from channels import full_reconciliation, reconciliation, tasks
 from channels.lifecycle.state_machine import Event, EventKind
@@ -150,13 +150,10 @@ def undo_the_proof() -> None:
     Attempt.objects.filter(state="delivered").update(state="sent")
 
 
-def store_a_wrong_balance() -> None:
+def change_a_balance() -> None:
     first = Transfer.objects.order_by("created_at", "id")[0]
-    RunningBalance.objects.create(
-        company_id=first.company_id,
-        created_at=first.created_at,
-        transfer_id=first.pk,
-        balance=first.amount + 1,
+    without_triggers(
+        "UPDATE billing_transfer SET balance_after = balance_after + 1 WHERE id = %s", [first.pk]
     )
 
 
@@ -177,11 +174,11 @@ PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
         lambda: Wallet.objects.all().delete(),
         {"wallet differs from its transfers", "held differs from the open holds"},
     ),
-    "stored balance changed": (
-        store_a_wrong_balance,
-        {"running balance differs from its transfers"},
+    "balance changed": (change_a_balance, {reconciliation.BALANCE_DIFFERS}),
+    "line lost": (
+        lose_a_line,
+        {"wallet differs from its transfers", reconciliation.BALANCE_DIFFERS},
     ),
-    "line lost": (lose_a_line, {"wallet differs from its transfers"}),
     "delivered and not settled": (
         deliver_without_settling,
         {"held differs from the open holds", "final message not resolved exactly once"},
@@ -287,7 +284,7 @@ def test_planted_breach_is_found(busy_api: Api, name: str) -> None:
 
 WHOLE_LEDGER = {
     "wallet differs from its transfers",
-    "running balance differs from its transfers",
+    reconciliation.BALANCE_DIFFERS,
     "credited without a paid top-up",
     "transfer of a message that does not exist",
     "closed month differs from its charges or the month before",

@@ -15,7 +15,7 @@ from accounts.models import AuditEvent, Company, Member
 from api import pagination
 from api.pagination import encode
 from billing.models import Transfer
-from billing.wallet import ledger, running_balances
+from billing.wallet import ledger
 from channels.models import Message
 from channels.tasks import make_message_files
 from links.models import Link
@@ -52,7 +52,6 @@ def company(django_db_setup: None, django_db_blocker: Any) -> Iterator[Company]:
         with connection.cursor() as cursor:
             for statement in _FURTHER_ROWS.strip().split(";\n"):
                 cursor.execute(statement, {"company": company.pk, "count": MESSAGES})
-        running_balances.store(whole=True)
         with connection.cursor() as cursor:
             for table in HISTORY:  # other tests leave indexes with more empty pages than entries
                 cursor.execute(f"REINDEX TABLE {table}")

@@ -14,7 +14,6 @@ from accounts.models import Company
 from billing.documents import issuing, month_closing
 from billing.models import BillingProfile, Order, Payment, Refund, Transfer, Wallet
 from billing.seals import sealing
-from billing.wallet import running_balances
 from billing.wallet.period_totals import start_of
 from storage.months.calendar import next_month, previous_month
 from tests.factories import CompanyFactory, SellerFactory, WalletFactory
@@ -60,7 +59,6 @@ def close() -> None:
     history.recount()
     SellerFactory.create(vat_rate=VAT, documents_since=first_day(), head="Петров Пётр Петрович")
     sealing.seal_before(timezone.now().date())
-    running_balances.store(whole=True)
     month_closing.close()
     issuing.issue()
 

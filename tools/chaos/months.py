@@ -45,6 +45,7 @@ def seed(now: datetime) -> date:
             cursor.execute(sql["attempts"].text, params)
             past_transfers.book(cursor, sql["transfers"].text, params)
         month = after
+    past_transfers.correct_balances([company.pk])
     return month
 
 

@@ -15,7 +15,6 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from accounts.models import Company, Mode
-from billing.wallet import running_balances
 from channels.history import day_counts
 from channels.models import CountedDay
 from links.clicks import counting as click_months
@@ -85,7 +84,7 @@ def of_companies(
     added = fill_companies(made, messages=messages, days=months * _MONTH, on_chunk=progress.add)
     # What the service's own tasks would do meanwhile.
     recount()
-    running_balances.store(whole=True)
+    past_transfers.correct_balances(made.company_ids)
     with connection.cursor() as cursor:
         for statement in ("SET statement_timeout = 0", "ANALYZE", "RESET statement_timeout"):
             cursor.execute(statement)
@@ -125,6 +124,7 @@ def fill_company(
             on_day(day, count)
         past_transfers.book(cursor, _GRANT, {"since": start_of(min(targets))})
         past_transfers.book(cursor, "SELECT * FROM demo_transfer", {})
+        past_transfers.correct_balances([company.pk])
         cursor.execute("DROP TABLE demo_transfer")
 
 

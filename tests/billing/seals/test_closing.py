@@ -14,8 +14,8 @@ from billing.seals.sealing import MARGIN, closed_until
 pytestmark = pytest.mark.django_db(transaction=True)
 AT_ONCE = timedelta()
 _LATE = """
-INSERT INTO billing_transfer (company_id, kind, amount, key, proof, reason)
-VALUES (%s, 'grant', 1, 'late', '', '')
+INSERT INTO billing_transfer (company_id, kind, amount, key, proof, reason, balance_after)
+VALUES (%s, 'grant', 1, 'late', '', '', 1)
 """
 
 

@@ -37,7 +37,7 @@ def rows(of: Attempt) -> list[dict[str, Any]]:
         (Message, "id", ("id", "subject_id", "request_id", "params", "phone")),
         (Attempt, "message_id", ("id", "message_id", "provider_id")),
         (OpenMessage, "message_id", ("message_id", "attempt_id")),
-        (Transfer, "message_id", ("id", "message_id")),
+        (Transfer, "message_id", ("id", "message_id", "balance_after")),
         (Receipt, "attempt_id", ("id", "digest", "attempt_id", "provider_id")),
     ):
         own = {key: of.id if key == "attempt_id" else of.message_id}

@@ -20,16 +20,13 @@ from billing.models import (
     MethodSaving,
     Order,
     Payment,
-    RunningBalance,
     SavedMethod,
     Seal,
     StatementMark,
-    Transfer,
-    Wallet,
 )
 from billing.orders import auto_top_up, payment_notices, saved_methods
 from billing.seals import sealing
-from billing.wallet import balance_alerts, ledger, running_balances
+from billing.wallet import balance_alerts, ledger
 from tests.billing.documents import history
 from tests.billing.gateways.vendors import TBankVendor, operation
 from tests.billing.orders.automatic import YOOKASSA, agree, save, yookassa_payment
@@ -38,7 +35,6 @@ from tests.factories import (
     OrderFactory,
     PackageFactory,
     SellerFactory,
-    TransferFactory,
 )
 
 
@@ -128,28 +124,6 @@ def _share(company: Company) -> None:
 
 def _is_warned(company: Company) -> bool:
     return Mail.objects.filter(key__startswith=f"budget:{company.pk}:").exists()
-
-
-def _transfers(company: Company) -> None:
-    for n in range(running_balances.INTERVAL):
-        TransferFactory.create(company=company, created_at=ago(hours=3, seconds=-n))
-    wallet_of(company, running_balances.INTERVAL, day=timezone.localdate())
-
-
-def _make_balances_wrong() -> None:
-    """Stored, and then a transfer comes below it."""
-    running_balances.store()
-    for company in Company.objects.all():
-        TransferFactory.create(company=company, created_at=ago(hours=4))
-    Wallet.objects.update(available=running_balances.INTERVAL + 1)
-
-
-def _is_balance_right(company: Company) -> bool:
-    stored = RunningBalance.objects.filter(company_id=company.pk).order_by("created_at")
-    first = Transfer.objects.filter(company=company).order_by("created_at", "id")
-    return [(row.transfer_id, row.balance) for row in stored] == [
-        (first[running_balances.INTERVAL - 1].pk, running_balances.INTERVAL)
-    ]
 
 
 def _past(company: Company) -> None:
@@ -242,21 +216,6 @@ TRIALS = (
         _is_warned,
         "accounts_mail",
         "NEW.key LIKE 'budget:{company}:%'",
-    ),
-    Trial(
-        "billing.store_running_balances",
-        running_balances.JOB.name,
-        _transfers,
-        _is_balance_right,
-        "billing_runningbalance",
-    ),
-    Trial(
-        "billing.store_running_balances",
-        running_balances.REPAIRS.name,
-        _transfers,
-        _is_balance_right,
-        "billing_runningbalance",
-        begin=_make_balances_wrong,
     ),
     Trial(
         "billing.seal_books",

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company
-from billing.models import RunningBalance, Wallet
+from billing.models import Wallet
 from billing.seals import sealing
-from billing.wallet import archived, running_balances, statement
+from billing.wallet import archived, statement
 from catalogue.ids import first_id_at, public_id
 from channels.models import Message
 from storage.months.calendar import next_month
@@ -134,15 +134,7 @@ def books(month: date) -> Books:
     return books
 
 
-@pytest.mark.parametrize("interval", [1, 2, 250])
-def test_balances_of_what_stays_are_the_same(
-    books: Books, month: date, monkeypatch: pytest.MonkeyPatch, interval: int
-) -> None:
-    monkeypatch.setattr(running_balances, "MARGIN", "interval '-2 months'")
-    store = running_balances._STORE.replace("interval '1 minute'", "interval '-2 months'")
-    store = store.replace("% 250", f"% {interval}")
-    monkeypatch.setattr(running_balances, "_STORE", store)
-    running_balances._store(books.company.pk)
+def test_balances_of_what_stays_are_the_same(books: Books, month: date) -> None:
     before = books.balances
 
     take_out(month)
@@ -153,10 +145,6 @@ def test_balances_of_what_stays_are_the_same(
     opening = archived.opening(books.company.pk)
     assert opening == (books.next + timedelta(hours=3), 197)
     assert [one for one in breaches() if "balance" in one or "wallet" in one] == []
-    running_balances._store(books.company.pk)
-    assert books.balances == after
-    assert [one for one in breaches() if "balance" in one] == []
-    assert all(row.created_at > opening.at for row in RunningBalance.objects.all())
 
 
 def test_export_begins_with_the_opening_balance(books: Books, month: date) -> None:

@@ -113,8 +113,8 @@ def test_transfers_of_a_new_month_are_immutable_and_unique(api_transfer: UUID) -
 
 def test_grant_is_stored_apart_from_the_months_and_its_key_is_unique() -> None:
     insert = (
-        "INSERT INTO billing_transfer (company_id, kind, amount, key, proof, reason)"
-        " VALUES (1, 'grant', 1, 'once', '', '')"
+        "INSERT INTO billing_transfer (company_id, kind, amount, key, proof, reason, balance_after)"
+        " VALUES (1, 'grant', 1, 'once', '', '', 1)"
     )
     execute(insert)
 

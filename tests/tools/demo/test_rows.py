@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Mail
 from api.models import IdempotentRequest
-from billing.models import Order, RunningBalance, Transfer, Wallet
+from billing.models import Order, Transfer, Wallet
 from channels.models import Attempt, CountedDay, FallbackEvent, Message, Receipt
 from channels.reconciliation import Breach, breaches
 from links.models import Link
@@ -34,7 +34,7 @@ def found(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Breach
 
 def test_books_agree(found: list[Breach]) -> None:
     assert found == []
-    assert not RunningBalance.objects.filter(balance__lt=0).exists()
+    assert not Transfer.objects.filter(balance_after__lt=0).exists()
     assert not Wallet.objects.exclude(held=0).exists()
     paid = Order.objects.filter(state="paid").values_list("tokens", flat=True)
     assert sorted(paid) == sorted(
