@@ -172,6 +172,12 @@ def test_wrong_period_shows_its_error(
     assert error in response.content.decode()
 
 
+def test_period_is_of_three_years_at_most(client: Client, accountant: Member) -> None:
+    response = client.get(f"{reverse('period-pdf')}?date_from=2020-01-01&date_to=2026-10-01")
+
+    assert "Не больше трёх лет за раз." in response.content.decode()
+
+
 def test_act_begins_with_the_first_closed_month(client: Client, accountant: Member) -> None:
     url = reverse("reconciliation-pdf")
 

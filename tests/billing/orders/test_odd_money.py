@@ -183,6 +183,19 @@ def test_company_that_paid_another_sum_is_asked_to_pay_no_more(
     assert words in page()
 
 
+def test_company_reads_what_became_of_it(payer: Company, page: Any, client: Client) -> None:
+    payment = pay(place_order(payer), "950.00")
+    payments.settle(
+        payment=payment, user=UserFactory.create(), resolution="returned", note="до пятницы"
+    )
+
+    text = page()
+
+    assert "950,00 ₽ возвращаем плательщику." in text
+    assert "до пятницы" in text
+    assert "Оплатить 1 900,00" in text
+
+
 @pytest.mark.parametrize("amount", ["950.00", "1900.00"])
 def test_company_whose_money_went_back_is_told_so(payer: Company, page: Any, amount: str) -> None:
     payment = pay(place_order(payer))
@@ -193,6 +206,17 @@ def test_company_whose_money_went_back_is_told_so(payer: Company, page: Any, amo
     assert "токены на балансе" not in page()
     assert "деньги возвращены, а токены изъяты" in page()
     assert "токены на балансе" not in page("balance-order-status")
+
+
+def test_company_that_paid_twice_or_late_is_told_so(payer: Company, page: Any) -> None:
+    order = place_order(payer)
+    Order.objects.update(state="expired", finished_at=timezone.now())
+    pay(order)
+    assert "Оплата пришла после срока пополнения и зачислена." in page()
+
+    pay(order, payment_id="sandbox-again")
+    assert "Оплата пришла ещё раз: 1 900,00 ₽." in page()
+    assert "оплачен" in page("balance-order-list")
 
 
 def transfer_waits(order: Order, amount: str, inn: str, problem: str = "wrong_amount") -> None:

@@ -9,6 +9,7 @@ import pypdf
 import pytest
 import time_machine
 from django.test import Client
+from django.urls import reverse
 
 from accounts.models import Company, Member
 from billing.documents import document_pdf, issuing, month_closing
@@ -18,6 +19,7 @@ from billing.requisites import vat_id
 from tests.billing.documents.history import OCTOBER, at, buy, company, seal, seller, use
 from tests.billing.top_ups import place_order
 from tests.factories import MemberFactory, SellerFactory
+from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 Regime = VatRegime.Regime
@@ -207,6 +209,29 @@ def test_many_buyers_without_an_invoice_keep_nobody_waiting(
     issuing.issue()
 
     assert Document.objects.get(kind="advance").order == order
+
+
+@pytest.fixture
+def accountant(client: Client) -> Member:
+    SellerFactory.create()
+    member: Member = MemberFactory.create(role=Member.Role.ACCOUNTANT)
+    client.force_login(member.user)
+    mark_reauthenticated(client, member.user)
+    return member
+
+
+def test_requisites_in_the_union(client: Client, accountant: Member) -> None:
+    page = reverse("balance-profile")
+
+    wrong = client.post(page, GERMAN | {"inn": "DE136695977"})
+    right = client.post(page, GERMAN | {"inn": "136 695 976", "documents_language": "en"})
+
+    assert list(wrong.context["form"].errors) == ["inn"]
+    assert right.status_code == 302
+    profile = BillingProfile.objects.get(company=accountant.company)
+    assert (profile.inn, profile.documents_language) == ("DE136695976", "en")
+    assert "Номер VAT" in client.get(page).content.decode()
+    assert client.post(page, GERMAN | {"documents_language": "xx"}).status_code == 200
 
 
 @time_machine.travel(datetime(2025, 12, 31, 20, 59, tzinfo=UTC), tick=False)

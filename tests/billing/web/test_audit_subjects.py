@@ -1,13 +1,35 @@
 """Top-ups and payments of the audit log are worded for the reader, old rows too."""
 
+from typing import Any
+
+import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
 
-from accounts.models import Member
+from accounts.audit import subject
+from accounts.models import AuditEvent, Member
 from billing.orders import orders
 from tests.factories import OrderFactory
 
 SPACE = "\u00a0"
+
+
+@pytest.mark.parametrize(
+    ("action", "kept", "words"),
+    [
+        ("order.created", "2026-1: 1000 = 1900.00 RUB", "счёт 2026-1: 1 000 токенов, 1 900,00 ₽"),
+        ("order.confirmed", "top_01a: 1 = 2.00 USD", "пополнение top_01a: 1 токен, 2,00 $"),
+        ("order.canceled", "top_01a", "top_01a"),
+        ("payment.recorded", "1900.00 RUB 2f5a-1", "1 900,00 ₽, 2f5a-1"),
+        ("payment.settled", "2f5a-1", "2f5a-1"),
+    ],
+)
+def test_text_of_before_is_worded(action: str, kept: str, words: str) -> None:
+    event = AuditEvent(action=action, subject=kept)
+
+    with translation.override("ru"):
+        assert subject(event).replace(SPACE, " ") == words
 
 
 def test_order_keeps_its_values_apart_and_is_read_as_one_line(
@@ -25,3 +47,21 @@ def test_order_keeps_its_values_apart_and_is_read_as_one_line(
     body = client.get(reverse("audit-list")).content.decode().replace(SPACE, " ")
     assert f"пополнение {order.public_id}: 1 000 токенов, 1 900,00 ₽</span>" in body
     assert "tokens" not in body
+
+
+@pytest.mark.parametrize(
+    ("action", "changes", "words"),
+    [
+        (
+            "payment.settled",
+            {"resolution": ["", "returned"], "note": ["", "до пятницы"]},
+            "1 900,00 ₽, 2f5a-1, возвращён плательщику, до пятницы",
+        ),
+        ("payment.accepted", {"tokens": ["1000", 999]}, "1 900,00 ₽, 2f5a-1, 999 токенов"),
+    ],
+)
+def test_what_became_of_a_payment(action: str, changes: dict[str, Any], words: str) -> None:
+    event = AuditEvent(action=action, subject="1900.00 RUB 2f5a-1", changes=changes)
+
+    with translation.override("ru"):
+        assert subject(event).replace(SPACE, " ") == words
