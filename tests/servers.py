@@ -88,6 +88,7 @@ LONG = (
     "tests/config/test_health.py::test_not_ready_while_the_disk",
     "tests/storage/test_primary_connection.py::test_server_that_was_away",
     "tests/config/test_settings.py::test_invalid_settings",
+    "tests/config/test_settings.py::test_variable_left_empty",
     "tests/deploy/test_environment_file.py",
     "tests/deploy/test_helm.py",
     "tests/deploy/test_sbom.py",

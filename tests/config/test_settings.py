@@ -75,10 +75,6 @@ def test_keys_that_could_not_work_are_refused_unquoted(text: str, words: str) ->
     assert SECRET[:6] not in str(caught.value)
 
 
-def test_good_settings_start() -> None:
-    assert start().returncode == 0
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

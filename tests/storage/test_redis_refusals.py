@@ -153,7 +153,6 @@ USERS: list[Callable[[], bool]] = [
     block,
     block_on_a_kept_connection,
     publish_broker_task,
-    lambda: processes.broker().ok,
     lambda: stores.redis().ok,
     lambda: health_endpoints._redis() == "ok",
 ]
@@ -171,6 +170,12 @@ def test_refusal_counts_as_absence_and_ends_with_it(
 
     assert refused == [False, False]
     assert use()
+
+
+def test_doctor_sees_a_broker_that_refuses() -> None:
+    become_replica()
+
+    assert not processes.broker().ok
 
 
 @pytest.mark.parametrize("refuse_reads", [become_replica_without_data, take_rights_away])
