@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from channels.guard.evidence import Evidence, Scope, ScopeKind, scopes_of
+from channels.guard.evidence import NORM_STRENGTH, Evidence, Scope, ScopeKind, scopes_of
 from channels.routing.smart.decay import DAY, HOUR
 
 
@@ -18,12 +18,9 @@ class GuardStep(IntEnum):
 
 
 PROMPT = 60.0  # seconds within which a delivery must come to be evidence
-SCORE = 10.0  # log likelihood ratio below which nothing is done
 # Either is enough: a share certainly below half the norm needs little evidence, a share above it
-# needs much. An attack among people, or one that enters codes, hides there. The odds are not
-# asked of small scopes: there are so many that chance would hold some of them back.
-DOUBT = 0.99
-ODDS = math.log(200.0)
+# needs much. An attack among people, or one that enters codes, hides there.
+CERTAINTY, ODDS = math.log(100.0), math.log(200.0)
 REFUSED, CHALLENGED, WITHOUT_SMS = 176.0, 144.0, 96.0  # tokens lost
 EXCESS = (
     (GuardStep.REFUSE, REFUSED),
@@ -33,8 +30,8 @@ EXCESS = (
 FIRST_REFUSAL, LONGEST_REFUSAL = HOUR, 24 * HOUR
 PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
 PENDING_SMALL = 8.0  # in smaller scopes, before any right code
-# The share of the usual threshold for watched numbers where no people have been seen.
-WATCHED, WATCHED_DOUBT = 0.5, 0.9
+# The part of the usual evidence that is enough for watched numbers where no people have been seen.
+WATCHED = 0.5
 # Held back alone where nearly all that was lost around them was lost there.
 SMALL = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
 GREATEST_NORM, LEAST_NORM, FIRST_NORM = 0.95, 0.3, 0.8
@@ -93,11 +90,8 @@ class Guard:
         scopes = scopes_of(phone, country, ip, device)
         if is_known:
             return Verdict(GuardStep.ALLOW, scopes, rule=KNOWN)
-        worst = Verdict(GuardStep.ALLOW, scopes)
-        for verdict in self.verdicts(now, scopes):
-            if verdict.step > worst.step:
-                worst = verdict
-        return worst
+        verdicts = [Verdict(GuardStep.ALLOW, scopes), *self.verdicts(now, scopes)]
+        return max(verdicts, key=lambda verdict: verdict.step)  # the widest of the strictest
 
     def verdicts(self, now: float, scopes: tuple[Scope, ...]) -> list[Verdict]:
         """For each scope with evidence, the widest first; `scopes`: those of one phone.
@@ -106,13 +100,14 @@ class Guard:
         the people around it.
         """
         verdicts: list[Verdict] = []
-        known = self._known(now, scopes)
-        for n, (scope, evidence, norm) in reversed(list(enumerate(known))):
-            verdict = self._judge_scope(now, scopes, scope, evidence, norm)
+        known = [(scope, self.found[scope]) for scope in scopes if scope in self.found]
+        usual = self._usual(now)
+        for n, (scope, evidence) in reversed(list(enumerate(known))):
+            verdict = self._judge_scope(now, scopes, scope, evidence, usual)
             if verdict.step >= GuardStep.CHALLENGE and scope.kind in SMALL:
-                self._set_apart(evidence, [wider for _scope, wider, _norm in known[:n]])
+                self._set_apart(evidence, [wider for _scope, wider in known[:n]])
             verdicts.append(verdict)
-        for (_scope, evidence, _norm), verdict in zip(known, verdicts[::-1], strict=True):
+        for (_scope, evidence), verdict in zip(known, verdicts[::-1], strict=True):
             if verdict.step is GuardStep.REFUSE and verdict.rule == "unverified":
                 evidence.ease()
         return verdicts[::-1]
@@ -126,18 +121,8 @@ class Guard:
             if outer.is_explained_by(evidence):
                 outer.forgive(evidence)
 
-    def _known(self, now: float, scopes: tuple[Scope, ...]) -> list[tuple[Scope, Evidence, float]]:
-        """With the norm that each is held to."""
-        known, norm = [], self._company_norm(now)
-        for scope in scopes:
-            evidence = self.found.get(scope)
-            if evidence is not None:
-                known.append((scope, evidence, norm))
-                norm = self._next_norm(now, scope, evidence, norm)
-        return known
-
     def _judge_scope(
-        self, now: float, scopes: tuple[Scope, ...], scope: Scope, evidence: Evidence, parent: float
+        self, now: float, scopes: tuple[Scope, ...], scope: Scope, evidence: Evidence, usual: float
     ) -> Verdict:
         if now < evidence.refused_until:
             until = evidence.refused_until
@@ -146,15 +131,13 @@ class Guard:
                 GuardStep.REFUSE, scopes, scope, until, evidence.tokens, "refused", *counts
             )
         evidence.fade(now)
-        excess = evidence.excess(parent)
+        excess = evidence.excess(usual)
         is_again = evidence.refusals and not evidence.has_people
         if is_again or (excess >= CHALLENGED and not self._has_people(scope, scopes)):
             excess += evidence.awaited_tokens
-        step = own_step = self._step(scope, evidence, parent, excess)
+        step = own_step = self._step(evidence, usual, excess)
         if own_step < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
-            sooner = self._step(
-                scope, evidence, parent, excess, needed=WATCHED, doubt=WATCHED_DOUBT
-            )
+            sooner = self._step(evidence, usual, excess, needed=WATCHED)
             step = min(sooner, GuardStep.CHALLENGE)  # only losses of its own refuse
         if step:
             ends: float | None = None
@@ -178,21 +161,12 @@ class Guard:
         return any(item is not None and item.has_people for item in known)
 
     @staticmethod
-    def _step(
-        scope: Scope,
-        evidence: Evidence,
-        parent: float,
-        excess: float,
-        *,
-        needed: float = 1.0,
-        doubt: float = DOUBT,
-    ) -> GuardStep:
+    def _step(evidence: Evidence, usual: float, excess: float, *, needed: float = 1.0) -> GuardStep:
         """`needed`: a part of the tokens and of the certainty that are needed elsewhere."""
         step = next((step for step, least in EXCESS if excess >= needed * least), GuardStep.ALLOW)
-        if not step or evidence.score < needed * SCORE:
-            return GuardStep.ALLOW
-        is_likely = scope.kind not in SMALL and evidence.odds(parent) > ODDS
-        return step if is_likely or evidence.doubt(parent) > doubt else GuardStep.ALLOW
+        is_likely = evidence.odds(usual) > needed * ODDS
+        is_certain = evidence.certainty(usual) > needed * CERTAINTY
+        return step if is_likely or is_certain else GuardStep.ALLOW
 
     def _is_watched(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
         """Itself or a wider one, where no people of this company were seen; of addresses and
@@ -249,33 +223,29 @@ class Guard:
 
     def missed(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
         """A code that was delivered at once, charged `tokens`, and not entered in time."""
-        parent = self._company_norm(now)
-        several = self._of(now, scopes)
+        usual, several = self._usual(now), self._of(now, scopes)
         is_apart = any(item.is_apart for item in several)
         if not is_apart:
             self.company.norm.add(now, trials=1.0)
         for scope, evidence in zip(scopes, several, strict=True):
             if not (is_apart and scope.kind not in SMALL and evidence.has_people):
-                evidence.missed(now, tokens, parent)
-            parent = self._next_norm(now, scope, evidence, parent)
+                evidence.missed(now, tokens, usual)
 
     def entered(
         self, now: float, scopes: tuple[Scope, ...], *, corrects: float | None = None
     ) -> None:
         """A right code; `corrects`: the tokens of one that was taken for missed."""
-        parent = self._company_norm(now)
+        usual = self._usual(now)
         self.company.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
-        for scope, evidence in zip(scopes, self._of(now, scopes), strict=True):
-            evidence.hit(now, parent, corrects=corrects)
-            parent = self._next_norm(now, scope, evidence, parent)
+        for evidence in self._of(now, scopes):
+            evidence.hit(now, usual, corrects=corrects)
 
     def excused(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
         """A missed code whose person entered it from a later message."""
-        parent = self._company_norm(now)
+        usual = self._usual(now)
         self.company.norm.add(now, trials=-1.0)
-        for scope, evidence in zip(scopes, self._of(now, scopes), strict=True):
-            evidence.excuse(now, tokens, parent)
-            parent = self._next_norm(now, scope, evidence, parent)
+        for evidence in self._of(now, scopes):
+            evidence.excuse(now, tokens, usual)
 
     def _no_longer_pending(self, now: float, case: Case) -> None:
         if case.is_pending:
@@ -286,16 +256,12 @@ class Guard:
     def _of(self, now: float, scopes: tuple[Scope, ...]) -> list[Evidence]:
         return [self.found.setdefault(scope, Evidence(now)) for scope in scopes]
 
-    def _company_norm(self, now: float) -> float:
-        return _bounded(self.company.usual(now, FIRST_NORM))
-
-    def _next_norm(self, now: float, scope: Scope, evidence: Evidence, parent: float) -> float:
-        """The norm of the next smaller scope. Small ones are held to the company's: theirs would
-        fall with the very losses that they are judged by.
+    def _usual(self, now: float) -> float:
+        """The company's share of right codes. Those of single scopes would fall with the very
+        losses that they are judged by.
         """
-        if scope.kind is ScopeKind.TEN_THOUSAND or scope.kind in SMALL:
-            return self._company_norm(now)
-        return _bounded(evidence.usual(now, parent))
+        norm = self.company.norm.hit_rate(now, FIRST_NORM, NORM_STRENGTH)
+        return min(GREATEST_NORM, max(LEAST_NORM, norm))
 
     def _sweep(self, now: float) -> None:
         """Forgets scopes that have nothing to say any more."""
@@ -310,7 +276,3 @@ class Guard:
             or item.refusals
             or scope.kind in {ScopeKind.COUNTRY, ScopeKind.RANGE}
         }
-
-
-def _bounded(norm: float) -> float:
-    return min(GREATEST_NORM, max(LEAST_NORM, norm))

@@ -1,10 +1,8 @@
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from channels.guard.evidence import ScopeKind, scopes_of, share_below
+from channels.guard.evidence import ScopeKind, scopes_of
 from channels.guard.guard import Guard, GuardStep
 from channels.routing.smart.decay import DAY
 
@@ -225,17 +223,3 @@ def test_scopes_go_from_wide_to_narrow() -> None:
         "RU", "+7916", "+7916123", "+79161234", "+791612345", "192.0.2.1",
     ]  # fmt: skip
     assert found[-1].kind is ScopeKind.IP
-
-
-def test_the_posterior_is_the_known_one() -> None:
-    assert share_below(0.5, 1, 1, 0.5, 0.0) == pytest.approx(0.5)
-    assert share_below(0.3, 0, 1, 0.5, 2.0) == pytest.approx(1 - 0.7**2)
-
-
-@given(st.integers(0, 60), st.integers(0, 60), st.floats(0.05, 0.95))
-def test_more_right_codes_are_less_suspicious(hits: int, misses: int, bound: float) -> None:
-    fewer = share_below(bound, hits, misses, 0.8, 2.0)
-    more = share_below(bound, hits + 1, misses, 0.8, 2.0)
-
-    assert 0 <= more <= fewer + 1e-9
-    assert fewer <= 1 + 1e-9

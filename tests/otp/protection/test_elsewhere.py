@@ -212,5 +212,5 @@ def test_addresses_are_judged_as_always() -> None:
     verdicts = {one.scope.kind: one.step for one in guard.verdicts(1010.0, scopes) if one.scope}
 
     assert verdicts[ScopeKind.COUNTRY] is GuardStep.CHALLENGE
-    assert verdicts[ScopeKind.RANGE] is GuardStep.CHEAP_ONLY
+    assert verdicts[ScopeKind.RANGE] is GuardStep.CHALLENGE
     assert verdicts[ScopeKind.IP] is GuardStep.ALLOW

@@ -73,7 +73,7 @@ def test_figures_are_those_of_the_replay_and_stand_on_the_page(watching: Company
     week_reports.run()
 
     replay = GuardReplay.objects.get(company=watching)
-    assert (replay.codes, replay.refused, replay.challenged, replay.cheap_only) == (106, 42, 3, 2)
+    assert (replay.codes, replay.refused, replay.challenged, replay.cheap_only) == (106, 42, 3, 6)
     assert (replay.entered, replay.tokens) == (2, 16 * 43)
     assert (replay.is_over, replay.is_failed) == (True, False)
     (letter,) = letters()
@@ -82,7 +82,7 @@ def test_figures_are_those_of_the_replay_and_stand_on_the_page(watching: Company
         f"Kvitok: what the protection of {watching.name} would have held back in a week"
     )
     assert f"Of 106 codes since {day}, it would have:\n– refused 42 sends\n" in letter.text
-    assert "\n– asked for a proof of work for 3 sends\n– sent 2 codes without SMS" in letter.text
+    assert "\n– asked for a proof of work for 3 sends\n– sent 6 codes without SMS" in letter.text
     assert "It would have saved 688 tokens" in letter.text
     assert "2 codes were entered later" in letter.text
     assert f"{settings.PUBLIC_URL}{reverse('protection')}\n" in letter.text
