@@ -5,7 +5,6 @@ state and the memories of phones together: a code teaches once, whichever worker
 between.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -56,13 +55,13 @@ ORDER BY m.id, a.n
 
 
 class _Row(NamedTuple):
-    """A row of `_ATTEMPTS`."""
+    """An attempt and its code; times are seconds since 1970."""
 
     id: UUID
     phone: str
     created: float
     verified: float | None
-    is_sent_again: bool
+    is_sent_again: bool  # before it was entered: another message may have brought it
     n: int
     channel: str
     provider: str
@@ -74,7 +73,7 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChannelTry:
-    """A channel that was asked, by one or more attempts; times are seconds since 1970."""
+    """A channel that was asked, by one or more attempts."""
 
     channel: str
     accounts: tuple[str, ...]  # each that was asked, once: all but the last one failed it
@@ -85,16 +84,10 @@ class ChannelTry:
     is_fault: bool  # ours or the vendor's, which says nothing of the recipient
 
 
-@dataclass(frozen=True, slots=True)
-class TriedCode:
-    phone: str
-    created: float
-    verified: float | None
-    is_sent_again: bool  # before it was entered: another message may have brought it
-    tries: tuple[ChannelTry, ...]
+TriedCode = tuple[_Row, list[ChannelTry]]  # the code's first attempt, and its channels
 
 
-def tried_codes(since: datetime, until: datetime) -> Iterator[TriedCode]:
+def _tried_codes(since: datetime, until: datetime) -> list[TriedCode]:
     """Codes closed in `[since, until)`, in the order of their sends."""
     start, end = since - CLOSED_AFTER, until - CLOSED_AFTER
     params = {
@@ -105,21 +98,13 @@ def tried_codes(since: datetime, until: datetime) -> Iterator[TriedCode]:
     with connection.cursor() as cursor:
         cursor.execute(_ATTEMPTS, params)
         rows = fetch_all(cursor, _Row)
-    for _id, several in groupby(rows, key=lambda row: row.id):
-        yield _code(list(several))
+    codes = [list(several) for _id, several in groupby(rows, key=lambda row: row.id)]
+    return [(attempts[0], _tries(attempts)) for attempts in codes]
 
 
-def _code(rows: list[_Row]) -> TriedCode:
-    first = rows[0]
-    return TriedCode(
-        phone=first.phone,
-        created=first.created,
-        verified=first.verified,
-        is_sent_again=first.is_sent_again,
-        tries=tuple(
-            _try(list(several)) for _channel, several in groupby(rows, key=lambda row: row.channel)
-        ),
-    )
+def _tries(attempts: list[_Row]) -> list[ChannelTry]:
+    by_channel = groupby(attempts, key=lambda row: row.channel)
+    return [_try(list(several)) for _channel, several in by_channel]
 
 
 def _try(rows: list[_Row]) -> ChannelTry:
@@ -181,7 +166,7 @@ def _learn(since: datetime, end: datetime, state: RouterState, known: Known) -> 
     """
     try:
         with transaction.atomic():
-            return _learned(list(tried_codes(since, end)), end, state, known)
+            return _learned(_tried_codes(since, end), end, state, known)
     except Exception as error:
         if not is_refusal(error):
             raise
@@ -199,9 +184,9 @@ def _learned(
         known.router = learned_router.decode(state.state)
         known.router.prices = dict.fromkeys(BY_NAME, 0)  # names alone matter here
     account_shares.adopt(known.router, account_shares.groups())
-    memories = phone_memories.load_many(code.phone for code in codes)
-    for code in codes:
-        _teach(known.router, memories[code.phone], code)
+    memories = phone_memories.load_many(code.phone for code, _tries in codes)
+    for code, tries in codes:
+        _teach(known.router, memories[code.phone], code, tries)
     phone_memories.save_many(memories, end.timestamp())
     known.version = state.version + 1
     return {
@@ -218,9 +203,9 @@ def _locked(until: datetime) -> RouterState | None:
     return RouterState.objects.select_for_update(skip_locked=True).first()
 
 
-def _teach(router: Router, memory: PhoneMemory, code: TriedCode) -> None:
+def _teach(router: Router, memory: PhoneMemory, code: _Row, asked: list[ChannelTry]) -> None:
     area = Area(country_of(code.phone), range_of(code.phone))
-    tries = [item for item in code.tries if not item.is_fault]
+    tries = [item for item in asked if not item.is_fault]
     steps = [
         router.asked(item.started, area, memory, item.channel, n) for n, item in enumerate(tries)
     ]
@@ -228,27 +213,23 @@ def _teach(router: Router, memory: PhoneMemory, code: TriedCode) -> None:
         following = tries[n + 1].started if n + 1 < len(tries) else None
         _teach_try(router, memory, item, step, following)
     verified = code.verified if code.verified is not None else inf
-    _compare_accounts(router, code, verified)
-    proof = min((item.delivered for item in tries if item.delivered is not None), default=inf)
-    if verified < inf:
+    if not code.is_sent_again:
+        _compare_accounts(router, code.created, asked, verified)
+    if verified < inf and not code.is_sent_again:
         sole = _sole(tries, verified)
-        if sole is not None and not code.is_sent_again:
+        if sole is not None:
             router.entered(verified, steps[sole], memory)
-    if proof < inf and not code.is_sent_again:
-        after = proof - code.created
-        if verified < inf or after < CLOSED_AFTER.total_seconds():
-            router.stayed(proof, after, verified=verified < inf)
 
 
-def _compare_accounts(router: Router, code: TriedCode, verified: float) -> None:
+def _compare_accounts(
+    router: Router, created: float, tries: list[ChannelTry], verified: float
+) -> None:
     """An account brought the code if it was entered before anything else was asked. Faults of an
     account count here: they are its own.
     """
-    if code.is_sent_again:
-        return
-    following = [*(item.started for item in code.tries[1:]), inf]
-    closed = code.created + CLOSED_AFTER.total_seconds()
-    for item, ends in zip(code.tries, following, strict=True):
+    following = [*(item.started for item in tries[1:]), inf]
+    closed = created + CLOSED_AFTER.total_seconds()
+    for item, ends in zip(tries, following, strict=True):
         *failed, last = item.accounts
         for account in failed:
             account_shares.record(router, closed, account, verified=False)

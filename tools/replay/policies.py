@@ -122,15 +122,8 @@ class SmartPolicy:
             self.guard.verified(at, case)
             if sole is not None:
                 self.router.entered(at, tries[sole], memory)
-            if proof < math.inf:
-                self.router.stayed(at, proof, verified=True)
 
-        if outcome.verified < math.inf:
-            self._at(send.at + outcome.verified, verified)
-        elif proof < CLOSED_AFTER:
-            self._at(
-                send.at + CLOSED_AFTER, lambda at: self.router.stayed(at, proof, verified=False)
-            )
+        self._at(send.at + outcome.verified, verified)
         self._schedule_accounts(send, area, outcome)
 
     def _schedule_accounts(self, send: Send, area: Area, outcome: Outcome) -> None:

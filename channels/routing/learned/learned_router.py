@@ -3,7 +3,7 @@
 It is read again within ten seconds of what a worker learned; what has faded is left out.
 """
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from math import inf
 from typing import Any
 
@@ -14,12 +14,11 @@ from channels.models import RouterState
 from channels.routing.smart.account_balance import HALF_LIFE as ACCOUNT_HALF_LIFE
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import EDGES, Counts, TimeHistogram, weight
-from channels.routing.smart.health import Health
+from channels.routing.smart.health import Health, Run
 from channels.routing.smart.reach import HALF_LIFE, Reach, Standing, Stratum
 from channels.routing.smart.router import (
     EVERYWHERE,
     SHORTEST_GAP,
-    STAY_HALF_LIFE,
     TIMES_HALF_LIFE,
     Exploration,
     Router,
@@ -27,7 +26,7 @@ from channels.routing.smart.router import (
 from processes.process_state import on_reset
 from storage.process_cache import SnapshotCache
 
-FORMAT = 1
+FORMAT = 2
 FADED, FADED_RANGE = 0.05, 0.5  # trials; who chooses ranges must not make the state grow
 DIGITS = 5  # significant ones
 State = dict[str, Any]
@@ -41,10 +40,13 @@ def encode(router: Router, now: float) -> State:
             for (country, range_, channel, past), cell in router.reach.cells.items()
             if cell.trials * weight(now - cell.at, HALF_LIFE) > (FADED_RANGE if range_ else FADED)
         ],
-        "healths": [[*key, *_health(health)] for key, health in router.healths.items()],
+        "healths": [
+            [*key, at, expected, delivered, *fall, *rise]
+            for key, health in router.healths.items()
+            for at, expected, delivered, fall, rise in [astuple(health)]
+        ],
         "proofs": [[*key, *_histogram(times)] for key, times in router.proofs.items()],
         "codes": [[*key, *_histogram(times)] for key, times in router.codes.items()],
-        "stays": [_counts(stay) for stay in router.stays],
         "accounts": [[*key, *_balance(item)] for key, item in router.accounts.items()],
     }
 
@@ -63,14 +65,13 @@ def decode(state: State) -> Router:
         }
     )
     router.healths = {
-        (country, channel): _health_of(values) for country, channel, *values in state["healths"]
+        (country, channel): Health(at, expected, delivered, Run(*runs[:3]), Run(*runs[3:]))
+        for country, channel, at, expected, delivered, *runs in state["healths"]
     }
     router.proofs = _histograms(state["proofs"])
     router.codes = _histograms(state["codes"])
-    router.stays = [Counts(STAY_HALF_LIFE, *counts) for counts in state["stays"]]
     router.accounts = {
-        (group, channel): _balance_of(values)
-        for group, channel, *values in state.get("accounts", [])
+        (group, channel): _balance_of(values) for group, channel, *values in state["accounts"]
     }
     return router
 
@@ -81,38 +82,15 @@ def _counts(counts: Counts) -> list[float]:
     ]  # fmt: skip
 
 
-def _health(health: Health) -> list[Any]:
-    fall, rise = health.runs
-    return [
-        round(health.at, 1),
-        _short(health.expected),
-        _short(health.delivered),
-        round(health.changed_at, 1),
-        [_short(value) for value in fall],
-        [_short(value) for value in rise],
-    ]
-
-
-def _health_of(values: list[Any]) -> Health:
-    at, expected, delivered, changed_at, fall, rise = values
-    health = Health(at)
-    health.expected, health.delivered, health.changed_at = expected, delivered, changed_at
-    health.runs = (fall[0], fall[1], fall[2]), (rise[0], rise[1], rise[2])
-    return health
-
-
 def _balance(balance: AccountBalance) -> list[Any]:
     counts = {name: _counts(item) for name, item in balance.counts.items()}
-    shares = {name: _short(share) for name, share in balance.shares.items()}
-    return [balance.resting, shares, counts, balance.changed_at]
+    return [balance.resting, balance.shares, counts, balance.changed_at]
 
 
 def _balance_of(values: list[Any]) -> AccountBalance:
     resting, shares, counts, changed_at = values
-    balance = AccountBalance(resting)
-    balance.shares, balance.changed_at = shares, changed_at
-    balance.counts = {name: Counts(ACCOUNT_HALF_LIFE, *values) for name, values in counts.items()}
-    return balance
+    known = {name: Counts(ACCOUNT_HALF_LIFE, *values) for name, values in counts.items()}
+    return AccountBalance(resting, shares, known, changed_at)
 
 
 def _histogram(times: TimeHistogram) -> list[Any]:
@@ -144,8 +122,6 @@ TOKENS_A_DAY = 20  # of exploration, for each process
 _VERSION = "SELECT version FROM channels_routerstate WHERE id = %s"
 _STATE = "SELECT version, state FROM channels_routerstate WHERE id = %s"
 
-
-Histograms = dict[tuple[str, str], TimeHistogram]
 _exploration = Exploration(TOKENS_A_DAY)
 
 
@@ -164,19 +140,10 @@ class _Learned:
         cursor.execute(_STATE, [RouterState.ONLY])
         version, state = cursor.fetchone()
         router = decode(orjson.loads(state) if isinstance(state, str) else state)
-        _keep_curves(self.router.proofs, router.proofs)
-        _keep_curves(self.router.codes, router.codes)
         for probes in list(_exploration.probes.values()):  # requests add to it
             probes.gap = SHORTEST_GAP  # what came of them is in the new state
         self.router, self.version = router, version
         return router
-
-
-def _keep_curves(known: Histograms, new: Histograms) -> None:
-    """The choices that were computed from them stay in their cache."""
-    for key, times in new.items():
-        if key in known:
-            times.keep_curve_of(known[key])
 
 
 _learned = _Learned()

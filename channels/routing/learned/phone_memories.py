@@ -1,8 +1,10 @@
 """What is remembered of phones: rows under keyed hashes, as `channels.routing.smart` wants them."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
@@ -13,8 +15,7 @@ from channels.models import RememberedPhone
 from channels.routing.smart.reach import EXPIRY, ChannelTrace, PhoneMemory
 
 HASH_BYTES = 16
-# proved, seconds to the code, refused, silent, silences since, barred
-Stored = list[float | None]
+Stored = list[Any]  # the fields of `ChannelTrace`
 BATCH = 1000  # rows
 
 
@@ -99,30 +100,15 @@ def _purge_unknown(limit: int) -> int:
 
 
 def _memory(traces: Mapping[str, Stored]) -> PhoneMemory:
-    return PhoneMemory({name: _trace(stored) for name, stored in traces.items()})
-
-
-def _trace(stored: Stored) -> ChannelTrace:
-    proved, seconds, refused, silent, silences, barred = stored
-    return ChannelTrace(proved, seconds, refused, silent, int(silences or 0), barred)
+    return PhoneMemory({name: ChannelTrace(*stored) for name, stored in traces.items()})
 
 
 def _stored(memory: PhoneMemory) -> dict[str, Stored]:
+    """In whole seconds."""
     return {
-        name: [
-            _whole(trace.proved_at),
-            _whole(trace.seconds_to_code),
-            _whole(trace.refused_at),
-            _whole(trace.silent_at),
-            trace.silences,
-            _whole(trace.barred_at),
-        ]
+        name: [None if value is None else round(value) for value in astuple(trace)]
         for name, trace in memory.channels.items()
     }
-
-
-def _whole(value: float | None) -> float | None:
-    return None if value is None else round(value)
 
 
 def _time(seconds: float) -> datetime:

@@ -6,7 +6,7 @@ known. What was decided, and why, goes with the message; `words` tells it to peo
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
@@ -22,9 +22,9 @@ from catalogue.ids import first_id_at
 from channels.models import Message
 from channels.phone_numbers import country_of
 from channels.routing.learned import learned_router, phone_memories
-from channels.routing.smart.plans import Forecast, Plan
+from channels.routing.smart.plans import Plan
 from channels.routing.smart.reach import EXPIRY, Area, PhoneMemory
-from channels.routing.smart.router import Reason, ReasonCode
+from channels.routing.smart.router import Decision, ReasonCode
 
 log = structlog.get_logger(__name__)
 
@@ -69,10 +69,9 @@ def _plan(company_id: int, phone: str, prices: dict[str, int], *, is_preview: bo
     router = learned_router.router(prices, explores=not is_preview)
     area = Area(country_of(phone), range_of(phone))
     decision = router.decide(time.time(), area, memory, sorted(prices))
-    reason = decision.reason
-    if reason.code is ReasonCode.PROVED and not is_own:
-        reason = replace(reason, code=ReasonCode.LEARNED, proved_before=None)
-    return SmartPlan(decision.plan, _route(decision.plan, reason, decision.choice.alternatives))
+    if decision.reason is ReasonCode.PROVED and not is_own:
+        decision = replace(decision, reason=ReasonCode.LEARNED, proved_before=None)
+    return SmartPlan(decision.plan, _route(decision))
 
 
 def _has_reached(company_id: int, phone: str) -> bool:
@@ -91,18 +90,18 @@ def range_of(phone: str) -> str:
     return phone[:-RANGE_DIGITS]
 
 
-def _route(plan: Plan, reason: Reason, alternatives: Sequence[Forecast]) -> dict[str, Any]:
+def _route(decision: Decision) -> dict[str, Any]:
     """Kept with the message; `otp.history` and the API word it."""
-    before = reason.proved_before
+    before = decision.proved_before
     return {
         "arm": SMART,
-        "plan": [[step.channel, step.patience] for step in plan],
-        "reason": reason.code.value,
-        "share": round(reason.share, 2),
+        "plan": [[step.channel, step.patience] for step in decision.plan],
+        "reason": decision.reason.value,
+        "share": round(decision.share, 2),
         "proved_before": None if before is None else round(before),
         "alternatives": [
             {"channels": [step.channel for step in other.plan], "tokens": round(other.tokens, 1)}
-            for other in alternatives
+            for other in decision.alternatives
         ],
     }
 

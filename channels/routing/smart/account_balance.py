@@ -27,7 +27,7 @@ class AccountBalance:
     paused: frozenset[str] = frozenset()  # they carry nothing, and are no measure of the others
 
     def __post_init__(self) -> None:
-        self.shares = dict(self.resting)
+        self.shares = self.shares or dict(self.resting)
 
     def pick(self, point: float) -> str:
         """`point` is uniform in 0..1."""

@@ -57,7 +57,6 @@ EDGES = tuple(0.5 * 1.22**n for n in range(31))  # 0.5 s to 195 s
 
 PRIOR_STRENGTH = 8.0
 BORROWED = 30.0  # observations that a histogram borrows from its parent
-LIKE = 0.02  # the greatest distance of two curves that pass for one
 
 
 def log_normal_cdf(median: float, sigma: float) -> Callable[[float], float]:
@@ -103,17 +102,6 @@ class TimeHistogram:
         self.bins[bisect_right(EDGES, seconds)] += 1.0
         self.unread += 1.0
 
-    @property
-    def last_curve(self) -> tuple[tuple[float, ...], float]:
-        """The one that was made last, and when."""
-        return self._curve, self._curve_at
-
-    def keep_curve_of(self, earlier: "TimeHistogram") -> None:
-        """A like curve is kept when what was learned is read again, as when it grows."""
-        known, at = earlier.last_curve
-        if known and max(map(_distance, curve_of(self._all_bins()), known)) <= LIKE:
-            self._curve, self._curve_at, self.unread = known, at, 0.0
-
     def _all_bins(self) -> Sequence[float]:
         if self.parent is None:
             return self.bins
@@ -126,10 +114,7 @@ class TimeHistogram:
         """The share that has happened by each second. Remade when enough was learned since."""
         due = self.unread >= max(16.0, 0.1 * sum(self.bins)) or now - self._curve_at > HOUR
         if not self._curve or (due and self.unread >= 8):
-            made = curve_of(self._all_bins())
-            # A like curve is kept, and with it every choice that was computed from it.
-            if not self._curve or max(map(_distance, made, self._curve)) > LIKE:
-                self._curve = made
+            self._curve = curve_of(self._all_bins())
             self._curve_at = now
             self.unread = 0.0
         return self._curve
@@ -156,7 +141,3 @@ def quantile(curve: Sequence[float], share: float) -> int:
     """The first whole second by which that share of all has happened; 180 at most."""
     target = share * curve[-1]
     return next(second for second, value in enumerate(curve) if value >= target)
-
-
-def _distance(rate: float, other: float) -> float:
-    return abs(rate - other)

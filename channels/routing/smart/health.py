@@ -5,7 +5,7 @@ share has changed: a channel that dies is seen within a few sends, noise is not.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from channels.routing.smart.decay import HOUR, weight
 
@@ -16,11 +16,8 @@ PRIOR = 1.5  # sends as expected, which a dead channel forgets its failures agai
 BEST, WORST = 1.0, 0.02
 
 
-Run = tuple[float, float, float]
-
-
 @dataclass(slots=True)
-class _Run:
+class Run:
     """A sequential test and the counts since it began."""
 
     score: float = 0.0
@@ -37,26 +34,15 @@ class _Run:
         return self.score > ALARM
 
 
+@dataclass(slots=True)
 class Health:
     """The health of one channel in one country."""
 
-    def __init__(self, now: float) -> None:
-        self.at = now
-        self.expected = self.delivered = 0.0
-        self.changed_at = now
-        self._fall, self._rise = _Run(), _Run()
-
-    @property
-    def runs(self) -> tuple[Run, Run]:
-        """Both tests: their score, and what was expected and delivered since they began."""
-        return (
-            (self._fall.score, self._fall.expected, self._fall.delivered),
-            (self._rise.score, self._rise.expected, self._rise.delivered),
-        )
-
-    @runs.setter
-    def runs(self, runs: tuple[Run, Run]) -> None:
-        self._fall, self._rise = _Run(*runs[0]), _Run(*runs[1])
+    at: float
+    expected: float = 0.0
+    delivered: float = 0.0
+    fall: Run = field(default_factory=Run)
+    rise: Run = field(default_factory=Run)
 
     def level(self, now: float) -> float:
         left = weight(now - self.at, HALF_LIFE)
@@ -72,22 +58,18 @@ class Health:
         self.delivered = self.delivered * left + hit
         self.at = max(self.at, now)  # outcomes come in the order of their sends
         usual = _probability(expected * level)
-        for run, factor in ((self._fall, FALL), (self._rise, RISE)):
+        for run, factor in ((self.fall, FALL), (self.rise, RISE)):
             other = _probability(expected * min(BEST, level * factor))
             gain = math.log(other / usual) if delivered else math.log((1 - other) / (1 - usual))
             if run.add(gain, expected, hit):
-                self._begin(now, run)
+                self.expected, self.delivered = run.expected, run.delivered
+                self.fall, self.rise = Run(), Run()
                 return
 
     def correct(self, now: float) -> None:
         """A send that was counted as silent was delivered after all."""
         self.delivered += weight(now - self.at, HALF_LIFE)
-        self._fall.score = max(0.0, self._fall.score - 1.0)
-
-    def _begin(self, now: float, run: _Run) -> None:
-        self.expected, self.delivered = run.expected, run.delivered
-        self.changed_at = now
-        self._fall, self._rise = _Run(), _Run()
+        self.fall.score = max(0.0, self.fall.score - 1.0)
 
 
 def _probability(value: float) -> float:

@@ -5,7 +5,7 @@ are as sure and as quick as SMS first.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
 
@@ -71,10 +71,6 @@ def p95(candidate: Candidate) -> int:
     return quantile(candidate.code, 0.95)
 
 
-def _rate(candidate: Candidate, index: int) -> float:
-    return candidate.delivered_after if index else candidate.delivered
-
-
 def _verified(
     sequence: Sequence[tuple[Candidate, int | None]], index: int, start: int, by: int, stays: Curve
 ) -> float:
@@ -82,7 +78,7 @@ def _verified(
     if index >= len(sequence) or start >= by:
         return 0.0
     candidate, patience = sequence[index]
-    rate = _rate(candidate, index)
+    rate = candidate.delivered_after if index else candidate.delivered
     arrival = min(LAST, start + candidate.median_seconds)
     verified = rate * stays[arrival] * candidate.code[min(LAST, by - start)]
     if patience is None:
@@ -97,7 +93,7 @@ def _verified(
 def _tokens(sequence: Sequence[tuple[Candidate, int | None]], index: int) -> float:
     """A step is charged if it is proved before the next begins; a late proof is free."""
     candidate, patience = sequence[index]
-    rate = _rate(candidate, index)
+    rate = candidate.delivered_after if index else candidate.delivered
     if patience is None:
         return candidate.price * rate
     proved = rate * candidate.proof[patience]
@@ -123,9 +119,7 @@ Steps = Sequence[tuple[Candidate, int | None]]
 @dataclass(frozen=True, slots=True)
 class Choice:
     best: Forecast
-    sms_first: Forecast | None
     alternatives: tuple[Forecast, ...]  # other orders, cheapest first, that were not chosen
-    is_as_good_as_sms: bool
 
 
 @lru_cache(maxsize=2_000)
@@ -154,15 +148,15 @@ def choose(candidates: tuple[Candidate, ...], stays: Curve, sms: str = "sms") ->
     for sequence in plans:
         plan = forecast(sequence, stays, bound)
         if plan.verified >= bar and _is_quick(plan, first):
-            return Choice(plan, first, _others([*seen, first], plan), is_as_good_as_sms=True)
+            return Choice(plan, _others([*seen, first], plan))
         seen.append(plan)
-    return replace(_surest_choice(plans, stays, bound), sms_first=first)
+    return _surest_choice(plans, stays, bound)
 
 
 def _surest_choice(plans: Sequence[Steps], stays: Curve, bound: int) -> Choice:
     forecasts = [forecast(plan, stays, bound) for plan in plans]
     best = max(forecasts, key=_surest)
-    return Choice(best, None, _others(forecasts, best), is_as_good_as_sms=False)
+    return Choice(best, _others(forecasts, best))
 
 
 def _sequences(messengers: Sequence[Candidate], text: Candidate | None) -> Iterator[Steps]:

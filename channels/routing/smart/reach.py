@@ -30,7 +30,6 @@ class ChannelTrace:
     """Moments are None until something happened."""
 
     proved_at: float | None = None
-    seconds_to_code: float | None = None
     refused_at: float | None = None
     silent_at: float | None = None
     silences: int = 0  # since the last proof
@@ -62,10 +61,6 @@ class PhoneMemory:
         trace.silent_at = now
         trace.silences += 1
 
-    def verified(self, channel: str, now: float, seconds: float) -> None:
-        self.proved(channel, now)
-        self.trace(channel).seconds_to_code = seconds
-
     def standing(self, channel: str, now: float) -> Standing:
         """The newest outcome counts; a single silence does not outweigh a proof."""
         trace = self.channels.get(channel)
@@ -93,7 +88,6 @@ def _fresh(at: float | None, now: float) -> bool:
 
 HALF_LIFE = 21 * DAY
 STRENGTHS = (2.0, 20.0, 40.0)  # sends that a guess, a channel, a country weigh in the level below
-REFUSED_AT_ONCE = 0.5
 
 # Rates of a messenger, before anything is learned.
 GUESSES = {
@@ -189,7 +183,7 @@ class Reach:
 
     def refused_at_once(self, now: float, area: Area, channel: str, past: Stratum) -> float:
         """The share of undelivered sends that the vendor refuses at once."""
-        rate = REFUSED_AT_ONCE
+        rate = 0.5
         for key, level in zip(_levels(area, channel, past), STRENGTHS, strict=True):
             cell = self.cells.get(key)
             if cell is not None:

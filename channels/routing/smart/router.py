@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from channels.routing.smart.account_balance import AccountBalance
-from channels.routing.smart.decay import DAY, HOUR, SECONDS, Counts, TimeHistogram
+from channels.routing.smart.decay import DAY, HOUR, SECONDS, TimeHistogram
 from channels.routing.smart.health import Health
-from channels.routing.smart.plans import LAST, Candidate, Choice, Curve, Plan, Step, choose, median
+from channels.routing.smart.plans import Candidate, Forecast, Plan, Step, choose, median
 from channels.routing.smart.reach import Area, PhoneMemory, Reach, Standing, Stratum, stratum
+
+SMS = "sms"
 
 
 class ReasonCode(StrEnum):
@@ -24,49 +26,20 @@ class ReasonCode(StrEnum):
     ONLY_ONE = "only_one"  # nothing else is allowed
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
-    code: ReasonCode
-    channel: str  # the first of the plan
-    country: str
-    share: float  # expected deliveries of the first channel, of 1
-    proved_before: float | None = None  # seconds since its last proof with this phone
-    patience: int | None = None
-
-
 def reason_for(
-    now: float,
-    area: Area,
-    memory: PhoneMemory,
-    plan: Plan,
-    candidates: Sequence[Candidate],
-    *,
-    explored: bool,
-) -> Reason:
-    first = plan[0]
-    share = next(item.delivered for item in candidates if item.channel == first.channel)
-    trace = memory.channels.get(first.channel)
-    proved_at = trace.proved_at if trace else None
+    now: float, memory: PhoneMemory, first: str, candidates: Sequence[Candidate], *, explored: bool
+) -> ReasonCode:
+    """`first`: the channel that the plan begins with."""
     if explored:
-        code = ReasonCode.EXPLORED
-    elif len(candidates) == 1:
-        code = ReasonCode.ONLY_ONE
-    elif memory.standing(first.channel, now) is Standing.PROVED:
-        code = ReasonCode.PROVED
-    elif first.channel == "sms":
-        code = ReasonCode.SMS_SURER
-    elif memory.standing("sms", now) is Standing.BARRED:
-        code = ReasonCode.BARRED
-    else:
-        code = ReasonCode.LIKELY
-    return Reason(
-        code=code,
-        channel=first.channel,
-        country=area.country,
-        share=share,
-        proved_before=None if proved_at is None else now - proved_at,
-        patience=first.patience,
-    )
+        return ReasonCode.EXPLORED
+    if len(candidates) == 1:
+        return ReasonCode.ONLY_ONE
+    if memory.standing(first, now) is Standing.PROVED:
+        return ReasonCode.PROVED
+    if first == SMS:
+        return ReasonCode.SMS_SURER
+    is_barred = memory.standing(SMS, now) is Standing.BARRED
+    return ReasonCode.BARRED if is_barred else ReasonCode.LIKELY
 
 
 PROBE_TOKENS_A_DAY = 100
@@ -106,14 +79,20 @@ class Exploration:
             probes.gap = SHORTEST_GAP
 
 
-STAY_EDGES = (5, 10, 15, 20, 30, 45, 60, 90, 120, SECONDS)  # seconds until a code arrives
-STAY_GUESS = (0.95, 0.94, 0.93, 0.91, 0.88, 0.8, 0.65, 0.5, 0.35, 0.2)
+# The share of people who still enter a code that arrives at each second.
+STAYS = (
+    (0.95,) * 15
+    + (0.9,) * 15
+    + (0.8,) * 15
+    + (0.65,) * 15
+    + (0.5,) * 30
+    + (0.35,) * 30
+    + (0.2,) * (SECONDS - 120)
+)
 TIMES_HALF_LIFE = 12 * HOUR
-STAY_HALF_LIFE = 14 * DAY
 PROOF_GUESS, CODE_GUESS = (4.0, 0.8), (15.0, 0.7)  # median and sigma, in seconds
 EVERYWHERE = "*"  # instead of a country, which may be unknown: what histograms borrow from
 GRAIN = 0.05  # probabilities are rounded, so that like sends share one computed choice
-SMS = "sms"
 
 
 @dataclass(slots=True)
@@ -132,8 +111,10 @@ class Try:
 @dataclass(frozen=True, slots=True)
 class Decision:
     plan: Plan
-    reason: Reason
-    choice: Choice
+    reason: ReasonCode
+    share: float  # expected deliveries of the first channel, of 1
+    proved_before: float | None  # seconds since its last proof with this phone
+    alternatives: tuple[Forecast, ...]
 
 
 @dataclass(slots=True)
@@ -143,11 +124,8 @@ class Router:
     healths: dict[tuple[str, str], Health] = field(default_factory=dict)
     proofs: dict[tuple[str, str], TimeHistogram] = field(default_factory=dict)
     codes: dict[tuple[str, str], TimeHistogram] = field(default_factory=dict)
-    stays: list[Counts] = field(default_factory=list)
     exploration: Exploration = field(default_factory=Exploration)
     accounts: dict[tuple[str, str], AccountBalance] = field(default_factory=dict)
-    _stay_curve: Curve = ()
-    _stays_at: float = 0.0
 
     # --- Deciding ---
 
@@ -157,31 +135,35 @@ class Router:
         """`allowed` by the policy and the guard; at least one."""
         usable = [name for name in allowed if memory.standing(name, now) is not Standing.BARRED]
         names = usable or list(allowed)
-        candidates = tuple(
-            self._candidate(now, area, memory, name, names) for name in sorted(names)
-        )
-        choice = choose(candidates, self._stay(now))
+        candidates = tuple(self._candidate(now, area, memory, name) for name in sorted(names))
+        choice = choose(candidates, STAYS)
         plan = choice.best.plan
         probe = self._probe(now, area, memory, names, plan)
         if probe is not None:
             plan = (probe, *(step for step in plan if step.channel != probe.channel))
-        reason = reason_for(now, area, memory, plan, candidates, explored=probe is not None)
-        return Decision(plan, reason, choice)
+        first = plan[0].channel
+        trace = memory.channels.get(first)
+        proved_at = trace.proved_at if trace else None
+        return Decision(
+            plan,
+            reason_for(now, memory, first, candidates, explored=probe is not None),
+            share=next(item.delivered for item in candidates if item.channel == first),
+            proved_before=None if proved_at is None else now - proved_at,
+            alternatives=choice.alternatives,
+        )
 
     def health(self, now: float, area: Area, channel: str) -> float:
         health = self.healths.get((area.country, channel))
         return 1.0 if health is None else health.level(now)
 
-    def _candidate(
-        self, now: float, area: Area, memory: PhoneMemory, name: str, names: Sequence[str]
-    ) -> Candidate:
+    def _candidate(self, now: float, area: Area, memory: PhoneMemory, name: str) -> Candidate:
         level = self.health(now, area, name)
-        first = self._past(now, memory, name, names, after_failure=False)
-        later = self._past(now, memory, name, names, after_failure=True)
-        rate = self.reach.delivered(now, area, name, first, is_sms=name == SMS)
-        rate_later = rate
-        if later != first:
-            rate_later = self.reach.delivered(now, area, name, later, is_sms=False)
+        first = self._past(now, memory, name)
+        later = self._past(now, memory, name, after_failure=True)
+        rate, rate_later = (
+            self.reach.delivered(now, area, name, past, is_sms=name == SMS)
+            for past in (first, later)
+        )
         proof = self._times(self.proofs, area, name, PROOF_GUESS).curve(now)
         return Candidate(
             channel=name,
@@ -196,18 +178,12 @@ class Router:
         )
 
     def _past(
-        self,
-        now: float,
-        memory: PhoneMemory,
-        name: str,
-        names: Sequence[str],
-        *,
-        after_failure: bool,
+        self, now: float, memory: PhoneMemory, name: str, *, after_failure: bool = False
     ) -> Stratum:
         if name == SMS:
             return Stratum(memory.standing(name, now))
         sisters = [other for other in self.prices if other not in {name, SMS}]
-        return stratum(memory, name, sisters, now, after_failure=after_failure and bool(names))
+        return stratum(memory, name, sisters, now, after_failure=after_failure)
 
     def _probe(
         self, now: float, area: Area, memory: PhoneMemory, names: Sequence[str], plan: Plan
@@ -238,23 +214,11 @@ class Router:
             kept[area.country, channel] = times
         return times
 
-    def _stay(self, now: float) -> Curve:
-        if not self.stays:
-            self.stays = [Counts(STAY_HALF_LIFE, now) for _ in STAY_EDGES]
-        if not self._stay_curve or now - self._stays_at > 12 * HOUR:
-            rates = [
-                _rounded(counts.hit_rate(now, guess, 20.0))
-                for counts, guess in zip(self.stays, STAY_GUESS, strict=True)
-            ]
-            self._stay_curve = tuple(rates[_stay_bin(second)] for second in range(SECONDS))
-            self._stays_at = now
-        return self._stay_curve
-
     # --- Learning ---
 
     def asked(self, now: float, area: Area, memory: PhoneMemory, channel: str, n: int) -> Try:
         """Step `n` of a plan was handed over."""
-        past = self._past(now, memory, channel, (channel,), after_failure=n > 0)
+        past = self._past(now, memory, channel, after_failure=n > 0)
         expected = self.reach.delivered(now, area, channel, past, is_sms=channel == SMS)
         well = self.health(now, area, channel) > 0.6
         return Try(area, channel, past, expected, now, well)
@@ -289,14 +253,6 @@ class Router:
         """A right code that this try alone can have brought."""
         self.delivered(now, step, memory)
         _add_time(self._times(self.codes, step.area, step.channel, CODE_GUESS), now, now - step.at)
-        memory.verified(step.channel, now, now - step.at)
-
-    def stayed(self, now: float, arrived_after: float, *, verified: bool) -> None:
-        """Whether the person entered a code that arrived after `arrived_after` seconds."""
-        self._stay(now)
-        self.stays[_stay_bin(min(LAST, int(arrived_after)))].add(
-            now, trials=1.0, hits=float(verified)
-        )
 
     def _outcome(self, now: float, step: Try, outcome: str) -> None:
         if step.outcome:
@@ -327,10 +283,6 @@ def _add_time(times: TimeHistogram, now: float, seconds: float) -> None:
     times.add(now, seconds)
     if times.parent is not None:
         times.parent.add(now, seconds)
-
-
-def _stay_bin(second: int) -> int:
-    return next(n for n, edge in enumerate(STAY_EDGES) if second < edge)
 
 
 def _rounded(value: float) -> float:
