@@ -11,7 +11,6 @@ hide an attack on the numbers between them.
 """
 
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -88,18 +87,6 @@ class OutcomeKind(StrEnum):
 SAID_OF_PEOPLE = {OutcomeKind.ENTERED, OutcomeKind.AWAITED}
 
 
-@dataclass(frozen=True, slots=True)
-class CodeOutcome:
-    kind: OutcomeKind
-    at: float  # seconds since 1970
-    company_id: int
-    phone: str
-    ip: str  # hashed; empty: not told
-    device: str
-    tokens: float
-    created: float  # when the code was sent
-
-
 class SentCode(NamedTuple):
     """The message of a code, and what became of it; times are seconds since 1970."""
 
@@ -108,7 +95,7 @@ class SentCode(NamedTuple):
     phone: str
     price: int
     subject_id: UUID
-    ip: str
+    ip: str  # hashed; empty: not told
     device: str
     created: float
     asked: float | None
@@ -123,12 +110,22 @@ class SentCode(NamedTuple):
             return None
         return self.delivered + MATURITY
 
+    @property
+    def send(self) -> Send:
+        return self.company_id, self.phone, self.created
+
+
+class CodeOutcome(NamedTuple):
+    kind: OutcomeKind
+    at: float  # seconds since 1970
+    code: SentCode
+
 
 def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
     """Outcomes of `(since, until]` by time, and the codes awaited at its end."""
     outcomes = [*_of_ripening(since, until), *_of_entered(since, until)]
-    known = known_phones.sends_to_known({_send(item) for item in outcomes}, since)
-    strange = [item for item in outcomes if not known.get(_send(item))]
+    known = known_phones.sends_to_known({item.code.send for item in outcomes}, since)
+    strange = [item for item in outcomes if not known.get(item.code.send)]
     phones = {(company_id, phone) for company_id, phone, _created in known}
     return sorted(_without_repeated(strange, until, phones), key=lambda item: item.at)
 
@@ -145,12 +142,12 @@ def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
             continue
         if ripe_at > end:
             if code.verified is None or code.verified > end:
-                yield _made(code, OutcomeKind.AWAITED, end)
+                yield CodeOutcome(OutcomeKind.AWAITED, end, code)
         elif ripe_at > start:
             if code.verified is None or code.verified > ripe_at:
-                yield _made(code, OutcomeKind.MISSED, ripe_at)
+                yield CodeOutcome(OutcomeKind.MISSED, ripe_at, code)
             elif code.id == newest[code.subject_id]:
-                yield _made(code, OutcomeKind.ENTERED, ripe_at)
+                yield CodeOutcome(OutcomeKind.ENTERED, ripe_at, code)
 
 
 def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
@@ -163,9 +160,9 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
         is_newest, ripe_at = code.id == newest[code.subject_id], code.ripe_at
         if ripe_at is not None and verified > ripe_at:
             kind = OutcomeKind.ENTERED_LATE if is_newest else OutcomeKind.EXCUSED
-            yield _made(code, kind, verified)
+            yield CodeOutcome(kind, verified, code)
         elif ripe_at is None and is_newest:
-            yield _made(code, OutcomeKind.ENTERED, verified)
+            yield CodeOutcome(OutcomeKind.ENTERED, verified, code)
 
 
 def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
@@ -174,10 +171,6 @@ def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     for code in codes:
         newest[code.subject_id] = max(code.newest_id, newest.get(code.subject_id, code.id))
     return newest
-
-
-def _send(outcome: CodeOutcome) -> Send:
-    return outcome.company_id, outcome.phone, outcome.created
 
 
 _SENT_LATELY = """
@@ -193,7 +186,7 @@ def _without_repeated(
     """Without those missed by phones that were sent many codes, and what would correct them. The
     codes with which a known phone passes come on top.
     """
-    phones = sorted({item.phone for item in outcomes if item.kind not in SAID_OF_PEOPLE})
+    phones = sorted({item.code.phone for item in outcomes if item.kind not in SAID_OF_PEOPLE})
     with connection.cursor() as cursor:
         lately = until - timedelta(seconds=PHONE_WINDOW)
         params: list[Any] = [phones, lately, until, COUNTED_OF_PHONE]
@@ -204,29 +197,16 @@ def _without_repeated(
             if count > COUNTED_OF_PHONE + KNOWN_CODES or (company_id, phone) not in known
         }
     for item in outcomes:
-        if (item.company_id, item.phone) not in many or item.kind in SAID_OF_PEOPLE:
+        if item.code.send[:2] not in many or item.kind in SAID_OF_PEOPLE:
             yield item
         elif item.kind is OutcomeKind.ENTERED_LATE:  # of a miss that was not counted
-            yield replace(item, kind=OutcomeKind.ENTERED)
+            yield item._replace(kind=OutcomeKind.ENTERED)
 
 
 def sent_codes(company_id: int, since: datetime, until: datetime, *, most: int) -> list[SentCode]:
     """The company's newest ones, the oldest of them first."""
     ranges = _id_ranges(since, until)
     return _fetch(_OF_COMPANY, ranges | {"company_id": company_id, "most": most})[::-1]
-
-
-def _made(code: SentCode, kind: OutcomeKind, at: float) -> CodeOutcome:
-    return CodeOutcome(
-        kind=kind,
-        at=at,
-        company_id=code.company_id,
-        phone=code.phone,
-        ip=code.ip,
-        device=code.device,
-        tokens=float(code.price),
-        created=code.created,
-    )
 
 
 def _fetch(statement: str, params: dict[str, Any]) -> list[SentCode]:

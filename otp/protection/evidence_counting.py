@@ -70,10 +70,8 @@ def attacked_numbers() -> AttackedNumbers:
     return AttackedNumbers(companies, set(unaware.values_list("pk", flat=True)))
 
 
-WRITTEN = (
-    "seen_at", "score", "hits", "misses", "tokens", "norm_at", "norm_trials", "norm_hits",
-    "refusals", "refused_until", "is_apart",
-)  # fmt: skip
+COUNTS = ("score", "hits", "misses", "tokens", "refusals", "is_apart")  # as `Evidence` has them
+WRITTEN = ["seen_at", "norm_at", "norm_trials", "norm_hits", "refused_until", *COUNTS]
 BATCH = 1000  # scopes that one query looks for
 OF_COMPANY = (ScopeKind.COMPANY.value, "")
 
@@ -119,7 +117,7 @@ def save_evidence(
         batch_size=BATCH,
         update_conflicts=True,
         unique_fields=["company", "kind", "value"],
-        update_fields=list(WRITTEN),
+        update_fields=WRITTEN,
     )
 
 
@@ -129,13 +127,8 @@ def _evidence(row: GuardEvidence) -> Evidence:
         norm=Counts(
             NORM_HALF_LIFE, row.norm_at.timestamp(), trials=row.norm_trials, hits=row.norm_hits
         ),
-        score=row.score,
-        hits=row.hits,
-        misses=row.misses,
-        tokens=row.tokens,
-        refusals=row.refusals,
         refused_until=-inf if row.refused_until is None else row.refused_until.timestamp(),
-        is_apart=row.is_apart,
+        **{name: getattr(row, name) for name in COUNTS},
     )
 
 
@@ -146,16 +139,11 @@ def _row(company_id: int, kind: str, value: str, evidence: Evidence, country: st
         value=value,
         country=country,
         seen_at=_time(max(evidence.at, evidence.norm.at)),
-        score=evidence.score,
-        hits=evidence.hits,
-        misses=evidence.misses,
-        tokens=evidence.tokens,
         norm_at=_time(evidence.norm.at),
         norm_trials=evidence.norm.trials,
         norm_hits=evidence.norm.hits,
-        refusals=evidence.refusals,
         refused_until=None if evidence.refused_until == -inf else _time(evidence.refused_until),
-        is_apart=evidence.is_apart,
+        **{name: getattr(evidence, name) for name in COUNTS},
     )
 
 
@@ -207,7 +195,7 @@ def _count(rows: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers
     """The companies with a reason for restrictions."""
     by_company: dict[int, list[CodeOutcome]] = defaultdict(list)
     for outcome in rows:
-        by_company[outcome.company_id].append(outcome)
+        by_company[outcome.code.company_id].append(outcome)
     judged = JOB.each(
         sorted(by_company), lambda each: _count_company(each, by_company[each], now, attacked)
     )
@@ -217,40 +205,36 @@ def _count(rows: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers
 def _count_company(
     company_id: int, outcomes: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers
 ) -> Judged:
-    scopes = {_key(outcome): _scopes(outcome) for outcome in outcomes}
-    guard = load_guard(company_id, {scope for each in scopes.values() for scope in each})
+    scopes = [
+        scopes_of(code.phone, country_of(code.phone), code.ip, code.device)
+        for _kind, _at, code in outcomes
+    ]
+    guard = load_guard(company_id, {scope for each in scopes for scope in each})
     guard.watched = attacked.watched_by(company_id)
     touched: set[Scope] = set()
-    for outcome in outcomes:
-        _learn(guard, outcome, scopes[_key(outcome)])
+    for outcome, of_code in zip(outcomes, scopes, strict=True):
+        _learn(guard, outcome, of_code)
         if outcome.kind is not OutcomeKind.AWAITED:
-            touched.update(scopes[_key(outcome)])
-    verdicts = _judge(guard, now.timestamp(), scopes.values())
-    countries = {scope: each[0].value for each in scopes.values() for scope in each[1:]}
+            touched.update(of_code)
+    verdicts = _judge(guard, now.timestamp(), dict.fromkeys(scopes))
+    countries = {scope: each[0].value for each in scopes for scope in each[1:]}
     if touched or verdicts:
         save_evidence(company_id, guard, touched | verdicts.keys(), countries)
     return Judged(company_id, verdicts, countries)
 
 
-def _key(outcome: CodeOutcome) -> tuple[str, str, str]:
-    return outcome.phone, outcome.ip, outcome.device
-
-
-def _scopes(outcome: CodeOutcome) -> tuple[Scope, ...]:
-    return scopes_of(outcome.phone, country_of(outcome.phone), outcome.ip, outcome.device)
-
-
 def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> None:
-    if outcome.kind is OutcomeKind.MISSED:
-        guard.missed(outcome.at, scopes, outcome.tokens)
-    elif outcome.kind is OutcomeKind.ENTERED:
-        guard.entered(outcome.at, scopes)
-    elif outcome.kind is OutcomeKind.ENTERED_LATE:
-        guard.entered(outcome.at, scopes, corrects=outcome.tokens)
-    elif outcome.kind is OutcomeKind.EXCUSED:
-        guard.excused(outcome.at, scopes, outcome.tokens)
+    kind, at, code = outcome
+    if kind is OutcomeKind.MISSED:
+        guard.missed(at, scopes, code.price)
+    elif kind is OutcomeKind.ENTERED:
+        guard.entered(at, scopes)
+    elif kind is OutcomeKind.ENTERED_LATE:
+        guard.entered(at, scopes, corrects=code.price)
+    elif kind is OutcomeKind.EXCUSED:
+        guard.excused(at, scopes, code.price)
     else:
-        guard.awaited(outcome.at, scopes)
+        guard.awaited(at, scopes)
 
 
 def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> dict[Scope, Verdict]:

@@ -10,15 +10,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Max, Min
 from django.utils import timezone
 
-from accounts.models import Mode
 from catalogue.ids import first_id_at
 from channels.guard import known_phones
 from channels.guard.known_phones import KNOWN_CODES, PhoneHistory
-from channels.models import Message
-from otp.models import Verification
 
 KNOWN_AFTER = timedelta(seconds=known_phones.KNOWN_AFTER)
 REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
@@ -69,16 +65,7 @@ WHERE code.first IS NOT NULL
 def is_known(company_id: int, phone: str) -> bool:
     """Whether a code to it passes every step now."""
     now = timezone.now()
-    owner = {"company": company_id, "mode": Mode.LIVE, "phone": phone}
-    owner["id__gte"] = _remembered_at(now)["first"]  # months are left out by it
-    code = Verification.objects.filter(**owner, judged_at__gte=now - REMEMBERED).aggregate(
-        first=Min("verified_at"), latest=Max("verified_at")
-    )
-    if code["first"] is None or code["first"] >= now - KNOWN_AFTER:
-        return False
-    since = min(code["latest"], now - KNOWN_AFTER)
-    sent = Message.objects.filter(**owner, kind=Message.Kind.CODE, created_at__gt=since)
-    return sent[:KNOWN_CODES].count() < KNOWN_CODES
+    return any(sends_to_known([(company_id, phone, now.timestamp())], now).values())
 
 
 def sends_to_known(sends: Collection[Send], now: datetime) -> dict[Send, bool]:

@@ -127,9 +127,14 @@ def checked(
     left = _without_sms(plan) if held.is_without_sms else plan
     is_shorter = left != plan or plan.is_sms_avoided
     _hold_back(principal, phone, sender, held, is_shorter=is_shorter)
-    uses_challenge = held.is_enforced and held.step is GuardStep.CHALLENGE
-    with _challenge_used(sender if uses_challenge else UNKNOWN):
+    try:
         yield left
+    except AfterEffectError:
+        raise
+    except DomainError:
+        if held.is_enforced and held.step is GuardStep.CHALLENGE:
+            challenges.give_back(sender.challenge)
+        raise
 
 
 def _hold_back(
@@ -150,18 +155,6 @@ def _hold_back(
     restrictions.note_stopped(held.restriction.id)
     if held.is_enforced:
         raise _refusal(held.restriction)
-
-
-@contextmanager
-def _challenge_used(sender: CodeSender) -> Iterator[None]:
-    try:
-        yield
-    except AfterEffectError:
-        raise
-    except DomainError:
-        if sender.challenge:
-            challenges.give_back(sender.challenge)
-        raise
 
 
 def _strictest(guard: GuardSettings, phone: str, sender: CodeSender) -> OpenRestriction | None:

@@ -243,7 +243,7 @@ def test_each_outcome_falls_into_one_interval(company: Company) -> None:
         edges = [start, *(start + timedelta(seconds=cut) for cut in sorted(cuts)), end]
         several = [code_outcomes.outcomes(one, other) for one, other in pairwise(edges)]
         return sorted(
-            (outcome.phone, outcome.kind.value)
+            (outcome.code.phone, outcome.kind.value)
             for outcomes in several
             for outcome in outcomes
             if outcome.kind is not OutcomeKind.AWAITED

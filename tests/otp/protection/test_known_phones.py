@@ -129,7 +129,7 @@ def test_months_before_any_remembered_code_are_not_read(company: Company) -> Non
         str(node.get("Relation Name", "")) for one in statements for node in nodes(explain(one))
     }
     months = {name[-7:] for name in names if name.startswith(("otp_ver", "channels_m"))}
-    assert len(statements) == 4
+    assert len(statements) == 3
     assert f"{now:%Y_%m}" in months
     lifetime = timedelta(seconds=settings.CODE_LIFETIME)
     first = now - known_phones.REMEMBERED - lifetime - known_phones.MARGIN
