@@ -5,8 +5,11 @@ up: operators see it and are alerted, and what somebody waits for says so. It is
 day or as often as the job says, so that a repaired release goes on with it; a success forgets it.
 """
 
+import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -23,6 +26,7 @@ log = structlog.get_logger(__name__)
 
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120))  # between tries
 MOST_TRIES = len(DELAYS) + 1
+RUN = 20.0  # seconds of a run of `Turns`: a worker that stops waits for it
 # Since it was due: no job runs as seldom, so the work is not there any more.
 KEPT = timedelta(hours=3)
 
@@ -45,6 +49,8 @@ class Job:
     # Its work is new in every run, and lost where it fails: it is tried each time.
     is_stream: bool = False
     given_up_delay: timedelta = timedelta(days=1)  # until what was given up is tried again
+    # Companies that had a step in this round of `next_of`.
+    _served: set[int] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         JOBS[self.name] = self
@@ -108,7 +114,8 @@ class Job:
         work: Callable[[M], object],
         give_up: Callable[[M], object],
     ) -> bool:
-        """Does a step of the row that waits longest, under its lock; False if there is none.
+        """Does a step of the row that waits longest, under its lock; False if there is none. Each
+        company has a step in turn, however many rows it has.
 
         `give_up` writes into the row what those who wait for it see.
         """
@@ -117,9 +124,13 @@ class Job:
             locked = rows.exclude(pk__in=self.waiting()).select_for_update(
                 skip_locked=True, of=("self",)
             )
-            row = locked.first()
+            row: Any = locked.exclude(company__in=self._served).first()
+            if row is None:  # all had theirs
+                self._served.clear()
+                row = locked.first()
             if row is None:
                 return False
+            self._served.add(row.company_id)
             try:
                 with transaction.atomic():
                     work(row)
@@ -172,6 +183,34 @@ class Job:
     def _known(self) -> dict[str, datetime]:
         """When each that failed is due again."""
         return dict(JobFailure.objects.filter(job=self.name).values_list("subject", "due_at"))
+
+
+class Turns:
+    """Work of many steps, in one thread of a worker however much there is: the long files of one
+    company could hold every thread, and e-mails, counts of clicks and alerts would wait for them.
+    """
+
+    def __init__(self, *steps: Callable[[], bool]) -> None:
+        self._steps = deque(steps)
+        self._thread = threading.Lock()
+
+    def add(self, step: Callable[[], bool]) -> None:
+        self._steps.append(step)
+
+    def run(self) -> None:
+        """A step of each kind in turn, until none has any left; another run goes on after RUN."""
+        if not self._thread.acquire(blocking=False):
+            return
+        try:
+            ends_at, idle = time.monotonic() + RUN, 0
+            while idle < len(self._steps) and time.monotonic() < ends_at:
+                self._steps.rotate(-1)  # first, so that one that fails keeps no other waiting
+                idle = 0 if self._steps[-1]() else idle + 1
+        finally:
+            self._thread.release()
+
+
+FILES = Turns()  # that companies ask for or upload
 
 
 def _identity(subject: object) -> tuple[str, int | None]:

@@ -1,8 +1,11 @@
 """Celery tasks: housekeeping, and replies of the bot. The database decides what is due."""
 
+from functools import partial
+
 import structlog
 from celery import shared_task
 
+from accounts.jobs import FILES
 from channels import full_reconciliation, reconciliation, retention
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.history import day_counts, drop_watch, export
@@ -13,6 +16,7 @@ from channels.web.forms import filter_of
 from processes.monitoring import metrics
 
 log = structlog.get_logger(__name__)
+FILES.add(partial(export.make_next, filter_of))
 
 
 @shared_task(name="channels.write_heartbeat")
@@ -28,8 +32,7 @@ def count_days() -> None:
 
 @shared_task(name="channels.make_message_files")
 def make_message_files() -> None:
-    while export.make_next(filter_of):
-        pass
+    FILES.run()
 
 
 @shared_task(name="channels.watch_deliveries")

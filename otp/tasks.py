@@ -2,8 +2,11 @@
 
 from celery import shared_task
 
+from accounts.jobs import Turns
 from otp import route_learning, savings_count, usual_spending
 from otp.protection import evidence_counting, week_replay, week_reports
+
+REPLAYS = Turns(week_replay.make_next)
 
 
 @shared_task(name="otp.refresh_budgets")
@@ -18,8 +21,7 @@ def count_guard_evidence() -> None:
 
 @shared_task(name="otp.make_guard_replays")
 def make_guard_replays() -> None:
-    while week_replay.make_next():
-        pass
+    REPLAYS.run()
 
 
 @shared_task(name="otp.send_guard_reports")

@@ -2,7 +2,10 @@
 
 from celery import shared_task
 
+from accounts.jobs import FILES
 from persons import company_deletion, company_export
+
+FILES.add(company_export.make_next)
 
 
 @shared_task(name="persons.delete_companies")
@@ -12,5 +15,4 @@ def delete_companies() -> None:
 
 @shared_task(name="persons.make_company_exports")
 def make_company_exports() -> None:
-    while company_export.make_next():
-        pass
+    FILES.run()

@@ -1,7 +1,11 @@
 """What fails is tried again later and later, given up, told, and forgotten once it succeeds."""
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import OperationalError, transaction
@@ -11,13 +15,16 @@ from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts import jobs
-from accounts.jobs import DELAYS, JOBS, MOST_TRIES, Job, StopRunError
+from accounts.jobs import DELAYS, FILES, JOBS, MOST_TRIES, Job, StopRunError, Turns
 from accounts.models import AuditEvent, Company, JobFailure, Member
 from channels.deliver import sweeps
 from channels.history import export
 from channels.models import MessageExport
+from channels.tasks import make_message_files
+from links.tasks import make_imported_links
 from operator_admin.alerts.conditions import work_given_up
 from otp import settlement
+from persons.tasks import make_company_exports
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
@@ -174,3 +181,78 @@ def test_failure_of_what_is_not_there_any_more_is_forgotten(job: Job, company: C
 
     assert jobs.purge(10) == 1
     assert JobFailure.objects.count() == 1
+
+
+def test_long_files_leave_the_other_threads_of_a_worker_alone() -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    def work() -> bool:
+        begun.set()
+        return not end.wait(20)
+
+    with ThreadPoolExecutor() as pool, mock_steps(FILES, work):
+        first = pool.submit(make_imported_links)
+        begun.wait(20)
+        others = [pool.submit(make) for make in (make_message_files, make_company_exports)]
+        wait(others, 20)
+        is_done, is_working = all(other.done() for other in others), not first.done()
+        end.set()
+
+    assert is_done
+    assert is_working
+
+
+@contextmanager
+def mock_steps(turns: Turns, *steps: Callable[[], bool]) -> Iterator[None]:
+    held = list(turns._steps)
+    turns._steps.clear()
+    turns._steps.extend(steps)
+    yield
+    turns._steps.clear()
+    turns._steps.extend(held)
+
+
+def test_each_kind_of_files_has_a_step_in_turn() -> None:
+    made: list[str] = []
+
+    def step(name: str, most: int) -> bool:
+        if made.count(name) == most:
+            return False
+        made.append(name)
+        return True
+
+    Turns(partial(step, "long", 5), partial(step, "short", 1), partial(step, "other", 2)).run()
+
+    assert set(made[:3]) == {"long", "short", "other"}
+    assert len(made) == 8
+
+
+def test_kind_that_fails_keeps_no_other_waiting() -> None:
+    made: list[int] = []
+
+    def step() -> bool:
+        made.append(1)
+        return len(made) < 3
+
+    turns = Turns(lambda: bool(1 // 0), step)
+
+    for _ in range(9):
+        with suppress(ZeroDivisionError):
+            turns.run()
+
+    assert len(made) >= 3
+
+
+def test_company_with_many_files_leaves_a_turn_to_another(job: Job, company: Company) -> None:
+    other: Company = CompanyFactory.create()
+    user = MemberFactory.create(company=company).user
+    for one in (company, company, company, other):
+        MessageExport.objects.create(company=one, user=user, masks_phones=False)
+    served: list[Company] = []
+
+    for _ in range(4):
+        job.next_of(
+            MessageExport.objects.unfinished(), lambda row: served.append(row.company), broken
+        )
+
+    assert served == [company, other] * 2
