@@ -28,6 +28,9 @@ from parsing.integers import parse_integer
 from processes.server.client_ip import client_ip
 
 ALL = "all"
+# Any other could give a proof of their own for a live key or a change of requisites: a stolen
+# session of an owner must not bring its thief in.
+HARMLESS = Member.Role.VIEWER
 
 
 class InvitationForm(forms.Form):
@@ -64,7 +67,7 @@ def member_list(request: CabinetRequest) -> HttpResponse:
 def member_invite(request: CabinetRequest) -> HttpResponse:
     form = InvitationForm(request.POST or None, initial=reauthentication.draft(request))
     if request.method == "POST" and form.is_valid():
-        if form.cleaned_data["role"] == Member.Role.OWNER:
+        if form.cleaned_data["role"] != HARMLESS:
             reauthentication.require(request, form)
         with refusals_on(form, "email"):
             members.invite(company=request.company, **form.cleaned_data, **request.actor)
@@ -100,7 +103,7 @@ def member_role(request: CabinetRequest, pk: int) -> HttpResponse:
     now = {"role": person.role} | reauthentication.draft(request)
     form = RoleForm(request.POST or None, initial=now)
     if request.method == "POST" and form.is_valid():
-        if Member.Role.OWNER in {person.role, form.cleaned_data["role"]}:
+        if person.role == Member.Role.OWNER or form.cleaned_data["role"] != HARMLESS:
             reauthentication.require(request, form)
         with refusals_on(form, "role"):
             members.change_role(member=person, role=form.cleaned_data["role"], **request.actor)

@@ -14,6 +14,7 @@ from accounts.models import Company, Invitation, Mail, Member, User
 from accounts.people import members
 from tests.api.races import at_once
 from tests.factories import InvitationFactory, MemberFactory, UserFactory
+from tests.reauthentication import mark_reauthenticated
 
 EMAIL = "anna@example.com"
 
@@ -192,8 +193,9 @@ def test_invitations_end_with_the_rights_of_their_maker(
     client: Client, owner: Member, ended: str
 ) -> None:
     """Whoever is thrown out has no second mailbox inside."""
-    client.force_login(MemberFactory.create(company=owner.company).user)
-    maker = owner.company.members.exclude(pk=owner.pk).get()
+    maker = MemberFactory.create(company=owner.company)
+    client.force_login(maker.user)
+    mark_reauthenticated(client, maker.user)
     link = invite(client)
     invitation = Invitation.objects.get(email=EMAIL)
     if ended == "demoted":

@@ -174,17 +174,18 @@ def test_live_keys_and_secrets_rotate_only_after_reauthentication(
         assert [client.post(path).status_code for path in paths] == [200, 200]
 
 
-@pytest.mark.parametrize(("role", "is_guarded"), [("owner", True), ("developer", False)])
-def test_owners_are_invited_only_after_reauthentication(
-    client: Client, role: str, is_guarded: bool
-) -> None:
+@pytest.mark.parametrize("role", Member.Role.values)
+def test_who_may_act_is_invited_only_after_reauthentication(client: Client, role: str) -> None:
     client.post(reverse("member-invite"), {"email": THIEF, "role": role})
 
-    assert Invitation.objects.exists() is not is_guarded
+    assert Invitation.objects.exists() is (role == "viewer")
 
 
-@pytest.mark.parametrize(("was", "becomes"), [("viewer", "owner"), ("owner", "viewer")])
-def test_owner_roles_change_only_after_reauthentication(
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [("viewer", "owner"), ("owner", "viewer"), ("viewer", "developer"), ("viewer", "accountant")],
+)
+def test_roles_that_may_act_change_only_after_reauthentication(
     client: Client, user: User, was: str, becomes: str
 ) -> None:
     member = MemberFactory.create(company=company_of(user).company, role=was)
