@@ -127,6 +127,13 @@ class ModelAdmin(Autocompletion, FormFields):
         """Whether a search for this text reads the rows that it finds and no others."""
         return self.search_has_index
 
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """A filter on a column that the page hides would tell it piece by piece."""
+        name = lookup.partition("__")[0]
+        offered = [each[0] for each in self.get_list_filter(request) if isinstance(each, tuple)]
+        is_hidden = name in (self.get_exclude(request) or ()) and name not in offered
+        return not is_hidden and super().lookup_allowed(lookup, value, request)
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return self.changelist
 

@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib import admin
+from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -344,3 +346,26 @@ def test_beginning_of_a_phone_is_looked_for_in_a_part_of_the_table(
     MessageFactory.create_batch(3, phone="+79171234567")
 
     assert pages(client, reverse(MESSAGES), "?q=%2B7916")[:2] == [[], [wanted]]
+
+
+HIDDEN = [
+    (model, name)
+    for model, page in admin.site._registry.items()
+    for name in page.exclude or ()
+    if name not in [each[0] for each in page.list_filter if isinstance(each, tuple)]
+]
+
+
+@pytest.mark.parametrize(("model", "name"), HIDDEN)
+@pytest.mark.parametrize("lookup", ["startswith", "contains", "regex", "isnull"])
+def test_columns_that_a_page_hides_filter_nothing(
+    client: Client, model: type[Model], name: str, lookup: str
+) -> None:
+    """A receipt may have a code, which its page masks."""
+    page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+
+    assert client.get(page, {f"{name}__{lookup}": "1"}).status_code == 400
+
+
+def test_there_are_hidden_columns() -> None:
+    assert (Receipt, "raw") in HIDDEN
