@@ -7,21 +7,25 @@ line nor add a header.
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from html.parser import HTMLParser
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.core import signing
 from django.db import models
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Mail, Member, User
 from parsing.characters import one_line
 
+log = structlog.get_logger(__name__)
+MOST_AN_HOUR = 100  # of one template to one address; alerts to operators are 60 at most
 UNSUBSCRIBE_SALT = "accounts.outbox.unsubscribing"
 
 
@@ -214,7 +218,12 @@ def append(
     key: str | None = None,
     unsubscribe_url: str = "",
 ) -> None:
-    """Append a rendered e-mail."""
+    """Append a rendered e-mail, unless the address had too many of the kind: who presses a button
+    again and again must fill no mailbox, and keep no other e-mail waiting.
+    """
+    if key is None and _has_too_many(template, to):
+        log.warning("mail_left_out", template=template)
+        return
     mail = Mail(
         template=template,
         to=to,
@@ -226,3 +235,8 @@ def append(
     )
     # Two parallel inserts with one key: one is ignored.
     Mail.objects.bulk_create([mail], ignore_conflicts=True)
+
+
+def _has_too_many(template: str, to: str) -> bool:
+    lately = Mail.objects.filter(created_at__gt=timezone.now() - timedelta(hours=1))
+    return lately.filter(template=template, to__iexact=to, key=None).count() >= MOST_AN_HOUR

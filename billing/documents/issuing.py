@@ -5,20 +5,22 @@ documents lack: the seller's requisites, or the buyer's.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit import record
 from accounts.jobs import Job
-from accounts.models import Company, Member
+from accounts.models import AuditEvent, Company, Member, User
 from accounts.outbox import mail
 from billing.documents import upd_xml
 from billing.models import (
@@ -219,6 +221,7 @@ def _day(at: Any) -> str:
     return f"{day:%Y-%m-%d}"
 
 
+SENT, MOST_SENT_AGAIN = "document.sent", 20  # a company's in a day
 RECIPIENT_ROLES = (Member.Role.OWNER, Member.Role.ACCOUNTANT)
 
 
@@ -226,6 +229,21 @@ def url_of(document: Document, kind: str) -> str:
     """A new link; `kind`: pdf or xml."""
     path = reverse("document-file", args=[DOCUMENTS.token(document.pk), kind])
     return f"{settings.PUBLIC_URL}{path}"
+
+
+@transaction.atomic
+def send_again(*, document: Document, user: User, ip: str | None = None) -> None:
+    """Raises ValidationError for one too many: nobody has confirmed the address for documents."""
+    company = Company.objects.select_for_update(no_key=True).get(pk=document.company_id)
+    a_day_ago = timezone.now() - timedelta(days=1)
+    sent = AuditEvent.objects.filter(company=company, action=SENT, created_at__gt=a_day_ago)
+    if sent.count() >= MOST_SENT_AGAIN:
+        raise ValidationError(
+            _("%(n)d documents were sent in a day, which is the maximum. Try again tomorrow."),
+            params={"n": MOST_SENT_AGAIN},
+        )
+    send(company, [document], again=True)
+    record(SENT, document.number, company=company, user=user, ip=ip)
 
 
 def send(company: Company, documents: Sequence[Document], *, again: bool = False) -> None:

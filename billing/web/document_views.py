@@ -17,7 +17,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.audit import record
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from api.pagination import page_or_first
@@ -177,9 +176,12 @@ def _file(document: Document, kind: str) -> HttpResponse:
 @member_required(can_see_money, can_manage_money)
 def document_send(request: CabinetRequest, public_id: str) -> HttpResponse:
     document = _document(request, public_id)
-    issuing.send(request.company, [document], again=True)
-    record("document.sent", document.number, company=request.company, **request.actor)
-    messages.success(request, gettext("The document is on its way by e-mail."))
+    try:
+        issuing.send_again(document=document, **request.actor)
+    except ValidationError as refused:
+        messages.error(request, " ".join(refused.messages))
+    else:
+        messages.success(request, gettext("The document is on its way by e-mail."))
     return redirect("document-list")
 
 

@@ -1,5 +1,6 @@
 """E-mails are queued in the outbox, in the recipient's language."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -251,3 +252,18 @@ def test_choice_on_the_profile_is_kept(client: Client, member: Member) -> None:
     assert member.user.muted_notices == ["top_up", "documents", "delivery", "protection"]
     shown = client.get(reverse("profile")).context["form"]["notices"].value()
     assert shown == ["balance", "webhook"]
+
+
+def test_button_pressed_again_and_again_fills_no_mailbox() -> None:
+    for _ in range(mail.MOST_AN_HOUR + 1):
+        mail.append(template="t", to="a@example.com", subject="s", text="t")
+    mail.append(template="t", to="b@example.com", subject="s", text="t")
+    mail.append(template="u", to="a@example.com", subject="s", text="t")
+    mail.append(template="t", to="a@example.com", subject="s", text="t", key="once")
+
+    kinds = Counter(Mail.objects.values_list("template", "to"))
+    assert kinds == {
+        ("t", "a@example.com"): mail.MOST_AN_HOUR + 1,  # one of these has a key
+        ("t", "b@example.com"): 1,
+        ("u", "a@example.com"): 1,
+    }

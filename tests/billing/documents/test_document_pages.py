@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Mail, Member
 from billing.documents import document_pdf, issuing, month_closing
-from billing.models import Document
+from billing.models import BillingProfile, Document
 from billing.signed_links import DOCUMENTS, INVOICES, LIFETIME, LinkExpiredError, SignedLinks
 from tests.api.clients import Api
 from tests.billing.documents.history import at, buy, company, seal, seller, use
@@ -134,6 +134,22 @@ def test_document_is_sent_again(client: Client, accountant: Member) -> None:
     assert "по почте" in response.content.decode()
     assert list(Mail.objects.values_list("to", flat=True)) == [accountant.user.email]
     assert AuditEvent.objects.filter(action="document.sent", subject=document.number).exists()
+
+
+def test_documents_are_sent_again_twenty_times_a_day(client: Client, accountant: Member) -> None:
+    """Whoever may type an address for documents must not flood it, nor the outbox of all."""
+    company = accountant.company
+    BillingProfile.objects.filter(company=company).update(email="stranger@example.com")
+    paths = [reverse("document-send", args=[one.public_id]) for one in Document.objects.all()]
+    Mail.objects.all().delete()
+
+    pages = [client.post(path, follow=True).content.decode() for path in paths * 11]
+
+    assert ["За сутки" in page for page in pages] == [False] * 20 + [True] * (len(pages) - 20)
+    assert Mail.objects.filter(to="stranger@example.com").count() == 20
+    with time_machine.travel(timezone.now() + timedelta(hours=25)):
+        client.force_login(accountant.user)
+        assert "За сутки" not in client.post(paths[0], follow=True).content.decode()
 
 
 def test_statement_of_a_month(client: Client, accountant: Member) -> None:
