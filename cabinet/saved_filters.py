@@ -28,6 +28,7 @@ KEPT = {
     ),
     SavedFilter.Page.REQUESTS: ("mode", "outcome", "code", "api_key", "day"),
 }
+LONGEST = 64  # characters of a value; a longer one filters nothing
 
 
 class Chip(NamedTuple):
@@ -44,7 +45,8 @@ def of_user(user: User, company: Company, page: str) -> QuerySet[SavedFilter]:
 def query_of(page: str, given: Mapping[str, str]) -> str:
     """In one spelling, so that equal filters have equal queries."""
     kept = KEPT[SavedFilter.Page(page)]
-    return urlencode([(name, given[name]) for name in kept if given.get(name)])
+    values = [(name, given.get(name, "")) for name in kept]
+    return urlencode([(name, text) for name, text in values if 0 < len(text) <= LONGEST])
 
 
 def chips(user: User, company: Company, page: str, given: Mapping[str, str]) -> list[Chip]:

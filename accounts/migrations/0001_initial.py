@@ -248,7 +248,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('page', models.CharField(choices=[('messages', 'Messages'), ('requests', 'Requests')], max_length=10, verbose_name='list')),
                 ('name', models.CharField(max_length=40, verbose_name='name')),
-                ('query', models.CharField(max_length=500, verbose_name='query')),
+                ('query', models.CharField(max_length=1000, verbose_name='query')),
                 ('is_default', models.BooleanField(db_default=False, default=False, verbose_name='opened first')),
                 ('company', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.company')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_filters', to=settings.AUTH_USER_MODEL)),

@@ -355,7 +355,7 @@ class SavedFilter(models.Model):
     company = models.ForeignKey(Company, models.CASCADE, related_name="+")
     page = models.CharField(_("list"), max_length=10, choices=Page.choices)
     name = models.CharField(_("name"), max_length=40)
-    query = models.CharField(_("query"), max_length=500)
+    query = models.CharField(_("query"), max_length=1000)
     is_default = models.BooleanField(_("opened first"), default=False, db_default=False)
 
     class Meta:

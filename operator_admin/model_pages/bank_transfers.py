@@ -79,7 +79,7 @@ class UploadForm(forms.Form):
         if file.size > exchange_1c.MOST_BYTES:
             raise ValidationError(_("The file is larger than 10 MB."))
         self.lines, self.unread = exchange_1c.parse(file.read(), account=self.account)
-        if not self.lines:
+        if not (self.lines or self.unread):
             text = _("The file has no transfers of the account %(account)s.")
             raise ValidationError(text % {"account": self.account})
         return file

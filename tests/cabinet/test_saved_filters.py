@@ -1,6 +1,7 @@
 """Saved filters: what is kept, whose they are, and which one a list opens with."""
 
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlencode
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -48,6 +49,19 @@ def test_phones_and_ids_are_not_kept(client: Client, owner: Member) -> None:
 
     assert "персональные данные" in page.content.decode()
     assert SavedFilter.objects.get().query == "channel=sms"
+
+
+def test_longest_filter_is_kept_and_an_impossible_one_left_out(
+    client: Client, owner: Member
+) -> None:
+    purpose = "🏴" * 64
+    query = {"list": "messages", "mode": "live", "state": "delivered", "purpose": purpose}
+    create(client, urlencode(query), name="Longest")
+    create(client, urlencode(query | {"purpose": "p" * 3000}), name="Longer")
+
+    kept = dict(SavedFilter.objects.values_list("name", "query"))
+    assert kept["Longest"] == urlencode(query).removeprefix("list=messages&")
+    assert kept["Longer"] == "mode=live&state=delivered"
 
 
 def test_list_opens_with_the_default(client: Client, owner: Member) -> None:

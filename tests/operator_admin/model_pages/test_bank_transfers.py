@@ -139,6 +139,15 @@ def test_file_pays_invoices_once(client: Client, invoice: Order) -> None:
     assert BankTransfer.objects.count() == 2
 
 
+def test_file_whose_only_transfer_cannot_be_read_says_so(client: Client, invoice: Order) -> None:
+    broken = FILE.replace("Сумма=", "Сумма=x")
+
+    page = upload(client, broken).content.decode()
+
+    assert "прочитать не удалось" in page
+    assert not BankTransfer.objects.exists()
+
+
 def test_file_of_another_account_is_refused(client: Client, invoice: Order) -> None:
     Seller.objects.update(account="40702810900000000777")
 
