@@ -29,11 +29,13 @@ from links.make import create
 from links.make.new_link import NewLink
 from links.models import Link, LinkImport, LinkImportRow
 from parsing.integers import parse_integer
+from storage.heavy_work import HeavyWork
 
 JOB = Job("link_imports", _("imports of links"))
 CHUNK = 250  # links made in one commit
 MAX_UNFINISHED = 5  # imports of one company
 KEPT = timedelta(days=7)
+READING = HeavyWork("files of links read", most=1, waiting=12)  # seconds each
 State = LinkImport.State
 # Data frames take whole numbers for decimals once a cell of their column is empty.
 _FRACTION = re.compile(r"[.,]0{1,2}\Z")
@@ -43,13 +45,14 @@ GIVEN_UP = _("The other rows could not be imported because of a fault on our sid
 def upload(*, company: Company, user: User, mode: str, name: str, content: bytes) -> LinkImport:
     """Stores and checks the rows; makes no link yet. Raises ValidationError, DomainError."""
     _check_unfinished(company)  # before the work of reading it
-    table = csv_files.read(content)
     principal = api_keys.without_key(company, mode)
     check_status(principal)
-    faults = [
-        str(table.faults.get(index, "")) or _fault(row, principal)
-        for index, row in enumerate(table.rows)
-    ]
+    with READING.turn():
+        table = csv_files.read(content)
+        faults = [
+            str(table.faults.get(index, "")) or _fault(row, principal)
+            for index, row in enumerate(table.rows)
+        ]
     job = LinkImport(
         company=company,
         mode=mode,

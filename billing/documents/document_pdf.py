@@ -17,7 +17,17 @@ from fpdf.enums import TableBordersLayout
 from billing.documents.upd_xml import CURRENCIES, NO_TAX, rate_text, unit_price
 from billing.models import Document
 from billing.orders import prices
-from billing.orders.pdf import BOLD, FONT_FAMILY, LINE, SMALL, TEXT, heading, new_sheet, paragraph
+from billing.orders.pdf import (
+    BOLD,
+    DRAWING,
+    FONT_FAMILY,
+    LINE,
+    SMALL,
+    TEXT,
+    heading,
+    new_sheet,
+    paragraph,
+)
 from billing.wallet.amounts import money
 from storage.months.calendar import last_day
 
@@ -26,6 +36,7 @@ LABEL_WIDTH = 70
 DASH = "—"
 
 
+@DRAWING.turn()
 def draw(document: Document) -> bytes:
     with translation.override(document.language):
         name = title(document)

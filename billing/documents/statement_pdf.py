@@ -12,7 +12,17 @@ from fpdf.enums import TableBordersLayout
 from billing.documents.period_statement import Period, PeriodStatement, Turnover
 from billing.documents.reconciliation_act import Account, ReconciliationAct
 from billing.models import Transfer
-from billing.orders.pdf import BOLD, FONT_FAMILY, LINE, SMALL, TEXT, heading, new_sheet, paragraph
+from billing.orders.pdf import (
+    BOLD,
+    DRAWING,
+    FONT_FAMILY,
+    LINE,
+    SMALL,
+    TEXT,
+    heading,
+    new_sheet,
+    paragraph,
+)
 from billing.wallet import statement as statements
 from billing.wallet.amounts import money
 from billing.wallet.period_totals import Totals
@@ -20,6 +30,7 @@ from billing.wallet.period_totals import Totals
 MAX_TRANSFERS = 1000  # in one file; the CSV statement has all
 
 
+@DRAWING.turn()
 def draw_statement(statement: PeriodStatement, language: str) -> bytes:
     with translation.override(language):
         title = _("Statement of %(company)s") % {"company": statement.company.one_line_name}
@@ -158,6 +169,7 @@ def _table(
     pdf.set_font(FONT_FAMILY, size=TEXT)
 
 
+@DRAWING.turn()
 def draw_act(act: ReconciliationAct, language: str) -> bytes:
     with translation.override(language):
         title = _("Act of reconciliation")

@@ -7,13 +7,24 @@ from fpdf import FPDF
 from fpdf.enums import TableBordersLayout
 
 from billing.orders.invoices import Document
-from billing.orders.pdf import BOLD, FONT_FAMILY, HEADING, LINE, MARGIN, SMALL, TEXT, new_sheet
+from billing.orders.pdf import (
+    BOLD,
+    DRAWING,
+    FONT_FAMILY,
+    HEADING,
+    LINE,
+    MARGIN,
+    SMALL,
+    TEXT,
+    new_sheet,
+)
 from billing.wallet.amounts import money
 
 WIDTH = 180  # mm
 QR_SIDE = 38  # mm
 
 
+@DRAWING.turn()
 def draw(document: Document) -> bytes:
     with translation.override(document.order.language):
         order = document.order

@@ -12,6 +12,7 @@ from fpdf.enums import TextEmphasis
 from fpdf.fonts import FontFace
 
 from parsing.characters import is_text
+from storage.heavy_work import HeavyWork
 
 # From DejaVu 2.37 the letters of Latin, Greek, Cyrillic, Armenian and Georgian, and signs of money.
 FONTS = Path(__file__).parent / "fonts"
@@ -20,6 +21,7 @@ FONT_FAMILY = "DejaVu"
 MARGIN = 15  # mm
 LINE = 5  # mm
 TEXT, SMALL, HEADING = 9.5, 8, 14  # points
+DRAWING = HeavyWork("documents drawn", most=2)  # half a second each, some without a sign-in
 BOLD = FontFace(emphasis=TextEmphasis.B)
 
 

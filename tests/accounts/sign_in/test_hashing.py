@@ -23,7 +23,7 @@ def real_hashes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     assert production.PASSWORD_HASHERS[-1] == OURS
     settings.PASSWORD_HASHERS = [OURS]
     monkeypatch.setattr(hashing.PBKDF2PasswordHasher, "iterations", 1)
-    monkeypatch.setattr(hashing, "PATIENCE", 0.05)
+    monkeypatch.setattr(hashing.HASHES, "patience", 0.05)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -36,7 +36,9 @@ def test_hash_holds_no_database_connection() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("taken", [hashing._turns, hashing._queue], ids=["turns", "queue"])
+@pytest.mark.parametrize(
+    "taken", [hashing.HASHES.turns, hashing.HASHES.queue], ids=["turns", "queue"]
+)
 def test_sign_in_beyond_what_is_hashed_at_once_is_refused(
     client: Client, taken: BoundedSemaphore
 ) -> None:
