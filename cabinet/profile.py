@@ -124,8 +124,8 @@ def notice_unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     user, kind = subscription
     if request.method == "POST":
         with transaction.atomic():
-            mute(user, kind)
-            record("notices.muted", kind, company=None, user=user, ip=client_ip(request.META))
+            if mute(user, kind):
+                record("notices.muted", kind, company=None, user=user, ip=client_ip(request.META))
     with translation.override(user.language):
         context = {"kind": kind.label, "is_done": request.method == "POST"}
         return render(request, "account/unsubscribe.html", context)

@@ -6,6 +6,7 @@ from django.conf import settings as conf
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -57,12 +58,15 @@ def company_create(request: HttpRequest) -> HttpResponse:
         return redirect_without_company(request)
     form = CompanyForm(request.POST or None, guess=countries.guess(request))
     if request.method == "POST" and form.is_valid() and isinstance(request.user, User):
-        companies.sign_up_company(
-            user=request.user,
-            name=form.cleaned_data["company"],
-            country=form.cleaned_data["country"],
-            ip=client_ip(request.META),
-        )
+        with transaction.atomic():
+            user = User.objects.select_for_update(no_key=True).get(pk=request.user.pk)
+            if not user.memberships.exists():  # not by the first of two clicks
+                companies.sign_up_company(
+                    user=user,
+                    name=form.cleaned_data["company"],
+                    country=form.cleaned_data["country"],
+                    ip=client_ip(request.META),
+                )
         return redirect("overview")
     lead = _(
         "You are not a member of any company yet. Create one, or ask a colleague to invite you "

@@ -64,12 +64,14 @@ def wants(user: User, kind: NoticeKind | None) -> bool:
     return kind is None or kind not in user.muted_notices
 
 
-def mute(user: User, kind: NoticeKind) -> None:
-    """Other choices made at the same time stay."""
+def mute(user: User, kind: NoticeKind) -> bool:
+    """False if it is muted already. Other choices made at the same time stay."""
     locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
-    if kind not in locked.muted_notices:
-        locked.muted_notices = sorted({*locked.muted_notices, kind.value})
-        locked.save(update_fields=["muted_notices"])
+    if kind in locked.muted_notices:
+        return False
+    locked.muted_notices = sorted({*locked.muted_notices, kind.value})
+    locked.save(update_fields=["muted_notices"])
+    return True
 
 
 def unsubscribe_link(user: User, kind: NoticeKind) -> str:

@@ -7,12 +7,13 @@ from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.admin.widgets import AdminTextInputWidget, AutocompleteSelect
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.postgres.fields import ArrayField
-from django.core.exceptions import ValidationError
+from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.db import models
 from django.db.models import Model
 from django.http import HttpRequest
@@ -129,10 +130,14 @@ class ModelAdmin(Autocompletion, FormFields):
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """A filter on a column that the page hides would tell it piece by piece."""
-        name = lookup.partition("__")[0]
-        offered = [each[0] for each in self.get_list_filter(request) if isinstance(each, tuple)]
-        is_hidden = name in (self.get_exclude(request) or ()) and name not in offered
-        return not is_hidden and super().lookup_allowed(lookup, value, request)
+        offered = [each[0] if isinstance(each, tuple) else each for each in self.list_filter]
+        shown = {*flatten_fieldsets(self.get_fieldsets(request)), *self.list_display, *offered}
+        try:
+            column = self.opts.get_field(lookup.partition("__")[0])
+        except FieldDoesNotExist:  # of a filter of our own
+            return super().lookup_allowed(lookup, value, request)
+        is_shown = column is self.opts.pk or column.name in shown
+        return is_shown and super().lookup_allowed(lookup, value, request)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return self.changelist

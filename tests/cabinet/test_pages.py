@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from accounts.models import Company, Member
 from otp.models import GuardRestriction
+from tests.api.races import at_once
 from tests.cabinet.pages import ANONYMOUS, addresses, create_content
 from tests.cabinet.telltale_templates import telltale_templates
 from tests.factories import CompanyFactory, MemberFactory, UserFactory
@@ -166,3 +167,17 @@ def test_confirmations_lead_back_where_cancelling_does(client: Client, owner: Me
     assert lift in found
     assert {page: back for page, (back, _) in found.items() if len(back) != 1} == {}
     assert {page: cancel for page, (back, cancel) in found.items() if cancel - back} == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_clicks_create_one_company() -> None:
+    user = UserFactory.create()
+
+    def create() -> None:
+        client = Client()
+        client.force_login(user)
+        client.post(reverse("company-create"), {"company": "Mine", "country": "KZ"})
+
+    at_once([create] * 4)
+
+    assert user.memberships.count() == 1

@@ -15,7 +15,7 @@ from accounts.models import User
 from api import pagination
 from billing.models import Transfer
 from catalogue.ids import request_id, uuid7
-from channels.models import Attempt, Message, Receipt
+from channels.models import Attempt, Message, ProviderAccount, Receipt
 from tests.factories import (
     AttemptFactory,
     CodeTextFactory,
@@ -348,10 +348,14 @@ def test_beginning_of_a_phone_is_looked_for_in_a_part_of_the_table(
     assert pages(client, reverse(MESSAGES), "?q=%2B7916")[:2] == [[], [wanted]]
 
 
+SECRET: dict[type[Model], tuple[str, ...]] = {
+    ProviderAccount: ("credentials",),
+    User: ("password", "session_generation"),
+}
 HIDDEN = [
     (model, name)
     for model, page in admin.site._registry.items()
-    for name in page.exclude or ()
+    for name in {*(page.exclude or ()), *SECRET.get(model, ())}
     if name not in [each[0] for each in page.list_filter if isinstance(each, tuple)]
 ]
 

@@ -182,9 +182,10 @@ def test_link_of_a_letter_ends_its_kind_and_no_other(client: Client, member: Mem
     assert page.status_code == 200
     assert letter(member) is not None  # looking changes nothing: scanners follow every link
 
-    answer = Client(enforce_csrf_checks=True).post(address, {"List-Unsubscribe": "One-Click"})
+    for _ in range(2):  # mail programs try again; it is recorded once
+        answer = Client(enforce_csrf_checks=True).post(address, {"List-Unsubscribe": "One-Click"})
+        assert answer.status_code == 200
 
-    assert answer.status_code == 200
     assert letter(member) is None
     member.user.refresh_from_db()
     assert member.user.muted_notices == ["balance"]
