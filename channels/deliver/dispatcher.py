@@ -344,7 +344,6 @@ def _failure_event(claimed: ClaimedMessage, error: SendError) -> Event:
         retry_after=_retry_after(error),
         is_call_result=True,
         is_account_fault=error.account and not is_destination_fault,
-        is_destination_fault=is_destination_fault,
         can_reroute=_can_reroute(claimed, error),
     )
 

@@ -79,7 +79,6 @@ class Event:
     poll_in: float | None = None  # seconds until an ambiguous outcome can be polled
     is_call_result: bool = False  # the vendor was called, and this is the outcome
     is_account_fault: bool = False
-    is_destination_fault: bool = False  # the account cannot send to this destination
     can_reroute: bool = False  # another account can and should carry the message
     first_claim: FirstClaim | None = None
 

@@ -1,9 +1,10 @@
 """Circuit breakers: when an account's opens and closes, and their state in the database.
 
 One opens at once when the vendor says that the account is at fault (a dead token, an empty balance,
-too many calls), and when half of the recent calls fail or go where the account may not send. After
-the pause one message probes it (half-open). Each process counts its own calls; its decision holds
-for all, and opening one notifies operators.
+too many calls), and when half of the recent calls fail. A destination that the account may not
+send to is no failure, however often it is called: one company chooses it, and a breaker is
+everybody's. After the pause one message probes it (half-open). Each process counts its own calls;
+its decision holds for all, and opening one notifies operators.
 """
 
 import random
@@ -111,7 +112,6 @@ class Breakers:
         is_error = event.kind in {EventKind.RETRY, EventKind.AMBIGUOUS}
         if call.is_probe:
             return Cause.ERRORS if is_error else None
-        is_error = is_error or event.is_destination_fault
         return Cause.ERRORS if self._is_failing(call.provider, now, is_error=is_error) else None
 
     def _is_failing(self, provider: str, now: float, *, is_error: bool) -> bool:
