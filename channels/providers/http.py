@@ -54,6 +54,7 @@ AMBIGUOUS: Verdict = (AmbiguousError, False)
 _ROOT = Path(__file__).resolve().parents[2]
 _VERSION = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]["version"]
 
+MAX_FORM = 2**16  # bytes; the longest SMS of a person, each letter escaped, takes 15 KB
 _NUMBERS = re.compile(r"\d{4,}")  # in a vendor's text: one-time codes and phones
 
 logger = logging.getLogger(__name__)
@@ -239,11 +240,21 @@ def mapping(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def parse_form(body: bytes) -> dict[str, str]:
-    """Raises InvalidSignatureError unless each name is given once: a signature covers only that."""
+def parse_form(body: bytes, *, encoding: str = "utf-8", is_strict: bool = True) -> dict[str, str]:
+    """Raises InvalidSignatureError unless each name is given once: a signature covers only that.
+
+    Nor does it read more than a vendor sends. What is to be signed is known only after parsing, and
+    of 4 MB by anybody that would take a process a second.
+    """
+    if len(body) > MAX_FORM:
+        raise InvalidSignatureError("the form is too long")
     try:
         pairs = parse_qsl(
-            body.decode(), keep_blank_values=True, strict_parsing=True, errors="strict"
+            body.decode(encoding),
+            keep_blank_values=True,
+            strict_parsing=is_strict,
+            encoding=encoding,
+            errors="strict",
         )
     except ValueError:
         raise InvalidSignatureError("the body is no form") from None
@@ -282,7 +293,7 @@ def from_rfc2822(value: object) -> datetime | None:
     """For example "Fri, 14 Aug 2026 10:15:05 +0000"."""
     try:
         at = parsedate_to_datetime(str(value))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return at if at.tzinfo else None
 

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from channels.providers import http
 from channels.providers.base import (
@@ -191,10 +191,7 @@ class Smsc(http.HttpProvider):
 
     def _verified(self, body: bytes) -> tuple[str, str, str, str]:
         # Sender names and incoming texts come in any charset and are not read.
-        pairs = parse_qsl(body.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
-        fields = dict(pairs)
-        if len(fields) != len(pairs):
-            raise InvalidSignatureError("a form field is given twice")
+        fields = http.parse_form(body, encoding="latin-1", is_strict=False)
         number, phone, word = (fields.get(name, "") for name in ("id", "phone", "status"))
         signed = f"{number}:{phone}:{word}:{self._secret}".encode()
         expected = {

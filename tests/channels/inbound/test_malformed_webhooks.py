@@ -18,6 +18,7 @@ from pytest_django import Settings
 
 from channels.models import BlockedPhone, Contact, KnownRecipient
 from channels.outcomes import receipts
+from channels.providers.http import MAX_FORM
 from channels.providers.inbound import InvalidSignatureError, WebhookRequest
 from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry
@@ -117,6 +118,14 @@ def accounts(settings: Settings) -> None:
 @pytest.mark.parametrize("vendor", CALLERS)
 def test_genuine_call_is_believed(vendor: str) -> None:
     assert call(vendor, vendors.VENDORS[vendor].webhook_body) == 200
+
+
+@pytest.mark.parametrize("vendor", [*filter(is_form, CALLERS)])
+def test_long_form_is_refused_before_it_is_parsed(vendor: str) -> None:
+    """Only the parsed form tells whose it is, and anybody may send one of 4 MB."""
+    genuine = dict(parse_qsl(vendors.VENDORS[vendor].webhook_body.decode()))
+
+    assert call(vendor, body_of(vendor, genuine | {"more": "x" * MAX_FORM})) == 403
 
 
 @pytest.mark.parametrize("vendor", CALLERS)

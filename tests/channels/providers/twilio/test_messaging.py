@@ -362,7 +362,10 @@ def test_a_poll_without_news(wire: responses.RequestsMock, status: int, body: by
     assert len(wire.calls) == 1
 
 
-@pytest.mark.parametrize("date", [None, "", "yesterday", "Fri, 14 Aug 2026 10:15:05 -0000", 5])
+@pytest.mark.parametrize(
+    "date",
+    [None, "", "yesterday", "Fri, 14 Aug 2026 10:15:05 -0000", f"Fri, 14 Aug {9**25} 10:15:05", 5],
+)
 def test_a_date_that_cannot_be_read_is_left_out(
     wire: responses.RequestsMock, date: str | int | None
 ) -> None:
