@@ -42,11 +42,10 @@ def apply_reply(provider: str, reply: Reply) -> None:
 def _block(provider: str, reply: Reply) -> None:
     phones = _phones(provider, reply)
     reason = f"STOP, {error_texts.provider_title(provider)}"
-    for phone in phones:
-        defaults = {"said_stop": True, "reason": reason}
-        _, is_new = BlockedPhone.objects.get_or_create(phone=phone, defaults=defaults)
-        if is_new:
-            log.info("phone_opted_out", provider=provider)
+    rows = [BlockedPhone(phone=phone, said_stop=True, reason=reason) for phone in phones]
+    # One statement: between two, a START may come that lifts what the first has found.
+    BlockedPhone.objects.bulk_create(rows, ignore_conflicts=True)
+    log.info("phone_opted_out", provider=provider, phones=len(phones))
     if not phones:  # a hidden phone, a short code, an e-mail gateway: the operator has to look
         unmatched = AccountAlert("stop_unmatched", reply.sender, AlertKind.WARNING)
         vendor_alerts.record(provider, unmatched)
