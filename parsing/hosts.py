@@ -22,6 +22,8 @@ class HostError(ValueError):
 
 def ascii_host(text: str) -> str:
     """The host in ASCII and lower case, without the final dot of the DNS root."""
+    if len(text) > MAX_LENGTH + 1:  # of a thousand links, the mapping would take a second
+        raise HostError(text)
     try:
         mapped = idna.uts46_remap(text, std3_rules=False)
         host = ".".join(map(_ascii_label, mapped.removesuffix(".").split(".")))

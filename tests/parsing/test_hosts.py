@@ -41,6 +41,7 @@ NO_HOSTS = [
     f"{'я' * 60}.com",
     f"{'a.' * 127}com",
     "я" * 2000,
+    "a" + "\u00ad" * 300 + ".com",  # each would be mapped to nothing
 ]
 
 
