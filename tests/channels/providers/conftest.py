@@ -2,7 +2,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import responses
 
 from channels.providers.smpp.provider import Smpp
 from tests.channels.providers.centre import Bound, Centre, Kept, account
@@ -25,19 +24,6 @@ def vendor(request: pytest.FixtureRequest) -> Vendor:
 def signing(request: pytest.FixtureRequest) -> Vendor:
     """One that calls us, and signs what it says."""
     return VENDORS[request.param]
-
-
-@pytest.fixture
-def wire() -> Iterator[responses.RequestsMock]:
-    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
-        yield mock
-
-
-@pytest.fixture
-def centre() -> Iterator[Centre]:
-    one = Centre()
-    yield one
-    one.close()
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from channels.providers.base import (
     TransientError,
 )
 from channels.providers.http import HttpProvider
-from channels.providers.scripted import ScriptedProvider
 from tests.channels.providers import vendors
 
 Wire = responses.RequestsMock
@@ -166,7 +165,3 @@ def test_twilios_account_that_is_suspended(wire: Wire) -> None:
     wire.get(question.url, body=json.dumps({"sid": TWILIO_ACCOUNT, "status": "suspended"}))
 
     assert str(refusal(question)) == "account_status: suspended"
-
-
-def test_scripted_provider_passes_its_check() -> None:
-    ScriptedProvider("sms").check()

@@ -170,9 +170,7 @@ def self_signed(folder: Path) -> Path:
         .sign(key, hashes.SHA256())
     )
     pem = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ) + certificate.public_bytes(serialization.Encoding.PEM)
     (folder / "server.pem").write_bytes(pem)
     return folder / "server.pem"
@@ -215,15 +213,10 @@ def bad_gzip(connection: socket.socket) -> None:
 @pytest.mark.parametrize(
     "handle",
     [
-        silence,
-        reset_after_reading,
-        close_after_reading,
-        half_an_answer,
-        half_an_answer_then_silence,
-        no_http,
-        bad_gzip,
+        silence, reset_after_reading, close_after_reading, half_an_answer,
+        half_an_answer_then_silence, no_http, bad_gzip,
     ],
-)
+)  # fmt: skip
 def test_once_the_request_is_out_a_failure_is_ambiguous(handle: Handler) -> None:
     with server(handle) as port:
         error = failure(port, timeout=IMPATIENT)

@@ -135,25 +135,9 @@ def test_proxy_that_is_away_is_definite(scheme: str) -> None:
     assert "roxy" in caught.value.detail
 
 
-def test_environment_of_other_programs_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
-    with server(accept) as vendor:
-        provider = bot(api_url=f"http://127.0.0.1:{vendor}", timeout=(20.0, 20.0))
-
-        assert isinstance(provider.send(message()), Accepted)
-
-
 def test_registry_gives_each_account_its_proxy(settings: Settings) -> None:
     url = "http://127.0.0.1:3128"
-    set_account(
-        settings,
-        "telegram_bot",
-        {
-            "token": BOT_TOKEN,
-            "proxy": url,
-        },
-    )
+    set_account(settings, "telegram_bot", {"token": BOT_TOKEN, "proxy": url})
     registry.clear_caches()
 
     provider = registry.live_providers()["telegram_bot"]
@@ -163,17 +147,7 @@ def test_registry_gives_each_account_its_proxy(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "127.0.0.1:3128",
-        "http://127.0.0.1",
-        "socks5://127.0.0.1:1080",
-        "ftp://127.0.0.1:21",
-        "http://user:s3cret@:3128",
-        "http://user:s3cret@host:port",
-        "http://user:s3cret/@host:3128",
-        "http://user:s3cret@host:3128/path",
-    ],
+    "text", ["127.0.0.1:3128", "http://user:s3cret@host:port", "http://user:s3cret@host:3128/path"]
 )
 def test_proxy_that_cannot_work_is_refused_without_quoting_it(text: str) -> None:
     refused = start(PROXIES=f"twilio={text}")

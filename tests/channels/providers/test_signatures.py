@@ -60,9 +60,7 @@ VECTORS = {
     "smsc": Vector(
         lambda: vendors.smsc(callback_secret="secret"),
         WebhookRequest(
-            HOOK,
-            {},
-            b"id=1001&phone=79001234567&status=1&md5=a541980bf480cafb74d8fa3fa1a4a892",
+            HOOK, {}, b"id=1001&phone=79001234567&status=1&md5=a541980bf480cafb74d8fa3fa1a4a892"
         ),
         receipts=1,
     ),

@@ -126,11 +126,7 @@ class Deaf:
     """Answers a bind and nothing else; counts binds and questions, hangs up on a message."""
 
     def __init__(
-        self,
-        *,
-        hangs_up: bool = False,
-        tls: ssl.SSLContext | None = None,
-        brings: bytes = b"",
+        self, *, hangs_up: bool = False, tls: ssl.SSLContext | None = None, brings: bytes = b""
     ) -> None:
         self.hangs_up, self.tls, self.brings = hangs_up, tls, brings
         self.answers: list[bytes] = []

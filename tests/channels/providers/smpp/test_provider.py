@@ -55,10 +55,7 @@ def test_message_is_accepted_under_the_centres_id(centre: Centre, bound: Bound) 
     ],
 )
 def test_source_address_type_is_detected(
-    centre: Centre,
-    bound: Bound,
-    settings: dict[str, Any],
-    expected: tuple[str, int, int],
+    centre: Centre, bound: Bound, settings: dict[str, Any], expected: tuple[str, int, int]
 ) -> None:
     bound(**settings).send(message())
 
@@ -133,13 +130,7 @@ def test_account_says_what_its_default_alphabet_is(
     ],
 )
 def test_status_maps_to_its_error(
-    centre: Centre,
-    bound: Bound,
-    status: int,
-    kind: type[SendError],
-    code: str,
-    *,
-    is_account: bool,
+    centre: Centre, bound: Bound, status: int, kind: type[SendError], code: str, *, is_account: bool
 ) -> None:
     centre.judge = answering(status)
 
