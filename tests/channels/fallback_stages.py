@@ -8,14 +8,14 @@ from accounts.keys import api_keys
 from accounts.models import Company
 from billing.models import Transfer
 from channels.deliver import sweeps
-from channels.lifecycle.state_machine import Event, EventKind
+from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
-from channels.outcomes import transitions
 from tests.api.clients import Api
-from tests.channels.message_stages import PHONE, accepted, claim
+from tests.channels.message_stages import PHONE, accepted, apply_event, claim
 from tests.otp.sent_codes import age_rows
 
 URL = "https://example.com/"
+MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]  # by `fallen_back`
 
 
 def enable_fallback(company: Company, *chain: str, **fields: object) -> None:
@@ -65,7 +65,3 @@ def handed_over(api: Api) -> tuple[Attempt, Attempt]:
 
 def event_applier(attempt: Attempt, kind: EventKind) -> Callable[[], object]:
     return partial(apply_event, attempt, kind)
-
-
-def apply_event(attempt: Attempt, kind: EventKind, **fields: str) -> None:
-    transitions.commit_events([Event(attempt.message_id, attempt.id, kind, **fields)])  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """Messages at a stage of their lifecycle, reached through the production code."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 from django.db.models import F
@@ -38,11 +39,19 @@ def submitted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
 def accepted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
     """An attempt that the vendor accepted and gave an id."""
     attempt = submitted(api, phone, **fields)
-    transitions.commit_events(
-        [Event(attempt.message_id, attempt.id, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")]
-    )
+    apply_event(attempt, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")
     attempt.refresh_from_db()
     return attempt
+
+
+def apply_event(attempt: Attempt, kind: EventKind, **fields: Any) -> None:
+    transitions.commit_events([Event(attempt.message_id, attempt.id, kind, **fields)])
+
+
+def states(attempt: Attempt) -> tuple[str, str]:
+    """The attempt's state and its message's, as they are stored now."""
+    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
+    return attempt.state, attempt.message.state
 
 
 def claim(limit: int = 32) -> list[claims.ClaimedMessage]:

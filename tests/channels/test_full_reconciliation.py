@@ -1,16 +1,11 @@
 """`reconcile` reads what changed since the last seal; `--full` everything, in portions."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.utils import timezone
 from structlog.testing import capture_logs
 
@@ -190,45 +185,6 @@ def test_two_full_checks_share_the_work(company: Company) -> None:
 
     assert [run.breaches for run in runs] == [[], []]
     assert ReconciliationRun.objects.filter(finished_at=None).exists() is False
-
-
-_CHECK = """
-import django; django.setup()
-from billing.seals import proof
-from channels import full_reconciliation
-full_reconciliation.MESSAGES, proof.ENOUGH, proof.DAYS = 1, 1, 1
-print("ready", flush=True)
-full_reconciliation.advance()
-"""
-
-
-def test_killed_full_check_is_followed_by_another(company: Company) -> None:
-    settings = connection.settings_dict
-    url = f"postgresql://{settings['USER']}@/{settings['NAME']}?host={settings['HOST']}"
-    environ = os.environ | {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "config.settings"}
-    checker = subprocess.Popen(
-        [sys.executable, "-c", _CHECK], env=environ, stdout=subprocess.PIPE, text=True
-    )
-    assert checker.stdout is not None
-    checker.stdout.readline()
-    with suppress(subprocess.TimeoutExpired):
-        checker.wait(0.05)
-    checker.kill()
-    checker.communicate()
-
-    assert full_reconciliation.advance().breaches == []
-    assert ReconciliationRun.objects.exclude(finished_at=None).exists()
-
-
-def test_portions_are_transactions_of_their_own(company: Company) -> None:
-    run = full_reconciliation.advance(timedelta(0))
-    begun = set()
-    while run.finished_at is None:
-        full_reconciliation._advance(run.pk)
-        run.refresh_from_db()
-        begun.add(str(run.position))
-
-    assert len(begun) > 20
 
 
 def test_schedule_begins_anew_after_a_week(company: Company) -> None:

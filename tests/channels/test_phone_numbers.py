@@ -9,6 +9,7 @@ from catalogue.errors import DomainError, Error
 from channels import renumbering
 from channels.phone_numbers import (
     NOT_A_PHONE,
+    SATELLITE_OR_PREMIUM,
     country_of,
     e164_or_none,
     is_landline,
@@ -18,21 +19,10 @@ from channels.phone_numbers import (
 from parsing import clipboard
 
 SPELLINGS = [
-    "+79161234567",
-    "79161234567",
-    "89161234567",
-    "0079161234567",
-    "00 7 916 123 45 67",
-    "+7 (916) 123-45-67",
-    "7 (916) 123-45-67",
-    "8 (916) 123-45-67",
-    "8.916.123.45.67",
-    "+7-916-123-45-67",
-    "+7 (8) 916 123-45-67",
-    "  +79161234567 ",
-    "+7\u00a0916\u00a0123\u00a045\u00a067",
+    "+79161234567", "89161234567", "0079161234567", "+7 (916) 123-45-67", "8 (916) 123-45-67",
+    "+7 (8) 916 123-45-67", "  +79161234567 ", "+7\u00a0916\u00a0123\u00a045\u00a067",
     "+7 916 123\u201145\u201167",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -66,13 +56,9 @@ def test_spreadsheets_number_is_read_without_its_fraction(
         ("87012345678", "+77012345678"),
         ("88001234567", "+78001234567"),
         ("+44 (0)20 7946 0958", "+442079460958"),
-        ("+44 20 7946 0958", "+442079460958"),
-        ("442079460958", "+442079460958"),
         ("+39 06 1234 5678", "+390612345678"),
         ("+1 (202) 555-0123", "+12025550123"),
-        ("+375 29 123-45-67", "+375291234567"),
         ("+70001234567", "+70001234567"),  # possible, if no plan knows it
-        ("+521234567890", "+521234567890"),
         ("4930901820", "+4930901820"),  # valid as an international number
         ("15551234567", "+15551234567"),  # possible, and long enough to be international
     ],
@@ -88,8 +74,6 @@ def test_numbers_of_many_countries_normalise(phone: str, normal: str) -> None:
         ("84912345678", "VN", "+84912345678"),
         ("+84912345678", "RU", "+84912345678"),
         ("0084912345678", "KZ", "+84912345678"),
-        ("+82 2 1234 5678", "RU", "+82212345678"),
-        ("+81 3 1234 5678", "KZ", "+81312345678"),
         ("8 916 123 45 67", "KZ", "+79161234567"),
         ("+8 (916) 123-45-67", "RU", "+79161234567"),  # no country's code is 89
         ("+89161234567", "DE", "+79161234567"),
@@ -101,11 +85,11 @@ def test_eight_is_seven_at_home_or_where_it_can_be_nothing_else(
     assert normalise(phone, country) == normal
 
 
-@pytest.mark.parametrize("prefix", range(900, 1000))
 @pytest.mark.parametrize("country", ["RU", "KZ"])
-def test_ten_digits_that_begin_with_nine_are_russian_mobiles(prefix: int, country: str) -> None:
-    assert normalise(f"{prefix}1234567", country) == f"+7{prefix}1234567"
-    assert normalise(f"({prefix}) 123-45-67", country) == f"+7{prefix}1234567"
+def test_ten_digits_that_begin_with_nine_are_russian_mobiles(country: str) -> None:
+    for prefix in range(900, 1000):
+        assert normalise(f"{prefix}1234567", country) == f"+7{prefix}1234567"
+        assert normalise(f"({prefix}) 123-45-67", country) == f"+7{prefix}1234567"
 
 
 @pytest.mark.parametrize("prefix", ["700", "701", "705", "707", "708", "747", "771", "775", "778"])
@@ -119,10 +103,7 @@ def test_ten_digits_of_a_kazakh_mobile(prefix: str) -> None:
         ("919161234567", "RU", "+919161234567"),
         ("+9161234567", "RU", "+9161234567"),  # with a plus, possible is enough
         ("9161234567", "IN", "+919161234567"),
-        ("07911123456", "GB", "+447911123456"),
         ("80291234567", "BY", "+375291234567"),
-        ("0501234567", "UA", "+380501234567"),
-        ("2025550123", "US", "+12025550123"),
         ("901234567", "UZ", "+998901234567"),
         ("998901234567", "KZ", "+998901234567"),
     ],
@@ -133,30 +114,29 @@ def test_digits_without_a_plus_are_international_first_then_national(
     assert normalise(phone, country) == normal
 
 
+COSTLY = [
+    "+870773111632",  # Inmarsat
+    "+881612345678",  # Iridium
+    "+883510012345", "+979123456789", "+78091234567", "+19005551234", "+449098790123",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("phone", "country"),
+    ("phone", "country", "words"),
     [
-        ("9161234567", "US"),
-        ("9161234567", ""),
-        ("916123456", "RU"),
-        ("1234567890", "RU"),
-        ("5551234567", "RU"),
-        ("09161234567", "RU"),
+        *(("9161234567", country, NOT_A_PHONE) for country in ("US", "")),
+        *((phone, "RU", NOT_A_PHONE) for phone in ("916123456", "1234567890", "5551234567")),
+        *(("89161234567", country, NOT_A_PHONE) for country in ("BY", "UA", "US", "")),
+        ("09161234567", "RU", NOT_A_PHONE),
+        *((phone, "RU", SATELLITE_OR_PREMIUM) for phone in COSTLY),
     ],
 )
-def test_ambiguous_digits_are_refused_with_how_to_write_them(phone: str, country: str) -> None:
+def test_ambiguous_and_costly_numbers_are_refused(phone: str, country: str, words: str) -> None:
     with pytest.raises(DomainError) as refused:
         normalise(phone, country)
 
-    assert refused.value.errors == {"phone": [NOT_A_PHONE]}
-
-
-@pytest.mark.parametrize("country", ["BY", "UA", "US", ""])
-def test_eight_is_no_prefix_elsewhere(country: str) -> None:
-    with pytest.raises(DomainError) as refused:
-        normalise("89161234567", country)
-
     assert refused.value.error is Error.INVALID_PHONE
+    assert refused.value.errors == {"phone": [words]}
 
 
 @pytest.mark.parametrize(
@@ -189,30 +169,6 @@ def test_text_too_long_to_be_typed_is_no_phone(around: str) -> None:
     assert normalise(f"{padding}{phone}", "RU") == phone
     with pytest.raises(DomainError):
         normalise(f"{padding}{around}{phone}", "RU")
-
-
-@pytest.mark.parametrize(
-    "phone",
-    [
-        "+870773111632",  # Inmarsat
-        "+881612345678",  # Iridium
-        "+8816123456789",
-        "+882131234567",
-        "+883510012345",
-        "+878101234567890",
-        "+979123456789",
-        "+78091234567",
-        "88091234567",
-        "+78031234567",
-        "+19005551234",
-        "+449098790123",
-    ],
-)
-def test_satellites_and_premium_numbers_are_refused(phone: str) -> None:
-    with pytest.raises(DomainError) as refused:
-        normalise(phone, "RU")
-
-    assert refused.value.error is Error.INVALID_PHONE
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,7 @@
 import pytest
 
 from channels import renumbering
-from channels.phone_numbers import (
-    e164_or_none,
-    normalise,
-    spellings,
-)
+from channels.phone_numbers import e164_or_none, normalise, spellings
 
 RENUMBERED = [
     ("+52 1 55 1234 5678", "+525512345678"),  # Mexico

@@ -4,22 +4,16 @@ import pytest
 
 from accounts.models import Company
 from accounts.people import companies
-from channels.lifecycle.state_machine import Event, EventKind
+from channels.lifecycle.state_machine import EventKind
 from channels.models import Message
-from channels.outcomes.transitions import commit_events
 from tests.api.clients import Api
-from tests.channels.message_stages import submitted
+from tests.channels.message_stages import apply_event, submitted
 from tests.factories import MemberFactory
+
+pytestmark = pytest.mark.usefixtures("store")
 
 PHONE = "+79161234567"
 URL = "https://example.com/"
-
-
-@pytest.fixture(params=["redis", "postgres"], autouse=True)
-def store(request: pytest.FixtureRequest) -> str:
-    if request.param == "postgres":
-        request.getfixturevalue("no_redis")
-    return str(request.param)
 
 
 def set_limits(company: Company, **limits: int | None) -> None:
@@ -86,7 +80,7 @@ def test_limits_of_one_company_are_no_other_s(test_api: Api, api: Api) -> None:
 def test_refused_send_gives_its_place_back(test_api: Api, store: str) -> None:
     set_limits(test_api.company, codes_per_10_min=1)
     attempt = submitted(test_api, PHONE)
-    commit_events([Event(attempt.message_id, attempt.id, EventKind.REFUSED, code="test")])
+    apply_event(attempt, EventKind.REFUSED, code="test")
 
     assert Message.objects.get().state == "failed"
     assert code(test_api) == "sent"

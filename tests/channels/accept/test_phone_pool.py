@@ -9,12 +9,9 @@ from django.utils import timezone
 
 from accounts.keys.api_keys import CompanyLimits
 from accounts.models import Company
-from cabinet.settings_forms import LimitsSection
 from catalogue.errors import DomainError
 from channels.accept import send_limits
-from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
-from channels.outcomes.transitions import commit_events
 from storage.atomic_limits import (
     GRANTED,
     POOL_EMPTY,
@@ -29,7 +26,7 @@ from storage.atomic_limits import (
 from storage.redis_client import redis_client
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.factories import AttemptFactory, CompanyFactory, MessageFactory, UserFactory
+from tests.factories import CompanyFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -45,14 +42,6 @@ MOST = {
 }
 
 
-@pytest.fixture(params=["redis", "postgres"])
-def store(request: pytest.FixtureRequest) -> str:
-    """Both must give the same answers."""
-    if request.param == "postgres":
-        request.getfixturevalue("no_redis")
-    return str(request.param)
-
-
 def post(api: Api, kind: str = "code") -> Answer:
     path = "/otp/send" if kind == "code" else "/links/send"
     return api.post(path, {"phone": PHONE, "url": "https://example.com/"})
@@ -64,9 +53,10 @@ def sent_to_phone(company: Company, count: int, kind: str = "code") -> None:
     day = send_limits._windows(message)[-1:]
     before = Message.objects.count()
     for number in range(before, before + count):
-        row = MessageFactory.create(company=company, kind=kind, phone=PHONE, state="sent")
-        ago = timezone.now() - timedelta(minutes=20) + timedelta(seconds=number)
-        Message.objects.filter(pk=row.pk).update(created_at=ago)
+        at = timezone.now() - timedelta(minutes=20) + timedelta(seconds=number)
+        row = MessageFactory.create(
+            company=company, kind=kind, phone=PHONE, state="sent", created_at=at
+        )
         try:
             acquire(day, pool=send_limits._pool(message), holder=f"{row.pk.hex}:")
         except LimiterDownError:
@@ -215,27 +205,6 @@ def test_release_refills_the_bucket_it_was_taken_from(company: Company) -> None:
     assert redis_client().get(pool.shared.key) == shared
     send_limits.release(send)
     assert redis_client().get(pool.shared.key) != shared
-
-
-def test_refused_message_is_released_to_the_pool(api: Api) -> None:
-    assert post(api, "link").status == 200
-    message = Message.objects.get()
-    pool = send_limits._pool(message)
-    assert pool
-    assert redis_client().get(pool.shared.key)
-    attempt = AttemptFactory.create(message=message, state="submitting")
-    Message.objects.filter(pk=message.pk).update(tries=1)
-
-    commit_events([Event(attempt.message_id, attempt.id, EventKind.UNREACHABLE)])
-
-    assert redis_client().get(pool.shared.key) is None
-
-
-def test_forms_refuse_limits_above_the_cap(company: Company) -> None:
-    company.codes_per_day = 30
-    form = LimitsSection(company=company, user=UserFactory.create())
-
-    assert form.fields["codes_per_day"].help_text == "От 1 до 20. Пусто\u00a0— 20."
 
 
 def test_wait_counts_the_pool_and_takes_nothing() -> None:

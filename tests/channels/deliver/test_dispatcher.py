@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import cast
 from uuid import uuid4
 
@@ -25,6 +25,7 @@ from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.message_stages import PHONE, claim, send
 from tests.otp.sent_codes import code_of
+from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,12 +33,6 @@ WHATSAPP = "{api_url}/{version}/{phone_number_id}/messages".format_map(
     django_settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]
 )
 NOT_ON_WHATSAPP = {"error": {"code": 131026, "message": "Message undeliverable", "type": "OAuth"}}
-
-
-@pytest.fixture
-def wire() -> Iterator[responses.RequestsMock]:
-    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
-        yield mock
 
 
 def taken(wamid: str = "wamid.1") -> dict[str, object]:
@@ -89,17 +84,6 @@ def test_unreachable_phone_is_reported_and_not_charged(
     assert api.post("/otp/send", {"phone": PHONE}).status == 200  # its place was given back first
 
 
-def test_account_fault_ends_as_delivery_failed(
-    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
-) -> None:
-    wire.post(WHATSAPP, json={"error": {"code": 132001, "message": "no template"}}, status=404)
-
-    answer = api.post("/otp/send", {"phone": PHONE})
-
-    assert (answer.status, answer.code) == (502, "delivery_failed")
-    assert ledger.balance(api.company.pk) == (1000, 0)
-
-
 def test_vendor_timeout_leaves_the_message_queued_without_a_retry(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
@@ -107,7 +91,7 @@ def test_vendor_timeout_leaves_the_message_queued_without_a_retry(
     wire.add_callback(responses.POST, WHATSAPP, callback=read_and_say_nothing)
 
     answer = api.post("/otp/send", {"phone": PHONE})
-    _until(lambda: last_attempt().state == "ambiguous")
+    wait_until(lambda: last_attempt().state == "ambiguous")
     dispatcher.wake()
     time.sleep(0.1)
 
@@ -130,35 +114,10 @@ def test_throttled_message_is_retried_later(
     wire.upsert(responses.POST, WHATSAPP, json=taken())
     Message.objects.update(due_at=attempt.message.created_at)
     dispatcher.wake()
-    _until(lambda: Message.objects.get().state == "sent")
+    wait_until(lambda: Message.objects.get().state == "sent")
     assert list(Attempt.objects.order_by("n").values_list("n", "state")) == [
         (1, "failed"), (2, "sent"),
     ]  # fmt: skip
-
-
-def test_bot_link_is_proved_by_acceptance(
-    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
-) -> None:
-    bot = django_settings.PROVIDER_ACCOUNTS["telegram_bot"]
-    wire.post(
-        f"{bot['api_url']}/bot{bot['token']}/sendMessage",
-        json={"ok": True, "result": {"message_id": 7, "chat": {"id": 79161234567}}},
-    )
-
-    answer = api.post(
-        "/links/send", {"phone": PHONE, "url": "https://example.com/", "channel": "telegram"}
-    )
-
-    assert (answer.status, answer.body["status"]) == (200, "delivered")
-    assert Link.objects.count() == 1
-    assert ledger.balance(api.company.pk) == (999, 0)
-
-
-def _until(wanted: Callable[[], bool], seconds: float = 25) -> None:
-    end = time.monotonic() + seconds
-    while not wanted():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def free_places() -> int:
@@ -199,7 +158,7 @@ def test_waiter_reads_the_row_after_a_lost_signal(
     settings.SEND_WAIT = 0.5
 
     def fail_quietly() -> None:
-        _until(Message.objects.exists)
+        wait_until(Message.objects.exists)
         Message.objects.update(state="failed", error="recipient_unreachable")
 
     calls: list[Callable[[], Answer | None]] = [
@@ -241,7 +200,7 @@ def test_new_worker_delivers_earlier_messages(test_api: Api) -> None:
     thread = threading.Thread(target=one.run)
 
     thread.start()
-    _until(lambda: Message.objects.get().state == "delivered")
+    wait_until(lambda: Message.objects.get().state == "delivered")
     one.stop()
     thread.join(25)
 
@@ -316,13 +275,3 @@ def test_outgoing_message_has_all_fields(api: Api) -> None:
     )
     assert (outgoing.short_url, outgoing.brand, outgoing.n) == (link.short_url, "Ромашка", 1)
     assert 290 <= outgoing.ttl <= 300
-
-
-def test_telegram_bot_needs_a_contact(api: Api, settings: Settings) -> None:
-    settings.TELEGRAM_BOT_ASSUME_CONTACT = False
-    api.post("/links/send", {"phone": PHONE, "url": "https://example.com/", "channel": "telegram"})
-    (claimed,) = claims.claim(1)
-
-    event = delivery.hand_over(claimed, time.monotonic() + 60)
-
-    assert event.kind is EventKind.UNREACHABLE

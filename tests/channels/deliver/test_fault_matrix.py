@@ -101,11 +101,7 @@ FAULTS: dict[str, Case] = {
     ),
     "read timeout": ([{"kind": "hang", "latency_ms": 2000}], DELIVERED, BOT_HAS_NO_RECEIPTS),
     "reset after write": ([{"kind": "reset"}], DELIVERED, BOT_HAS_NO_RECEIPTS),
-    "reset, never taken": (
-        [{"kind": "lost", "times": 1}],
-        NEVER_SENT,
-        {"smsc": ASKED_AND_RETRIED},
-    ),
+    "reset, never taken": ([{"kind": "lost", "times": 1}], NEVER_SENT, {"smsc": ASKED_AND_RETRIED}),
     "no receipt": (
         [{"kind": "no_receipt"}],
         ASKED,

@@ -26,17 +26,20 @@ from links.addresses.slugs import generate
 from tests.api.blocking import apart, behind_us, waiting
 from tests.api.clients import Api
 from tests.api.races import at_once
-from tests.channels.message_stages import PHONE, accepted, claim, send, submitted
+from tests.channels.message_stages import (
+    PHONE,
+    accepted,
+    apply_event,
+    claim,
+    send,
+    states,
+    submitted,
+)
 from tests.factories import AttemptFactory, LinkFactory, MessageFactory
 from tests.otp.sent_codes import forget_limits
 from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def states(attempt: Attempt) -> tuple[str, str]:
-    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
-    return attempt.state, attempt.message.state
 
 
 class Watched(ScriptedProvider):
@@ -130,7 +133,7 @@ def test_late_refusal_keeps_the_cool_down_of_a_newer_send(api: Api) -> None:
     forget_limits()
     send(api)
 
-    transitions.commit_events([Event(first.message_id, first.id, EventKind.UNREACHABLE)])
+    apply_event(first, EventKind.UNREACHABLE)
 
     assert api.post("/otp/send", {"phone": PHONE}).status == 429
 

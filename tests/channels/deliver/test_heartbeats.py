@@ -1,7 +1,6 @@
 """Heartbeats of background processes, and their removal."""
 
 import pytest
-from django.db import connection
 from pytest_django import Settings
 
 from channels.deliver.dispatcher import Dispatcher
@@ -9,13 +8,6 @@ from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat as Row
 from channels.tasks import write_heartbeat
 from tests.stack.programs import wait_until
-
-
-def age(seconds: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE channels_heartbeat SET at = at - make_interval(secs => %s)", [seconds]
-        )
 
 
 @pytest.mark.django_db
@@ -26,15 +18,6 @@ def test_heartbeat_is_written_once_per_interval() -> None:
 
     row = Row.objects.get()
     assert (row.kind, row.facts["waiters"]) == ("web", 3)
-
-
-@pytest.mark.django_db
-def test_heartbeat_replaces_the_previous_one() -> None:
-    HeartbeatWriter("web").beat()
-    before = Row.objects.get().at
-    HeartbeatWriter("web").beat()
-
-    assert Row.objects.get().at > before
 
 
 @pytest.mark.django_db

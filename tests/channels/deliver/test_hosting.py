@@ -28,13 +28,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def centre() -> Iterator[Centre]:
-    one = Centre()
-    yield one
-    one.close()
-
-
-@pytest.fixture
 def account(centre: Centre, settings: Settings) -> HostedProvider:
     own = {"host": "127.0.0.1", "port": centre.port, "tls": False, "window": 3}
     names: dict[str, Any] = {"system_id": "kvitok", "password": "secret", "source": "Kvitok"}

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from channels.lifecycle.state_machine import Event, EventKind
+from channels.lifecycle.state_machine import EventKind
 from channels.models import Message, OpenMessage
-from channels.outcomes import transitions
 from tests.api.clients import Api
-from tests.channels.message_stages import accepted, claim, send, submitted
+from tests.channels.message_stages import accepted, apply_event, claim, send, submitted
 from tests.factories import AttemptFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,17 +28,9 @@ def test_accepted_message_is_queued_with_its_times(api: Api) -> None:
     assert row.attempt_id is None
 
 
-def test_claimed_message_is_due_no_more(api: Api) -> None:
-    attempt = submitted(api)
-
-    row = OpenMessage.objects.get()
-
-    assert (row.due_at, row.attempt_id) == (None, attempt.pk)
-
-
 def test_refused_attempt_leaves_its_place_to_the_next(api: Api) -> None:
     first = submitted(api)
-    transitions.commit_events([Event(first.message_id, first.id, EventKind.RETRY)])
+    apply_event(first, EventKind.RETRY)
     row = OpenMessage.objects.get()
     (second,) = claim()
 
@@ -52,7 +43,7 @@ def test_refused_attempt_leaves_its_place_to_the_next(api: Api) -> None:
 def test_final_message_leaves_the_queue(api: Api, kind: EventKind) -> None:
     attempt = accepted(api)
 
-    transitions.commit_events([Event(attempt.message_id, attempt.id, kind)])
+    apply_event(attempt, kind)
 
     assert queued() == []
     is_undelivered = Message.objects.values_list("is_undelivered", flat=True).get()

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, cast
 from urllib.parse import parse_qsl
@@ -25,7 +25,7 @@ from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.accounts import set_account
-from tests.channels.message_stages import PHONE, claim, send, submitted
+from tests.channels.message_stages import PHONE, claim, send, states, submitted
 from tests.otp.sent_codes import age_rows
 
 pytestmark = pytest.mark.django_db
@@ -44,12 +44,6 @@ def smsc(settings: Settings) -> None:
     set_account(settings, "smsc", account)
     set_account(settings, "twilio", {"auth_token": ""})
     registry.clear_caches()
-
-
-@pytest.fixture
-def wire() -> Iterator[Wire]:
-    with Wire(assert_all_requests_are_fired=False) as mock:
-        yield mock
 
 
 def past() -> datetime:
@@ -108,11 +102,6 @@ FORM = "application/x-www-form-urlencoded"
 
 def form_body(form: dict[str, str]) -> bytes:
     return "&".join(f"{name}={value}" for name, value in form.items()).encode()
-
-
-def states(attempt: Attempt) -> tuple[str, str]:
-    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
-    return attempt.state, attempt.message.state
 
 
 def test_ambiguous_attempt_is_polled_after_the_call_timeout(api: Api) -> None:

@@ -1,7 +1,5 @@
 """`manage.py run_smpp` with a failing message centre: nothing lost, nothing sent twice."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -18,14 +16,13 @@ from pytest_django import Settings
 from billing.models import Transfer
 from billing.wallet import ledger
 from channels.deliver import sweeps
-from channels.models import Attempt, BlockedPhone, Message
+from channels.models import Attempt, Message
 from channels.vendor_accounts import registry
-from config.environment.variables import ROOT
 from config.local.embedded import Servers
 from tests.api.clients import Api, ClientOf
 from tests.channels import smpp_service
 from tests.channels.accounts import set_account
-from tests.channels.smpp_service import OPEN, RUN, Service, attempts, states, wait_until_settled
+from tests.channels.smpp_service import OPEN, Service, attempts, states, wait_until_settled
 from tests.factories import CompanyFactory
 from tests.ports import free_port
 from tests.stack.programs import wait_until
@@ -33,10 +30,10 @@ from tools.stack.seed import lift_budgets
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(300),  # a thousand messages and two restarts, on a busy machine
+    pytest.mark.timeout(300),  # hundreds of messages and two restarts, on a busy machine
 ]
 
-MANY, TOKENS, PRICE = 1000, 20_000, 16
+MANY, TOKENS, PRICE = 400, 20_000, 16
 
 
 @pytest.fixture
@@ -105,16 +102,14 @@ def give_up() -> None:
     sweeps.give_up()
 
 
-def test_thousand_messages_survive_throttling_and_two_restarts(
-    service: Service, sender: Api
-) -> None:
+def test_messages_survive_throttling_and_two_restarts(service: Service, sender: Api) -> None:
     numbers = phones(MANY)
-    for part, start in ((1, 0), (2, 400)):
-        send_with_throttling(service, sender, numbers[start : start + 400])
-        wait_until(lambda part=part: attempts("delivered") > part * 200, 30)  # type: ignore[misc]
+    for part, start in ((1, 0), (2, 150)):
+        send_with_throttling(service, sender, numbers[start : start + 150])
+        wait_until(lambda part=part: attempts("delivered") > part * 75, 30)  # type: ignore[misc]
         service.centre.kill()
         service.centre.start()
-    send_with_throttling(service, sender, numbers[800:])
+    send_with_throttling(service, sender, numbers[300:])
     wait_until_settled()
     unknown = attempts("ambiguous")
     give_up()
@@ -126,8 +121,8 @@ def test_thousand_messages_survive_throttling_and_two_restarts(
     assert set(copies.values()) == {1}  # what is unknown is never sent again: nothing came twice
     assert charged <= set(copies)
     assert ledger.balance(sender.company.pk) == (TOKENS - PRICE * len(charged), 0)
-    # A centre that is killed forgets whom it was to throttle: the last 200 alone are sure.
-    assert Attempt.objects.filter(error_code="ESME_RTHROTTLED").count() >= 10
+    # A centre that is killed forgets whom it was to throttle: the last 100 alone are sure.
+    assert Attempt.objects.filter(error_code="ESME_RTHROTTLED").count() >= 5
 
 
 # What the centre does → the message's state at last, what it cost, how many copies arrived.
@@ -226,49 +221,3 @@ def test_stopped_process_finishes_its_calls(service: Service, sender: Api) -> No
     service.process.start()
     wait_until_settled()
     assert states() == {"delivered": many}
-
-
-def test_account_has_one_process(service: Service) -> None:
-    wait_until(lambda: "bound to" in service.process.log_since_start())
-    second = subprocess.run(
-        [sys.executable, *RUN],
-        cwd=ROOT,
-        env=service.process.environ,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=30,
-    )
-
-    assert second.returncode == 1
-    assert "Another process runs the account 'smpp'." in second.stderr
-    service.process.kill()
-    service.process.start()
-    wait_until(lambda: "bound to" in service.process.log_since_start())
-
-
-def test_long_message_is_delivered_once_every_part_is(service: Service, sender: Api) -> None:
-    url = "https://example.com/orders/" + "7" * 20
-    text = "Ваш заказ готов, заберите его в течение трёх дней: :link. " + "Ждём вас! " * 5
-
-    answer = sender.post(
-        "/links/send", {"phone": "+79260000000", "url": url, "text": text, "channel": "sms"}
-    )
-    wait_until_settled()
-
-    assert states() == {"delivered": 1}
-    (attempt,) = Attempt.objects.all()
-    ids = list(attempt.parts.order_by("number").values_list("provider_id", flat=True))
-    assert (len(ids), attempt.provider_id) == (answer.body["segments"], "+".join(ids))
-    assert attempt.receipts.count() == len(ids) > 1
-    assert len(service.carrier.message("+79260000000")["links"]) == 1
-
-
-def test_stop_reply_by_sms_blocks_the_phone(service: Service, sender: Api) -> None:
-    (phone,) = phones(1)
-    send(sender, [phone])
-    wait_until(lambda: attempts("delivered") == 1)
-
-    service.carrier.reply(phone, "стоп")
-
-    wait_until(lambda: BlockedPhone.objects.filter(phone=phone, said_stop=True).exists())

@@ -180,16 +180,7 @@ def test_queries_do_not_grow_with_the_rows(
 
 
 @pytest.mark.parametrize(
-    ("phone", "country"),
-    [
-        ("+79161234567", "RU"),
-        ("+7916*", "RU"),
-        ("+77011234567", "KZ"),
-        ("+7701*", "KZ"),
-        ("+14165550123", "CA"),
-        ("+1416*", "CA"),
-        ("", ""),
-    ],
+    ("phone", "country"), [("+7916*", "RU"), ("+7701*", "KZ"), ("+1416*", "CA"), ("", "")]
 )
 def test_country_is_told_from_an_anonymised_phone(phone: str, country: str) -> None:
     assert day_counts.country_of_any(phone) == country

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import Company, Mail, Member, User
 from catalogue.ids import first_id_at
 from channels.history import drop_watch
-from channels.history.drop_watch import Drop, Outcomes, delivery_drop
+from channels.history.drop_watch import Outcomes, delivery_drop
 from channels.models import DayCount, DeliveryDrop, Message
 from tests.api.races import at_once
 from tests.factories import MemberFactory, MessageFactory
@@ -108,53 +108,9 @@ def test_one_phone_asked_a_hundred_times_is_one_phone(company: Company) -> None:
     assert not DeliveryDrop.objects.exists()
 
 
-def test_many_failures_before_one_success_are_seen(company: Company) -> None:
-    for n in range(40):
-        phone = f"+7926000{n:04}"
-        send(company, 3, "failed", phone=phone)
-        send(company, 1, "delivered", phone=phone)
-
-    drop_watch.watch()
-
-    (drop,) = drop_watch.open_drops(company)
-    assert drop.share == 25
-
-
-def test_share_that_moves_around_the_line_is_one_drop(company: Company) -> None:
-    """From the usual 97 per cent: first 84, then 88, 90 and 84 again."""
-    for failed, delivered in ((160, 840), (0, 340), (0, 260), (300, 560)):
-        send(company, failed, "failed")
-        send(company, delivered, "delivered")
-        drop_watch.watch()
-
-    assert DeliveryDrop.objects.count() == 1
-    assert Mail.objects.filter(template="delivery_drop").count() == 1
-
-    Message.objects.filter(state="failed").update(state="delivered")
-    drop_watch.watch()
-    assert drop_watch.open_drops(company) == []
-
-
 def test_links_are_not_watched(company: Company) -> None:
     send(company, 40, "failed")
     Message.objects.update(kind="link")
-
-    drop_watch.watch()
-
-    assert not DeliveryDrop.objects.exists()
-
-
-def test_few_messages_of_a_night_say_nothing(company: Company) -> None:
-    send(company, 19, "failed")
-
-    drop_watch.watch()
-
-    assert not DeliveryDrop.objects.exists()
-
-
-def test_new_company_has_no_norm(db: None) -> None:
-    company = MemberFactory.create().company
-    send(company, 40, "failed")
 
     drop_watch.watch()
 
@@ -213,13 +169,6 @@ def test_drops_are_kept_for_three_months(company: Company) -> None:
     drop_watch.watch()
 
     assert not DeliveryDrop.objects.exists()
-
-
-def test_drop_says_both_shares() -> None:
-    found = delivery_drop(Outcomes(delivered=50, ended=100), NORM)
-
-    assert found == Drop(now=50.0, norm=96.0)
-    assert found.points == 46.0
 
 
 @pytest.mark.parametrize(

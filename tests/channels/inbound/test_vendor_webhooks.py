@@ -45,23 +45,8 @@ def post_webhook(
     key = (secret or configured.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"]).encode()
     signature = "sha256=" + hmac.new(key, body, hashlib.sha256).hexdigest()
     return Client(raise_request_exception=False).post(
-        path,
-        body,
-        content_type="application/json",
-        headers={"X-Hub-Signature-256": signature},
+        path, body, content_type="application/json", headers={"X-Hub-Signature-256": signature}
     )
-
-
-@pytest.mark.django_db
-def test_a_receipt_is_stored_before_it_is_answered() -> None:
-    assert post_webhook().status_code == 200
-    assert Receipt.objects.get().provider_id == "wamid.1"
-
-
-@pytest.mark.django_db
-def test_bad_signature_is_refused_and_nothing_stored() -> None:
-    assert post_webhook(secret="somebody else's").status_code == 403
-    assert not Receipt.objects.exists()
 
 
 @pytest.mark.django_db
@@ -178,14 +163,6 @@ def test_sends_name_their_accounts_webhook_url(settings: Settings, name: str) ->
 
     assert registry.hook_url(name) == f"{settings.PUBLIC_URL}/hooks/{path}"
     assert registry.live_providers()[name].name == name
-
-
-def test_only_whatsapp_has_a_handshake() -> None:
-    query = {"hub.mode": "subscribe", "hub.verify_token": "wrong", "hub.challenge": "1"}
-
-    assert Client().get("/hooks/whatsapp", query).status_code == 403
-    assert Client().get("/hooks/twilio").status_code == 405
-    assert Client().get("/hooks/nobody").status_code == 404
 
 
 def receipt(ref: str) -> inbound.Receipt:

@@ -19,7 +19,6 @@ from tests.channels.message_stages import accepted
 from tests.channels.providers.vendors import payload
 
 pytestmark = pytest.mark.django_db
-CHALLENGE = {"hub.mode": "subscribe", "hub.challenge": "1158201444"}
 
 
 def post_webhook(body: bytes) -> int:
@@ -27,22 +26,6 @@ def post_webhook(body: bytes) -> int:
     signature = "sha256=" + hmac.new(key, body, hashlib.sha256).hexdigest()
     headers = {"X-Hub-Signature-256": signature}
     return Client().post("/hooks/whatsapp", body, "application/json", headers=headers).status_code
-
-
-def test_meta_get_is_answered_with_its_challenge() -> None:
-    token = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["verify_token"]
-
-    answer = Client().get("/hooks/whatsapp", CHALLENGE | {"hub.verify_token": token})
-
-    assert (answer.status_code, answer.content) == (200, b"1158201444")
-    assert answer["Content-Type"].startswith("text/plain")
-
-
-@pytest.mark.parametrize("token", ["", "another"])
-def test_wrong_verify_token_is_refused(token: str) -> None:
-    answer = Client().get("/hooks/whatsapp", CHALLENGE | {"hub.verify_token": token})
-
-    assert (answer.status_code, answer.content) == (403, b"")
 
 
 def statuses(attempt: Attempt, *, ref: bool, wamid: bool) -> bytes:

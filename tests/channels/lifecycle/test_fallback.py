@@ -1,6 +1,5 @@
 """Fallback after a channel's patience: the next channel, its hold, and late proof."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -13,10 +12,10 @@ from channels.deliver import sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import transitions
-from tests.api.clients import Api, ClientOf
+from tests.api.clients import Api
 from tests.channels.fallback_stages import (
+    MOVED,
     URL,
-    apply_event,
     enable_fallback,
     fallback_events,
     fallen_back,
@@ -25,26 +24,12 @@ from tests.channels.fallback_stages import (
     transfers,
     tries,
 )
-from tests.channels.message_stages import PHONE, accepted, claim, send, submitted
-from tests.factories import CompanyFactory, EndpointFactory
+from tests.channels.message_stages import PHONE, accepted, apply_event, claim, send, submitted
+from tests.factories import EndpointFactory
 from tests.otp.sent_codes import age_rows
 from webhooks.models import Event as CompanyEvent
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]
-
-
-@pytest.fixture(autouse=True)
-def _clean_books(transactional_db: None) -> Iterator[None]:
-    """Whatever happened, the books are right when it is over."""
-    yield
-    assert list(reconciliation.breaches()) == []
-
-
-@pytest.fixture(autouse=True)
-def _chain(api: Api, transactional_db: None) -> None:
-    enable_fallback(api.company, "whatsapp", "sms")
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("falls_back")]
 
 
 def patience(message: Message) -> int:
@@ -72,15 +57,6 @@ def test_chain_adds_no_query_to_a_send(
 
 def test_named_channel_has_no_chain(api: Api) -> None:
     message = send(api, channel="whatsapp")
-
-    assert (message.chain, message.fallback_at) == ([], None)
-
-
-def test_company_without_a_chain_stores_no_fallback(client_of: ClientOf) -> None:
-    other = client_of(CompanyFactory.create())
-    ledger.grant(company=other.company, amount=5, reason="test")
-
-    message = send(other)
 
     assert (message.chain, message.fallback_at) == ([], None)
 
@@ -156,31 +132,6 @@ def test_patience_expires_in_any_attempt_state(api: Api, how: str) -> None:
     assert [one.provider for one in claim()] == ["twilio"]
     apply_event(message.attempts.latest("n"), EventKind.DELIVERED)
     assert ledger.balance(api.company.pk) == (984, 0)
-
-
-def test_late_event_after_the_patience_changes_nothing(api: Api) -> None:
-    attempt = submitted(api)
-    age_rows(seconds=31)
-    sweeps.fall_back()
-
-    for what in (
-        EventKind.ACCEPTED,
-        EventKind.RETRY,
-        EventKind.UNREACHABLE,
-        EventKind.EXPIRED,
-        EventKind.GIVEN_UP,
-    ):
-        apply_event(attempt, what, provider_id="wamid.7")
-
-    message = attempt.message
-    message.refresh_from_db()
-    assert (message.state, message.channel, tries(message)) == (
-        "queued",
-        "sms",
-        [("whatsapp", "expired")],
-    )
-    assert message.due_at is not None
-    assert ledger.balance(api.company.pk) == (984, 16)
 
 
 def test_message_near_its_end_does_not_fall_back(api: Api) -> None:

@@ -4,15 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from billing.wallet.ledger import DeliveryProof, TransferKind
+from billing.wallet.ledger import TransferKind
 from channels.lifecycle import fallback_chain
-from channels.lifecycle.state_machine import (
-    MIN_TIME_LEFT,
-    Event,
-    EventKind,
-    decide,
-    give_up,
-)
+from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind, decide
 from channels.lifecycle.states import (
     AttemptState,
     Decision,
@@ -90,22 +84,6 @@ def test_deadline_requests_no_fallback() -> None:
     assert (result.fallback, result.message.state) == (None, "expired")
 
 
-def test_accepted_fallback_switches_the_channel() -> None:
-    result = refused()
-    assert result.fallback is not None
-
-    result = fallback_chain.accept_fallback(result, result.fallback)
-
-    one = result.message
-    assert (one.state, one.channel, one.price, one.hold) == ("queued", "sms", 16, 2)
-    assert (one.due_in, result.patience, one.chain) == (0.0, 20.0, ())
-    assert (result.fallback_events, result.is_outcome) == (
-        ((FallbackReason.REFUSED, "sms"),),
-        False,
-    )
-    assert result.attempts[0].state == "failed"
-
-
 @pytest.mark.parametrize("state", ["submitting", "ambiguous", "sent"])
 def test_expired_patience_ends_the_open_attempt(state: str) -> None:
     its, one = attempt(state=state), message(state="sent", chain=(TELEGRAM, SMS))
@@ -120,14 +98,6 @@ def test_expired_patience_ends_the_open_attempt(state: str) -> None:
     assert (one.state, one.channel, one.chain) == ("sent", "telegram", (SMS,))
 
 
-def test_expired_patience_switches_an_unclaimed_message() -> None:
-    one = message(tries=0, chain=(SMS,), due_in=2.0)
-
-    result = fallback_chain.expire_patience(Snapshot(one, ()))
-
-    assert result.fallback == FallbackRequest(FallbackReason.PATIENCE)
-
-
 @pytest.mark.parametrize("fields", [{"state": "delivered"}, {"state": "failed"}, {"chain": ()}])
 def test_patience_ignores_final_messages_and_empty_chains(fields: dict[str, object]) -> None:
     one = message(**{"chain": (SMS,)} | fields)
@@ -135,28 +105,6 @@ def test_patience_ignores_final_messages_and_empty_chains(fields: dict[str, obje
     result = fallback_chain.expire_patience(Snapshot(one, ()))
 
     assert (result.fallback, result.changes_message) == (None, False)
-
-
-def test_patience_near_the_end_ends_the_chain() -> None:
-    one = message(state="sent", chain=(SMS,), time_left=MIN_TIME_LEFT)
-
-    result = fallback_chain.expire_patience(Snapshot(one, ()))
-
-    assert (result.fallback, result.message.chain) == (None, ())
-    assert result.fallback_events == ((FallbackReason.TIME, "sms"),)
-    assert (result.message.state, result.settlements) == ("sent", ())
-
-
-def test_rejected_fallback_after_patience_keeps_the_attempt() -> None:
-    its, one = attempt(state="sent"), message(state="sent", chain=(SMS,))
-    result = fallback_chain.expire_patience(Snapshot(one, (its,)))
-    assert result.fallback is not None
-
-    result = fallback_chain.reject_fallback(result, result.fallback)
-
-    assert (result.message.state, result.attempts, result.settlements) == ("sent", (its,), ())
-    assert (result.message.chain, result.fallback) == ((), None)
-    assert result.fallback_events == ((FallbackReason.TOKENS, "sms"),)
 
 
 @pytest.mark.parametrize(
@@ -223,27 +171,6 @@ def test_event_of_an_earlier_channel_keeps_the_current_one(what: EventKind, stat
 
     assert (one.state, one.due_in) == ("sent", 0.0)
     assert (result.message, result.settlements, result.changes_message) == (one, (), False)
-
-
-@pytest.mark.parametrize(
-    ("proof", "why"),
-    [
-        (DeliveryProof.RECEIPT, FallbackReason.LATE),
-        (DeliveryProof.CODE_ENTERED, FallbackReason.CODE_ENTERED),
-        (DeliveryProof.CLICK, FallbackReason.CLICK),
-    ],
-)
-def test_late_proof_cancels_the_next_attempt_without_a_charge(
-    proof: DeliveryProof, why: FallbackReason
-) -> None:
-    result = decided(EventKind.DELIVERED, *moved(), proof=proof, at=AT)
-
-    one = result.message
-    assert (one.state, one.channel, one.price, one.due_in) == ("delivered", "whatsapp", 1, None)
-    assert [(s.kind, s.hold, s.amount) for s in result.settlements] == [
-        (TransferKind.RELEASE, 2, 16)
-    ]
-    assert (result.fallback_events, one.is_owed) == (((why, "sms"),), False)
 
 
 @pytest.mark.parametrize("state", ["submitting", "ambiguous", "sent"])
@@ -346,16 +273,6 @@ def test_cancelled_fallback_ends_the_chain_but_not_the_message(
     )
 
 
-def test_cancelled_fallback_ends_an_unclaimed_step() -> None:
-    one, its = moved()
-
-    result = fallback_chain.cancel_fallback(undecided(Snapshot(one, (its,))), FallbackReason.CLICK)
-
-    assert (result.message.state, result.message.due_in) == ("expired", None)
-    assert result.fallback_events == ((FallbackReason.CLICK, "sms"),)
-    assert kinds(result) == [(TransferKind.RELEASE, "", "click")]
-
-
 def test_cancelled_fallback_keeps_open_attempts_and_final_messages() -> None:
     one, first, second = tried()
     over = message(state="delivered", chain=(SMS,))
@@ -363,11 +280,3 @@ def test_cancelled_fallback_keeps_open_attempts_and_final_messages() -> None:
     for before in (Snapshot(one, (first, second)), Snapshot(over, ())):
         nothing = undecided(before)
         assert fallback_chain.cancel_fallback(nothing, FallbackReason.CODE_ENTERED) == nothing
-
-
-def test_expiry_after_a_fallback_releases_the_current_hold() -> None:
-    one, its = moved()
-
-    result = give_up(Snapshot(one, (its,)))
-
-    assert [(s.hold, s.amount) for s in result.settlements] == [(2, 16)]

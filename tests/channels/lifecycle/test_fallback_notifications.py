@@ -6,32 +6,16 @@ from billing.wallet import ledger
 from channels.deliver import sweeps
 from channels.history.timeline import timeline
 from channels.lifecycle.state_machine import EventKind
-from channels.lifecycle.states import FallbackReason
 from channels.models import Message
-from channels.vendor_accounts.error_texts import FALLBACK_EVENT_TEXTS
 from tests.api.clients import Api
-from tests.channels.fallback_stages import (
-    apply_event,
-    enable_fallback,
-    fallen_back,
-    handed_over,
-    past_patience,
-)
+from tests.channels.fallback_stages import fallen_back, handed_over, past_patience
+from tests.channels.message_stages import apply_event
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def _chain(api: Api) -> None:
-    enable_fallback(api.company, "whatsapp", "sms")
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("falls_back")]
 
 
 def timeline_titles(message: Message) -> list[str]:
     return [str(step.title) for step in timeline(message)]
-
-
-def test_every_fallback_reason_has_a_text() -> None:
-    assert set(FALLBACK_EVENT_TEXTS) == set(FallbackReason)
 
 
 def test_timeline_shows_a_fallback(api: Api) -> None:

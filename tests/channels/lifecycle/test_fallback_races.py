@@ -1,6 +1,6 @@
 """Concurrent sweeps, receipts and kills: a hold moves once, completely or not at all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from billing.models import Transfer, Wallet
 from billing.wallet import ledger
-from channels import reconciliation
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt
@@ -20,6 +19,7 @@ from tests.api.blocking import behind_us, waiting
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.fallback_stages import (
+    MOVED,
     enable_fallback,
     event_applier,
     fallen_back,
@@ -31,21 +31,7 @@ from tests.channels.message_stages import accepted, claim, send
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]
-
-
-@pytest.fixture(autouse=True)
-def _clean_books(transactional_db: None) -> Iterator[None]:
-    """Whatever happened, the books are right when it is over."""
-    yield
-    assert list(reconciliation.breaches()) == []
-
-
-@pytest.fixture(autouse=True)
-def _chain(api: Api, transactional_db: None) -> None:
-    enable_fallback(api.company, "whatsapp", "sms")
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("falls_back")]
 
 
 def test_concurrent_sweeps_fall_back_once(api: Api) -> None:
@@ -59,8 +45,7 @@ def test_concurrent_sweeps_fall_back_once(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (920, 80)
 
 
-@pytest.mark.parametrize("round_number", range(3))
-def test_concurrent_receipt_and_sweep_agree(api: Api, round_number: int) -> None:
+def test_concurrent_receipt_and_sweep_agree(api: Api) -> None:
     attempt = past_patience(api)
 
     several: list[Callable[[], object]] = [

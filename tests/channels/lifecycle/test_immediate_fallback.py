@@ -85,16 +85,6 @@ def test_whole_chain_fails(
     assert ledger.balance(falling_api.company.pk) == (1000, 0)
 
 
-def test_named_channel_is_the_only_one(wire: responses.RequestsMock, falling_api: Api) -> None:
-    wire.post(WHATSAPP, json=NOT_ON_WHATSAPP, status=400)
-
-    answer = falling_api.post("/otp/send", {"phone": PHONE, "channel": "whatsapp"})
-
-    assert answer.status == 422
-    assert (answer.code, len(wire.calls)) == ("recipient_unreachable", 1)
-    assert ledger.balance(falling_api.company.pk) == (1000, 0)
-
-
 def test_fallback_without_tokens_ends_with_the_first_error(
     wire: responses.RequestsMock, falling_api: Api
 ) -> None:

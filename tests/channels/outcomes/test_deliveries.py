@@ -20,8 +20,8 @@ from channels.outcomes import receipts, unchanged_messages
 from otp import settlement
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
-from tests.channels.fallback_stages import apply_event, enable_fallback, handed_over
-from tests.channels.message_stages import PHONE, accepted, submitted
+from tests.channels.fallback_stages import enable_fallback, handed_over
+from tests.channels.message_stages import PHONE, accepted, apply_event, submitted
 from tests.channels.outcomes.stored_receipts import hear
 from tests.factories import CompanyFactory, EndpointFactory
 from tests.otp.sent_codes import code_of
@@ -153,32 +153,18 @@ def of_an_earlier_channel(api: Api) -> None:
     hear(first)
 
 
-def before_its_acceptance(api: Api) -> None:
+def before_its_acceptance(api: Api, state: str = "delivered") -> None:
     attempt = submitted(api)
     Attempt.objects.update(provider_id="known")
     attempt.refresh_from_db()
-    hear(attempt)
+    hear(attempt, state)
 
 
-def of_an_unclear_call(api: Api) -> None:
+def of_an_unclear_call(api: Api, state: str = "delivered") -> None:
     attempt = submitted(api)
     apply_event(attempt, EventKind.AMBIGUOUS, provider_id="known", code="timeout")
     attempt.refresh_from_db()
-    hear(attempt)
-
-
-def sent_before_its_acceptance(api: Api) -> None:
-    attempt = submitted(api)
-    Attempt.objects.update(provider_id="known")
-    attempt.refresh_from_db()
-    hear(attempt, "sent")
-
-
-def sent_of_an_unclear_call(api: Api) -> None:
-    attempt = submitted(api)
-    apply_event(attempt, EventKind.AMBIGUOUS, provider_id="known", code="timeout")
-    attempt.refresh_from_db()
-    hear(attempt, "sent")
+    hear(attempt, state)
 
 
 def sent_of_an_earlier_channel(api: Api) -> None:
@@ -189,16 +175,13 @@ def sent_of_an_earlier_channel(api: Api) -> None:
     hear(attempt, "sent")
 
 
-def of_a_failed_message(api: Api) -> None:
-    attempt = accepted(api)
-    apply_event(attempt, EventKind.REFUSED, code="131026")
-    hear(attempt)
+def after(kind: EventKind) -> Callable[[Api], object]:
+    def ended(api: Api) -> None:
+        attempt = accepted(api)
+        apply_event(attempt, kind, code="131026")
+        hear(attempt)
 
-
-def of_a_delivered_message(api: Api) -> None:
-    attempt = accepted(api)
-    apply_event(attempt, EventKind.DELIVERED)
-    hear(attempt)
+    return ended
 
 
 def of_a_failed_try(api: Api) -> None:
@@ -208,50 +191,19 @@ def of_a_failed_try(api: Api) -> None:
     hear(attempt)
 
 
-def of_another_state(state: str) -> Callable[[Api], None]:
-    def other(api: Api) -> None:
-        hear(accepted(api), state)
-
-    other.__name__ = f"says_{state}"
-    return other
-
-
-def with_an_error(api: Api) -> None:
-    hear(accepted(api), error_code="470")
-
-
 def of_one_part(api: Api) -> None:
     attempt = accepted(api)
     for number, provider_id in enumerate(("another", attempt.provider_id or ""), start=1):
         Part.objects.create(
-            attempt=attempt,
-            number=number,
-            total=2,
-            provider=attempt.provider,
+            attempt=attempt, number=number, total=2, provider=attempt.provider,
             provider_id=provider_id,
-        )
+        )  # fmt: skip
     hear(attempt)
 
 
 def spelled_differently(api: Api) -> None:
     attempt = accepted(api)
     hear(attempt, alternatives=[attempt.provider_id, "0x17"], provider_id="23")
-
-
-def with_a_phone(api: Api) -> None:
-    hear(accepted(api), phone=PHONE)
-
-
-def that_names_another_try(api: Api) -> None:
-    hear(accepted(api), ref=accepted(api, OTHER_PHONE).id)
-
-
-def that_names_a_try_of_nobody(api: Api) -> None:
-    hear(accepted(api), ref=uuid4())
-
-
-def of_another_vendor(api: Api) -> None:
-    hear(accepted(api), provider="telegram_gateway")
 
 
 def for_a_subscriber(api: Api) -> None:
@@ -265,38 +217,40 @@ def beside_a_failure(api: Api) -> None:
     hear(attempt)
 
 
-@pytest.mark.parametrize(
-    "left",
-    [
-        of_first_try_after_a_fallback,
-        of_an_earlier_channel,
-        before_its_acceptance,
-        sent_before_its_acceptance,
-        sent_of_an_unclear_call,
-        sent_of_an_earlier_channel,
-        of_an_unclear_call,
-        of_a_failed_message,
-        of_a_delivered_message,
-        of_a_failed_try,
-        *(of_another_state(each) for each in ("read", "failed", "unreachable", "expired")),
-        with_an_error,
-        of_one_part,
-        spelled_differently,
-        with_a_phone,
-        that_names_another_try,
-        that_names_a_try_of_nobody,
-        of_another_vendor,
-        for_a_subscriber,
-        beside_a_failure,
-    ],
-    ids=lambda case: case.__name__,
-)
-def test_left_to_the_state_machine(api: Api, left: Callable[[Api], None]) -> None:
-    left(api)
+def heard(state: str = "delivered", **fields: Any) -> Callable[[Api], object]:
+    return lambda api: hear(accepted(api), state, **fields)
+
+
+LEFT: dict[str, Callable[[Api], object]] = {
+    "of the first try after a fallback": of_first_try_after_a_fallback,
+    "of an earlier channel": of_an_earlier_channel,
+    "before its acceptance": before_its_acceptance,
+    "sent, before its acceptance": partial(before_its_acceptance, state="sent"),
+    "of an unclear call": of_an_unclear_call,
+    "sent, of an unclear call": partial(of_an_unclear_call, state="sent"),
+    "sent, of an earlier channel": sent_of_an_earlier_channel,
+    "of a failed message": after(EventKind.REFUSED),
+    "of a delivered message": after(EventKind.DELIVERED),
+    "of a failed try": of_a_failed_try,
+    **{f"says {state}": heard(state) for state in ("read", "failed", "unreachable", "expired")},
+    "with an error": heard(error_code="470"),
+    "of one part": of_one_part,
+    "spelled differently": spelled_differently,
+    "with a phone": heard(phone=PHONE),
+    "names another try": lambda api: hear(accepted(api), ref=accepted(api, OTHER_PHONE).id),
+    "names a try of nobody": heard(ref=uuid4()),
+    "of another vendor": heard(provider="telegram_gateway"),
+    "for a subscriber": for_a_subscriber,
+    "beside a failure": beside_a_failure,
+}
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_left_to_the_state_machine(api: Api, left: str) -> None:
+    LEFT[left](api)
     before = everything()
 
     assert unchanged_messages.deliver_unchanged(100) == (0, True)
-
     assert everything() == before
 
 

@@ -8,19 +8,12 @@ import pytest
 from channels.models import KnownRecipient, Receipt
 from channels.outcomes import receipts
 from channels.providers import inbound
-from channels.providers.inbound import (
-    AccountAlert,
-    AlertKind,
-    InboundEvents,
-    ReceiptState,
-    Recipient,
-)
+from channels.providers.inbound import InboundEvents, ReceiptState, Recipient
 from tests.api.clients import Api
 from tests.api.groups import in_one_group
 from tests.channels.message_stages import claim, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ALERT = AccountAlert("template_paused", "verification_code", AlertKind.TEMPLATE)
 
 
 def receipt(ref: str, word: str = "delivered") -> inbound.Receipt:
@@ -78,16 +71,6 @@ def test_person_behind_an_id_is_known_from_a_call_of_many(api: Api) -> None:
 
     known = KnownRecipient.objects.order_by("user_id").values_list("user_id", "attempt_id")
     assert list(known) == [("US.1", claimed.attempt_id), ("US.2", claimed.attempt_id)]
-
-
-def test_call_with_an_alert_is_stored_whole(api: Api) -> None:
-    """Its *sent* of an attempt that is known to be sent would otherwise be no news."""
-    send(api, channel="whatsapp")
-    (claimed,) = claim()
-    ref = str(claimed.attempt_id)
-    alone = InboundEvents(b"", receipts=[receipt(ref, "sent")], alerts=[ALERT])
-
-    assert receipts.store("whatsapp_cloud", [alone]) == 1
 
 
 @pytest.mark.parametrize("size", [1, receipts.MAX_SHARED_BYTES + 1])

@@ -14,7 +14,7 @@ from channels.providers import inbound
 from channels.providers.inbound import ReceiptState
 from tests.api.clients import Api
 from tests.api.races import at_once
-from tests.channels.message_stages import submitted
+from tests.channels.message_stages import states, submitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,11 +49,6 @@ def report(
     receipts.apply_stored()
 
 
-def states(attempt: Attempt) -> tuple[str, str]:
-    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
-    return attempt.state, attempt.message.state
-
-
 def test_message_is_delivered_with_its_last_part(api: Api) -> None:
     attempt = taken(api)
 
@@ -81,8 +76,7 @@ def test_repeated_part_counts_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "ended"),
-    [(ReceiptState.UNREACHABLE, "failed"), (ReceiptState.EXPIRED, "expired")],
+    ("state", "ended"), [(ReceiptState.UNREACHABLE, "failed"), (ReceiptState.EXPIRED, "expired")]
 )
 def test_failed_part_fails_the_message(api: Api, state: ReceiptState, ended: str) -> None:
     attempt = taken(api)

@@ -24,7 +24,7 @@ from channels.waiting import outcome_signals
 from storage.redis_client import blocking_redis_client
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
-from tests.channels.message_stages import accepted, send, submitted
+from tests.channels.message_stages import accepted, apply_event, states, submitted
 from tests.factories import CompanyFactory
 
 AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
@@ -35,25 +35,10 @@ def transfers(message: Message) -> list[tuple[str, int, str, str]]:
     return [(row.kind, row.amount, row.proof, row.reason) for row in rows]
 
 
-def states(attempt: Attempt) -> tuple[str, str]:
-    attempt = Attempt.objects.select_related("message").get(pk=attempt.pk)
-    return attempt.state, attempt.message.state
-
-
 def test_acceptance(api: Api) -> None:
     attempt = submitted(api)
 
-    transitions.commit_events(
-        [
-            Event(
-                attempt.message_id,
-                attempt.id,
-                EventKind.ACCEPTED,
-                provider_id="wamid.1",
-                pollable=True,
-            )
-        ]
-    )
+    apply_event(attempt, EventKind.ACCEPTED, provider_id="wamid.1", pollable=True)
 
     attempt = Attempt.objects.select_related("message").get()
     assert (attempt.state, attempt.provider_id, attempt.lease_until) == ("sent", "wamid.1", None)
@@ -92,7 +77,7 @@ def test_delivery_charges(api: Api) -> None:
     attempt = accepted(api, channel="sms")
     sent_before(AT)
 
-    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=AT)])
+    apply_event(attempt, EventKind.DELIVERED, at=AT)
 
     message = Message.objects.get()
     assert states(attempt) == ("delivered", "delivered")
@@ -110,29 +95,13 @@ def test_delivery_charges(api: Api) -> None:
 def test_failure_releases_the_tokens(api: Api, what: EventKind, state: str, reason: str) -> None:
     attempt = accepted(api)
 
-    transitions.commit_events(
-        [Event(attempt.message_id, attempt.id, what, code="E1", detail="why")]
-    )
+    apply_event(attempt, what, code="E1", detail="why")
 
     assert states(attempt) == (state, state)
     assert transfers(attempt.message)[1:] == [("release", 1, "", reason)]
     assert ledger.balance(api.company.pk) == (1000, 0)
     attempt.refresh_from_db()
     assert (attempt.error_class, attempt.error_code, attempt.error_detail) == (what, "E1", "why")
-
-
-@pytest.mark.parametrize("what", [EventKind.EXPIRED, EventKind.REFUSED])
-def test_late_delivery_is_published_without_a_charge(api: Api, what: EventKind) -> None:
-    attempt = accepted(api)
-    sent_before(AT)
-    transitions.commit_events([Event(attempt.message_id, attempt.id, what)])
-
-    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=AT)])
-
-    assert states(attempt) == ("delivered", "delivered")
-    assert Message.objects.get().delivered_at == AT
-    assert [kind for kind, *_ in transfers(attempt.message)] == ["hold", "release"]
-    assert ledger.balance(api.company.pk) == (1000, 0)
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
@@ -145,10 +114,8 @@ def test_times_stay_in_order_with_a_wrong_vendor_clock(
         Message.objects.update(state="queued", sent_at=None)
     wrong = timezone.now() + timedelta(hours=hours)
 
-    transitions.commit_events(
-        [Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=wrong)]
-    )
-    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.READ, at=wrong)])
+    apply_event(attempt, EventKind.DELIVERED, at=wrong)
+    apply_event(attempt, EventKind.READ, at=wrong)
 
     one = Message.objects.get()
     assert one.sent_at is not None
@@ -163,14 +130,10 @@ def test_read_keeps_both_times(api: Api) -> None:
     sent_before(AT)
     later = AT + timedelta(minutes=1)
 
-    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=AT)])
-    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.READ, at=later)])
-    transitions.commit_events(
-        [Event(attempt.message_id, attempt.id, EventKind.READ, at=later + timedelta(minutes=1))]
-    )
-    transitions.commit_events(
-        [Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=later)]
-    )
+    apply_event(attempt, EventKind.DELIVERED, at=AT)
+    apply_event(attempt, EventKind.READ, at=later)
+    apply_event(attempt, EventKind.READ, at=later + timedelta(minutes=1))
+    apply_event(attempt, EventKind.DELIVERED, at=later)
 
     message = Message.objects.get()
     assert (message.delivered_at, message.read_at) == (AT, later)
@@ -238,26 +201,13 @@ def test_failed_group_is_rolled_back(api: Api) -> None:
 def test_retry_is_due_again_under_the_same_hold(api: Api) -> None:
     attempt = submitted(api)
 
-    transitions.commit_events(
-        [Event(attempt.message_id, attempt.id, EventKind.RETRY, code="timeout", retry_after=5.0)]
-    )
+    apply_event(attempt, EventKind.RETRY, code="timeout", retry_after=5.0)
 
     message = Message.objects.get()
     assert states(attempt) == ("failed", "queued")
     assert message.due_at is not None
     assert timedelta(seconds=3) < message.due_at - timezone.now() <= timedelta(seconds=5)
     assert ledger.balance(api.company.pk) == (999, 1)
-
-
-def test_unclaimed_message_is_given_up(api: Api) -> None:
-    message = send(api)
-
-    transitions.give_up([message.id])
-    transitions.give_up([message.id])
-
-    message.refresh_from_db()
-    assert (message.state, message.error, message.due_at) == ("expired", "", None)
-    assert transfers(message) == [("hold", 1, "", ""), ("release", 1, "", "expired")]
 
 
 def test_message_with_an_open_attempt_is_not_given_up(api: Api) -> None:
@@ -303,32 +253,13 @@ def test_outcomes_of_a_group_are_published_once(api: Api, signals: Any) -> None:
     assert signal_fields(signals) == []
 
 
-def test_empty_group_publishes_nothing(api: Api, signals: Any) -> None:
-    attempt = accepted(api)
-    while signal_fields(signals):
-        pass
-
-    transitions.commit_events(
-        [
-            Event(attempt.message_id, attempt.id, EventKind.ACCEPTED),
-            Event(attempt.message_id, attempt.id, EventKind.NO_NEWS),
-        ]
-    )
-
-    assert signal_fields(signals) == []
-
-
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("round_number", range(3))
-def test_contradicting_events_settle_once(api: Api, round_number: int) -> None:
+def test_contradicting_events_settle_once(api: Api) -> None:
     attempt = accepted(api)
     several = [
-        EventKind.DELIVERED,
-        EventKind.REFUSED,
-        EventKind.EXPIRED,
-        EventKind.READ,
+        EventKind.DELIVERED, EventKind.REFUSED, EventKind.EXPIRED, EventKind.READ,
         EventKind.GIVEN_UP,
-    ] * 3
+    ] * 3  # fmt: skip
 
     at_once(
         [

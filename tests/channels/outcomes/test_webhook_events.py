@@ -7,15 +7,14 @@ from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company, Mode
-from catalogue.ids import parse_id
 from channels.lifecycle.state_machine import Event as Happening
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Message
 from channels.outcomes import transitions
 from otp import settlement
 from tests.api.clients import Api, ClientOf
-from tests.channels.message_stages import PHONE, accepted, send, submitted
-from tests.factories import AttemptFactory, CompanyFactory, EndpointFactory, MessageFactory
+from tests.channels.message_stages import PHONE, accepted, apply_event, send, submitted
+from tests.factories import AttemptFactory, CompanyFactory, EndpointFactory
 from tests.otp.sent_codes import code_of
 from webhooks.models import Delivery, Event
 
@@ -33,7 +32,7 @@ def event_kinds() -> list[str]:
 
 def test_sent_and_delivered_emit_events(api: Api) -> None:
     attempt = accepted(api, **LINK)
-    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.DELIVERED)])
+    apply_event(attempt, EventKind.DELIVERED)
 
     message = Message.objects.get()
     assert sorted(event_kinds()) == ["message.delivered", "message.sent"]
@@ -76,7 +75,7 @@ def test_failure_and_expiry_emit_events(
 ) -> None:
     attempt = submitted(api)
 
-    transitions.commit_events([Happening(attempt.message_id, attempt.id, what)])
+    apply_event(attempt, what)
 
     event = Event.objects.get()
     assert (event.kind, event.data["error"]) == (kind, error)
@@ -95,26 +94,15 @@ def test_repeats_and_read_receipts_emit_no_event(api: Api) -> None:
     delivered = Happening(attempt.message_id, attempt.id, EventKind.DELIVERED)
     transitions.commit_events([delivered])
     transitions.commit_events([delivered])
-    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.READ)])
+    apply_event(attempt, EventKind.READ)
 
     assert len(event_kinds()) == 2
 
 
-def test_new_endpoint_gets_no_events_of_old_states(company: Company) -> None:
-    message = MessageFactory.create(company=company, state="delivered")
-    attempt = AttemptFactory.create(message=message, state="delivered")
-
-    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.READ)])
-
-    message.refresh_from_db()
-    assert message.read_at is not None
-    assert event_kinds() == []
-
-
 def test_late_proof_emits_an_event_after_the_failure(api: Api) -> None:
     attempt = submitted(api)
-    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.REFUSED)])
-    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.DELIVERED)])
+    apply_event(attempt, EventKind.REFUSED)
+    apply_event(attempt, EventKind.DELIVERED)
 
     assert sorted(event_kinds()) == ["message.delivered", "message.failed"]
 
@@ -122,7 +110,7 @@ def test_late_proof_emits_an_event_after_the_failure(api: Api) -> None:
 def test_no_event_holds_the_code(api: Api) -> None:
     attempt = accepted(api, **LINK)
     code = code_of(PHONE)
-    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.DELIVERED)])
+    apply_event(attempt, EventKind.DELIVERED)
     api.post("/otp/verify", {"phone": PHONE, "code": code})
     settlement.settle_verified()
 
@@ -194,11 +182,3 @@ def test_events_cost_one_statement_if_an_endpoint_subscribes(
         )
 
     assert Delivery.objects.count() == endpoints
-
-
-def test_event_id_is_time_ordered_and_public(api: Api) -> None:
-    accepted(api)
-
-    event = Event.objects.get()
-    assert event.id.version == 7
-    assert parse_id("evt", event.public_id) == event.id

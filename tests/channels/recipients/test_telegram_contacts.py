@@ -1,6 +1,5 @@
 """The response and the cabinet's invitation when the bot may not write to a person."""
 
-import jsonschema
 import pytest
 import responses
 from django.conf import settings as django_settings
@@ -10,14 +9,11 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import Member
-from api_docs.schema.schema import error_schema
-from catalogue.errors import Error
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
 from channels.recipients import telegram_contacts
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
-from tests.api_docs.test_truth import strict
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE
 from tests.channels.providers.vendors import payload
@@ -63,23 +59,6 @@ def test_unreachable_error_invites_the_person_to_the_bot(
     assert answer.body["action_url"] == URL
     assert answer.body["message"] == words
     assert answer.body["channel"] == "telegram"
-
-
-@pytest.mark.parametrize("language", ["ru", "en"])
-def test_answer_is_as_it_is_written_down(api: Api, dispatcher: Dispatcher, language: str) -> None:
-    answer = api.post("/links/send", LINK, Accept_Language=language)
-
-    advice = Error.RECIPIENT_UNREACHABLE
-    always = {"success", "code", "message", "request_id"}
-    assert set(answer.body) - always == {*advice.extra, *advice.sometimes}
-    jsonschema.validate(answer.body, strict(error_schema()))
-
-
-def test_repeated_call_gets_the_same_error(api: Api, dispatcher: Dispatcher) -> None:
-    first, again = (api.post("/links/send", LINK, Idempotency_Key="k") for _ in range(2))
-
-    assert again.headers["Idempotent-Replayed"] == "true"
-    assert again.body == first.body
 
 
 def test_person_who_blocked_the_bot_has_to_open_it_too(api: Api, dispatcher: Dispatcher) -> None:
@@ -136,35 +115,3 @@ def test_history_shows_the_link_and_its_code(client: Client, owner: Member) -> N
     assert f'href="{URL}"' in page
     assert "data:image/svg+xml" in page
     assert "Попросите человека открыть бота и поделиться номером" in page
-
-
-@pytest.mark.parametrize(
-    ("provider", "channel"), [("telegram_gateway", "telegram"), ("whatsapp_cloud", "whatsapp")]
-)
-def test_history_shows_it_where_it_helps(
-    client: Client, owner: Member, provider: str, channel: str
-) -> None:
-    message = unreached(owner, provider, channel)
-
-    page = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
-
-    assert URL not in page
-
-
-@pytest.mark.parametrize(("name", "shown"), [("kvitok_bot", True), ("", False)])
-def test_settings_show_the_link(
-    client: Client, owner: Member, settings: Settings, name: str, shown: bool
-) -> None:
-    name_the_bot(settings, name)
-
-    page = client.get(reverse("settings")).content.decode()
-
-    assert ("https://t.me/" in page, "Ссылки в Telegram" in page) == (shown, shown)
-
-
-def test_picture_is_black_on_white() -> None:
-    picture = telegram_contacts.qr_code(URL)
-
-    assert picture.startswith("data:image/svg+xml")
-    assert "%23000" in picture
-    assert "%23fff" in picture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.keys.api_keys import PolicyRule, policy_of
+from accounts.keys.api_keys import PolicyRule
 from accounts.models import Company
 from catalogue.channels import BY_NAME
 from channels.models import Message
@@ -72,12 +72,6 @@ def test_what_a_rule_leaves_open_comes_from_the_next(api: Api) -> None:
     assert message.locale == "en"
     patience = message.fallback_at - message.created_at  # type: ignore[operator]
     assert round(patience.total_seconds()) == 40
-
-
-def test_without_a_match_the_company_decides_as_before(api: Api) -> None:
-    use(rule(country="KZ", channels=["sms"]), default_channel="telegram")
-
-    assert channels_of(api) == ["telegram"]
 
 
 def test_rule_for_links_has_no_purpose(api: Api) -> None:
@@ -159,11 +153,3 @@ def test_merged_rule_takes_each_value_from_the_first_that_has_it(several: list[P
     for channel in BY_NAME:
         seconds = [one.patience[channel] for one in several if channel in one.patience]
         assert result.patience.get(channel) == (seconds[0] if seconds else None)
-
-
-def test_stored_rules_are_read() -> None:
-    stored = [rule(country="RU", channels=["sms"], barred=[], patience={"sms": 30})]
-
-    assert policy_of(stored) == {
-        ("RU", ""): PolicyRule(("sms",), {"sms": 30}, None, frozenset(), "")
-    }

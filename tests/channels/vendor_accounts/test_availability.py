@@ -94,13 +94,3 @@ def test_nothing_is_asked_in_a_request(api: Api) -> None:
         api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
     assert not [one for one in asked.captured_queries if "provideraccount" in one["sql"]]
-
-
-def test_who_claims_asks_now_and_then() -> None:
-    assert not availability.is_any_limited()
-    create_account("twilio", max_per_second=5)
-    assert not availability.is_any_limited()
-
-    availability.reset()
-
-    assert availability.is_any_limited()

@@ -160,30 +160,6 @@ def test_every_whatsapp_alert_has_its_own_text() -> None:
     } == set()
 
 
-def test_unsigned_alert_is_not_stored() -> None:
-    body = payload("whatsapp_cloud", "out_of_band_error_2026-09.json")
-
-    assert tell_of(body, "another secret") == 403
-    assert kept() == []
-
-
-def test_repeated_alert_increments_its_count() -> None:
-    for alert in (TOO_FAST, TOO_FAST, PAUSED):
-        vendor_alerts.record("whatsapp_cloud", alert)
-
-    assert kept() == [
-        ("whatsapp_cloud", "130429", "throttled", 2),
-        ("whatsapp_cloud", "template_paused", "template", 1),
-    ]
-
-
-def test_long_alert_text_is_truncated() -> None:
-    vendor_alerts.record("whatsapp_cloud", AccountAlert("c" * 99, "d" * 999, AlertKind.REFUSED))
-
-    row = ProviderAlert.objects.get()
-    assert (len(row.code), len(row.detail)) == (60, 300)
-
-
 def test_reservation_of_a_send_is_recorded_by_the_dispatcher(api: Api) -> None:
     held = payload("whatsapp_cloud", "accepted_held_2026-11.json")
     account = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]
@@ -220,9 +196,3 @@ def test_operator_sees_them(client: Client) -> None:
     assert "short_link ru" in page
     assert "Meta отключила шаблон" in page
     assert "Locked" in page
-
-
-def test_admin_shows_no_section_without_alerts(client: Client) -> None:
-    sign_in(client, make_operator(), "password", "mfa")
-
-    assert "сообщал об аккаунте" not in client.get(reverse("admin:providers")).content.decode()

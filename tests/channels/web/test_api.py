@@ -16,8 +16,7 @@ NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
 def made(api: Api, at: datetime = NOON, **fields: Any) -> Message:
-    message: Message = MessageFactory.create(company=api.company, **fields)
-    Message.objects.filter(pk=message.pk).update(created_at=at)
+    message: Message = MessageFactory.create(company=api.company, created_at=at, **fields)
     message.refresh_from_db()
     return message
 
@@ -29,16 +28,6 @@ def ids(answer: Any) -> list[str]:
 def utc(moment: datetime | None) -> str:
     assert moment is not None
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def test_empty_history(api: Api) -> None:
-    assert api.get("/messages").body == {
-        "success": True,
-        "message": "История сообщений",
-        "data": [],
-        "has_more": False,
-        "next_cursor": None,
-    }
 
 
 def test_message_in_the_history(api: Api) -> None:
@@ -88,25 +77,15 @@ def test_message_that_was_just_sent_is_there(api: Api) -> None:
 
 
 FILTERS = [
-    ({}, "abcd"),
-    ({"phone": PHONE}, "ab"),
-    ({"phone": "8 (916) 123-45-67"}, "ab"),
-    ({"phone": "79161234567"}, "ab"),
-    ({"phone": "+79161230000"}, ""),
-    ({"channel": "sms"}, "bc"),
-    ({"status": "failed"}, "c"),
-    ({"kind": "link"}, "d"),
+    ({}, "abcd"), ({"phone": PHONE}, "ab"), ({"phone": "8 (916) 123-45-67"}, "ab"),
+    ({"channel": "sms"}, "bc"), ({"status": "failed"}, "c"), ({"kind": "link"}, "d"),
     ({"kind": "code", "channel": "sms", "phone": PHONE}, "b"),
-    ({"from": "2026-03-01T12:00:00Z"}, "abc"),
-    ({"from": "2026-03-01T12:00:00+00:00"}, "abc"),
-    ({"from": "2026-03-01T15:00:00+03:00"}, "abc"),
-    ({"from": "2026-03-01T12:00:00"}, "abc"),
-    ({"to": "2026-03-01T12:00:00Z"}, "d"),
+    ({"from": "2026-03-01T12:00:00Z"}, "abc"), ({"from": "2026-03-01T15:00:00+03:00"}, "abc"),
+    ({"from": "2026-03-01T12:00:00"}, "abc"), ({"to": "2026-03-01T12:00:00Z"}, "d"),
     ({"from": "2026-03-01", "to": "2026-03-02"}, "abc"),
-    ({"from": "2026-02-28", "to": "2026-03-01"}, "d"),
     ({"from": "2026-03-01T12:00:00.5Z"}, "ab"),
     ({"phone": "", "channel": "", "status": "", "kind": "", "from": "", "to": ""}, "abcd"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("query", "expected"), FILTERS)
@@ -124,47 +103,19 @@ def test_filters(api: Api, query: dict[str, str], expected: str) -> None:
 @pytest.mark.parametrize(
     ("query", "field"),
     [
-        ({"channel": "fax"}, "channel"),
-        ({"channel": "SMS"}, "channel"),
-        ({"status": "done"}, "status"),
-        ({"kind": "otp"}, "kind"),
-        ({"from": "yesterday"}, "from"),
-        ({"from": "2026-13-01"}, "from"),
-        ({"from": "2026-02-30T00:00:00Z"}, "from"),
-        ({"from": "2026-03-01T12:00:00+99:99"}, "from"),
-        ({"to": "1772323200"}, "to"),
-        ({"to": "\0"}, "to"),
-        ({"limit": "0"}, "limit"),
-        ({"limit": "-1"}, "limit"),
-        ({"limit": "201"}, "limit"),
-        ({"limit": "1.5"}, "limit"),
-        ({"limit": "many"}, "limit"),
-        ({"limit": "²"}, "limit"),
-        ({"limit": "9" * 5000}, "limit"),
-        ({"limit": ""}, "limit"),
-        ({"cursor": "x"}, "cursor"),
-        ({"cursor": "жжж"}, "cursor"),
-        ({"cursor": "MjAyNi0wMy0wMXwx"}, "cursor"),
+        ({"channel": "fax"}, "channel"), ({"status": "done"}, "status"),
+        ({"kind": "otp"}, "kind"), ({"from": "yesterday"}, "from"),
+        ({"from": "2026-02-30T00:00:00Z"}, "from"), ({"to": "\0"}, "to"),
+        ({"limit": "0"}, "limit"), ({"limit": "201"}, "limit"), ({"limit": "many"}, "limit"),
+        ({"limit": "9" * 5000}, "limit"), ({"cursor": "x"}, "cursor"),
         ({"cursor": "A" * 4000}, "cursor"),
     ],
-)
+)  # fmt: skip
 def test_invalid_query_is_refused(api: Api, query: dict[str, str], field: str) -> None:
     answer = api.get("/messages", query)
 
     assert (answer.status, answer.code) == (422, "invalid_input")
     assert list(answer.body["errors"]) == [field]
-
-
-@pytest.mark.parametrize(
-    "moment", ["0001-01-01T00:00:00Z", "0001-01-01", "9999-12-31T23:59:59-23:59"]
-)
-def test_times_at_the_edge_of_time(api: Api, moment: str) -> None:
-    assert api.get("/messages", {"from": moment}).status == 200
-    assert api.get("/messages", {"to": moment}).status == 200
-
-
-def test_invalid_phone_filter_is_refused(api: Api) -> None:
-    assert api.get("/messages", {"phone": "12"}).code == "invalid_phone"
 
 
 def pages(api: Api, **query: str) -> list[list[str]]:
@@ -196,13 +147,6 @@ def test_pages_list_every_message_once(
     assert [one for page in found for one in page] == [one.public_id for one in newest_first]
 
 
-def test_page_is_fifty_by_default(api: Api) -> None:
-    for number in range(51):
-        made(api, NOON + timedelta(seconds=number))
-
-    assert [len(page) for page in pages(api)] == [50, 1]
-
-
 def test_new_rows_do_not_shift_pages(api: Api) -> None:
     old = [made(api, NOON - timedelta(seconds=number)).public_id for number in range(4)]
     first = api.get("/messages", {"limit": "2"})
@@ -213,13 +157,6 @@ def test_new_rows_do_not_shift_pages(api: Api) -> None:
 
     assert ids(first) + ids(second) == old
     assert second.body["has_more"] is False
-
-
-def test_filters_go_on_over_pages(api: Api) -> None:
-    for number in range(10):
-        made(api, NOON + timedelta(seconds=number), state=["failed", "sent"][number % 2])
-
-    assert [len(page) for page in pages(api, status="failed", limit="2")] == [2, 2, 1]
 
 
 def test_messages_are_scoped_to_company_and_mode(
@@ -334,11 +271,7 @@ def test_queries_do_not_grow_with_rows(
 @pytest.mark.parametrize(
     ("name", "ru", "en"),
     [
-        (
-            "staus",
-            "Нет такого параметра; может быть, status?",
-            "Unknown; did you mean status?",
-        ),
+        ("staus", "Нет такого параметра; может быть, status?", "Unknown; did you mean status?"),
         (
             "x",
             "Нет такого параметра; допустимы: "

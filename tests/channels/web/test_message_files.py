@@ -85,14 +85,6 @@ def test_filter_is_kept(client: Client, owner: Member) -> None:
     assert len(download(client, one)) == 3
 
 
-def test_empty_list_makes_a_file_with_its_heading(client: Client, owner: Member) -> None:
-    one = ask(client, "mode=live&state=expired")
-
-    make_message_files()
-
-    assert len(download(client, one)) == 1
-
-
 def _die_before_the_commit() -> None:
     with transaction.atomic():
         make_next(filter_of)

@@ -47,13 +47,6 @@ def test_steps_tick_as_things_happen(client: Client, owner: Member) -> None:
     ]
 
 
-def test_code_sent_from_the_cabinet_ticks_its_steps(client: Client, owner: Member) -> None:
-    code = VerificationFactory.create(company=owner.company, verified_at=timezone.now())
-    MessageFactory.create(company=owner.company, subject_id=code.id, api_key=None)
-
-    assert steps(client) == {"key": False, "message": True, "code": True}
-
-
 def test_quickstart_goes_when_it_is_done(client: Client, owner: Member) -> None:
     before = client.get(reverse("overview")).content.decode()
     ApiKeyFactory.create(company=owner.company)
@@ -64,19 +57,6 @@ def test_quickstart_goes_when_it_is_done(client: Client, owner: Member) -> None:
 
     assert 'id="quickstart"' in before
     assert 'id="quickstart"' not in after
-
-
-def test_balance_without_a_wallet_is_zero(client: Client, owner: Member) -> None:
-    assert client.get(reverse("overview")).context["balance"] == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("available", "words"), [(1, "токен доступен"), (2, "токена доступно"), (5, "токенов доступно")]
-)
-def test_balance_speaks_russian(client: Client, owner: Member, available: int, words: str) -> None:
-    WalletFactory.create(company=owner.company, available=available)
-
-    assert words in client.get(reverse("overview")).content.decode()
 
 
 def test_last_five_messages_of_both_modes(client: Client, owner: Member) -> None:
@@ -90,12 +70,6 @@ def test_last_five_messages_of_both_modes(client: Client, owner: Member) -> None
     assert recent[:3] == newest[::-1]
 
 
-def test_keys_that_ended_do_not_count(client: Client, owner: Member) -> None:
-    ApiKeyFactory.create(company=owner.company, revoked_at=timezone.now())
-
-    assert not steps(client)["key"]
-
-
 def test_steps_poll_for_updates(client: Client, owner: Member) -> None:
     ApiKeyFactory.create(company=owner.company)
     unchanged = client.get(reverse("overview-quickstart"), {"done": "1"})
@@ -105,17 +79,6 @@ def test_steps_poll_for_updates(client: Client, owner: Member) -> None:
 
     assert unchanged.status_code == 204
     assert "done=2" in changed.content.decode()
-
-
-def test_finished_steps_stop_polling(client: Client, owner: Member) -> None:
-    ApiKeyFactory.create(company=owner.company)
-    code = VerificationFactory.create(company=owner.company, verified_at=timezone.now())
-    MessageFactory.create(company=owner.company, subject_id=code.id)
-
-    body = client.get(reverse("overview-quickstart"), {"done": "2"}).content.decode()
-
-    assert "Все три шага сделаны" in body
-    assert "hx-get" not in body
 
 
 def test_request_of_the_steps_names_the_own_key(client: Client, owner: Member) -> None:
@@ -157,11 +120,3 @@ def test_chart_tells_what_was_not_delivered_and_what_it_cost(client: Client, own
     assert live[-1].extras == [("Не доставлено", 2), ("Израсходовано токенов", 16)]
     assert live[-2].extras == [("Не доставлено", 0), ("Израсходовано токенов", 0)]
     assert [label for label, _n in test[-1].extras] == ["Не доставлено"]
-
-
-def test_numbers_of_the_drawing_have_points_in_russian(client: Client, owner: Member) -> None:
-    MessageFactory.create_batch(3, company=owner.company)
-
-    drawing = client.get(reverse("overview")).content.decode().partition('class="chart-bars"')[2]
-
-    assert 'x="131.5"' in drawing.partition("</svg>")[0]

@@ -8,7 +8,6 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from accounts.models import Member
-from billing.models import Wallet
 from channels.models import DayCount, DayTotal, DeliveryDrop
 from channels.vendor_accounts import availability
 from channels.web.overview.notices import notices_for
@@ -34,11 +33,6 @@ def spend(member: Member, tokens: int, *days_ago: int, mode: str = "live") -> No
 
 def titles(member: Member, available: int | None = None) -> list[str]:
     return [one.title for one in notices_for(member.company, available=available)]
-
-
-def test_nothing_to_say_says_nothing(client: Client, owner: Member) -> None:
-    assert titles(owner, 1000) == []
-    assert "overview-notice" not in client.get(reverse("overview")).content.decode()
 
 
 @pytest.mark.parametrize(
@@ -93,13 +87,3 @@ def test_channel_that_is_down_is_said_to_those_who_used_it(client: Client, owner
     assert titles(owner) == ["SMS is not available now"]
     body = client.get(reverse("overview")).content.decode()
     assert body.count("overview-notice-1") == 2
-
-
-def test_balance_of_the_page_is_the_one_in_the_notice(client: Client, owner: Member) -> None:
-    Wallet.objects.filter(company=owner.company).update(available=50)
-    spend(owner, 100, 1, 2, 3, 4, 5, 6, 7)
-
-    body = client.get(reverse("overview")).content.decode()
-
-    assert "Токенов меньше чем на день" in body
-    assert f'href="{reverse("balance")}"' in body

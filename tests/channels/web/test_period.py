@@ -1,7 +1,7 @@
 """The overview's period: presets, own days, what is counted in it, and links to the rows."""
 
 import re
-from datetime import date, timedelta
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -12,11 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Member
-from channels.models import Message
 from channels.web.overview.period_form import PeriodForm
 from tests.factories import MessageFactory
-
-TODAY = date(2026, 3, 5)
 
 
 def shown(**query: str) -> tuple[str, str]:
@@ -32,7 +29,6 @@ def shown(**query: str) -> tuple[str, str]:
         ({"period": "7"}, ("02-27", "03-05")),
         ({"period": "month"}, ("03-01", "03-05")),
         ({"period": "last-month"}, ("02-01", "02-28")),
-        ({"period": "nonsense"}, ("02-20", "03-05")),
         (
             {"period": "days", "date_from": "2026-01-10", "date_to": "2026-01-12"},
             ("01-10", "01-12"),
@@ -42,15 +38,11 @@ def shown(**query: str) -> tuple[str, str]:
             ("03-01", "03-05"),
         ),
         ({"period": "days", "date_to": "2026-03-01"}, ("03-01", "03-01")),
-        ({"period": "days", "date_from": "2026-03-04"}, ("03-04", "03-05")),
-        ({"period": "days"}, ("03-05", "03-05")),
-        ({"period": "days", "date_from": "x"}, ("02-20", "03-05")),
         (
             {"period": "days", "date_from": "2026-03-02", "date_to": "2026-03-01"},
             ("02-20", "03-05"),
         ),
         ({"period": "days", "date_from": "2020-01-01"}, ("02-20", "03-05")),
-        ({"period": "days", "date_from": "0001-01-01"}, ("02-20", "03-05")),
     ],
 )
 def test_period_by_the_query(query: dict[str, str], days: tuple[str, str]) -> None:
@@ -112,15 +104,6 @@ def test_every_number_leads_to_its_rows(client: Client, owner: Member) -> None:
 
     assert {state: len(rows) for state, rows in links.items()} == {"delivered": 1, "failed": 1}
     assert len(client.get(day).context["page"].rows) == 2
-
-
-def test_list_says_why_a_message_failed(client: Client, owner: Member) -> None:
-    sent_ago(owner, 0, state="failed", error="recipient_unreachable")
-    Message.objects.update(is_undelivered=True)
-
-    text = client.get(reverse("message-list")).content.decode()
-
-    assert "Получатель недоступен" in text or "недоступ" in text
 
 
 def test_wrong_days_say_so_and_show_two_weeks(client: Client, owner: Member) -> None:

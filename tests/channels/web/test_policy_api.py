@@ -34,12 +34,6 @@ def faults(answer: Answer) -> list[str]:
     return found
 
 
-def test_policy_is_empty_at_first(api: Api) -> None:
-    answer = api.get("/policy")
-
-    assert answer.body == {"success": True, "message": "Политика", "rules": []}
-
-
 def test_rules_are_replaced_and_returned(api: Api) -> None:
     assert put(api, [{"country": "KZ", "channels": ["sms"]}]).status == 200
 
@@ -82,22 +76,17 @@ def test_test_key_shares_the_rules_and_changes_none(api: Api, test_api: Api) -> 
         ({"country": "XX", "channels": ["sms"]}, "XX"),
         ({"country": "RU", "channels": ["pigeon"]}, "whatsapp"),
         ({"country": "RU", "channels": []}, "хотя бы один канал"),
-        ({"country": "RU", "channels": ["sms", "sms"]}, "один раз"),
         ({"country": "RU", "channels": ["sms"], "barred": ["sms"]}, "запрещён"),
         ({"barred": ["whatsapp", "telegram", "sms"]}, "все каналы"),
         ({"patience": {"sms": 5}}, "10"),
         ({"max_cost": 0}, "токен"),
         ({"purpose": "x" * 65, "channels": ["sms"]}, "64"),
-        ({"purpose": "a\nb", "channels": ["sms"]}, "64"),
         ({"locale": "fr"}, "ru, en"),
         ({"country": "RU"}, "ничего"),
         ({"channel": ["sms"]}, "channel»"),
         ({"channels": "sms"}, "channels"),
-        ({"channels": [1]}, "channels"),
-        ({"patience": {"sms": "20"}}, "patience"),
         ({"max_cost": True}, "max_cost"),
         ("RU", "объект"),
-        (None, "объект"),
     ],
 )
 def test_faulty_rule_is_named_and_nothing_is_saved(api: Api, rule: Any, words: str) -> None:
@@ -119,10 +108,6 @@ def test_rules_for_the_same_are_refused(api: Api) -> None:
 @pytest.mark.parametrize("rules", [None, {}, "RU", [RULE] * (MAX_RULES + 1)])
 def test_rules_are_a_bounded_array(api: Api, rules: Any) -> None:
     assert faults(put(api, rules))
-
-
-def test_lower_case_country_is_understood(api: Api) -> None:
-    assert put(api, [RULE | {"country": "ru"}]).body["rules"] == [RULE]
 
 
 def test_key_without_the_scope_is_refused(api: Api, client_of: ClientOf) -> None:

@@ -68,24 +68,6 @@ def test_each_number_has_its_screen_newest_first(
     assert times == sorted(times, reverse=True)
 
 
-def test_number_is_searched_for_in_any_spelling(
-    client: Client, owner: Member, test_api: Api
-) -> None:
-    send(test_api, PHONE)
-    send(test_api, OTHER)
-
-    (screen,) = client.get(reverse("test-phone"), {"phone": "8 (916) 123-45-67"}).context["screens"]
-
-    assert screen.phone == PHONE
-    assert "ничего не отправляли" in body_of(client, phone="+7701")
-
-
-def test_link_is_shown_as_sent(client: Client, owner: Member, test_api: Api) -> None:
-    answer = test_api.post("/links/send", {"phone": PHONE, "url": "https://example.com/a"})
-
-    assert f'href="{answer.body["short_url"]}"' in body_of(client)
-
-
 def test_live_messages_are_not_shown_there(client: Client, owner: Member) -> None:
     message = MessageFactory.create(company=owner.company, phone="+79161234568")
 
@@ -119,13 +101,6 @@ def test_page_polls_for_new_messages_only(client: Client, owner: Member, test_ap
     assert same.status_code == 204
     assert OTHER in news.content.decode()
     assert "<html" not in news.content.decode()
-
-
-def test_empty_test_phone_page_shows_instructions(client: Client, owner: Member) -> None:
-    body = body_of(client)
-
-    assert "curl -X POST" in body
-    assert "…0006" in body
 
 
 def test_table_of_test_numbers_matches_their_outcomes(

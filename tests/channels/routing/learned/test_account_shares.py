@@ -2,13 +2,12 @@
 
 import random
 from collections import Counter
-from typing import Any
 
 import pytest
 from pytest_django import Settings
 
 from channels.models import ProviderAccount, RouterState
-from channels.routing.learned import account_shares, learned_router, phone_memories
+from channels.routing.learned import account_shares, learned_router
 from channels.routing.smart.router import Router
 from otp import route_learning
 from tests.channels.accounts import KZ, UZ, create_account, name_accounts, sms
@@ -52,8 +51,7 @@ def test_only_accounts_that_stand_in_for_each_other_are_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"position": 6}, {"prefixes": ["+7701"]}, {"is_share_fixed": True}],
+    "change", [{"position": 6}, {"prefixes": ["+7701"]}, {"is_share_fixed": True}]
 )
 def test_operator_sets_an_account_apart(change: dict[str, object]) -> None:
     ProviderAccount.objects.filter(name=UZ).update(**change)
@@ -75,16 +73,6 @@ def test_account_that_loses_messages_keeps_few_and_claims_follow() -> None:
     carried = Counter(one.provider for one in claim(100))
     assert carried[KZ] < 20  # 4 expected; 40 without what was learned
     assert carried[KZ] + carried[UZ] == 80
-
-
-def test_accounts_as_good_as_each_other_stay_where_they_are() -> None:
-    router = Router({})
-    account_shares.adopt(router, account_shares.groups())
-    played(router, 2000, rates={KZ: 0.9, UZ: 0.91})
-
-    account_shares.apply(router)
-
-    assert set(factors().values()) == {1.0}
 
 
 def test_operator_s_change_begins_anew_and_an_account_set_apart_gets_its_share_back() -> None:
@@ -164,24 +152,3 @@ def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
         KZ: (2, 4),  # its faults are its own, also where another account stood in
         UZ: (1, 3),  # the other code was entered once another channel was asked
     }
-
-
-def test_change_between_two_steps_of_one_run_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After an hour without a worker there are many steps; the operator works meanwhile."""
-    company = CompanyFactory.create()
-    begin(400)
-    for ago, phone in ((500, "+79161234567"), (210, "+79161234568")):
-        right = {"channel": "sms", "provider": KZ, "delivered": 3.0}
-        tried(company, right, ago=ago, phone=phone, entered_after=12.0)
-    save_many = phone_memories.save_many
-
-    def save_and_change(*args: Any) -> None:
-        save_many(*args)
-        ProviderAccount.objects.filter(name=KZ).update(weight=3)
-
-    monkeypatch.setattr(phone_memories, "save_many", save_and_change)
-    route_learning.learn()
-
-    balance = learned_router.decode(RouterState.objects.get().state).accounts[SAME]
-    assert balance.resting == {KZ: 0.75, UZ: 0.25}
-    assert round(balance.counts[KZ].hits) == 2

@@ -218,12 +218,6 @@ def test_reason_is_told_in_words(smart_api: Api) -> None:
     assert {"channels", "tokens"} == set(route["alternatives"][0])
 
 
-def test_message_without_smart_routing_has_no_route(api: Api) -> None:
-    sent = send(api)
-
-    assert api.get(f"/messages/{sent.body['id']}").body["route"] is None
-
-
 def test_what_others_sent_to_a_number_is_told_nobody(smart_api: Api) -> None:
     unknown = smart_api.get("/policy/preview", {"phone": PHONE}).body["steps"]
     remember(telegram="proved", whatsapp="refused")

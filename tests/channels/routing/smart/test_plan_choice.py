@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,23 +47,3 @@ def test_no_plan_loses_more_right_codes_than_allowed(
 
     assert best.verified >= sms_first.verified - LOSS_ALLOWED
     assert best.tokens <= sms_first.tokens or best.verified > sms_first.verified
-
-
-@given(first=shares, second=shares, text=st.sampled_from([0.8, 0.9, 0.97]))
-def test_names_and_order_of_channels_do_not_matter(
-    first: float, second: float, text: float
-) -> None:
-    one, two, sms = candidate("a", first), candidate("b", second), candidate("sms", text)
-
-    usual = choose((one, two, sms), STAYS).best
-    renamed = choose((sms, replace(two, channel="y"), replace(one, channel="z")), STAYS).best
-
-    assert (usual.tokens, usual.verified) == (renamed.tokens, renamed.verified)
-
-
-@given(first=shares, text=st.sampled_from([0.8, 0.9, 0.97]), scale=st.sampled_from([2, 4, 8]))
-def test_scaled_prices_choose_the_same_plan(first: float, text: float, scale: int) -> None:
-    pair = candidate("a", first), candidate("sms", text)
-    scaled = tuple(replace(one, price=one.price * scale) for one in pair)
-
-    assert choose(pair, STAYS).best.plan == choose(scaled, STAYS).best.plan
