@@ -7,10 +7,10 @@ from pytest_django import Settings
 
 from links.clicks import buffer as click_buffer
 from storage.redis_client import redis_client
-from tests.links.visiting import Ask, call, early, view, without_redis
+from tests.links.visiting import Ask, call, view, without_redis
 
 
-@pytest.fixture(params=[call, early, view], ids=["callable", "early", "view"])
+@pytest.fixture(params=[call, view], ids=["callable", "view"])
 def ask(request: pytest.FixtureRequest) -> Ask:
     chosen: Ask = request.param
     return chosen

@@ -115,21 +115,12 @@ def test_spreadsheets_encodings(encoding: str) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"\n \n",
-        b"url,alias\n",
-        b"PK\x03\x04\x00\x00\x00\x08",
-        b"\x00" * 100,
-        b"a" * (csv_files.MAX_BYTES + 1),
-        b"https://e.example\n" * (csv_files.MAX_ROWS + 1),
+        b"", b"\n \n", b"url,alias\n", b"PK\x03\x04\x00\x00\x00\x08", b"\x00" * 100,
+        b"a" * (csv_files.MAX_BYTES + 1), b"https://e.example\n" * (csv_files.MAX_ROWS + 1),
         b'"' + b"a" * 200_000,
     ],
     ids=["empty", "blank", "header", "xlsx", "zeros", "large", "long", "one quote"],
-)
+)  # fmt: skip
 def test_what_is_no_table_is_refused(content: bytes) -> None:
     with pytest.raises(ValidationError):
         csv_files.read(content)
-
-
-def test_largest_table_is_read() -> None:
-    assert len(csv_files.read(b"https://e.example\n" * csv_files.MAX_ROWS).rows) == 10_000

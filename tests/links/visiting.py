@@ -43,11 +43,7 @@ def pricing(_request: object) -> HttpResponse:
     return HttpResponse("prices")
 
 
-urlpatterns = [
-    path("", pricing, name="home"),
-    path("pricing", pricing),
-    path("<str:slug>", follow),
-]
+urlpatterns = [path("", pricing, name="home"), path("pricing", pricing), path("<str:slug>", follow)]
 
 Answer = tuple[int, dict[str, str], bytes]
 Ask = Callable[..., Answer]
@@ -100,15 +96,6 @@ def environ_of(
     }
     setup_testing_defaults(environ)
     return environ
-
-
-def early(text: str, **request: Any) -> Answer:
-    """As the gateway does: in front of the middleware where that can answer at once."""
-    response = RedirectMiddleware(passed_on).respond_early(environ_of(text, **request))
-    if response is None:
-        return call(text, **request)
-    status, headers, body = response
-    return status, dict(headers), body
 
 
 def passed_on(_environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -3,17 +3,13 @@
 from typing import Any
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 
 from accounts.models import Company
 from channels.models import Message
 from links.addresses import short_hosts
-from links.clicks import webhooks
 from links.models import Link, ShortHost
-from tests.api.clients import Answer, Api, ClientOf
-from tests.factories import CompanyFactory, EndpointFactory, LinkFactory, MemberFactory
-from webhooks.models import Event
+from tests.api.clients import Answer, Api
+from tests.factories import CompanyFactory, LinkFactory
 
 PHONE, URL = "+79161234567", "https://example.com/"
 HOST = "go.brand.example"
@@ -144,20 +140,6 @@ def test_fallback_by_whatsapp_keeps_the_service_s_host(api: Api, host: ShortHost
     assert answer.body["short_url"].startswith("http://127.0.0.1:8000/")
 
 
-def test_export_and_pages_show_the_host(client: Client, host: ShortHost) -> None:
-    client.force_login(MemberFactory.create(company=host.company).user)
-    link = LinkFactory.create(company=host.company, slug="Sale", key=f"{host.pk}/sale", host=host)
-
-    pages = [
-        client.get(reverse("link-detail", args=[link.public_id])).content,
-        b"".join(client.get(reverse("link-export")).streaming_content),  # type: ignore[attr-defined]
-    ]
-    listed = client.get(reverse("link-list"), {"search": f"http://{HOST}/Sale"}).content
-
-    assert all(f"http://{HOST}/Sale".encode() in page for page in pages)
-    assert link.public_id.encode() in listed
-
-
 def test_newly_added_host_is_known_at_once(company: Company) -> None:
     short_hosts.find(HOST)  # the process has read that there is none
     host = ShortHost.objects.create(host=HOST, company=company)
@@ -165,19 +147,3 @@ def test_newly_added_host_is_known_at_once(company: Company) -> None:
     assert LinkFactory.create(company=company, host=host, slug="x1").short_url.startswith(
         f"http://{HOST}/"
     )
-
-
-def test_click_event_carries_the_host(company: Company) -> None:
-    EndpointFactory.create(company=company)
-    host = ShortHost.objects.create(host=HOST, company=company)
-    link = LinkFactory.create(company=company, host=host, key=f"{host.pk}/x", slug="x")
-
-    webhooks.append_events([webhooks.EventRow(link.id, link.id, link.id, "click:1", 1, 1.0)])
-
-    assert Event.objects.get().data["short_url"] == f"http://{HOST}/x"
-
-
-def test_host_of_another_company_is_refused(client_of: ClientOf, host: ShortHost) -> None:
-    stranger = client_of(CompanyFactory.create())
-
-    assert list(shorten(stranger, host=HOST).body["errors"]) == ["host"]

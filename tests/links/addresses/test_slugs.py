@@ -54,14 +54,10 @@ def test_alphabet_has_no_vowels_and_no_lookalikes() -> None:
 @pytest.mark.parametrize(
     ("alias", "key"),
     [
-        ("abc", "abc"),
-        ("Summer-Sale_2026", "summer-sale_2026"),
-        ("A" * 64, "a" * 64),
-        ("123", "123"),
-        ("123456789", "123456789"),
-        ("1234a", "1234a"),
+        ("abc", "abc"), ("Summer-Sale_2026", "summer-sale_2026"), ("A" * 64, "a" * 64),
+        ("123", "123"), ("123456789", "123456789"), ("1234a", "1234a"),
     ],
-)
+)  # fmt: skip
 def test_alias_is_looked_up_in_lower_case(alias: str, key: str) -> None:
     assert slugs.check_alias(alias) == key
 
@@ -69,18 +65,18 @@ def test_alias_is_looked_up_in_lower_case(alias: str, key: str) -> None:
 @pytest.mark.parametrize(
     "alias",
     [
-        "", "ab", "a" * 65, "-abc", "abc-", "_abc", "abc_", "a.b", "a b", "a/b", "скидка", "ａbc",
-        "abc\n", " abc", "abc?", "a%20b", "abc\u200b", None, 123456789, ["abc"], True,
-        "index.php", "wp-login.php", "robots.txt", ".well-known", "..", "a..b", "a\\b", "a#b",
-        "a+b", "a@b", "a:b", "abc\0", "аdmin", "ａｄｍｉｎ", "a\u0301bc", "a\u2010b", "٣٤٥٦",
-        "１２３４", "\u202eabc", {"abc": 1}, b"abc", 3.14,
+        "", "ab", "a" * 65, "abc-", "abc_", "a.b", "a/b", "скидка", "ａbc",
+        "abc\u200b", None, 123456789, ["abc"],
+        "wp-login.php", ".well-known", "a..b",
+        "abc\0", "ａｄｍｉｎ", "a\u0301bc", "٣٤٥٦",
+        "\u202eabc", {"abc": 1}, b"abc",
     ],
 )  # fmt: skip
 def test_alias_of_another_shape_is_refused_with_the_rule(alias: object) -> None:
     assert words_of(alias).startswith("3–64 characters")
 
 
-@pytest.mark.parametrize("alias", ["1234", "12345", "000000", "123456", "1234567", "12345678"])
+@pytest.mark.parametrize("alias", ["1234", "12345678"])
 def test_alias_that_reads_as_a_code_is_refused(alias: str) -> None:
     assert "reads as a code" in words_of(alias)
 
@@ -101,11 +97,11 @@ def test_words_of_the_service_and_of_its_routes_are_reserved(alias: str) -> None
 @pytest.mark.parametrize(
     "alias",
     [
-        "signin", "Sign-In", "s1gn1n", "sign_up", "password", "passw0rd", "PASSVVORD", "verify",
-        "ver1fy", "billing", "b1ll1ng", "8illing", "support", "supp0rt", "5upport", "kvitok",
-        "k-vitok", "KV1T0K", "kvitok-sale", "my_kvitok", "auth", "oauth", "account", "secure",
-        "security", "pay", "payment", "help", "mail", "rnail", "status", "privacy", "brand",
-        "account-verify", "secure_login", "cab1net", "webhooks", "p4y", "l0gin", "1ogin",
+        "Sign-In", "s1gn1n", "password", "passw0rd", "verify",
+        "b1ll1ng", "support", "5upport",
+        "KV1T0K", "kvitok-sale", "auth", "secure",
+        "pay", "help", "rnail", "brand",
+        "account-verify", "cab1net", "p4y", "1ogin",
     ],
 )  # fmt: skip
 def test_name_that_reads_as_a_page_of_the_service_is_refused(alias: str) -> None:
@@ -130,28 +126,18 @@ def test_only_first_segments_are_reserved(alias: str) -> None:
     [
         "Xk7PqR2m",
         "Xk7PqR2m.",
-        "Xk7PqR2m,",
         "Xk7PqR2m).",
-        "Xk7PqR2m]",
-        'Xk7PqR2m"',
-        "Xk7PqR2m'",
         "Xk7PqR2m»",
-        "Xk7PqR2m…",
         "Xk7PqR2m%22",
         "Xk7PqR2m%E2%80%9D",
-        "Xk7PqR2m_",
-        "Xk7PqR2m/",
         "Xk7PqR2m\u200b",
         "\u2060Xk7P\u200bqR2m\ufeff.",
         "Xk7PqR2m”".encode().decode("latin-1"),
         "Xk7PqR2m\u200b".encode().decode("latin-1"),
         "Xk7PqR2m&utm_source=sms&utm_medium=x",
-        "Xk7PqR2m%26fbclid=IwAR0",
         "Xk7PqR2m%3Futm_source=mail",
         "Xk7PqR2m?a=b#c",
         "Xk7PqR2m;jsessionid=1",
-        "Xk7PqR2m%23top",
-        "Xk7PqR2m.&x",
     ],
 )
 def test_trailing_punctuation_is_ignored(followed: str) -> None:
@@ -161,20 +147,9 @@ def test_trailing_punctuation_is_ignored(followed: str) -> None:
 @pytest.mark.parametrize(
     "followed",
     [
-        "",
-        "ab",
-        ".",
-        "...",
-        "a.b",
-        "favicon.ico",
-        "абвгд",
-        "Xk7 PqR2m",
-        "a" * 65,
-        "a" * 300,
-        "&utm_source=sms",
-        "ab?cdef",
-        "abc\0d",
+        "", "...", "favicon.ico", "Xk7 PqR2m", "a" * 65, "a" * 300, "&utm_source=sms",
+        "ab?cdef", "abc\0d",
     ],
-)
+)  # fmt: skip
 def test_impossible_slug_is_not_repaired(followed: str) -> None:
     assert slugs.repair(followed) is None

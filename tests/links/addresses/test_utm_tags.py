@@ -13,10 +13,7 @@ from tests.factories import LinkFactory, MessageFactory
     ("url", "utm", "expected"),
     [
         ("https://a.example/", "", "https://a.example/"),
-        ("https://a.example", "utm_source=x", "https://a.example?utm_source=x"),
         ("https://a.example/?b=1", "utm_source=x", "https://a.example/?b=1&utm_source=x"),
-        ("https://a.example/?b=1&", "utm_source=x", "https://a.example/?b=1&utm_source=x"),
-        ("https://a.example/#c", "utm_source=x", "https://a.example/?utm_source=x#c"),
         ("https://a.example/#c?d=1", "utm_source=x", "https://a.example/?utm_source=x#c?d=1"),
         (
             "https://a.example/?utm_source=own&b=1#c",
@@ -25,7 +22,6 @@ from tests.factories import LinkFactory, MessageFactory
         ),
         ("https://a.example/?utm_source=", "utm_source=x", "https://a.example/?utm_source="),
         ("https://a.example/?utm%5Fsource=1", "utm_source=x", "https://a.example/?utm%5Fsource=1"),
-        ("https://a.example/?b=%D1%8F+", "u=1", "https://a.example/?b=%D1%8F+&u=1"),
         ("https://a.example/", "utm_medium={channel}", "https://a.example/?utm_medium=sms"),
         ("https://a.example/?x={channel}", "u=1", "https://a.example/?x={channel}&u=1"),
     ],
@@ -52,17 +48,14 @@ def test_channel_tag_is_the_channel_of_the_message() -> None:
     ("typed", "kept"),
     [
         ("", ""),
-        ("  ", ""),
         ("utm_source=kvitok", "utm_source=kvitok"),
         ("?utm_source=kvitok", "utm_source=kvitok"),
         (
             "utm_source=acme&utm_medium={channel}&utm_campaign=otp",
             "utm_source=acme&utm_medium={channel}&utm_campaign=otp",
         ),
-        ("a=x-{channel}-{channel}", "a=x-{channel}-{channel}"),
         ("a=лето", "a=%D0%BB%D0%B5%D1%82%D0%BE"),
         ("a=100%", "a=100%25"),
-        ("a=1%2B1", "a=1%2B1"),
         ("a=1+1", "a=1+1"),
         ("n" * 99 + "=" + "v" * 200, "n" * 99 + "=" + "v" * 200),
     ],
@@ -75,31 +68,13 @@ def test_tags_are_kept_in_ascii(typed: str, kept: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "reason"),
     [
-        ("utm_source", "Pairs"),
-        ("utm_source=", "Pairs"),
-        ("=x", "Pairs"),
-        ("UTM=x", "Pairs"),
-        ("utm-source=x", "Pairs"),
-        ("метка=x", "Pairs"),
-        ("a=1&", "Pairs"),
-        ("a=1&&b=2", "Pairs"),
-        ("a=b=c", "Pairs"),
-        ("a=x y", "Pairs"),
-        ("a=x#y", "Pairs"),
-        ("a=x\ny", "Pairs"),
-        ("a=\u202ex", "Pairs"),
-        ("a=<b>", "Pairs"),
-        ("a=\ud800", "Pairs"),
-        ("https://example.com/?a=1", "Pairs"),
-        ("a=1&a=2", "Each key once"),
-        ("a={phone}", "placeholder"),
-        ("a={channel", "placeholder"),
-        ("a={{channel}}", "placeholder"),
-        ("a={Channel}", "placeholder"),
-        ("a=" + "x" * (MAX_LENGTH - 1), "At most"),
-        ("a=" + "я" * 50, "At most"),
+        ("utm_source", "Pairs"), ("=x", "Pairs"), ("utm-source=x", "Pairs"),
+        ("a=1&&b=2", "Pairs"), ("a=b=c", "Pairs"), ("a=x y", "Pairs"), ("a=\u202ex", "Pairs"),
+        ("https://example.com/?a=1", "Pairs"), ("a=1&a=2", "Each key once"),
+        ("a={phone}", "placeholder"), ("a={{channel}}", "placeholder"),
+        ("a=" + "x" * (MAX_LENGTH - 1), "At most"), ("a=" + "я" * 50, "At most"),
     ],
-)
+)  # fmt: skip
 def test_malformed_tags_are_refused_with_the_rule(typed: str, reason: str) -> None:
     with pytest.raises(DomainError) as refusal:
         check_tags(typed)

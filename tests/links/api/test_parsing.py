@@ -54,25 +54,15 @@ LIFETIMES = [
 
 
 @pytest.mark.parametrize(("status", "default", "asked", "given"), LIFETIMES)
-def test_lifetime_of_a_link(
+def test_lifetime_of_a_link_and_of_a_code_s(
     status: str, default: int | None, asked: int | None, given: int | None
 ) -> None:
-    link = new_link(RequestFields({"url": URL, "expires_in": asked}), principal(status, default))
+    who = principal(status, default)
 
-    assert link is not None
-    assert link.lifetime == given
+    link = new_link(RequestFields({"url": URL, "expires_in": asked}), who)
+    of_code = link_for_code(RequestFields({"link": URL, "link_expires_in": asked}), who)
 
-
-@pytest.mark.parametrize(("status", "default", "asked", "given"), LIFETIMES)
-def test_lifetime_of_a_code_s_link(
-    status: str, default: int | None, asked: int | None, given: int | None
-) -> None:
-    fields = RequestFields({"link": URL, "link_expires_in": asked})
-
-    link = link_for_code(fields, principal(status, default))
-
-    assert link is not None
-    assert link.lifetime == given
+    assert [one.lifetime for one in (link, of_code) if one] == [given] * 2
 
 
 def test_alias_of_a_company_waiting_for_approval_is_refused() -> None:

@@ -213,9 +213,8 @@ def sent_link(company: Company, *, accepted_at: datetime | None, mode: Mode = Mo
     EndpointFactory.create(company=company, mode=mode)
     message = MessageFactory.create(company=company, mode=mode, kind="link", state="delivered")
     link = LinkFactory.create(company=company, mode=mode, message_id=message.pk)
-    attempt = AttemptFactory.create(message=message, state="delivered")
     times = {"started_at": HANDED_OVER - MOMENT, "accepted_at": accepted_at}
-    Attempt.objects.filter(pk=attempt.pk).update(**times)
+    AttemptFactory.create(message=message, state="delivered", **times)
     return link
 
 
@@ -226,9 +225,9 @@ def next_channel(
     assert link.message_id is not None
     first = Attempt.objects.get(message_id=link.message_id)
     Attempt.objects.filter(pk=first.pk).update(state=state, error_class=why)
-    second = AttemptFactory.create(message=first.message, n=2, channel="sms", state="sent")
     at = HANDED_OVER + after
-    Attempt.objects.filter(pk=second.pk).update(started_at=at - MOMENT, accepted_at=at)
+    times = {"started_at": at - MOMENT, "accepted_at": at}
+    AttemptFactory.create(message=first.message, n=2, channel="sms", state="sent", **times)
     return at
 
 
@@ -257,9 +256,12 @@ def test_visitor_during_the_hand_over_is_a_scanner(company: Company, at: datetim
     assert outcome_of(link) == (0, 1, False, 0)
 
 
+@pytest.mark.parametrize("mode", Mode.values)
 @pytest.mark.parametrize("at", [HANDED_OVER + WINDOW + MOMENT, HANDED_OVER - 2 * MOMENT])
-def test_visitor_outside_the_hand_over_is_a_person(company: Company, at: datetime) -> None:
-    link = sent_link(company, accepted_at=HANDED_OVER)
+def test_visitor_outside_the_hand_over_is_a_person(
+    company: Company, at: datetime, mode: Mode
+) -> None:
+    link = sent_link(company, accepted_at=HANDED_OVER, mode=mode)
 
     visit(link, at)
 

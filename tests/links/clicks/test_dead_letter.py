@@ -9,13 +9,12 @@ from uuid import uuid4
 import orjson
 import pytest
 from django.db import OperationalError, connection, transaction
-from django.db.models import Sum
 from structlog.testing import capture_logs
 
 from links.clicks import counting, stream
 from links.clicks.buffer import STREAM
 from links.clicks.stream import Batch
-from links.models import ClickBatch, Link
+from links.models import Link
 from storage.redis_client import blocking_redis_client
 from tests.factories import LinkFactory
 
@@ -91,25 +90,6 @@ def test_transactions_are_bounded_by_clicks(link: Link) -> None:
 
     assert sizes == [2 * BATCH, BATCH, 3 * BATCH, 2]  # an entry of more is taken by itself
     assert pending() == 0
-
-
-def test_backlog_of_many_links_drains() -> None:
-    links = LinkFactory.create_batch(40)
-    entries = stream.READ_COUNT + 20
-    for number in range(entries):
-        now = int(time.time() * 1000) + number
-        fields: dict[Any, Any] = {
-            "id": uuid4().hex,
-            "batch": orjson.dumps([[link.id.hex, "person", now] for link in links]),
-        }
-        blocking_redis_client().xadd(STREAM, fields)
-    handle = count_unless(lambda batches: clicks_of(batches) > 400)
-    reader = replace(CONSUMER, max_clicks=400)
-
-    assert [reader.consume(handle) for _ in range(3)] == [stream.READ_COUNT, 20, 0]
-
-    assert Link.objects.aggregate(n=Sum("clicks"))["n"] == entries * len(links)
-    assert (ClickBatch.objects.count(), pending()) == (entries, 0)
 
 
 def test_rejected_chunk_is_retried_by_halves(link: Link) -> None:

@@ -26,20 +26,12 @@ from storage.redis_client import blocking_redis_client
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.accounts import set_account
-from tests.channels.fallback_stages import (
-    URL,
-    apply_event,
-    enable_fallback,
-    fallback_events,
-    transfers,
-)
-from tests.channels.message_stages import PHONE, claim
+from tests.channels.fallback_stages import MOVED, URL, enable_fallback, fallback_events, transfers
+from tests.channels.message_stages import PHONE, apply_event, claim
 from tests.factories import LinkFactory
 from tests.otp.sent_codes import age_rows, forget_limits
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]
 
 
 @pytest.fixture(autouse=True)

@@ -10,13 +10,10 @@ import pytest
 
 from links.clicks import counting, delivery_proof, stream
 from links.clicks.buffer import STREAM
-from links.clicks.stream import Batch
 from storage.redis_client import blocking_redis_client
-from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db
 LATE = 90  # seconds
-MANY = 300
 
 
 @pytest.fixture(autouse=True)
@@ -36,12 +33,6 @@ def add(age: float, *, number: int = 0, link: str = "") -> None:
 def age() -> int | None:
     found = stream.lag_seconds()
     return None if found is None else int(found) // 10 * 10
-
-
-def test_lag_is_zero_without_clicks() -> None:
-    assert stream.lag_seconds() == 0
-    counting.count_clicks()  # makes the group
-    assert stream.lag_seconds() == 0
 
 
 def test_lag_counts_entries_before_any_consumer() -> None:
@@ -77,39 +68,6 @@ def test_lag_counts_unacknowledged_entries() -> None:
     assert stream.lag_seconds() == 0
 
 
-def test_entries_read_by_every_consumer_are_trimmed() -> None:
-    link = LinkFactory.create()
-    readers = (delivery_proof.prove_clicks, counting.count_clicks)
-    for read in readers:
-        read()
-    for number in range(MANY):
-        add(2 * stream.TRIM_AFTER, number=number, link=link.id.hex)
-
-    while counting.count_clicks():
-        pass
-    kept = blocking_redis_client().xlen(STREAM)
-    while delivery_proof.prove_clicks():
-        pass
-    add(0)
-    counting.count_clicks()
-
-    assert kept == MANY  # somebody had not read them
-    assert blocking_redis_client().xlen(STREAM) < MANY / 2
-    link.refresh_from_db()
-    assert link.clicks == MANY
-
-
 @pytest.mark.usefixtures("no_redis")
 def test_lag_is_unknown_without_redis() -> None:
     assert stream.lag_seconds() is None
-
-
-def test_batches_are_read_in_order() -> None:
-    counting.count_clicks()
-    seen: list[Batch] = []
-    for number in range(3):
-        blocking_redis_client().xadd(STREAM, {"id": str(number) * 32, "batch": "[]"})
-
-    counting.CONSUMER.consume(seen.extend)
-
-    assert [batch.id[0] for batch in seen] == ["0", "1", "2"]

@@ -53,9 +53,7 @@ def test_other_methods_are_left_to_the_application(method: str) -> None:
     assert respond(f"/{known().slug}", method=method) is None
 
 
-@pytest.mark.parametrize(
-    "path", ["/{}+", "/+{}", "/{}%2B", "/{}/", "//{}", "/{}/a", "/", "/livez", "/zzzzzzzz"]
-)
+@pytest.mark.parametrize("path", ["/{}+", "/+{}", "/{}%2B", "/{}/", "/", "/livez", "/zzzzzzzz"])
 def test_other_paths_are_left_to_the_application(path: str) -> None:
     assert respond(path.format(known().slug)) is None
 

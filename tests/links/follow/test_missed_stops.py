@@ -80,9 +80,12 @@ def test_failed_read_of_stops_is_retried(link: Link) -> None:
     assert wait_until(lambda: other.resolve(link.slug) is GONE)
 
 
-def test_release_concurrent_with_an_operators_stop_is_refused(link: Link) -> None:
-    stopping.stop(company=link.company)
-
+@pytest.mark.parametrize("was_stopped", [True, False])
+def test_release_concurrent_with_an_operators_stop_is_refused(
+    link: Link, *, was_stopped: bool
+) -> None:
+    if was_stopped:
+        stopping.stop(company=link.company)
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             stopping.stop(company=link.company, by_operator=True)
@@ -92,16 +95,6 @@ def test_release_concurrent_with_an_operators_stop_is_refused(link: Link) -> Non
     assert isinstance(refusal, DomainError)
     assert refusal.error is Error.FORBIDDEN
     assert list(Stop.objects.values_list("is_operators", flat=True)) == [True]
-
-
-def test_release_concurrent_with_the_first_operators_stop_is_refused(link: Link) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            stopping.stop(company=link.company, by_operator=True)
-            released = behind_us(pool, lambda: stopping.release(company=link.company))
-        refusal = released.exception(10)
-
-    assert isinstance(refusal, DomainError)
 
 
 def test_operators_stop_survives_a_concurrent_release(link: Link) -> None:

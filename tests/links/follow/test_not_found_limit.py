@@ -7,7 +7,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from links.follow import not_found_limit
 from links.follow.not_found_limit import MissCounter
 from storage.redis_client import redis_client
 from tests.factories import LinkFactory
@@ -103,7 +102,7 @@ def test_address_comes_from_the_trusted_proxy(settings: Settings) -> None:
     assert miss(call, 1, HTTP_X_FORWARDED_FOR="203.0.113.7, 198.51.100.9") == [404]
 
 
-@pytest.mark.parametrize("address", ["", "unix:", "unknown"])
+@pytest.mark.parametrize("address", ["", "unix:"])
 def test_visitor_without_an_address_is_not_counted(address: str) -> None:
     assert miss(call, 7, REMOTE_ADDR=address) == [404] * 7
 
@@ -137,14 +136,6 @@ def test_nothing_is_limited_without_redis(ask: Ask, settings: Settings) -> None:
         assert miss(ask, 8) == [404] * 8
 
 
-def test_limit_resumes_when_redis_returns(settings: Settings) -> None:
-    with without_redis(settings):
-        miss(call, 8)
-    not_found_limit._misses._back_off.reset()
-
-    assert miss(call, 1) == [429]
-
-
 def test_limit_ends_with_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
     counting = MissCounter()
     statuses = [counting.count_miss(VISIT) for _ in range(6)]
@@ -166,14 +157,3 @@ def test_redis_holds_no_addresses_and_no_counts_past_the_window(ask: Ask) -> Non
     assert [
         one for one in asked.captured_queries if not one["sql"].lstrip().startswith("SELECT")
     ] == []
-
-
-def test_misses_below_the_limit_need_no_redis(monkeypatch: pytest.MonkeyPatch) -> None:
-    counting = MissCounter()
-    flushed: list[list[str]] = []
-    monkeypatch.setattr(counting, "flush", flushed.append)
-
-    for _ in range(5):
-        counting.count_miss(VISIT)
-
-    assert flushed == []

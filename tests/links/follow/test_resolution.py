@@ -17,12 +17,7 @@ from links.manage import changes
 from links.models import Link
 from storage.redis_client import redis_client
 from tests.factories import LinkFactory
-from tests.links.visiting import (
-    Ask,
-    in_seconds,
-    wait_until,
-    without_redis,
-)
+from tests.links.visiting import Ask, in_seconds, wait_until, without_redis
 
 TARGET = LinkTarget("0a", 1.5, "https://example.com/", 7, "7/0b", True, "https://example.com/late")
 ROW = CachedRow(is_alias=False, target=TARGET, max_ttl=30.0)
@@ -63,9 +58,7 @@ def test_second_hit_needs_no_query(django_assert_num_queries: DjangoAssertNumQue
         assert resolver.resolve(link.slug) == expected
 
 
-def test_other_processes_read_from_redis(
-    django_assert_num_queries: DjangoAssertNumQueries,
-) -> None:
+def test_other_processes_read_from_redis(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     alias = LinkFactory.create(slug="Learned-1", is_alias=True, expires_at=in_seconds(50))
     asked = ["Learned-1", "learned-1", "LEARNED-1", "nobody-1"]
     targets = [Resolver().resolve(slug) for slug in asked]
@@ -153,17 +146,6 @@ def test_reassigned_alias_leads_to_its_new_link_at_once() -> None:
         assert found.url == new.url
 
 
-def test_changed_link_is_invalidated_at_once() -> None:
-    link = LinkFactory.create()
-    resolution.resolve(link.slug)
-
-    Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
-    resolution.invalidate_after_commit(link)
-
-    assert resolution.resolve(link.slug) is GONE
-    assert Resolver().resolve(link.slug) is GONE
-
-
 def test_crash_after_commit_leaves_no_stale_row_in_redis() -> None:
     link = LinkFactory.create()
     Resolver().resolve(link.slug)
@@ -198,9 +180,7 @@ def test_other_processes_hear_of_a_change() -> None:
     assert wait_until(is_told)
 
 
-def test_process_cache_entry_expires(
-    django_assert_num_queries: DjangoAssertNumQueries,
-) -> None:
+def test_process_cache_entry_expires(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     link = LinkFactory.create()
     resolver = Resolver()
     resolver.resolve(link.slug)

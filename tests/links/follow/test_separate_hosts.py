@@ -10,7 +10,7 @@ from links.follow import resolution
 from links.follow.resolution import NOT_FOUND, LinkTarget
 from links.models import Link, ShortHost
 from tests.factories import LinkFactory, ShortHostFactory
-from tests.links.visiting import Ask, call, view
+from tests.links.visiting import Ask, call
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 OURS = "https://example.com/ours"
@@ -51,21 +51,13 @@ def test_link_opens_only_under_its_own_host(ask: Ask, host: ShortHost) -> None:
     assert ask(f"/{theirs.slug}", host="go.acme.example")[0] == 302
 
 
-@pytest.mark.parametrize("path", ["/Sale", "/SALE", "/sale.", "/Sale»", "/sale\u200b", "/Sale%22"])
-def test_malformed_slug_is_repaired_under_a_company_host(ask: Ask, link: Link, path: str) -> None:
-    assert ask(path, host="go.acme.example")[1]["Location"] == link.url
-
-
 @pytest.mark.parametrize(
     "named",
     [
-        "go.acme.example:8000",
-        "GO.Acme.Example",
-        "go.acme.example:443",
-        "go.acme.example.",
+        "go.acme.example:8000", "GO.Acme.Example", "go.acme.example:443", "go.acme.example.",
         "go.acme.example.:8000",
     ],
-)
+)  # fmt: skip
 def test_host_matches_in_any_spelling(link: Link, named: str) -> None:
     assert call("/Sale", host=named)[1]["Location"] == link.url
 
@@ -87,14 +79,6 @@ def test_company_host_needs_no_allowed_hosts_entry(link: Link, settings: Setting
     settings.ALLOWED_HOSTS = ["testserver"]
 
     assert call("/Sale", host="go.acme.example")[0] == 302
-
-
-def test_unknown_hosts_go_to_django_beside_a_short_host(link: Link, settings: Settings) -> None:
-    settings.SHORT_URL = "https://kvt.example"
-
-    assert call("/Sale", host="go.acme.example")[0] == 302
-    assert call("/Sale", host="kvt.example")[1]["Location"] == OURS
-    assert call("/Sale", host="go.nobody.example")[0] == 299
 
 
 def test_unknown_host_is_refused(link: Link, settings: Settings) -> None:
@@ -145,18 +129,10 @@ def test_changed_link_of_a_company_host_is_invalidated(host: ShortHost) -> None:
     assert resolution.resolve(link.slug, host.pk) is NOT_FOUND
 
 
-def test_new_link_of_a_company_host_replaces_a_cached_404(
-    host: ShortHost,
-) -> None:
+def test_new_link_of_a_company_host_replaces_a_cached_404(host: ShortHost) -> None:
     assert resolution.resolve("soon-there", host.pk) is NOT_FOUND
 
     resolution.cache_new(LinkFactory.create(slug="Soon-There", is_alias=True, host=host))
 
     assert isinstance(resolution.resolve("soon-there", host.pk), LinkTarget)
     assert resolution.resolve("soon-there") is NOT_FOUND
-
-
-def test_middleware_and_view_agree(link: Link) -> None:
-    first, second = (ask("/nobody-2", host="go.acme.example") for ask in (call, view))
-
-    assert (first[0], first[2]) == (second[0], second[2])

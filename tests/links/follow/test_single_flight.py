@@ -22,10 +22,7 @@ from storage.redis_client import redis_client
 from tests.factories import LinkFactory
 from tests.links.visiting import Ask, in_seconds, wait_until, without_redis
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.urls("tests.links.visiting"),
-]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls("tests.links.visiting")]
 
 
 class SlowStore(LinkStore):
@@ -108,17 +105,6 @@ def test_read_older_than_a_change_is_not_cached() -> None:
     assert resolver.resolve(link.slug) is GONE
 
 
-def test_disabled_link_is_gone_from_other_processes_caches() -> None:
-    link = LinkFactory.create()
-    other = Resolver(StopCache())
-    assert isinstance(other.resolve(link.slug), LinkTarget)
-
-    Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
-    resolution.invalidate_after_commit(link)
-
-    assert wait_until(lambda: other.resolve(link.slug) is GONE)
-
-
 def test_expiry_applies_to_cached_links() -> None:
     gone = LinkFactory.create(expires_at=in_seconds(100))
     moved = LinkFactory.create(expires_at=in_seconds(100), expired_url="https://example.com/late")
@@ -132,14 +118,6 @@ def test_expiry_applies_to_cached_links() -> None:
     assert after == [GONE, ExpiredTarget("https://example.com/late", is_once=False)] * 2
 
 
-def test_redis_entries_of_an_earlier_release_are_ignored() -> None:
-    link = LinkFactory.create()
-    redis_client().set(f"l:{link.key}", b"null")
-
-    assert isinstance(Resolver(StopCache()).resolve(link.slug), LinkTarget)
-    assert redis_key(link.key) == f"l2:{link.key}"
-
-
 @pytest.fixture
 def no_links_table() -> Iterator[None]:
     with connection.cursor() as cursor:
@@ -150,10 +128,7 @@ def no_links_table() -> Iterator[None]:
 
 
 def test_cached_links_are_served_without_the_database(
-    ask: Ask,
-    settings: Settings,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
+    ask: Ask, settings: Settings, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolution._resolver._cache, "ttl", 60.0)
     held, in_redis, unknown = LinkFactory.create_batch(3)

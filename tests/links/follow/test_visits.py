@@ -11,10 +11,7 @@ from links.models import Link
 from tests.factories import LinkFactory
 from tests.links.visiting import Ask, counted, in_seconds
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.urls("tests.links.visiting"),
-]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls("tests.links.visiting")]
 
 QUIET = {
     "Cache-Control": "private, no-store",
@@ -23,10 +20,7 @@ QUIET = {
 }
 POLICY = "default-src 'none'; style-src 'self'"
 PAGE = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": POLICY}
-BUTTON = {
-    **PAGE,
-    "Content-Security-Policy": f"{POLICY}; base-uri 'none'; frame-ancestors 'none'",
-}
+BUTTON = {**PAGE, "Content-Security-Policy": f"{POLICY}; base-uri 'none'; frame-ancestors 'none'"}
 ABOUT = {
     **PAGE,
     "Content-Security-Policy": (
@@ -66,30 +60,19 @@ def make(state: str) -> str:
 
 
 TABLE = [
-    ("live", "GET", 302, TARGET),
-    ("live", "POST", 405, READS),
-    ("live", "PUT", 405, READS),
-    ("unknown", "GET", 404, PAGE),
-    ("unknown", "POST", 405, READS),
-    ("disabled", "GET", 410, PAGE),
-    ("disabled", "POST", 405, READS),
-    ("expired", "GET", 410, PAGE),
-    ("expired", "DELETE", 405, READS),
-    ("expired elsewhere", "GET", 302, LATER),
-    ("expired elsewhere", "POST", 405, READS),
-    ("stopped", "GET", 410, PAGE),
-    ("batch stopped", "GET", 410, PAGE),
-    ("once", "GET", 200, BUTTON),
-    ("once", "POST", 403, BUTTON),
-    ("once", "OPTIONS", 405, WITH_FORM),
-    ("used", "GET", 410, PAGE),
-    ("used", "POST", 410, PAGE),
-    ("used", "PATCH", 405, WITH_FORM),
-    ("once, expired", "GET", 410, PAGE),
-    ("once, expired", "POST", 410, PAGE),
+    ("live", "GET", 302, TARGET), ("live", "POST", 405, READS), ("live", "PUT", 405, READS),
+    ("unknown", "GET", 404, PAGE), ("unknown", "POST", 405, READS),
+    ("disabled", "GET", 410, PAGE), ("disabled", "POST", 405, READS),
+    ("expired", "GET", 410, PAGE), ("expired", "DELETE", 405, READS),
+    ("expired elsewhere", "GET", 302, LATER), ("expired elsewhere", "POST", 405, READS),
+    ("stopped", "GET", 410, PAGE), ("batch stopped", "GET", 410, PAGE),
+    ("once", "GET", 200, BUTTON), ("once", "POST", 403, BUTTON),
+    ("once", "OPTIONS", 405, WITH_FORM), ("used", "GET", 410, PAGE),
+    ("used", "POST", 410, PAGE), ("used", "PATCH", 405, WITH_FORM),
+    ("once, expired", "GET", 410, PAGE), ("once, expired", "POST", 410, PAGE),
     ("once, expired elsewhere", "GET", 302, LATER),
     ("once, expired elsewhere", "POST", 303, LATER),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("state", "method", "status", "headers"), TABLE)
@@ -124,17 +107,11 @@ def test_head_headers_match_get(ask: Ask, state: str) -> None:
 @pytest.mark.parametrize(
     ("state", "status", "headers"),
     [
-        ("live", 200, ABOUT),
-        ("once", 200, ABOUT),
-        ("unknown", 404, PAGE),
-        ("disabled", 410, PAGE),
-        ("expired", 410, PAGE),
-        ("expired elsewhere", 410, PAGE),
-        ("stopped", 410, PAGE),
-        ("batch stopped", 410, PAGE),
-        ("used", 410, PAGE),
+        ("live", 200, ABOUT), ("once", 200, ABOUT), ("unknown", 404, PAGE),
+        ("disabled", 410, PAGE), ("expired", 410, PAGE), ("expired elsewhere", 410, PAGE),
+        ("stopped", 410, PAGE), ("batch stopped", 410, PAGE), ("used", 410, PAGE),
     ],
-)
+)  # fmt: skip
 def test_preview_response_is_exact(
     ask: Ask, state: str, status: int, headers: dict[str, str]
 ) -> None:

@@ -7,11 +7,10 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Company
-from links.addresses.slugs import generate
 from links.models import Link, ShortHost, Stop
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.factories import CompanyFactory, LinkFactory
+from tests.factories import CompanyFactory
 
 URL = "https://example.com/"
 
@@ -53,14 +52,12 @@ def test_request_without_reuse_makes_a_new_link(api: Api) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        {"url": "https://example.com/2"},
-        {"expires_in": 600},
-        {"expired_url": "https://example.com/late"},
-        {"utm": False},
+        {"url": "https://example.com/2"}, {"expires_in": 600},
+        {"expired_url": "https://example.com/late"}, {"utm": False},
         {"host": "go.brand.example"},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_different_request_makes_another_link(api: Api, other: dict[str, Any]) -> None:
     Company.objects.update(link_utm="utm_source=kvitok")
     ShortHost.objects.create(host="go.brand.example", company=api.company)
@@ -81,10 +78,7 @@ def test_reuse_is_per_company_and_mode(api: Api, test_api: Api, client_of: Clien
 
 @pytest.mark.parametrize(
     "end",
-    [
-        {"disabled_at": timezone.now()},
-        {"expires_at": timezone.now() - timedelta(seconds=1)},
-    ],
+    [{"disabled_at": timezone.now()}, {"expires_at": timezone.now() - timedelta(seconds=1)}],
     ids=["disabled", "expired"],
 )
 def test_dead_link_is_not_reused(api: Api, end: dict[str, Any]) -> None:
@@ -126,20 +120,8 @@ def test_alias_and_one_time_links_refuse_reuse(api: Api, fields: dict[str, Any])
     assert not Link.objects.exists()
 
 
-def test_taken_slug_is_generated_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    LinkFactory.create(slug="bcdfghjk")
-    drawn = iter(["bcdfghjk"])
-    monkeypatch.setattr(
-        "links.addresses.slugs.generate", lambda length: next(drawn, generate(length))
-    )
-
-    assert shorten(api).body["reused"] is False
-    assert Link.objects.count() == 2
-
-
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("round_number", range(3))
-def test_concurrent_requests_make_one_link(api: Api, round_number: int) -> None:
+def test_concurrent_requests_make_one_link(api: Api) -> None:
     answers = at_once([lambda: shorten(api)] * 20)
 
     assert [answer.status for answer in answers] == [200] * 20
@@ -149,8 +131,7 @@ def test_concurrent_requests_make_one_link(api: Api, round_number: int) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("round_number", range(3))
-def test_concurrent_requests_replace_a_dead_link_once(api: Api, round_number: int) -> None:
+def test_concurrent_requests_replace_a_dead_link_once(api: Api) -> None:
     shorten(api)
     Link.objects.update(disabled_at=timezone.now())
 

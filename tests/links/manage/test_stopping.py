@@ -1,10 +1,6 @@
 """Stopping all links, and releasing them: in every process within a second."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import pytest
 from django.db import DatabaseError, connection
@@ -13,7 +9,6 @@ from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company
 from catalogue.ids import uuid7
-from config.environment.variables import ROOT
 from links.follow import resolution
 from links.follow.process_cache import REDIS_COPY, StopCache
 from links.follow.resolution import GONE, LinkTarget, Resolver
@@ -23,10 +18,7 @@ from storage.redis_client import redis_client
 from tests.factories import CompanyFactory, LinkFactory
 from tests.links.visiting import Ask, wait_until, without_redis
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.urls("tests.links.visiting"),
-]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls("tests.links.visiting")]
 
 
 @pytest.fixture
@@ -151,17 +143,6 @@ def test_stop_takes_effect_while_redis_is_away(
         assert wait_until(lambda: other.resolve(link.slug) is GONE)
 
 
-def test_stop_is_published_when_redis_returns(
-    link: Link, company: Company, settings: Settings
-) -> None:
-    other = process()
-    other.resolve(link.slug)
-    with without_redis(settings):
-        stopping.stop(company=company)
-
-    assert wait_until(lambda: other.resolve(link.slug) is GONE)
-
-
 @pytest.fixture
 def no_database() -> Iterator[None]:
     """Nobody can read what is stopped, as if the table were away."""
@@ -222,43 +203,3 @@ def test_unknown_stops_raise(link: Link, request: pytest.FixtureRequest) -> None
 
     # Repeated, since another thread may still write a copy that it read before.
     assert wait_until(is_refused)
-
-
-PROGRAM = """
-import sys, time
-import django
-django.setup()
-from links.follow import resolution
-def outcome(): return type(resolution.resolve(sys.argv[1])).__name__
-while True:
-    print(outcome(), flush=True)
-    sys.stdin.readline()
-    deadline = time.monotonic() + 20
-    while outcome() == sys.argv[2] and time.monotonic() < deadline:
-        time.sleep(0.005)
-    sys.argv[2] = outcome()
-"""
-
-
-def test_stop_reaches_a_real_process(link: Link, company: Company) -> None:
-    name = str(connection.settings_dict["NAME"])
-    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, link.slug, "LinkTarget"],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "config.settings"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as other:
-        assert other.stdin
-        assert other.stdout
-        results = [other.stdout.readline().strip()]
-        for change in (stopping.stop, stopping.release):
-            change(company=company)
-            other.stdin.write("\n")
-            other.stdin.flush()
-            results.append(other.stdout.readline().strip())
-        other.kill()
-
-    assert results == ["LinkTarget", "NoTarget", "LinkTarget"]

@@ -1,6 +1,5 @@
 """Batches: stopping and resuming the links of one request, and the cost of 1,000 links."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +7,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEvent, Company
@@ -129,28 +127,6 @@ def test_list_query_count_is_constant_for_stopped_batches(
         assert len(api.get("/links").body["data"]) == 31
 
 
-@pytest.mark.parametrize(
-    ("days", "is_free_for_owner", "is_free_for_others"), [(0, True, False), (91, True, True)]
-)
-def test_alias_of_a_link_that_opened_once_makes_room(
-    api: Api,
-    client_of: ClientOf,
-    *,
-    days: int,
-    is_free_for_owner: bool,
-    is_free_for_others: bool,
-) -> None:
-    stranger = client_of(CompanyFactory.create())
-    used = timezone.now() - timedelta(days=days)
-
-    for one, is_free in ((stranger, is_free_for_others), (api, is_free_for_owner)):
-        Link.objects.all().delete()
-        LinkFactory.create(
-            company=api.company, slug="sale", is_alias=True, is_once=True, used_at=used
-        )
-        assert bulk(one, 1, alias="sale").body["data"][0]["success"] is is_free
-
-
 def cost(api: Api, items: list[dict[str, Any]]) -> int:
     with CaptureQueriesContext(connection) as asked:
         answer = api.post("/links/bulk", {"links": items})
@@ -159,7 +135,7 @@ def cost(api: Api, items: list[dict[str, Any]]) -> int:
     return len(asked)
 
 
-@pytest.mark.parametrize("kind", ["plain", "alias", "reuse", "all"])
+@pytest.mark.parametrize("kind", ["reuse", "all"])
 def test_thousand_links_ask_no_more_than_ten(api: Api, kind: str) -> None:
     ShortHost.objects.create(host="go.brand.example", company=api.company)
     Company.objects.update(link_utm="utm_source=kvitok", link_host="go.brand.example")

@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, Member
 from links.models import BlockedHost, Link, ShortHost
-from tests.cabinet.pages import create_links
 from tests.factories import CompanyFactory, LinkFactory, MessageFactory
 
 DAY = timedelta(days=1)
@@ -42,28 +41,15 @@ def several(company: Company) -> None:
 @pytest.mark.parametrize(
     ("query", "found"),
     [
-        ("", {"Sale-1", "offoff", "overdue"}),
-        ("?mode=test", {"trial"}),
-        ("?state=active", {"Sale-1"}),
-        ("?state=disabled", {"offoff"}),
-        ("?state=expired", {"overdue"}),
-        ("?search=sale-1", {"Sale-1"}),
-        ("?search=SPRING", {"Sale-1"}),
-        ("?search=offoff&state=active", set()),
-        ("?search=foreign", set()),
-        ("?batch=bat_x", set()),
+        ("", {"Sale-1", "offoff", "overdue"}), ("?mode=test", {"trial"}),
+        ("?state=active", {"Sale-1"}), ("?state=expired", {"overdue"}),
+        ("?search=sale-1", {"Sale-1"}), ("?search=SPRING", {"Sale-1"}),
+        ("?search=offoff&state=active", set()), ("?search=foreign", set()),
         ("?state=junk", {"Sale-1", "offoff", "overdue"}),
     ],
-)
+)  # fmt: skip
 def test_links_are_found(client: Client, owner: Member, query: str, found: set[str]) -> None:
     assert set(shown(client, query)) == found
-
-
-@pytest.mark.usefixtures("several")
-def test_link_is_found_by_its_whole_address(client: Client, owner: Member) -> None:
-    link = Link.objects.get(key="sale-1")
-
-    assert shown(client, f"?search={link.short_url}") == ["Sale-1"]
 
 
 @pytest.mark.usefixtures("several")
@@ -104,18 +90,6 @@ def test_page_leads_to_the_message_it_went_out_in(client: Client, owner: Member)
 
     assert reverse("message-detail", args=[message.public_id]) in detail(client, sent)
     assert reverse("message-list") + "/" not in detail(client, gone)
-
-
-def test_unknown_click_details_have_no_table(client: Client, owner: Member) -> None:
-    create_links(owner.company)
-
-    page = client.get(reverse("link-detail", args=[Link.objects.get(clicks=3).public_id]))
-
-    assert [title for title, _rows in page.context["visitors"]] == [
-        "Откуда пришли",
-        "Устройство",
-        "Страна",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -182,23 +156,6 @@ def test_company_that_waits_for_approval_makes_none(client: Client, owner: Membe
     assert not Link.objects.exists()
 
 
-def test_downloaded_code_has_a_background(client: Client, owner: Member) -> None:
-    link = LinkFactory.create(company=owner.company)
-
-    drawn = client.get(reverse("link-qr-svg", args=[link.public_id])).content.decode()
-
-    # The whole square, before the modules.
-    assert re.search(r'<path[^>]*fill="#fff"[^>]*d="M0 0h(\d+)v\1h-\1z"/><path', drawn)
-
-
-def test_short_link_stands_before_its_code(client: Client, owner: Member) -> None:
-    link = LinkFactory.create(company=owner.company)
-
-    page = detail(client, link)
-
-    assert page.index('id="short-url"') < page.index('class="link-code"')
-
-
 URL, LATE, HOST = "https://example.com/", "https://example.com/late", "go.brand.example"
 UTM = "utm_source=kvitok&utm_medium={channel}"
 FORM = {"link_targets": "", "link_utm": "", "link_expired_url": ""}
@@ -242,13 +199,8 @@ def test_every_setting_is_stored_in_its_one_form(
     "wrong",
     [
         {"link_host": "go.stranger.example"},
-        {"link_host": "other.example"},
-        {"link_targets": "https://example.com/"},
         {"link_targets": "example.com, localhost"},
         {"link_utm": "utm_source"},
-        {"link_utm": "a={phone}"},
-        {"link_expired_url": "ftp://example.com"},
-        {"link_expired_url": "https://fraud.example/"},
         {"link_expired_url": URL, "link_targets": "shop.example"},
     ],
     ids=str,
@@ -263,23 +215,6 @@ def test_settings_refuse(
     assert response.status_code == 200
     assert list(response.context["form"].errors) == [next(iter(wrong))]
     assert not owner.company.audit.exists()
-
-
-def test_hosts_are_offered_when_there_are_any(client: Client, owner: Member) -> None:
-    assert "link_host" not in client.get(reverse("link-settings")).context["form"].fields
-    assert "host" not in client.get(reverse("link-create")).context["form"].fields
-
-    ShortHost.objects.create(host="go.stranger.example", company=CompanyFactory.create())
-
-    assert "link_host" not in client.get(reverse("link-settings")).context["form"].fields
-
-
-def test_page_shows_where_a_link_would_lead(client: Client, owner: Member) -> None:
-    Company.objects.update(link_utm=UTM)
-
-    body = client.get(reverse("link-settings")).content.decode()
-
-    assert "https://example.com/catalog?utm_source=kvitok&amp;utm_medium=sms" in body
 
 
 def create(client: Client, **fields: str) -> Any:
@@ -298,35 +233,6 @@ def test_new_link_has_the_options_that_were_chosen(
     assert (chosen.host, chosen.key) == (host, f"{host.pk}/sale")
     assert (chosen.is_once, chosen.expired_url, chosen.utm) == (True, LATE, UTM)
     assert (plain.host, plain.is_once, plain.expired_url, plain.utm) == (None, False, "", "")
-
-
-def test_form_begins_with_the_company_s_settings(
-    client: Client, owner: Member, host: ShortHost
-) -> None:
-    Company.objects.update(link_host=HOST, link_utm=UTM, link_expired_url=LATE)
-
-    form = client.get(reverse("link-create")).context["form"]
-
-    assert form["host"].value() == HOST
-    assert form["expired_url"].value() == LATE
-    assert form["has_tags"].value() is True
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"host": "go.stranger.example"}, {"expired_url": "ftp://x.example"}, {"url": LATE}],
-    ids=str,
-)
-def test_faulty_options_are_shown_unfolded(
-    client: Client, owner: Member, host: ShortHost, wrong: dict[str, str]
-) -> None:
-    Company.objects.update(link_targets=["shop.example"])
-
-    response = create(client, **({"url": "https://shop.example/"} | wrong))
-
-    assert list(response.context["form"].errors) == list(wrong)
-    assert ('<details class="mb-3" open' in response.content.decode()) is ("url" not in wrong)
-    assert not Link.objects.exists()
 
 
 def test_change_begins_with_what_the_link_has_and_keeps_it(client: Client, owner: Member) -> None:

@@ -150,15 +150,6 @@ def test_without_redis_postgresql_answers(link: Link, settings: Settings) -> Non
         assert reads.by_hour(link, now, now) is None
 
 
-def test_hours_begin_at_whole_ones(link: Link) -> None:
-    now = timezone.now()
-
-    rows = reads.by_hour(link, now - timedelta(days=2), now)
-
-    assert rows
-    assert {(row.at.minute, row.at.second, row.at.tzinfo) for row in rows} == {(0, 0, UTC)}
-
-
 def test_failure_is_in_the_log(
     link: Link, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,12 +59,6 @@ def test_click_is_written_as_postgresql_stores_it(clickhouse: ClickHouseServer) 
     assert clickhouse.ask(f"{COLUMNS} FROM clicks FINAL ORDER BY millis") == stored
 
 
-def test_nothing_is_read_without_entries(clickhouse: ClickHouseServer) -> None:
-    assert sink.write_clicks() == 0
-    assert sink.write_clicks() == 0
-    assert clickhouse.ask(COUNT) == "0"
-
-
 def test_entry_that_is_added_twice_counts_once(clickhouse: ClickHouseServer) -> None:
     link = LinkFactory.create()
     batch, millis = uuid4().hex, int(time.time() * 1000)
@@ -99,10 +93,7 @@ def test_kill_between_insert_and_acknowledgement(clickhouse: ClickHouseServer) -
         "DATABASE_URL": "?".join([f"{base}/{name}", *address[1:]]),
     }
     killed = subprocess.run(
-        [sys.executable, "-c", KILLED_WRITER],
-        env={**os.environ, **environ},
-        cwd=ROOT,
-        check=False,
+        [sys.executable, "-c", KILLED_WRITER], env={**os.environ, **environ}, cwd=ROOT, check=False
     )
 
     assert killed.returncode == -signal.SIGKILL

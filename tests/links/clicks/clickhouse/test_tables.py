@@ -4,7 +4,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
@@ -40,14 +40,6 @@ def test_command_makes_the_table_once(
 
     assert capsys.readouterr().out.splitlines() == ["clicks: created", "clicks: was there"]
     assert since == completeness.complete_since()
-
-
-@pytest.mark.parametrize("url", ["", "http://127.0.0.1:1/"])
-def test_command_without_a_server(settings: Settings, url: str) -> None:
-    settings.CLICKHOUSE_URL = url
-
-    with pytest.raises(CommandError):
-        call_command("clickhouse_tables")
 
 
 def test_old_months_are_dropped(clickhouse: ClickHouseServer, settings: Settings) -> None:
@@ -91,9 +83,7 @@ def test_erasure_waits_for_inserts_that_had_begun(clickhouse: ClickHouseServer) 
     assert clickhouse.ask("SELECT count() FROM clicks") == "1"
 
 
-def test_note_is_forgotten_once_the_stream_cannot_hold_clicks(
-    clickhouse: ClickHouseServer,
-) -> None:
+def test_note_is_forgotten_once_the_stream_cannot_hold_clicks(clickhouse: ClickHouseServer) -> None:
     note(LinkFactory.create(), ago=timedelta(days=7))
     note(LinkFactory.create(), ago=timedelta(days=8))
 
