@@ -13,7 +13,7 @@ from otp import settlement
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.fallback_stages import (
-    apply_event,
+    MOVED,
     enable_fallback,
     event_applier,
     fallback_events,
@@ -22,13 +22,11 @@ from tests.channels.fallback_stages import (
     past_patience,
     transfers,
 )
-from tests.channels.message_stages import PHONE, accepted, claim, send
+from tests.channels.message_stages import PHONE, accepted, apply_event, claim, send
 from tests.otp.sent_codes import age_rows
 from tests.otp.test_settlement import resend, verify
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-MOVED = [("hold", 1, ""), ("release", 1, "patience"), ("hold", 16, "")]
 
 
 @pytest.fixture(autouse=True)

@@ -56,30 +56,14 @@ def test_code_keeps_its_leading_zeros() -> None:
     assert any(code.startswith("00") for code in found)
 
 
-@pytest.mark.parametrize("position", range(6))
-def test_every_digit_is_equally_likely(position: int) -> None:
+def test_every_digit_is_equally_likely() -> None:
     count = 20_000
-    found = (codes.derive(UUID(int=number), key_id="2", length=6) for number in range(count))
+    found = [codes.derive(UUID(int=number), key_id="2", length=6) for number in range(count)]
 
-    digits = Counter(code[position] for code in found)
-
-    chi_squared = sum((digits[str(digit)] - count / 10) ** 2 / (count / 10) for digit in range(10))
-    assert chi_squared < 27.9  # 9 degrees of freedom, p = 0.001
-
-
-def test_another_id_or_key_makes_another_code() -> None:
-    found = {
-        codes.derive(UUID(int=number), key_id=key_id, length=8)
-        for number in range(50)
-        for key_id in KEYS
-    }
-
-    assert len(found) == 100
-
-
-def test_first_key_is_the_current_one() -> None:
-    assert codes.current_key() == "2"
-    assert codes.known_keys() == ["2", "1"]
+    for digits in map(Counter, zip(*found, strict=True)):
+        expected = count / 10
+        chi_squared = sum((digits[str(n)] - expected) ** 2 / expected for n in range(10))
+        assert chi_squared < 27.9  # 9 degrees of freedom, p = 0.001
 
 
 def test_mac_differs_with_whatever_it_is_bound_to() -> None:
@@ -121,11 +105,7 @@ def test_mac_says_nothing_of_the_code() -> None:
 PHONE = "+79161234567"
 OLD, NEW = {"old": b"o" * 32}, {"new": b"n" * 32}
 # The lists of keys that run side by side during the restarts of each step.
-STEPS = {
-    "append": (OLD, OLD | NEW),
-    "promote": (OLD | NEW, NEW | OLD),
-    "drop": (NEW | OLD, NEW),
-}
+STEPS = {"append": (OLD, OLD | NEW), "promote": (OLD | NEW, NEW | OLD), "drop": (NEW | OLD, NEW)}
 PAIRS = [pytest.param(a, b, id=f"{step}-{one}") for step, pair in STEPS.items()
          for one, (a, b) in {"before": pair, "after": pair[::-1]}.items()]  # fmt: skip
 Ring = dict[str, bytes]

@@ -65,9 +65,7 @@ def test_refusal_and_the_channel_that_followed(company: Company) -> None:
     assert (trials("telegram"), trials("sms")) == ((0, 1), (1, 1))
 
 
-def test_silence_until_patience_ended_counts_and_a_late_proof_corrects_it(
-    company: Company,
-) -> None:
+def test_silence_until_patience_ended_counts_and_a_late_proof_corrects_it(company: Company) -> None:
     begin()
     tried(
         company,
@@ -108,9 +106,7 @@ def test_faults_of_accounts_teach_nothing(company: Company) -> None:
     assert not learned().reach.cells
 
 
-def test_code_that_two_channels_may_have_brought_proves_neither_by_itself(
-    company: Company,
-) -> None:
+def test_code_that_two_channels_may_have_brought_proves_neither_by_itself(company: Company) -> None:
     begin()
     tried(company, {"channel": "telegram"}, {"channel": "sms", "after": 9.0}, entered_after=30.0)
 

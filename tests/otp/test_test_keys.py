@@ -15,10 +15,11 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Message
 from tests.api.books import books
 from tests.api.clients import Answer, Api
-from tests.otp.sent_codes import age_rows, code_of, forget_limits
+from tests.otp.sent_codes import age_rows, code_of
 from tests.stack.programs import wait_until
 
 URL = "https://example.com/"
+NOT_A_PHONE = "Укажите номер с плюсом и кодом страны, например +79161234567"
 
 
 def number(digits: str) -> str:
@@ -38,77 +39,20 @@ def verify(api: Api, digits: str) -> Answer:
     return api.post("/otp/verify", {"phone": number(digits), "code": code})
 
 
-REFUSED: list[tuple[str, int, dict[str, object]]] = [
-    (
-        "0001",
-        422,
-        {
-            "code": "invalid_phone",
-            "message": "Неверный номер телефона; проверьте цифры и код страны",
-            "errors": {"phone": ["Укажите номер с плюсом и кодом страны, например +79161234567"]},
-        },
-    ),
-    (
-        "0002",
-        402,
-        {
-            "code": "insufficient_tokens",
-            "message": "Недостаточно токенов",
-            "required": 1,
-            "available": 0,
-        },
-    ),
-    (
-        "0005",
-        429,
-        {
-            "code": "resend_too_soon",
-            "message": "Код уже отправлен, повторить можно чуть позже",
-            "retry_after": 60,
-        },
-    ),
-    (
-        "0011",
-        429,
-        {
-            "code": "send_limit",
-            "message": "Превышен лимит отправок на этот номер",
-            "limit": {"kind": "phone"},
-            "retry_after": 600,
-        },
-    ),
-    (
-        "0012",
-        429,
-        {
-            "code": "too_many_attempts",
-            "message": "Слишком много попыток, запросите новый код позже",
-            "retry_after": 3600,
-        },
-    ),
-    (
-        "0013",
-        422,
-        {
-            "code": "channel_unavailable",
-            "message": "Канал сейчас недоступен; попробуйте другой",
-        },
-    ),
-    (
-        "0014",
-        422,
-        {
-            "code": "country_not_allowed",
-            "message": "Отправка в эту страну не разрешена",
-            "country": "RU",
-        },
-    ),
+REFUSED: list[tuple[str, int, str, dict[str, object]]] = [
+    ("0001", 422, "invalid_phone", {"errors": {"phone": [NOT_A_PHONE]}}),
+    ("0002", 402, "insufficient_tokens", {"required": 1, "available": 0}),
+    ("0005", 429, "resend_too_soon", {"retry_after": 60}),
+    ("0011", 429, "send_limit", {"limit": {"kind": "phone"}, "retry_after": 600}),
+    ("0012", 429, "too_many_attempts", {"retry_after": 3600}),
+    ("0013", 422, "channel_unavailable", {}),
+    ("0014", 422, "country_not_allowed", {"country": "RU"}),
 ]
 OF_CODES = {"0005", "0012"}  # a cool-down and a cap of guesses, which links have not
 
 
 @pytest.mark.parametrize(
-    ("call", "digits", "status", "body"),
+    ("call", "digits", "status", "code", "more"),
     [
         (call, *case)
         for call in (send, send_link)
@@ -117,50 +61,36 @@ OF_CODES = {"0005", "0012"}  # a cool-down and a cap of guesses, which links hav
     ],
 )
 def test_refused_at_once(
-    test_api: Api, call: type, digits: str, status: int, body: dict[str, object]
+    test_api: Api, *, call: type, digits: str, status: int, code: str, more: dict[str, object]
 ) -> None:
     before = books()
 
     answer = call(test_api, digits)
 
-    assert answer.status == status
-    assert answer.body == {"success": False, "request_id": answer.body["request_id"]} | body
+    known = {"success": False, "code": code, **more}
+    assert (answer.status, answer.body.keys() - known) == (status, {"message", "request_id"})
+    assert answer.body | known == answer.body
     assert answer.headers.get("Retry-After") == (
-        str(body["retry_after"]) if status == 429 else None
+        str(more["retry_after"]) if status == 429 else None
     )
     assert books() == before
 
 
 @pytest.mark.parametrize(
-    ("digits", "status", "code", "message"),
-    [
-        ("0003", 422, "recipient_unreachable", "Получатель недоступен в этом канале"),
-        ("0008", 502, "delivery_failed", "Не удалось доставить сообщение"),
-    ],
+    ("digits", "status", "code"),
+    [("0003", 422, "recipient_unreachable"), ("0008", 502, "delivery_failed")],
 )
 @pytest.mark.parametrize("call", [send, send_link])
 def test_refused_by_the_channel(
-    dispatcher: Dispatcher,
-    test_api: Api,
-    *,
-    call: type,
-    digits: str,
-    status: int,
-    code: str,
-    message: str,
+    dispatcher: Dispatcher, test_api: Api, *, call: type, digits: str, status: int, code: str
 ) -> None:
     answer = call(test_api, digits, channel="sms")
 
-    assert answer.status == status
-    assert answer.body == {
-        "success": False,
-        "code": code,
-        "message": message,
-        "id": Message.objects.get().public_id,
-        "channel": "sms",
-        "request_id": answer.headers["X-Request-Id"],
-    }
-    assert Message.objects.get().state == "failed"
+    message = Message.objects.get()
+    known = {"success": False, "code": code, "id": message.public_id, "channel": "sms"}
+    assert (answer.status, answer.body.keys() - known) == (status, {"message", "request_id"})
+    assert answer.body | known == answer.body
+    assert message.state == "failed"
 
 
 @pytest.mark.parametrize("digits", ["0000", "4567", "0100", "9999"])
@@ -173,12 +103,6 @@ def test_delivered_at_once(
     assert (answer.status, answer.body["status"]) == (200, "delivered")
     assert (answer.body["channel"], answer.body["cost"], answer.body["test"]) == (channel, 0, True)
     assert verify(test_api, digits).status == 200
-
-
-def test_link_is_delivered_at_once(dispatcher: Dispatcher, test_api: Api) -> None:
-    answer = send_link(test_api, "4567", channel="sms", text="Смотрите: :link")
-
-    assert (answer.status, answer.body["status"], answer.body["segments"]) == (200, "delivered", 1)
 
 
 def test_code_that_is_expired_when_it_arrives(dispatcher: Dispatcher, test_api: Api) -> None:
@@ -276,12 +200,6 @@ def test_queued_is_answered_at_once_and_delivered_later(
     wait_until(lambda: Attempt.objects.filter(state="failed").exists())
     Message.objects.update(due_at=timezone.now())
     wait_until(lambda: Message.objects.get().state == "delivered")
-
-
-def test_no_cool_down(test_api: Api) -> None:
-    for _ in range(3):
-        assert (send(test_api, "4567").status, send(test_api, "4567").body["resend_in"]) == (200, 0)
-        forget_limits()
 
 
 def test_what_the_phone_would_have_shown(dispatcher: Dispatcher, test_api: Api) -> None:

@@ -40,16 +40,16 @@ def spent(
             verified_at=at if is_entered else None,
             superseded_at=at,
         ).pk
-    row = MessageFactory.create(
+    MessageFactory.create(
         company=company,
         kind=kind,
         phone=phone,
         price=tokens,
         subject_id=subject_id,
         state="delivered",
+        created_at=at,
         **fields,
     )
-    Message.objects.filter(pk=row.pk).update(created_at=at)
 
 
 def usual(company: Company) -> dict[str, int | None]:

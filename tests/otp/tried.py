@@ -7,9 +7,8 @@ from unittest.mock import patch
 from django.utils import timezone
 
 from accounts.models import Company
-from channels.models import Attempt, Message, RouterState
+from channels.models import Message, RouterState
 from otp import route_learning, savings_count
-from otp.models import Verification
 from tests.factories import AttemptFactory, MessageFactory, VerificationFactory
 from tests.otp.protection.sends import id_at
 
@@ -47,11 +46,15 @@ def tried(
     at = timezone.now() - timedelta(seconds=ago)
     verified = None if entered_after is None else at + timedelta(seconds=entered_after)
     code = VerificationFactory.create(
-        id=id_at(at), company=company, phone=phone, verified_at=verified, superseded_at=at
+        id=id_at(at),
+        company=company,
+        phone=phone,
+        verified_at=verified,
+        superseded_at=at,
+        created_at=at,
     )
-    Verification.objects.filter(pk=code.pk).update(created_at=at)
     is_delivered = any(one.get("delivered") is not None for one in tries)
-    message = MessageFactory.create(
+    message: Message = MessageFactory.create(
         id=id_at(at),
         company=company,
         kind="code",
@@ -61,8 +64,8 @@ def tried(
         price=price,
         state="delivered" if is_delivered else "expired",
         params={"route": route} if route else {},
+        created_at=at,
     )
-    Message.objects.filter(pk=message.pk).update(created_at=at)
     for n, one in enumerate(tries, start=1):
         _attempt(message, at, n, one)
     return message
@@ -81,13 +84,13 @@ def _attempt(message: Message, at: datetime, n: int, one: Try) -> None:
         )
     elif one.get("fault"):
         state, error, ended = "failed", "retry", 1.0
-    row = AttemptFactory.create(
+    AttemptFactory.create(
         message=message,
         n=n,
         channel=one["channel"],
         provider=one.get("provider", one["channel"]),
         state=state,
         error_class=error,
+        started_at=started,
+        finished_at=None if ended is None else started + timedelta(seconds=ended),
     )
-    finished = None if ended is None else started + timedelta(seconds=ended)
-    Attempt.objects.filter(pk=row.pk).update(started_at=started, finished_at=finished)

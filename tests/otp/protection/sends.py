@@ -10,7 +10,6 @@ from django.utils import timezone
 from accounts.models import Company
 from catalogue.ids import first_id_at, uuid7
 from channels.models import Message
-from otp.models import Verification
 from otp.protection import evidence_counting
 from tests.factories import MessageFactory, VerificationFactory
 
@@ -51,9 +50,9 @@ def sent(
         verified_at=entered_at,
         judged_at=entered_at,
         superseded_at=at,
+        created_at=at,
     )
-    Verification.objects.filter(pk=verification.pk).update(created_at=at)
-    message = MessageFactory.create(
+    message: Message = MessageFactory.create(
         id=id_at(at),
         company=company,
         mode=mode,
@@ -65,7 +64,6 @@ def sent(
         state="sent" if delivered_after is None else "delivered",
         params={"sender": sender} if sender else {},
         delivered_at=None if delivered_after is None else at + timedelta(seconds=delivered_after),
+        created_at=at,
     )
-    Message.objects.filter(pk=message.pk).update(created_at=at)
-    message.created_at = at
     return message

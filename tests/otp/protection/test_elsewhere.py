@@ -23,6 +23,14 @@ def few(company: Company, prefix: str = "+25261111") -> None:
         sent(company, ago=90 - n, phone=f"{prefix}{n:04}")
 
 
+def attack_and_few(company: Company, other: Company) -> None:
+    begin()
+    attack(company)
+    evidence_counting.count()
+    begin(ago=150)
+    few(other)
+
+
 def strictest(company: Company) -> int:
     company.refresh_from_db()
     return max((step for _kind, _value, step, *_rest in company.guard_restrictions), default=0)
@@ -37,16 +45,11 @@ def other() -> Company:
 def test_few_codes_are_enough_where_another_company_is_attacked(
     company: Company, other: Company
 ) -> None:
-    begin()
-    attack(company)
-    evidence_counting.count()
-    assert strictest(company) == GuardStep.REFUSE
-    begin(ago=150)
-    few(other)
+    attack_and_few(company, other)
 
     evidence_counting.count()
 
-    assert strictest(other) == GuardStep.CHALLENGE
+    assert (strictest(company), strictest(other)) == (GuardStep.REFUSE, GuardStep.CHALLENGE)
 
 
 def test_nothing_is_held_back_for_what_happened_to_others_alone(
@@ -74,12 +77,8 @@ def test_as_few_codes_are_not_enough_alone(company: Company, other: Company) -> 
 
 def test_company_that_only_watches_says_nothing_to_others(company: Company, other: Company) -> None:
     Company.objects.filter(pk=company.pk).update(guard_mode="watch")
-    begin()
-    attack(company)
-    evidence_counting.count()
+    attack_and_few(company, other)
     assert GuardRestriction.objects.filter(company=company, kind="country").exists()
-    begin(ago=150)
-    few(other)
 
     evidence_counting.count()
 
@@ -87,11 +86,7 @@ def test_company_that_only_watches_says_nothing_to_others(company: Company, othe
 
 
 def test_nothing_is_refused_for_what_happened_to_others(company: Company, other: Company) -> None:
-    begin()
-    attack(company)
-    evidence_counting.count()
-    begin(ago=150)
-    few(other)
+    attack_and_few(company, other)
     for n in range(3):
         sent(other, ago=60 - n, phone=f"+2526133{n:05}")
 
@@ -119,11 +114,7 @@ def test_two_companies_are_not_each_other_s_reason(company: Company, other: Comp
 
 
 def test_losses_of_its_own_make_it_a_reason_for_others(company: Company, other: Company) -> None:
-    begin()
-    attack(company)
-    evidence_counting.count()
-    begin(ago=150)
-    few(other)
+    attack_and_few(company, other)
     evidence_counting.count()
     early = GuardRestriction.objects.get(company=other, kind="country")
     assert (early.step, early.is_early) == (GuardStep.CHALLENGE, True)
@@ -140,11 +131,7 @@ def test_company_may_stay_out_of_it(company: Company, other: Company) -> None:
     user = UserFactory.create()
     assert restrictions.watch_others(company=other, watches=False, user=user)
     assert not restrictions.watch_others(company=other, watches=False, user=user)
-    begin()
-    attack(company)
-    evidence_counting.count()
-    begin(ago=150)
-    few(other)
+    attack_and_few(company, other)
 
     evidence_counting.count()
 

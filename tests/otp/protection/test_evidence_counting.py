@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Company, GuardMode, Mail
 from channels.guard.guard import GuardStep
-from channels.models import Attempt, Message
+from channels.models import Message
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction
 from otp.protection import code_outcomes, evidence_counting, restrictions
 from otp.protection.code_outcomes import OutcomeKind
@@ -120,9 +120,8 @@ def test_messages_that_came_late_by_the_last_channel_are_evidence(company: Compa
     begin()
     for n in range(20):
         message = sent(company, ago=200 - n, phone=f"+252617654{n:03}", delivered_after=70.0)
-        attempt = AttemptFactory.create(message=message)
         at = timezone.now() - timedelta(seconds=200 - n - 65)
-        Attempt.objects.filter(pk=attempt.pk).update(started_at=at)
+        AttemptFactory.create(message=message, started_at=at)
 
     evidence_counting.count()
 
@@ -138,9 +137,8 @@ def late_by_the_last_channel(company: Company, n: int, entered_after: float | No
         delivered_after=155.0,
         entered_after=entered_after,
     )
-    attempt = AttemptFactory.create(message=message)
     at = timezone.now() - timedelta(seconds=270 - n - 150)
-    Attempt.objects.filter(pk=attempt.pk).update(started_at=at)
+    AttemptFactory.create(message=message, started_at=at)
     return message
 
 
@@ -168,19 +166,6 @@ def test_late_code_that_was_asked_for_again_is_one_right_code(company: Company) 
     evidence_counting.count()
 
     assert evidence(company, "country", "SO") == (1, 0)
-
-
-def test_people_are_left_alone(company: Company) -> None:
-    begin()
-    draw = random.Random(3)  # noqa: S311 - a simulation
-    for n in range(60):
-        phone = f"+7916{draw.randrange(10**7):07}"
-        sent(company, ago=250 - n, phone=phone, entered_after=None if n % 10 == 0 else 12.0)
-
-    evidence_counting.count()
-
-    assert not GuardRestriction.objects.exists()
-    assert evidence(company, "country", "RU") == (54, 6)
 
 
 def test_undelivered_and_late_codes_are_no_evidence(company: Company) -> None:
@@ -255,36 +240,16 @@ def test_each_outcome_falls_into_one_interval(company: Company) -> None:
         assert found([draw.uniform(0, 900) for _cut in range(12)]) == whole
 
 
-def test_test_codes_and_companies_that_are_off_are_not_counted(company: Company) -> None:
+def test_test_codes_links_and_companies_that_are_off_are_not_counted(company: Company) -> None:
     begin()
+    attack(company)
+    Message.objects.update(content="code_with_link")
     attack(company, mode="test")
     attack(CompanyFactory.create(guard_mode=GuardMode.OFF))
 
     evidence_counting.count()
 
     assert not GuardEvidence.objects.filter(kind="country").exists()
-
-
-def test_codes_with_a_link_are_not_counted(company: Company) -> None:
-    begin()
-    attack(company)
-    Message.objects.update(content="code_with_link")
-
-    evidence_counting.count()
-
-    assert not GuardEvidence.objects.filter(kind="country").exists()
-
-
-def test_attack_on_one_company_holds_no_other(company: Company) -> None:
-    other = CompanyFactory.create()
-    begin()
-    attack(company)
-    sent(other, ago=100, phone="+252617654999")
-
-    evidence_counting.count()
-
-    other.refresh_from_db()
-    assert other.guard_restrictions == []
 
 
 def test_one_address_is_told_from_the_country_around_it(company: Company) -> None:
@@ -345,7 +310,7 @@ def test_worker_that_was_away_leaves_what_is_long_over(company: Company) -> None
     evidence_counting.count()
 
     assert not GuardRestriction.objects.exists()
-    assert timezone.now() - GuardProgress.objects.get().counted_until < timedelta(seconds=10)
+    assert timezone.now() - GuardProgress.objects.get().counted_until < timedelta(minutes=2)
 
 
 def test_first_look_begins_now(company: Company) -> None:

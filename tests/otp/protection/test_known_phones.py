@@ -45,22 +45,6 @@ def test_phones_known_for_a_day_speak_neither_for_nor_against(
     assert evidence(company, "country", "RU") == ((0, 1) if is_known else (3, 2))
 
 
-@pytest.mark.parametrize(("sends", "missed"), [(3, 0), (4, 1), (6, 3), (7, 0)])
-def test_known_phone_that_enters_no_more_codes_counts(
-    company: Company, sends: int, missed: int
-) -> None:
-    """From the fourth code on it is a stranger; a phone that is bombed says nothing."""
-    begin()
-    entered_days_ago(company, "+79161234567", 2.0)
-    for n in range(sends):
-        sent(company, ago=220 - 10 * n, phone="+79161234567")
-    sent(company, ago=100, phone="+79161239999", entered_after=9.0)
-
-    evidence_counting.count()
-
-    assert evidence(company, "country", "RU") == (1, missed)
-
-
 def test_phone_known_to_another_company_is_a_stranger(company: Company) -> None:
     begin()
     entered_days_ago(CompanyFactory.create(), "+79161234567", 2.0)

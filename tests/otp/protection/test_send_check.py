@@ -16,7 +16,7 @@ from otp.models import GuardRestriction
 from otp.protection import challenges, evidence_counting, restrictions
 from otp.protection.send_check import hashed, network_of
 from tests.api.clients import Answer, Api
-from tests.factories import MessageFactory, VerificationFactory
+from tests.factories import VerificationFactory
 from tests.otp.protection.test_evidence_counting import begin
 from tests.otp.sent_codes import forget_limits
 
@@ -58,6 +58,14 @@ def hold(
 
 def send(api: Api, phone: str = PHONE, **fields: object) -> Answer:
     return api.post("/otp/send", {"phone": phone} | fields)
+
+
+def entered(*, days: float, **fields: object) -> None:
+    """A right code of the phone, some days ago."""
+    at = timezone.now() - timedelta(days=days)
+    VerificationFactory.create(
+        phone=PHONE, verified_at=at, judged_at=at, superseded_at=at, **fields
+    )
 
 
 def solved(challenge: dict[str, object]) -> str:
@@ -214,52 +222,14 @@ def test_refusal_for_another_reason_gives_the_proof_back(api: Api) -> None:
     assert send(api, challenge=proof).body["code"] == "challenge_required"
 
 
-def test_known_number_passes_with_the_first_codes_of_a_day(api: Api) -> None:
-    at = timezone.now() - timedelta(days=2)
-    VerificationFactory.create(
-        company=api.company, phone=PHONE, verified_at=at, judged_at=at, superseded_at=at
-    )
-    hold(api, STEP.REFUSE)
-
-    statuses = []
-    for _send in range(4):
-        statuses.append(send(api).status)
-        forget_limits()
-
-    assert statuses == [200, 200, 200, 429]
-
-
-@pytest.mark.parametrize(
-    ("unused", "entered_again", "status"), [(2, False, 200), (3, False, 429), (3, True, 200)]
-)
-def test_known_number_that_enters_no_more_codes_is_a_stranger(
-    api: Api, unused: int, *, entered_again: bool, status: int
-) -> None:
-    """Else a bought number is worth three codes on each of sixty days."""
-    days = [30, 2] if entered_again else [30]
-    for at in (timezone.now() - timedelta(days=n) for n in days):
-        VerificationFactory.create(
-            company=api.company, phone=PHONE, verified_at=at, judged_at=at, superseded_at=at
-        )
-    for n in range(unused):
-        message = MessageFactory.create(company=api.company, phone=PHONE, kind="code")
-        at = timezone.now() - timedelta(days=20 - 5 * n)
-        Message.objects.filter(pk=message.pk).update(created_at=at)
-    hold(api, STEP.REFUSE)
-
-    assert send(api).status == status
-
-
 @pytest.mark.parametrize(
     ("typed", "other", "is_same"),
     [
-        ("8.8.4.9", " 8.8.4.9", True),
-        ("8.8.4.9", "::ffff:8.8.4.9", True),
+        ("8.8.4.9", " 8.8.4.9", True), ("8.8.4.9", "::ffff:8.8.4.9", True),
         ("2a00:1450:4010::1", "2A00:1450:4010:0:9::2", True),
-        ("2a00:1450:4010::1", "2a00:1450:4010:1::1", False),
-        ("8.8.4.9", "8.8.4.10", False),
+        ("2a00:1450:4010::1", "2a00:1450:4010:1::1", False), ("8.8.4.9", "8.8.4.10", False),
     ],
-)
+)  # fmt: skip
 def test_one_subscriber_has_one_address(typed: str, other: str, is_same: bool) -> None:
     assert (network_of(typed) == network_of(other)) is is_same
 
@@ -273,18 +243,14 @@ def test_address_of_a_proxy_is_ignored_and_nonsense_is_refused(api: Api) -> None
 
 @pytest.mark.parametrize(("days", "status"), [(2, 200), (0.5, 429), (61, 429)])
 def test_number_known_for_a_day_passes(api: Api, days: float, status: int) -> None:
-    at = timezone.now() - timedelta(days=days)
-    VerificationFactory.create(
-        company=api.company, phone=PHONE, verified_at=at, judged_at=at, superseded_at=at
-    )
+    entered(days=days, company=api.company)
     hold(api, STEP.REFUSE)
 
     assert send(api).status == status
 
 
 def test_right_code_of_another_company_opens_no_door(api: Api) -> None:
-    at = timezone.now() - timedelta(days=2)
-    VerificationFactory.create(phone=PHONE, verified_at=at, judged_at=at, superseded_at=at)
+    entered(days=2)
     hold(api, STEP.REFUSE)
 
     assert send(api).status == 429

@@ -1,6 +1,6 @@
 """Watching companies hear once a week what the guard would have done, while there is something."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Company, GuardMode, Mail, Member, User
 from accounts.outbox import mail
 from otp.models import GuardReplay, GuardReport
-from otp.protection import notices, restrictions, week_replay, week_reports
+from otp.protection import restrictions, week_replay, week_reports
 from otp.protection.week_replay import WeekFigures
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, MemberFactory
@@ -251,17 +251,6 @@ def test_of_two_workers_one_tells(watching: Company) -> None:
     assert due_in() > NEARLY_A_WEEK
 
 
-def test_run_ends_and_leaves_the_rest_to_the_next(
-    watching: Company, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attack(watching)
-    monkeypatch.setattr(week_reports, "RUN", 0.0)
-
-    week_reports.run()
-
-    assert letters() == []
-
-
 def test_letter_goes_to_those_who_want_it(watching: Company) -> None:
     for role in (Member.Role.DEVELOPER, Member.Role.ACCOUNTANT):
         MemberFactory.create(company=watching, role=role, user__email=f"{role}@example.com")
@@ -276,64 +265,3 @@ def test_letter_goes_to_those_who_want_it(watching: Company) -> None:
         "owner@example.com",
     ]
     assert all("/unsubscribe/" in letter.unsubscribe_url for letter in letters())
-
-
-def told(company: Company, **figures: int) -> str:
-    """The letter about one company, in Russian."""
-    MemberFactory.create(company=company, user__email="olga@example.com", user__language="ru")
-    since = datetime(2026, 11, 19, 9, tzinfo=UTC)
-    none = dict.fromkeys(("codes", "refused", "challenged", "cheap_only", "entered", "tokens"), 0)
-    notices.post_week(company, WeekFigures(since=since, **(none | figures)))
-    letter = Mail.objects.get(to="olga@example.com")
-    return letter.subject + "\n" + letter.text.split("\n\n—")[0]
-
-
-def test_russian_letter_about_an_attack(company: Company) -> None:
-    text = told(company, codes=1201, refused=21, challenged=2, cheap_only=5, entered=1, tokens=352)
-
-    assert text.replace("\xa0", " ") == (
-        f"""Kvitok: что за неделю придержала бы защита — Ромашка
-Здравствуйте!
-
-Защита компании Ромашка от накрутки SMS только смотрит. Из 1 201 кода с 19 ноября она бы:
-– отклонила 21 отправку
-– потребовала доказательства работы для 2 отправок
-– отправила 5 кодов без SMS, если есть другой канал
-
-Это сберегло бы 352 токена: столько списано за те из отклонённых и требующих доказательства кодов, \
-которые никто не ввёл.
-
-Из отклонённых и требующих доказательства потом введён 1 код. Такие отправки защита придержала \
-бы зря.
-
-Проверка кодов за последние семь дней и режим «Придерживать» — на странице защиты:
-{settings.PUBLIC_URL}{reverse("protection")}
-
-Такое письмо приходит не чаще раза в неделю и только если было бы что придержать."""
-    )
-
-
-def test_russian_letter_about_nothing(company: Company) -> None:
-    text = told(company, codes=5)
-
-    assert text.replace("\xa0", " ") == (
-        f"""Kvitok: за неделю защита ничего бы не придержала — Ромашка
-Здравствуйте!
-
-Защита компании Ромашка от накрутки SMS только смотрит. Она пропустила бы все 5 кодов, \
-отправленных с 19 ноября: никто бы её не заметил.
-
-Поэтому её можно включить, чтобы она придержала атаку, когда та начнётся:
-{settings.PUBLIC_URL}{reverse("protection")}
-
-Это письмо приходит один раз. Дальше мы пишем, только если было бы что придержать, и не чаще \
-раза в неделю."""
-    )
-
-
-def test_nobody_held_back_wrongly_is_said_only_of_those_held_back(company: Company) -> None:
-    text = told(company, codes=40, cheap_only=1)
-
-    assert "– отправила 1 код без SMS" in text
-    assert "отклон" not in text
-    assert "токен" not in text

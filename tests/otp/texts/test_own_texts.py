@@ -56,12 +56,6 @@ def test_text_that_may_not_be_sent_is_not_saved(
     assert not company.audit.exists()
 
 
-def test_telegram_has_room_for_more(company: Company, user: User) -> None:
-    save(company, user, "{code} " + "я" * 400, channel="telegram")
-
-    assert company.code_texts.count() == 1
-
-
 def test_second_text_for_the_same_is_refused(company: Company, user: User) -> None:
     save(company, user, "{code}")
     save(company, user, "{code}", locale="en")
@@ -111,12 +105,3 @@ def test_line_that_makes_a_text_too_long_is_refused(company: Company, user: User
         )
 
     assert own_texts.of_company(company).webotp_host == ""
-
-
-def test_line_that_makes_the_standard_words_too_long_is_refused(
-    company: Company, user: User
-) -> None:
-    host = ".".join(["a" * 60] * 2)
-
-    with override("en"), pytest.raises(ValidationError, match=r"The text “Код \{code\}"):
-        own_texts.set_autofill(company=company, webotp_host=host, app_hash="", user=user)

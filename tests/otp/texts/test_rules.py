@@ -1,7 +1,5 @@
 """Rules for texts: the code exactly once, and no links or phishing."""
 
-import time
-
 import pytest
 from django.conf import settings as configured
 from django.core.exceptions import ValidationError
@@ -10,17 +8,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from catalogue.ids import uuid7
-from channels.deliver import dispatcher
-from channels.extensions import NotRenderableError
-from channels.lifecycle.state_machine import EventKind
 from channels.providers import gsm
 from channels.providers.gsm import non_gsm_characters
 from links.make.new_link import short_url
 from otp.texts import rendering, rules
 from parsing.characters import normalised
 from tests.api.clients import Api
-from tests.channels.message_stages import claim, send
+from tests.channels.message_stages import send
 
 GOOD = [
     "{code}",
@@ -34,31 +28,21 @@ BAD = {
     "nothing here": "Put {code}",
     "{code} and {code}": "once",
     "{code} {name}": "no variable {name}",
-    "{code} {Code}": "no variable {Code}",
-    "{code} {}": "no variable {}",
     "{code} }": "Braces",
-    "{{code}}": "Braces",
     "1{code}": "touch {code}",
     "{code}x": "touch {code}",
     "{brand}{code}": "touch {code}",
-    "{code}{minutes}": "touch {code}",
     "{code}\n{link}\n{link}": "{link} may appear",
     "{code} {link}": "line of its own",
     "{code}\nGo:{link}": "before {link}",
-    "{code}\n{link}.": "after it",
     "{code} http://x": "“http://x”",
-    "{code} example.com/a": "“example.com/a”",
     "{code} пример.рф": "“пример.рф”",
-    "{code} example。com": "“example。com”",
     "{code} me@here": "“me@here”",
     "{code} {brand}.ru": "“{brand}.ru”",
-    "{code} www.{brand}": "“www.{brand}”",
     "{code}.Never tell": "“{code}.Never”",
     "@example.com #{code}": "“@example.com”",
     "{code} +7 (916) 123": "“7 (916) 123”",
-    "{code} 8-800": "“8-800”",
     "{code} ٠١٢٣": "“٠١٢٣”",
-    "{code} 1.2.3.4": "“1.2.3.4”",
     "{code}\x07": "U+0007",
     "{code} \u202egnp": "U+202E RIGHT-TO-LEFT OVERRIDE",
     "{code} a\u200bb": "U+200B ZERO WIDTH SPACE",
@@ -86,20 +70,8 @@ def test_all_faults_are_reported_together() -> None:
 
 
 PIECES = [
-    "{code}",
-    "{brand}",
-    "{minutes}",
-    "{link}",
-    "\n",
-    " ",
-    ". ",
-    "{",
-    "}",
-    "код",
-    "x",
-    "é",
-    "9",
-]
+    "{code}", "{brand}", "{minutes}", "{link}", "\n", " ", ". ", "{", "}", "код", "x", "é", "9",
+]  # fmt: skip
 SOME = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=5).map("".join)
 PLAIN = st.lists(st.sampled_from([" ", "\n", "код", "{brand}", ", "]), max_size=5).map("".join)
 WITH_CODE = st.tuples(PLAIN, SOME | PLAIN | PLAIN.map("\n{{link}}\n{}".format)).map(" {code} ".join)
@@ -185,9 +157,9 @@ def test_host_has_one_spelling(typed: str, host: str) -> None:
 
 @pytest.mark.parametrize(
     "typed",
-    ["localhost", "https://example.com", "example.com/a", "example.com:8443", "exa mple.com",
-     "10.0.0.1", "-a.example.com", "example..com", "a" * 64 + ".com", "@example.com",
-     "example.com #1", "{code}.com", f"{'a.' * 130}com", "ab\ufffd.com"],
+    ["localhost", "https://example.com", "example.com:8443",
+     "10.0.0.1", "-a.example.com", "a" * 64 + ".com",
+     "example.com #1", f"{'a.' * 130}com", "ab\ufffd.com"],
 )  # fmt: skip
 def test_invalid_host_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError):
@@ -206,13 +178,6 @@ URL = "https://example.com/"
 NEW_KEYS = {"new": b"x" * 32}
 
 
-def test_code_of_a_key_that_is_gone_cannot_be_rendered() -> None:
-    with pytest.raises(NotRenderableError, match="no longer in OTP_KEYS"):
-        rendering.render(
-            subject_id=uuid7(), params={"key": "gone", "length": 6}, locale="ru", channel="sms"
-        )
-
-
 def test_test_messages_show_what_is_left(test_api: Api, settings: Settings) -> None:
     send(test_api)
     link = test_api.post("/links/send", {"phone": "+79161234568", "url": URL}).body["short_url"]
@@ -225,13 +190,3 @@ def test_test_messages_show_what_is_left(test_api: Api, settings: Settings) -> N
     shown = [(one["text"], one["code"], one["short_url"]) for one in answer.body["data"]]
     assert answer.status == 200
     assert shown == [(None, None, with_link), ("ссылка от Ромашка", None, link), (None,) * 3]
-
-
-def test_message_that_cannot_be_rendered_is_not_handed_over(api: Api, settings: Settings) -> None:
-    send(api)
-    (claimed,) = claim()
-    settings.OTP_KEYS = NEW_KEYS
-
-    event = dispatcher.hand_over(claimed, time.monotonic() + 60)
-
-    assert (event.kind, event.code, event.detail) == (EventKind.REFUSED, "internal", "not rendered")

@@ -169,15 +169,6 @@ def test_last_lines_of_an_sms_are_for_programs(api: Api) -> None:
     ]
 
 
-def test_standard_words_have_these_lines_as_well(api: Api) -> None:
-    Autofill.objects.create(company=api.company, webotp_host="example.com")
-
-    send(api, channel="sms")
-
-    first, last = handed_over().split("\n")
-    assert (first[:4], last) == ("Код ", f"@example.com #{code_of(PHONE)}")
-
-
 def test_telegram_has_none_of_them(api: Api) -> None:
     Autofill.objects.create(company=api.company, webotp_host="example.com", app_hash="FA+9qCX9VSu")
 

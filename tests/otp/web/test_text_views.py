@@ -11,7 +11,7 @@ from accounts.models import Member
 from channels.vendor_accounts import registry
 from otp.models import Autofill, CodeText
 from tests.channels.accounts import set_account
-from tests.factories import CodeTextFactory, MemberFactory
+from tests.factories import CodeTextFactory
 
 FORM = {"body": "{code} — код", "locale": "ru", "channel": "sms", "purpose": "login"}
 
@@ -43,14 +43,9 @@ def test_text_is_added_changed_and_deleted(client: Client, owner: Member) -> Non
 @pytest.mark.parametrize(
     ("wrong", "field", "words"),
     [
-        ({"body": ""}, "body", "Обязательное поле"),
         ({"body": "нет"}, "body", "Поставьте {code}"),
         ({"body": "{code}" + " я" * 150}, "body", "частей SMS: 6"),
-        ({"body": "{code}" + " я" * 250}, "body", "не более 500"),
-        ({"locale": "de"}, "locale", "de"),
         ({"channel": "whatsapp"}, "channel", "whatsapp"),
-        ({"purpose": "x" * 65}, "purpose", "64"),
-        ({"purpose": "a\u200bb"}, "purpose", "печатные"),
     ],
     ids=str,
 )
@@ -62,15 +57,6 @@ def test_form_refuses(
     assert list(response.context["form"].errors) == [field]
     assert words in " ".join(response.context["form"].errors[field])
     assert not CodeText.objects.exists()
-
-
-def test_duplicate_text_is_refused(client: Client, owner: Member) -> None:
-    client.post(reverse("text-create"), FORM)
-
-    body = client.post(reverse("text-create"), FORM).content.decode()
-
-    assert "текст уже есть: измените его" in body
-    assert CodeText.objects.count() == 1
 
 
 def test_preview_button_saves_nothing(client: Client, owner: Member) -> None:
@@ -108,15 +94,6 @@ def test_character_that_costs_a_segment_is_named(client: Client, owner: Member) 
     assert "alert" not in russian
 
 
-def test_brand_that_costs_a_segment_is_named(client: Client, owner: Member) -> None:
-    owner.company.brand = "Ё"
-    owner.company.save()
-
-    body = body_of(client, "text-preview", {"body": "{code} {brand}", "locale": "en"})
-
-    assert "CYRILLIC CAPITAL LETTER IO" in body
-
-
 def test_preview_says_what_is_wrong(client: Client, owner: Member) -> None:
     unfit = body_of(client, "text-preview", FORM | {"body": "{code} example.com"})
     long = body_of(client, "text-preview", FORM | {"body": "{code}" + " я" * 150})
@@ -133,25 +110,6 @@ def test_what_is_written_is_shown_as_text(client: Client, owner: Member) -> None
     body = body_of(client, "text-list")
 
     assert "&lt;b&gt;<code>{code}</code>&lt;/b&gt; &amp; “<code>{brand}</code>”" in body
-
-
-def test_empty_list_shows_the_standard_words(client: Client, owner: Member) -> None:
-    body = body_of(client, "text-list")
-
-    assert 'class="empty"' in body
-    assert "Никому его не сообщайте" in body
-    assert "Your code is" in body
-
-
-def test_read_only_role_sees_no_edit_controls(client: Client, owner: Member) -> None:
-    CodeTextFactory.create(company=owner.company)
-    client.force_login(MemberFactory.create(company=owner.company, role="viewer").user)
-
-    body = body_of(client, "text-list")
-
-    for name in ("text-create", "autofill-edit"):
-        assert reverse(name) not in body
-    assert 'class="btn' not in body[body.index("<main") : body.index("</main")]
 
 
 def test_telegram_gateway_is_said_to_have_words_of_its_own(
@@ -193,13 +151,3 @@ def test_autofill_preview_tells_android_s_limit(client: Client, owner: Member) -
     assert too_long == [(False, False), (True, True)]
     assert "SMS до 140 байт, а здесь" in body_of(client, "autofill-preview", lines)
     assert "Одиннадцать знаков" in body_of(client, "autofill-preview", {"app_hash": "x"})
-
-
-def test_settings_show_the_text_that_is_sent(client: Client, owner: Member) -> None:
-    CodeTextFactory.create(company=owner.company, purpose="", body="Своё: {code}, {brand}")
-
-    page = body_of(client, "settings")
-    typed = body_of(client, "settings-preview", {"brand": "Лавка", "code_length": "4"})
-
-    assert "Своё: 123456, Ромашка" in page
-    assert "Своё: 1234, Лавка" in typed

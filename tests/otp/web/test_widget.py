@@ -4,7 +4,6 @@ import gzip
 import hashlib
 
 import pytest
-from django.contrib.staticfiles import finders
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
@@ -77,28 +76,9 @@ def test_who_has_it_is_told_so(client: Client, encoding: str) -> None:
     assert response["Cache-Control"] == widget.CACHE_CONTROL
 
 
-def test_it_is_read_alone(client: Client, db: None) -> None:
-    assert client.post("/otp/altcha.js").status_code == 405
-    assert client.head("/otp/altcha.js").content == b""
-    assert client.get("/otp/altcha.min.js").status_code == 404
-    assert client.get("/otp/").status_code == 404
-
-
-def test_it_is_a_static_file_of_ours_too() -> None:
-    assert finders.find("vendor/altcha/altcha.min.js") == str(widget.FOLDER / "altcha.min.js")
-
-
 @pytest.mark.parametrize(
     ("accepted", "is_packed"),
-    [
-        ("gzip", True),
-        ("gzip;q=0.5, br", True),
-        ("br, gzip ; q=1", True),
-        ("gzip;q=0", False),
-        ("br, gzip; q=0.000", False),
-        ("identity", False),
-        ("", False),
-    ],
+    [("gzip", True), ("gzip;q=0.5, br", True), ("gzip;q=0", False), ("", False)],
 )
 def test_it_is_packed_for_those_who_take_that(
     client: Client, accepted: str, *, is_packed: bool
