@@ -1,6 +1,5 @@
 """From what became of codes to what the router knows: each code teaches once."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -13,6 +12,7 @@ from channels.routing.learned import learned_router, phone_memories
 from channels.routing.smart.reach import Standing
 from channels.routing.smart.router import Router
 from otp import route_learning, savings_count
+from tests.api.races import at_once
 from tests.factories import TransferFactory
 from tests.otp.tried import begin, count_at, learn_at, tried
 
@@ -164,14 +164,7 @@ def test_two_workers_learn_once(company: Company) -> None:
         way = {"channel": "sms", "delivered": 4.0}
         tried(company, way, phone=f"+7916000{n:04}", route={"arm": "smart"})
 
-    def learn(_n: int) -> None:
-        try:
-            route_learning.learn()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(learn, range(8)))
+    at_once([route_learning.learn] * 8)
 
     assert trials("sms") == (20, 20)
 

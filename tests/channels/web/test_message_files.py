@@ -1,11 +1,10 @@
 """Long files of messages: made in parts, each row once, for the member who asked."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -19,6 +18,7 @@ from channels.tasks import make_message_files
 from channels.web.forms import filter_of
 from persons.erasure import erase
 from persons.person import Person
+from tests.api.races import at_once
 from tests.factories import MemberFactory, MessageFactory
 
 State = MessageExport.State
@@ -108,13 +108,11 @@ def test_workers_share_a_file_without_repeating(client: Client, owner: Member) -
     MessageFactory.create_batch(21, company=owner.company)
     one = ask(client)
 
-    def work(_n: int) -> None:
+    def work() -> None:
         while MessageExport.objects.unfinished().exists():
             make_next(filter_of)
-        connection.close()
 
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(work, range(3)))
+    at_once([work] * 3)
 
     rows = download(client, one)
     assert len(rows) == len(set(rows)) == 22

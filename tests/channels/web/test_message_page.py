@@ -11,7 +11,6 @@ from accounts.models import Member
 from cabinet.templatetags.cabinet import took
 from channels.history.timeline import timeline
 from channels.models import FallbackEvent, Message
-from channels.vendor_accounts import error_texts
 from tests.factories import (
     AttemptFactory,
     DeliveryFactory,
@@ -133,20 +132,6 @@ def test_unreachable_receipt_is_shown_as_a_failure(owner: Member) -> None:
 
     assert words == ("Not delivered", "This person cannot be reached by this channel.")
     assert (step.tone, step.code) == ("danger", "new")
-
-
-@pytest.mark.parametrize(
-    ("provider", "code", "error_class", "words"),
-    [
-        ("whatsapp_cloud", "131026", "unreachable", "This number has no account"),
-        ("twilio", "21610", "unreachable", "The person answered STOP"),
-        ("smsc", "-3", "retry", "The provider never got the message."),
-        ("test_sms", "", "", "No reason was given."),
-    ],
-)
-def test_words_for_a_failure(provider: str, code: str, error_class: str, words: str) -> None:
-    with translation.override("en"):
-        assert str(error_texts.failure_text(provider, code, error_class)).startswith(words)
 
 
 @pytest.mark.parametrize(

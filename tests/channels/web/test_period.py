@@ -104,10 +104,3 @@ def test_every_number_leads_to_its_rows(client: Client, owner: Member) -> None:
 
     assert {state: len(rows) for state, rows in links.items()} == {"delivered": 1, "failed": 1}
     assert len(client.get(day).context["page"].rows) == 2
-
-
-def test_wrong_days_say_so_and_show_two_weeks(client: Client, owner: Member) -> None:
-    response = page(client, period="days", date_from="2026-03-02", date_to="2026-03-01")
-
-    assert "Этот день позже последнего" in response.content.decode()
-    assert len(response.context["figures"].days) == 14

@@ -201,15 +201,6 @@ def test_links_without_a_message_prove_nothing(api: Api) -> None:
     assert made.clicked_at is None
 
 
-def test_what_a_reader_died_with_is_read_again(api: Api) -> None:
-    message = link_sent(api)
-    click(message)
-    delivery_proof.CONSUMER.read(">")  # and no acknowledgement
-
-    assert [delivery_proof.prove_clicks() for _ in range(2)] == [1, 0]
-    assert state(message)[0] == "delivered"
-
-
 @pytest.mark.parametrize("path", ["/links/send", "/otp/send"])
 def test_timeline_shows_the_click(api: Api, path: str) -> None:
     message = sent(api, path, **({"link": URL} if path == "/otp/send" else {"url": URL}))

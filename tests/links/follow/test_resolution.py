@@ -1,11 +1,8 @@
 """Where a slug leads; adjacent releases read each other's entries in Redis."""
 
-import time
-from datetime import timedelta
 from typing import Any
 
 import pytest
-import time_machine
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
@@ -84,21 +81,6 @@ def test_redis_ttl_is_at_most_the_lifetime_of_the_link() -> None:
     assert 48 <= lives[0] <= 50
     assert 86_390 <= lives[1] <= 86_400
     assert 28 <= lives[2] <= 30
-
-
-def test_expiry_applies_to_a_cached_hit() -> None:
-    link = LinkFactory.create(expires_at=in_seconds(100))
-    resolver = Resolver()
-    before = resolver.resolve(link.slug)
-
-    with time_machine.travel(timezone.now() + timedelta(seconds=101), tick=False):
-        cached = resolver._cache.entries[link.slug]
-        resolver._cache.entries[link.slug] = time.monotonic() + 1, cached[1]
-        after_in_process = resolver.resolve(link.slug)
-        after_in_redis = Resolver().resolve(link.slug)
-
-    assert isinstance(before, LinkTarget)
-    assert (after_in_process, after_in_redis) == (GONE, GONE)
 
 
 def test_new_link_needs_no_sql(django_assert_num_queries: DjangoAssertNumQueries) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from datetime import UTC, date, timedelta
-from threading import Barrier, Thread
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -17,6 +17,7 @@ from links.follow import resolution
 from links.models import ClickDay, Link
 from storage.months.calendar import month_of
 from tests.api.clients import Answer, Api, ClientOf
+from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory
 
 URL = "https://example.com/"
@@ -286,21 +287,13 @@ def test_slug_collisions_are_retried(api: Api, monkeypatch: pytest.MonkeyPatch) 
 def test_parallel_batches_with_the_same_aliases_share_them(
     company: Company, client_of: ClientOf
 ) -> None:
-    apis = [client_of(company) for _ in range(4)]
     names = [f"name-{n}" for n in range(30)]
-    barrier, answers = Barrier(4), list[Answer]()
+    calls = [
+        partial(bulk, client_of(company), *({"url": URL, "alias": one} for one in order))
+        for order in (names, names[::-1], names, names[::-1])
+    ]
 
-    def ask(api: Api, order: list[str]) -> None:
-        barrier.wait()
-        answers.append(bulk(api, *({"url": URL, "alias": one} for one in order)))
-        connection.close()
-
-    orders = [names, names[::-1], names, names[::-1]]
-    threads = [Thread(target=ask, args=both) for both in zip(apis, orders, strict=True)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    answers = at_once(calls)
 
     assert [answer.status for answer in answers] == [200] * 4
     made = [one["slug"] for answer in answers for one in answer.body["data"] if one["success"]]

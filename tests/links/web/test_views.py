@@ -138,15 +138,6 @@ def test_link_is_switched_off_and_on(client: Client, owner: Member) -> None:
     ]
 
 
-def test_link_whose_name_was_handed_on_stays_as_it_is(client: Client, owner: Member) -> None:
-    link = LinkFactory.create(company=owner.company, retired_at=timezone.now(), slug="sale")
-
-    answer = client.post(reverse("link-disable", args=[link.public_id]), follow=True)
-
-    assert "Имя этой ссылки" in answer.content.decode()
-    assert Link.objects.get().disabled_at is None
-
-
 def test_company_that_waits_for_approval_makes_none(client: Client, owner: Member) -> None:
     Company.objects.update(status="pending")
 
@@ -247,15 +238,3 @@ def test_change_begins_with_what_the_link_has_and_keeps_it(client: Client, owner
 
     link.refresh_from_db()
     assert (link.utm, link.expired_url) == ("", "")
-
-
-def test_link_to_a_site_blocked_since_cannot_be_switched_on(client: Client, owner: Member) -> None:
-    link = LinkFactory.create(company=owner.company, url="https://fraud.example/")
-    client.post(reverse("link-disable", args=[link.public_id]))
-    BlockedHost.objects.create(host="fraud.example")
-
-    response = client.post(reverse("link-enable", args=[link.public_id]), follow=True)
-
-    assert "Ссылки на этот сайт запрещены" in response.content.decode()
-    link.refresh_from_db()
-    assert link.disabled_at is not None

@@ -1,12 +1,10 @@
 """From the outcomes of codes to restrictions: each outcome counts once, whoever dies in between."""
 
 import random
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company, GuardMode, Mail
@@ -15,6 +13,7 @@ from channels.models import Message
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction
 from otp.protection import code_outcomes, evidence_counting, restrictions
 from otp.protection.code_outcomes import OutcomeKind
+from tests.api.races import at_once
 from tests.factories import AttemptFactory, CompanyFactory, MemberFactory
 from tests.otp.protection.sends import count_at, sent
 
@@ -326,14 +325,7 @@ def test_two_workers_count_once(company: Company) -> None:
     begin()
     attack(company)
 
-    def count(_n: int) -> None:
-        try:
-            evidence_counting.count()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(count, range(8)))
+    at_once([evidence_counting.count] * 8)
 
     assert evidence(company, "country", "SO") == (0, 20)
 

@@ -5,12 +5,9 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
 from accounts.models import Member
-from channels.vendor_accounts import registry
 from otp.models import Autofill, CodeText
-from tests.channels.accounts import set_account
 from tests.factories import CodeTextFactory
 
 FORM = {"body": "{code} — код", "locale": "ru", "channel": "sms", "purpose": "login"}
@@ -94,39 +91,12 @@ def test_character_that_costs_a_segment_is_named(client: Client, owner: Member) 
     assert "alert" not in russian
 
 
-def test_preview_says_what_is_wrong(client: Client, owner: Member) -> None:
-    unfit = body_of(client, "text-preview", FORM | {"body": "{code} example.com"})
-    long = body_of(client, "text-preview", FORM | {"body": "{code}" + " я" * 150})
-
-    assert "Адрес в тексте запрещён" in unfit
-    assert "bubble" not in unfit
-    assert "частей SMS: 6" in long
-    assert "bubble" in long
-
-
 def test_what_is_written_is_shown_as_text(client: Client, owner: Member) -> None:
     CodeTextFactory.create(company=owner.company, body="<b>{code}</b> & “{brand}”")
 
     body = body_of(client, "text-list")
 
     assert "&lt;b&gt;<code>{code}</code>&lt;/b&gt; &amp; “<code>{brand}</code>”" in body
-
-
-def test_telegram_gateway_is_said_to_have_words_of_its_own(
-    client: Client, owner: Member, settings: Settings
-) -> None:
-    with_gateway = body_of(client, "text-list")
-    sample = body_of(client, "text-preview", FORM | {"channel": "telegram"})
-    set_account(settings, "telegram_gateway", {"token": ""})
-    registry.clear_caches()
-
-    without = body_of(client, "text-list")
-    of_bot = body_of(client, "text-preview", FORM | {"channel": "telegram"})
-
-    assert "словах самого Telegram" in with_gateway
-    assert sample.count("Сейчас коды несёт Telegram Gateway") == 1  # with a link the bot writes
-    assert "Gateway" not in of_bot
-    assert "словах самого Telegram" not in without
 
 
 def test_autofill_is_set_and_removed(client: Client, owner: Member) -> None:

@@ -8,7 +8,6 @@ from twilio.request_validator import RequestValidator
 
 from channels.providers.base import (
     Accepted,
-    AmbiguousError,
     BarredError,
     DestinationRefusedError,
     Outgoing,
@@ -130,15 +129,6 @@ def test_every_documented_code_has_its_class(
     error = refused(wire, f'{{"code":{code},"message":"Words","status":400}}'.encode())
 
     assert (type(error), error.code, error.account) == (kind, str(code), account)
-
-
-@pytest.mark.parametrize(("status", "kind"), [(429, ThrottledError), (500, AmbiguousError)])
-def test_an_unknown_code_is_judged_by_status(
-    wire: responses.RequestsMock, status: int, kind: type[SendError]
-) -> None:
-    error = refused(wire, b'{"code":20500,"message":"Internal Server Error"}', status)
-
-    assert (type(error), error.code) == (kind, "20500")
 
 
 def test_reads_a_delivery() -> None:

@@ -1,7 +1,7 @@
 """One-time links: opened by their button, for one visitor, despite earlier prefetches."""
 
-import threading
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from links.follow.pages import visitor_pages
 from links.follow.resolution import Resolver
 from links.models import Link
 from storage.redis_client import redis_client
+from tests.api.races import at_once
 from tests.factories import LinkFactory, MessageFactory
 from tests.links import mmdb
 from tests.links.visiting import BROWSER, Ask, call, counted, in_seconds, nonce_of
@@ -75,18 +76,7 @@ def test_viewing_the_page_does_not_open_the_link(ask: Ask, link: Link) -> None:
 
 
 def test_concurrent_visitors_open_the_link_once(link: Link) -> None:
-    responses: list[tuple[int, str | None]] = []
-    line = threading.Barrier(6)
-
-    def visit() -> None:
-        line.wait()
-        responses.append(press(call, link))
-
-    threads = [threading.Thread(target=visit) for _ in range(6)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    responses = at_once([partial(press, call, link)] * 6)
 
     assert sorted(responses, key=str) == [(303, SECRET), *[(410, None)] * 5]
 
