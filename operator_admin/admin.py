@@ -2,13 +2,12 @@
 
 from operator_admin import views
 from operator_admin.incidents import views as incident_views
-from operator_admin.model_pages import billing, codes, companies, links, messages, people
+from operator_admin.model_pages import billing, companies, links, messages, people
 from operator_admin.vendors import account_admin, setup_pages
 
 __all__ = [
     "account_admin",
     "billing",
-    "codes",
     "companies",
     "incident_views",
     "links",

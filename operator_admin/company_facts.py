@@ -1,23 +1,28 @@
-"""What an operator looks at before approving a company, and the notes that operators keep."""
+"""A company at the desk: what operators look at before they approve it, and its form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from django import forms
+from django.contrib.admin.widgets import AdminIntegerFieldWidget
 from django.db.models import Max
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Member, Mode
 from billing.models import BillingProfile, Order, Transfer
+from cabinet import fallback_forms
 from catalogue.texts import StrOrPromise
 from channels.history import figures
 from channels.history.figures import DayRange
 from links.models import Report
 from operator_admin.metrics import figures as metrics
 from operator_admin.models import CompanyNote
+from parsing.form_fields import IntegerField
 
 SHOWN = 5
 TRIED_DAYS = 30
@@ -109,3 +114,45 @@ def _test_sends(company: Company) -> Fact:
 def _reports(company: Company) -> Fact:
     number = Report.objects.filter(link__company=company).count()
     return Fact(_("Reports about its links"), number == 0, str(number))
+
+
+if TYPE_CHECKING:
+    CompanyModelForm = forms.ModelForm[Company]
+else:
+    CompanyModelForm = forms.ModelForm  # generic in the stubs alone
+
+
+class PatienceForm(CompanyModelForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, channel in fallback_forms.PATIENCE.items():
+            self.initial[name] = self.instance.patience.get(channel.name)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        fallback_forms.clean_patience(cleaned)
+        self.instance.patience = cleaned["patience"]
+        return cleaned
+
+
+# The admin asks the class for its fields.
+CompanyForm = type(
+    "CompanyForm",
+    (PatienceForm,),
+    {
+        name: IntegerField(
+            label=format_lazy(_("Seconds for a proof by {channel}"), channel=channel.title),
+            required=False,
+            min_value=1,
+            widget=AdminIntegerFieldWidget,
+        )
+        for name, channel in fallback_forms.PATIENCE.items()
+    },
+)
+
+
+def with_patience(names: list[Any]) -> list[Any]:
+    """The fields in page order: the patience of each channel follows the chain."""
+    others = [name for name in names if name not in fallback_forms.PATIENCE]
+    place = others.index("fallback_chain") + 1
+    return [*others[:place], *fallback_forms.PATIENCE, *others[place:]]

@@ -28,7 +28,7 @@ from operator_admin import attention, doctor
 from operator_admin.alerts import notices
 from operator_admin.alerts.rules import RULES, Rule
 from operator_admin.metrics import figures
-from operator_admin.model_pages.bases import operator
+from operator_admin.model_pages.bases import actor
 from operator_admin.models import Alert, TelegramNotice
 from operator_admin.site import page, page_response, paged
 from operator_admin.vendors import trial_message
@@ -36,7 +36,6 @@ from parsing.integers import parse_page
 from persons.erasure import NotFinishedError, erase
 from persons.export import export
 from persons.person import Person, find_rows_and_links, lift_timeout, parse_phone
-from processes.server.client_ip import client_ip
 
 PLACEHOLDER = re.compile(r"%\(\w+\)s")  # of a fact of an alert
 SHOWN, MAX_OVER = timedelta(days=7), 100  # alerts that are over
@@ -87,8 +86,7 @@ def _send(
             trial=trial,
             phone=form.cleaned_data["phone"],
             locale=form.cleaned_data["locale"],
-            user=operator(request),
-            ip=client_ip(request.META),
+            **actor(request),
         )
     except AfterEffectError as refused:
         messages.error(request, str(refused.error.message))
@@ -197,7 +195,7 @@ def _found(person: Person) -> dict[str, Any]:
 
 
 def _download(request: HttpRequest, person: Person) -> HttpResponse:
-    exported = export(person=person, user=operator(request), ip=client_ip(request.META))
+    exported = export(person=person, **actor(request))
     text = orjson.dumps(exported, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
     headers = {"Content-Disposition": 'attachment; filename="person.json"'}
     return HttpResponse(text, content_type="application/json", headers=headers)
@@ -205,7 +203,7 @@ def _download(request: HttpRequest, person: Person) -> HttpResponse:
 
 def _erase(request: HttpRequest, person: Person, form: PersonForm) -> bool:
     try:
-        erase(person=person, user=operator(request), ip=client_ip(request.META))
+        erase(person=person, **actor(request))
     except NotFinishedError as busy:
         until = date_format(timezone.localtime(busy.until), "SHORT_DATETIME_FORMAT")
         form.add_error(

@@ -1,7 +1,5 @@
 """The admin's pages of incidents, and the button by which a member dismisses a notice."""
 
-from typing import Any
-
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -18,12 +16,11 @@ from catalogue.channels import BY_NAME, Channel
 from channels.vendor_accounts import availability, pauses
 from operator_admin.incidents import impact, notices, timeline
 from operator_admin.incidents.forms import IncidentForm, UpdateForm, usual
-from operator_admin.model_pages.bases import operator
+from operator_admin.model_pages.bases import actor
 from operator_admin.models import Incident
 from operator_admin.site import page, page_response, paged
 from parsing.characters import one_line
 from parsing.integers import parse_page
-from processes.server.client_ip import client_ip
 
 PAUSE = "channels.change_provideraccount"
 CHANGE = "operator_admin.change_incident"
@@ -70,7 +67,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
     reason = one_line(request.POST.get("reason", ""))[:REASON_LENGTH]
     if not reason:
         messages.error(request, _("Say why it is paused: the other operators will see it."))
-    elif pauses.pause_channel(channel=wanted, reason=reason, **_actor(request)):
+    elif pauses.pause_channel(channel=wanted, reason=reason, **actor(request)):
         availability.refresh()
         messages.success(request, _("Paused. Within two seconds nothing more is sent through it."))
     else:
@@ -82,7 +79,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def resume(request: HttpRequest, name: str) -> HttpResponse:
     wanted = _channel(request, name)
-    if pauses.resume_channel(channel=wanted, **_actor(request)):
+    if pauses.resume_channel(channel=wanted, **actor(request)):
         availability.refresh()
         messages.success(request, _("Resumed. Messages are sent through it again."))
     else:
@@ -100,7 +97,7 @@ def new(request: HttpRequest) -> HttpResponse:
     about = about if about in BY_NAME else ""
     form = IncidentForm(request.POST or None, initial=usual(kind, about))
     if form.is_valid():
-        opened = timeline.open_incident(form.incident(), **_actor(request))
+        opened = timeline.open_incident(form.incident(), **actor(request))
         messages.success(request, _("Companies see the notice within seconds."))
         return HttpResponseRedirect(reverse("admin:incident", args=[opened.pk]))
     context = {"form": form, "impacts": Incident.Impact.choices, "impact": kind, "channel": about}
@@ -118,7 +115,7 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
         if form.is_valid():
             state, text = form.cleaned_data["state"], form.text()
             _report(request, timeline.add_update(
-                incident_id=pk, state=state, text=text, **_actor(request)
+                incident_id=pk, state=state, text=text, **actor(request)
             ))  # fmt: skip
             return HttpResponseRedirect(reverse("admin:incident", args=[pk]))
     context = {
@@ -137,7 +134,7 @@ def resolve(request: HttpRequest, pk: int) -> HttpResponse:
         raise PermissionDenied
     get_object_or_404(Incident, pk=pk)
     state = Incident.State.RESOLVED
-    ended = timeline.add_update(incident_id=pk, state=state, text=None, **_actor(request))
+    ended = timeline.add_update(incident_id=pk, state=state, text=None, **actor(request))
     _report(request, ended)
     return HttpResponseRedirect(reverse("admin:incident", args=[pk]))
 
@@ -159,19 +156,11 @@ def _channel(request: HttpRequest, name: str) -> Channel:
     return BY_NAME[name]
 
 
-def _actor(request: HttpRequest) -> dict[str, Any]:
-    return {"user": operator(request), "ip": client_ip(request.META)}
-
-
-def _language(request: HttpRequest) -> str:
-    return str(getattr(request, "LANGUAGE_CODE", settings.LANGUAGE_CODE))
-
-
 def _page(
     request: HttpRequest, template: str, title: object, context: dict[str, object]
 ) -> HttpResponse:
     shared = {
-        "language": _language(request),
+        "language": str(getattr(request, "LANGUAGE_CODE", settings.LANGUAGE_CODE)),
         "can_change": request.user.has_perm(CHANGE),
         "can_pause": request.user.has_perm(PAUSE),
     }

@@ -20,12 +20,10 @@ from accounts.models import Company, User
 from billing.models import Transfer
 from billing.wallet import ledger
 from cabinet.form_fields import GroupedIntegerField, grouped
-from operator_admin.model_pages.action_admin import ActionAdmin
-from operator_admin.model_pages.bases import operator
+from operator_admin.model_pages.bases import ActionAdmin, actor, operator
 from parsing.characters import one_line
 from parsing.form_fields import LineField
 from parsing.integers import parse_integer
-from processes.server.client_ip import client_ip
 
 SEARCH_LIMIT = 20  # companies shown at most
 MAX_ADJUSTMENT = 2**31
@@ -152,13 +150,10 @@ def _result(company: Company, tokens: int) -> str:
 def _transfer(
     request: HttpRequest, *, key: str, company: Company, tokens: int, reason: str
 ) -> None:
-    user = operator(request)
-    subject = f"{tokens:+d}: {reason}"
-    record("wallet.adjusted", subject, company=company, user=user, ip=client_ip(request.META))
-    if tokens > 0:
-        ledger.grant(company=company, amount=tokens, reason=reason, user=user, key=key)
-    else:
-        ledger.withdraw(company=company, amount=-tokens, reason=reason, user=user, key=key)
+    user, subject = operator(request), f"{tokens:+d}: {reason}"
+    record("wallet.adjusted", subject, company=company, **actor(request))
+    move = ledger.grant if tokens > 0 else ledger.withdraw
+    move(company=company, amount=abs(tokens), reason=reason, user=user, key=key)
 
 
 def grant_once(

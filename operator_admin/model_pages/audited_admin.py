@@ -1,13 +1,14 @@
 """Audits operators' changes in the admin and notifies the affected users."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from allauth.account.models import EmailAddress
 from django.contrib import admin
 from django.contrib.admin.utils import model_format_dict
+from django.contrib.admin.widgets import AdminTextInputWidget
 from django.core.validators import EMPTY_VALUES
-from django.db import connection
+from django.db import connection, models, transaction
 from django.db.models import Model, QuerySet
 from django.forms import ModelChoiceField, ModelMultipleChoiceField
 from django.http import HttpRequest
@@ -16,6 +17,8 @@ from accounts import audit
 from accounts.audit import Changes, changes_between
 from accounts.models import Company, Member, User
 from accounts.security import notifications
+from cabinet.form_fields import GroupedDecimalField, GroupedIntegerField
+from operator_admin.model_pages.bases import FORM_FIELDS, ModelAdmin, actor
 from processes.server.client_ip import address_of
 
 _CHANGES = "_audited_changes"
@@ -63,6 +66,42 @@ class AuditedAdmin(Base):
         for row in queryset:
             record(request, "admin.deleted", row)
         return super().log_deletions(request, queryset)
+
+
+class AuditedChangesAdmin(ModelAdmin):
+    """What is asked of others is changed with a trace of it: what → what."""
+
+    audit_action: ClassVar[str]
+    formfield_overrides: ClassVar[Any] = {
+        **FORM_FIELDS,
+        models.PositiveBigIntegerField: {
+            "form_class": GroupedIntegerField,
+            "widget": AdminTextInputWidget({"inputmode": "numeric"}),
+        },
+        models.DecimalField: {
+            "form_class": GroupedDecimalField,
+            "widget": AdminTextInputWidget({"inputmode": "decimal"}),
+            "localize": True,
+        },
+    }
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        super().save_model(request, obj, form, change)
+        was, now = form.initial if change else {}, form.cleaned_data
+        changes = [f"{name} {was.get(name, '')} → {now[name]}" for name in form.changed_data]
+        self._record(request, f"{obj}: {', '.join(changes)}")
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self._record(request, f"{obj} → —")
+        super().delete_model(request, obj)
+
+    @transaction.atomic
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for row in queryset:
+            self.delete_model(request, row)
+
+    def _record(self, request: HttpRequest, subject: str) -> None:
+        audit.record(self.audit_action, subject, company=None, **actor(request))
 
 
 def _changed_values(form: Any, formsets: Iterable[Any]) -> Changes:

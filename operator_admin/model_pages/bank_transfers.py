@@ -10,7 +10,6 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -20,11 +19,9 @@ from billing.models import BankTransfer, Order, Seller
 from billing.models.bank_transfer import WAITS
 from billing.wallet import amounts
 from catalogue.ids import parse_id
-from operator_admin.model_pages.action_admin import ActionAdmin, NeedsAttention
-from operator_admin.model_pages.bases import operator
-from operator_admin.model_pages.change_list import UrgentFirstChangeList
+from operator_admin.model_pages.bases import ActionAdmin, actor
+from operator_admin.model_pages.change_list import NEEDS_ATTENTION, UrgentFirstChangeList
 from parsing.form_fields import LineField
-from processes.server.client_ip import client_ip
 
 INVOICE_NUMBER = re.compile(r"(\d{4})\s*-\s*(\d{1,9})")
 SHOWN_CANDIDATES = 10
@@ -86,15 +83,10 @@ class UploadForm(forms.Form):
 
 
 def _assign(request: HttpRequest, transfer: BankTransfer, form: AssignForm) -> bool:
-    order, ip = form.cleaned_data["order"], client_ip(request.META)
+    order = form.cleaned_data["order"]
+    credit = {"transfer": transfer, "order": order, "as_received": form.as_received}
     try:
-        is_done = review.assign(
-            transfer=transfer,
-            order=order,
-            user=operator(request),
-            ip=ip,
-            as_received=form.as_received,
-        )
+        is_done = review.assign(**credit, **actor(request))
     except ValidationError as error:
         form.add_error("order", error)
         return False
@@ -148,11 +140,15 @@ class BankTransferAdmin(ActionAdmin):
     list_display = (
         *("booked_on", "money", "verdict", "party_name", "party_inn", "purpose", "order"),
     )
-    list_filter = (NeedsAttention, "state", "problem", "direction", "source")
+    list_filter = (NEEDS_ATTENTION, "state", "problem", "direction", "source")
     list_select_related = ("order",)
     search_fields = ("=party_inn", "=document_number")
     search_help_text = gettext_lazy("The payer's INN, or the number of the payment order")
     actions = ("credit", "give_back", "take_back", "dismiss")
+    pages = (
+        ("<int:pk>/assign/", "billing_banktransfer_assign", "assign"),
+        ("upload/", "billing_banktransfer_upload", "upload"),
+    )
 
     @admin.display(description=gettext_lazy("amount"), ordering="amount")
     def money(self, transfer: BankTransfer) -> str:
@@ -165,14 +161,6 @@ class BankTransferAdmin(ActionAdmin):
         if transfer.state == BankTransfer.State.REVIEW and transfer.problem:
             return f"{transfer.get_state_display()}: {transfer.get_problem_display()}"
         return transfer.get_state_display()
-
-    def get_urls(self) -> list[URLPattern]:
-        guard = self.admin_site.admin_view
-        return [
-            path("<int:pk>/assign/", guard(self.assign), name="billing_banktransfer_assign"),
-            path("upload/", guard(self.upload), name="billing_banktransfer_upload"),
-            *super().get_urls(),
-        ]
 
     def assign(self, request: HttpRequest, pk: int) -> HttpResponse:
         self.require_handling(request)
@@ -224,11 +212,10 @@ class BankTransferAdmin(ActionAdmin):
     def _each(
         self, request: HttpRequest, rows: QuerySet[BankTransfer], verb: Callable[..., bool]
     ) -> None:
-        user, ip = operator(request), client_ip(request.META)
         count = 0
         for transfer in rows:
             try:
-                count += verb(transfer=transfer, user=user, ip=ip)
+                count += verb(transfer=transfer, **actor(request))
             except ValidationError as error:
                 self.message_user(request, error.messages[0], messages.ERROR)
         text = ngettext("%(n)d transfer is settled.", "%(n)d transfers are settled.", count)

@@ -13,19 +13,20 @@ from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.postgres.fields import ArrayField
-from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.core.exceptions import FieldDoesNotExist, PermissionDenied, ValidationError
 from django.db import models
-from django.db.models import Model
-from django.http import HttpRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from operator_admin.model_pages.change_list import (
-    KeysetChangeList,
-    UncountedChangeList,
-)
+from accounts.people.roles import Actor
+from catalogue.texts import StrOrPromise
+from operator_admin.model_pages.change_list import KeysetChangeList, UncountedChangeList
 from parsing import form_fields
 from processes.server.client_ip import client_ip
 
@@ -35,7 +36,6 @@ ACTIONS = {
     "delete": _("may delete"),
     "view": _("may view"),
 }
-
 
 if TYPE_CHECKING:
     FieldBase = forms.ModelMultipleChoiceField[Permission]
@@ -116,13 +116,47 @@ class Autocompletion:
         return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
 
 
-class ModelAdmin(Autocompletion, FormFields):
+class ByHand:
+    """What operators with the permission may do by hand; a permission to view is always enough."""
+
+    may_add = may_change = may_delete = True
+
+    def has_add_permission(self, request: HttpRequest, *parent: Any) -> bool:
+        return self.may_add and super().has_add_permission(request, *parent)  # type: ignore[misc]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may_change and super().has_change_permission(request, obj)  # type: ignore[misc]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may_delete and super().has_delete_permission(request, obj)  # type: ignore[misc]
+
+
+class ModelAdmin(ByHand, Autocompletion, FormFields):
     list_per_page = 50
     sortable_by = ()  # another order would read the whole table
     show_facets = admin.ShowFacets.NEVER  # and so would counting per filter
 
     changelist: type[UncountedChangeList] = KeysetChangeList
     search_has_index = False
+    pages: ClassVar[tuple[tuple[str, str, str], ...]] = ()  # of its own: address, name, method
+
+    def get_urls(self) -> list[URLPattern]:
+        guard = self.admin_site.admin_view
+        own = [path(url, guard(getattr(self, view)), name=name) for url, name, view in self.pages]
+        *others, any_row = super().get_urls()
+        return [*others, *own, any_row]
+
+    def find(self, rows: QuerySet[Any], text: str) -> QuerySet[Any] | None:
+        """The rows for a search, where the search is not Django's."""
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        text = search_term.strip()
+        found = self.find(queryset, text) if text else queryset
+        if found is None:
+            return super().get_search_results(request, queryset, search_term)
+        return found, False
 
     def is_found_by_index(self, text: str) -> bool:
         """Whether a search for this text reads the rows that it finds and no others."""
@@ -159,24 +193,38 @@ def _is_value(field: Any, text: str) -> bool:
     return True
 
 
-class ReadOnlyMixin:
+class ReadOnlyAdmin(ModelAdmin):
     """History: nobody adds, changes or deletes rows by hand."""
 
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
+    may_add = may_change = may_delete = False
 
 
-class ReadOnlyAdmin(ReadOnlyMixin, ModelAdmin):
-    pass
+class ActionAdmin(ReadOnlyAdmin):
+    """Rows that are changed by pages and actions of their own."""
+
+    def has_handle_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(f"billing.change_{self.opts.model_name}")
+
+    def require_handling(self, request: HttpRequest) -> None:
+        if not self.has_handle_permission(request):
+            raise PermissionDenied
+
+    def page(
+        self,
+        request: HttpRequest,
+        template: str,
+        title: StrOrPromise,
+        context: dict[str, Any],
+        original: models.Model | None = None,
+    ) -> HttpResponse:
+        """The page of an act on one row, the original, or on all of them."""
+        shared = {"title": title, "opts": self.opts, "original": original}
+        context = self.admin_site.each_context(request) | shared | context
+        return render(request, f"admin/billing/{template}.html", context)
 
 
-class ReadOnlyInline(ReadOnlyMixin, InlineBase):
+class ReadOnlyInline(ByHand, InlineBase):
+    may_add = may_change = may_delete = False
     extra = 0
     can_delete = False
     show_change_link = True
@@ -187,5 +235,5 @@ def operator(request: HttpRequest) -> User:
     return request.user
 
 
-def ip_of(request: HttpRequest) -> str:
-    return client_ip(request.META)
+def actor(request: HttpRequest) -> Actor:
+    return Actor(user=operator(request), ip=client_ip(request.META))

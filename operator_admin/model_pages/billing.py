@@ -1,19 +1,29 @@
-"""Admin of wallets, budgets, transfers, seals and documents; only the ledger moves tokens."""
+"""Admin of wallets, budgets, transfers, seals, documents, prices and the seller.
+
+Only the ledger moves tokens. An SMS price that has begun is history: it gets a new row.
+"""
 
 import re
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.core.exceptions import ValidationError
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Company
+from accounts.people import countries
+from billing import message_prices
 from billing.budgets import budgets
 from billing.documents import document_pdf
 from billing.models import (
@@ -21,23 +31,26 @@ from billing.models import (
     Budget,
     ClosedMonth,
     Document,
+    Package,
     Seal,
     SealedDay,
+    Seller,
+    SmsPrice,
+    Tariff,
     Transfer,
+    VatRegime,
     Wallet,
 )
 from catalogue.ids import parse_id, public_id
 from operator_admin.model_pages import adjustments as adjust_views
 from operator_admin.model_pages import bank_transfers as bank_transfer_admin
 from operator_admin.model_pages import orders as order_admin
-from operator_admin.model_pages import prices as price_admin
-from operator_admin.model_pages.action_admin import ActionAdmin
-from operator_admin.model_pages.bases import ModelAdmin, ReadOnlyAdmin, operator
-from operator_admin.model_pages.change_list import in_lines
+from operator_admin.model_pages.audited_admin import AuditedChangesAdmin
+from operator_admin.model_pages.bases import ActionAdmin, ModelAdmin, ReadOnlyAdmin, actor
+from operator_admin.model_pages.change_list import NumberedChangeList, in_lines
 from parsing.integers import parse_integer
-from processes.server.client_ip import client_ip
 
-__all__ = ["bank_transfer_admin", "order_admin", "price_admin"]  # register their own
+__all__ = ["bank_transfer_admin", "order_admin"]  # register their own
 MOST_COMPANIES = 100  # whose transfers one search finds
 HEAD = re.compile(r"[0-9a-f]{6,64}")  # or its beginning
 
@@ -51,9 +64,7 @@ class WalletAdmin(ActionAdmin):
     search_fields = ("company__name__istartswith", "=company__id")
     ordering = ("-company_id",)
 
-    def get_urls(self) -> list[URLPattern]:
-        adjust = self.admin_site.admin_view(self.adjust)
-        return [path("adjust/", adjust, name="billing_wallet_adjust"), *super().get_urls()]
+    pages = (("adjust/", "billing_wallet_adjust", "adjust"),)
 
     def adjust(self, request: HttpRequest) -> HttpResponse:
         return adjust_views.adjust(request, self)
@@ -69,19 +80,16 @@ class BudgetAdmin(ModelAdmin):
     autocomplete_fields = ("company",)
     readonly_fields = ("usual",)
     ordering = ("-company_id", "country")
+    may_delete = False  # an empty value means the usual budget
 
     def get_readonly_fields(self, request: HttpRequest, obj: Budget | None = None) -> list[str]:
         return ["usual", *(["company", "country"] if obj else [])]
-
-    def has_delete_permission(self, request: HttpRequest, obj: Budget | None = None) -> bool:
-        return False  # an empty value means the usual budget
 
     def save_model(self, request: HttpRequest, obj: Budget, form: Any, change: Any) -> None:
         budgets.set_own(
             company=obj.company,
             tokens={obj.country: obj.own},
-            user=operator(request),
-            ip=client_ip(request.META),
+            **actor(request),
         )
         obj.pk = Budget.objects.filter(company=obj.company, country=obj.country).get().pk
 
@@ -91,21 +99,15 @@ class TransferAdmin(ReadOnlyAdmin):
     list_display = ("created_at", "company", "kind", "amount", "proof", "reason", "message")
     list_filter = ("kind", "proof")
     list_select_related = ("company",)
-    search_fields = ("key",)  # shows the search box; `get_search_results` does the search
+    search_fields = ("key",)  # shows the search box; `find` searches
     search_help_text = gettext_lazy("Company's name or number, message id (msg_…), key")
     date_hierarchy = "created_at"
     ordering = ("-id",)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Transfer], search_term: str
-    ) -> tuple[QuerySet[Transfer], bool]:
-        text = search_term.strip()
+    def find(self, rows: QuerySet[Transfer], text: str) -> QuerySet[Transfer]:
         if message_id := _message_id(text):
-            return queryset.filter(message_id=message_id), False
-        if not text:
-            return queryset, False
-        condition = Q(company_id__in=_companies(text)) | Q(key__startswith=text)
-        return queryset.filter(condition), False
+            return rows.filter(message_id=message_id)
+        return rows.filter(Q(company_id__in=_companies(text)) | Q(key__startswith=text))
 
     def is_found_by_index(self, text: str) -> bool:
         return _message_id(text) is not None
@@ -134,21 +136,16 @@ def _message_id(text: str) -> UUID | None:
 class SealAdmin(ReadOnlyAdmin):
     list_display = ("day", "company", "transfers", "available", "held", "head")
     list_select_related = ("company",)
-    search_fields = ("head",)  # shows the search box; `get_search_results` does the search
+    search_fields = ("head",)
     search_help_text = gettext_lazy("Company's name or number, head")
     date_hierarchy = "day"
     ordering = ("-day",)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Seal], search_term: str
-    ) -> tuple[QuerySet[Seal], bool]:
-        text = search_term.strip()
-        if not text:
-            return queryset, False
+    def find(self, rows: QuerySet[Seal], text: str) -> QuerySet[Seal]:
         condition = Q(company_id__in=_companies(text))
         if HEAD.fullmatch(text):
             condition |= Q(head__startswith=text)
-        return queryset.filter(condition), False
+        return rows.filter(condition)
 
     def is_found_by_index(self, text: str) -> bool:
         """One company's are; those of many, and heads, are looked for among the newest."""
@@ -165,13 +162,8 @@ class SealedDayAdmin(ReadOnlyAdmin):
 @admin.register(BillingProfile)
 class BillingProfileAdmin(ReadOnlyAdmin):
     list_display = (
-        "company",
-        "legal_name",
-        "country",
-        "inn",
-        "email",
-        "low_balance",
-        "low_balance_notified_at",
+        *("company", "legal_name", "country", "inn", "email"),
+        *("low_balance", "low_balance_notified_at"),
     )
     list_select_related = ("company",)
     search_fields = ("company__name__istartswith", "legal_name__icontains", "inn__startswith")
@@ -203,6 +195,7 @@ class DocumentAdmin(ReadOnlyAdmin):
     ordering = ("-year", "-serial")
     exclude = ("lines", "parties")
     readonly_fields = ("lines_in_lines", "parties_in_lines")
+    pages = (("<uuid:pk>/pdf", "billing_document_pdf", "pdf"),)
 
     @admin.display(description=gettext_lazy("lines"))
     def lines_in_lines(self, document: Document) -> str:
@@ -211,10 +204,6 @@ class DocumentAdmin(ReadOnlyAdmin):
     @admin.display(description=gettext_lazy("parties"))
     def parties_in_lines(self, document: Document) -> str:
         return in_lines(document.parties)
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.pdf)
-        return [path("<uuid:pk>/pdf", view, name="billing_document_pdf"), *super().get_urls()]
 
     @admin.display(description=gettext_lazy("number"), ordering="serial")
     def title(self, document: Document) -> str:
@@ -230,3 +219,108 @@ class DocumentAdmin(ReadOnlyAdmin):
         if document is None or not self.has_view_permission(request, document):
             return HttpResponse(status=404)
         return HttpResponse(document_pdf.draw(document), content_type="application/pdf")
+
+
+PAST = gettext_lazy(
+    "A price cannot begin in the past: messages keep the price that they were held at."
+)
+GRACE = timedelta(minutes=10)  # for a form that was open for a while
+
+
+class SmsPriceForm(forms.ModelForm):  # type: ignore[type-arg]
+    country = countries.CountryField()
+
+    def clean_starts_at(self) -> Any:
+        starts_at = self.cleaned_data["starts_at"]
+        now = timezone.now()
+        if starts_at < now - GRACE:
+            raise ValidationError(PAST, code="past")
+        return max(starts_at, now)
+
+
+@admin.register(SmsPrice)
+class SmsPriceAdmin(AuditedChangesAdmin):
+    audit_action = "prices.changed"
+    form = SmsPriceForm
+    changelist = NumberedChangeList
+    list_display = ("country_name", "country", "tokens", "starts_at", "created_by", "holds")
+    list_select_related = ("created_by",)
+    search_fields = ("country__iexact",)
+    fields = ("country", "tokens", "starts_at")
+    ordering = ("country", "-starts_at")
+
+    @admin.display(description=gettext_lazy("country"))
+    def country_name(self, price: SmsPrice) -> str:
+        return countries.name(price.country)
+
+    @admin.display(description=gettext_lazy("holds now"), boolean=True)
+    def holds(self, price: Any) -> bool:
+        return price.starts_at <= timezone.now() and not price.is_replaced
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SmsPrice]:
+        """With whether a later price of the country has begun."""
+        later = SmsPrice.objects.filter(
+            country=OuterRef("country"), starts_at__gt=OuterRef("starts_at"), starts_at__lte=Now()
+        )
+        rows: QuerySet[SmsPrice] = super().get_queryset(request)
+        return rows.annotate(is_replaced=Exists(later))
+
+    def has_change_permission(self, request: HttpRequest, obj: SmsPrice | None = None) -> bool:
+        return obj is None and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: SmsPrice | None = None) -> bool:
+        is_coming = obj is None or obj.starts_at > timezone.now()
+        return is_coming and super().has_delete_permission(request, obj)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        actions: dict[str, Any] = super().get_actions(request)
+        actions.pop("delete_selected", None)  # it would take history along
+        return actions
+
+    def save_model(self, request: HttpRequest, obj: SmsPrice, form: Any, change: Any) -> None:
+        obj.created_by = actor(request)["user"]
+        super().save_model(request, obj, form, change)
+        message_prices.refresh()
+
+
+@admin.register(Package)
+class PackageAdmin(AuditedChangesAdmin):
+    audit_action = "prices.changed"
+    changelist = NumberedChangeList
+    list_display = ("code", "tokens", "price", "currency", "position", "is_active")
+    list_editable = ("position", "is_active")
+    ordering = ("position", "tokens")
+
+
+@admin.register(Tariff)
+class TariffAdmin(AuditedChangesAdmin):
+    audit_action = "prices.changed"
+    changelist = NumberedChangeList
+    list_display = ("tokens_from", "price", "currency")
+    list_filter = ("currency",)
+    ordering = ("currency", "tokens_from")
+
+
+@admin.register(Seller)
+class SellerAdmin(AuditedChangesAdmin):
+    audit_action = "seller.changed"
+    list_display = ("name", "inn", "bank_name", "vat_rate", "charges_vat_abroad")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return super().has_add_permission(request) and not Seller.objects.exists()
+
+    may_delete = False
+
+    def save_model(self, request: HttpRequest, obj: Seller, form: Any, change: Any) -> None:
+        obj.pk = 1
+        super().save_model(request, obj, form, change)
+
+
+@admin.register(VatRegime)
+class VatRegimeAdmin(AuditedChangesAdmin):
+    """What it changes is what is issued from now on: issued documents stay as they are."""
+
+    audit_action = "seller.changed"
+    changelist = NumberedChangeList
+    list_display = ("since", "regime")
+    ordering = ("-since",)

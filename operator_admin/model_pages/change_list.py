@@ -1,6 +1,6 @@
 """The admin's lists: keyset pagination, no COUNT over a table, and JSON values in lines."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from api import pagination
 from catalogue.ids import first_id_at
+from catalogue.texts import StrOrPromise
 from parsing.characters import is_line
 from parsing.integers import parse_page
 
@@ -181,28 +182,61 @@ PERIODS: dict[str, tuple[Promise, timedelta]] = {
 }
 
 
-class SinceFilter(admin.SimpleListFilter):
-    """Filters by creation time, read from the UUIDv7 key."""
+Narrow = Callable[[QuerySet[Any]], QuerySet[Any]]
 
-    field = "pk"
-    title = _("when")
-    parameter_name = "since"
+
+class ChoiceFilter(admin.SimpleListFilter):
+    ways: Mapping[str, tuple[StrOrPromise, Narrow]]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(name, title) for name, (title, _span) in PERIODS.items()]
+        return [(name, title) for name, (title, _narrow) in self.ways.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() not in PERIODS:
-            return queryset
-        start = timezone.now() - PERIODS[str(self.value())][1]
-        if self.field == "pk":
-            return queryset.filter(pk__gte=first_id_at(start))
-        return queryset.filter(**{f"{self.field}__gte": start})
+        way = self.ways.get(self.value() or "")
+        return way[1](queryset) if way else queryset
 
 
-def since_filter(name: str) -> type[SinceFilter]:
-    """The filter for a date field."""
-    return type("Since", (SinceFilter,), {"field": name})
+def choice_filter(
+    title: StrOrPromise, parameter: str, ways: Mapping[str, tuple[StrOrPromise, Narrow]]
+) -> type[ChoiceFilter]:
+    """A filter by choices: the title of each, and what it does to the rows."""
+    members = {"title": title, "parameter_name": parameter, "ways": ways}
+    return type("Choice", (ChoiceFilter,), members)
+
+
+def field_filter(
+    title: StrOrPromise, field: str, titles: Mapping[str, StrOrPromise], parameter: str = ""
+) -> type[ChoiceFilter]:
+    """By all values that there can be; Django would read the table for those that there are."""
+
+    def having(value: str) -> Narrow:
+        return lambda rows: rows.filter(**{field: value})
+
+    ways = {value: (text, having(value)) for value, text in titles.items()}
+    return choice_filter(title, parameter or field, ways)
+
+
+def since_filter(field: str = "pk") -> type[ChoiceFilter]:
+    """By the time in the UUIDv7 key, or by a date field."""
+
+    def since(span: timedelta) -> Narrow:
+        def narrow(rows: QuerySet[Any]) -> QuerySet[Any]:
+            start = timezone.now() - span
+            return rows.filter(**{f"{field}__gte": first_id_at(start) if field == "pk" else start})
+
+        return narrow
+
+    ways = {name: (title, since(span)) for name, (title, span) in PERIODS.items()}
+    return choice_filter(_("when"), "since", ways)
+
+
+def needs_review(rows: Any) -> Any:
+    return rows.needs_review()
+
+
+NEEDS_ATTENTION = choice_filter(
+    _("needs attention"), "attention", {"yes": (_("Yes"), needs_review)}
+)
 
 
 def in_lines(value: Any) -> SafeString | str:

@@ -13,8 +13,9 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.text import capfirst
@@ -29,20 +30,20 @@ from accounts.people.countries import CountryField
 from accounts.security import reauthentication
 from cabinet.form_fields import GroupedIntegerField, grouped
 from cabinet.templatetags.cabinet import percent
+from catalogue.texts import StrOrPromise
 from links.manage import stopping
 from operator_admin import company_facts
-from operator_admin.company_form import CompanyForm, with_patience
+from operator_admin.company_facts import CompanyForm, with_patience
 from operator_admin.metrics import figures
 from operator_admin.model_pages import adjustments as adjust_views
 from operator_admin.model_pages.adjustments import MAX_ADJUSTMENT
 from operator_admin.model_pages.audited_admin import AuditedAdmin, mail_about_new_owners
-from operator_admin.model_pages.bases import Autocompletion, InlineBase, ModelAdmin, operator
-from operator_admin.model_pages.change_list import KeysetChangeList
+from operator_admin.model_pages.bases import Autocompletion, InlineBase, ModelAdmin, actor, operator
+from operator_admin.model_pages.change_list import KeysetChangeList, Narrow, choice_filter
 from operator_admin.models import CompanyNote
 from operator_admin.site import page_response
 from parsing.form_fields import IntegerField, TextField
 from parsing.integers import parse_integer
-from processes.server.client_ip import client_ip
 
 Status = Company.Status
 SHOWN_FACTS = 10  # companies on the page that approves them
@@ -88,19 +89,13 @@ class ClosingForm(forms.Form):
     )
 
 
-class ClosingFilter(admin.SimpleListFilter):
-    title = _("deletion")
-    parameter_name = "deletion"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("due", _("to be deleted")), ("done", _("deleted"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() == "due":
-            return queryset.filter(closes_at__isnull=False, deleted_at=None)
-        if self.value() == "done":
-            return queryset.filter(deleted_at__isnull=False)
-        return queryset
+DELETIONS: dict[str, tuple[StrOrPromise, Narrow]] = {
+    "due": (
+        _("to be deleted"),
+        lambda companies: companies.filter(closes_at__isnull=False, deleted_at=None),
+    ),
+    "done": (_("deleted"), lambda companies: companies.filter(deleted_at__isnull=False)),
+}
 
 
 class NoteForm(forms.Form):
@@ -137,16 +132,10 @@ if TYPE_CHECKING:
 @admin.register(Company)
 class CompanyAdmin(AuditedAdmin, ModelAdmin):
     list_display = (
-        "name",
-        "status_word",
-        "balance",
-        "last_send",
-        "sends",
-        "delivered",
-        "members",
-        "created_at",
+        *("name", "status_word", "balance", "last_send"),
+        *("sends", "delivered", "members", "created_at"),
     )
-    list_filter = ("status", ClosingFilter)
+    list_filter = ("status", choice_filter(_("deletion"), "deletion", DELETIONS))
     search_fields = ("name__istartswith", "=id", "members__user__email__istartswith")
     search_help_text = _("Name, number, or a member's e-mail address")
     ordering = ("-created_at",)
@@ -155,9 +144,13 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
     actions = ("approve", "suspend", "stop_links", "release_links")
     change_form_template = "operator_admin/company.html"
     form = CompanyForm
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeysetChangeList]:
-        return CompanyList
+    may_delete = False  # its books and messages must stay
+    changelist = CompanyList
+    pages = (
+        ("status/<str:status>/", "company-status", "status_view"),
+        ("<int:pk>/note/", "company-note", "note_view"),
+        ("<int:pk>/deletion/", "company-deletion", "deletion_view"),
+    )
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: Any) -> None:
         super().save_formset(request, form, formset, change)
@@ -173,9 +166,6 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Company | None = None) -> Any:
         return with_patience([*super().get_fields(request, obj)])
-
-    def has_delete_permission(self, request: HttpRequest, obj: Company | None = None) -> bool:
-        return False  # its books and messages must stay
 
     @admin.display(description=_("status"))
     def status_word(self, company: Company) -> str:
@@ -226,20 +216,6 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
     def release_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
         _change_links(request, companies, stopping.release)
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.status_view)
-        note = self.admin_site.admin_view(require_POST(self.note_view))
-        return [
-            path("status/<str:status>/", view, name="company-status"),
-            path("<int:pk>/note/", note, name="company-note"),
-            path(
-                "<int:pk>/deletion/",
-                self.admin_site.admin_view(self.deletion_view),
-                name="company-deletion",
-            ),
-            *super().get_urls(),
-        ]
-
     def status_view(self, request: HttpRequest, status: str) -> HttpResponse:
         """Asks for a reason and a confirmation, then changes the companies' status."""
         wanted = Status(status) if status in TITLES else Status.SUSPENDED
@@ -273,17 +249,11 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
 
     def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+        self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        company = self.get_object(request, object_id)
-        context: dict[str, Any] = {"note": NoteForm()} if company else {}
-        if company:
-            context |= company_facts.page_context(company)
-        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
+        company: Company | None = self.get_object(request, object_id)
+        context = {"note": NoteForm(), **company_facts.page_context(company)} if company else {}
+        return super().change_view(request, object_id, extra_context=context)
 
     def deletion_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Keeps a company that is to be deleted, or has it deleted sooner."""
@@ -307,6 +277,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         context = {"company": company, "form": form, "opts": self.opts}
         return page_response(request, "company_deletion", _("Deletion of the company"), context)
 
+    @method_decorator(require_POST)
     def note_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         company = Company.objects.filter(pk=pk).first()
         if company is None or not self.has_change_permission(request, company):
@@ -322,20 +293,14 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
 
 
 def _keep(request: HttpRequest, company: Company) -> None:
-    if closing.keep(company=company, user=operator(request), ip=client_ip(request.META)):
+    if closing.keep(company=company, **actor(request)):
         messages.success(request, _("The company is kept, and its owners get an e-mail."))
     else:
         messages.error(request, _("Too late: the company is already deleted or kept."))
 
 
 def _hasten(request: HttpRequest, company: Company, days: int) -> None:
-    is_moved = closing.hasten(
-        company=company,
-        at=timezone.now() + timedelta(days=days),
-        user=operator(request),
-        ip=client_ip(request.META),
-    )
-    if is_moved:
+    if closing.hasten(company=company, at=timezone.now() + timedelta(days=days), **actor(request)):
         messages.success(request, _("The day is moved, and the owners get an e-mail."))
     else:
         messages.error(request, _("The day was not moved: the company is deleted sooner or kept."))
@@ -349,11 +314,9 @@ def _change_status(
     company = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if company.status == status:
         return False
-    user, ip = operator(request), client_ip(request.META)
-    reason = form.cleaned_data["reason"]
-    tokens = form.cleaned_data.get("tokens") or 0
+    reason, tokens = form.cleaned_data["reason"], form.cleaned_data.get("tokens") or 0
     company_service.change_status(
-        company=company, status=status, user=user, reason=reason, tokens=tokens, ip=ip
+        company=company, status=status, reason=reason, tokens=tokens, **actor(request)
     )
     if tokens:
         adjust_views.grant_once(
@@ -361,8 +324,7 @@ def _change_status(
             tokens=tokens,
             reason=reason or str(_("for the first messages")),
             once=form.cleaned_data["once"] or uuid4(),
-            user=user,
-            ip=ip,
+            **actor(request),
         )
     return True
 
@@ -370,8 +332,7 @@ def _change_status(
 def _change_links(
     request: HttpRequest, companies: QuerySet[Company], change: Callable[..., bool]
 ) -> None:
-    user, ip = operator(request), client_ip(request.META)
-    changed = [change(company=company, user=user, ip=ip, by_operator=True) for company in companies]
+    changed = [change(company=company, **actor(request), by_operator=True) for company in companies]
     _report_changed(request, sum(changed))
 
 

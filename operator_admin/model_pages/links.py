@@ -1,6 +1,7 @@
 """Admin of short links, companies' hosts, blocked sites, visitors' reports and stops."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from django import forms
@@ -17,7 +18,7 @@ from django.utils.translation import ngettext
 
 from accounts.audit import record
 from accounts.masked_phones import mask_phones_in
-from accounts.models import Company, User
+from accounts.models import Company
 from catalogue.errors import DomainError
 from catalogue.ids import public_id
 from links.addresses import short_hosts, slugs, target_urls
@@ -27,51 +28,35 @@ from links.manage import changes, stopping
 from links.manage.changes import Change
 from links.models import BlockedHost, Link, Report, ShortHost, Stop
 from links.web.forms import validated
-from operator_admin.model_pages.bases import ModelAdmin, ReadOnlyAdmin, operator
-from operator_admin.model_pages.change_list import SinceFilter, UrgentFirstChangeList
-from processes.server.client_ip import client_ip
-
-__all__ = ["BlockedHostAdmin", "LinkAdmin", "ReportAdmin", "ShortHostAdmin", "StopAdmin"]
+from operator_admin.model_pages.bases import ModelAdmin, ReadOnlyAdmin, actor
+from operator_admin.model_pages.change_list import (
+    UrgentFirstChangeList,
+    choice_filter,
+    since_filter,
+)
 
 ENABLED = Change(is_enabled=True, by_operator=True)
 
 
-class ReservedNameFilter(admin.SimpleListFilter):
+def _reserved(links: QuerySet[Link]) -> QuerySet[Link]:
     """Aliases given away before their names were reserved; they go on leading where they do."""
-
-    title = _("name")
-    parameter_name = "name"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("reserved", _("Reads as a page of the service"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Link]) -> QuerySet[Link]:
-        if self.value() != "reserved":
-            return queryset
-        aliases = queryset.filter(is_alias=True, retired_at=None).values_list("pk", "slug")
-        reserved = [pk for pk, slug in aliases.iterator() if slugs.is_reserved_alias(slug)]
-        return queryset.filter(pk__in=reserved)
+    aliases = links.filter(is_alias=True, retired_at=None).values_list("pk", "slug")
+    return links.filter(
+        pk__in=[pk for pk, slug in aliases.iterator() if slugs.is_reserved_alias(slug)]
+    )
 
 
 @admin.register(Link)
 class LinkAdmin(ReadOnlyAdmin):
     list_display = (
-        "slug",
-        "host",
-        "company",
-        "mode",
-        "url",
-        "created_at",
-        "expires_at",
-        "disabled_at",
-        "is_barred",
+        *("slug", "host", "company", "mode", "url"),
+        *("created_at", "expires_at", "disabled_at", "is_barred"),
     )
     list_filter = (
-        SinceFilter,
-        "mode",
-        "is_alias",
-        ("disabled_at", admin.EmptyFieldListFilter),
-        ReservedNameFilter,
+        *(since_filter(), "mode", "is_alias", ("disabled_at", admin.EmptyFieldListFilter)),
+        choice_filter(
+            _("name"), "name", {"reserved": (_("Reads as a page of the service"), _reserved)}
+        ),
     )
     list_select_related = ("company", "host")
     search_fields = ("key",)
@@ -80,14 +65,12 @@ class LinkAdmin(ReadOnlyAdmin):
     ordering = ("-pk",)
     actions = ("disable", "enable", "stop_batches", "stop_companies")
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Link], search_term: str
-    ) -> tuple[QuerySet[Link], bool]:
-        slug = search_term.strip().rstrip("/").rpartition("/")[2]
+    def find(self, rows: QuerySet[Link], text: str) -> QuerySet[Link]:
+        slug = text.rstrip("/").rpartition("/")[2]
         if not slug:
-            return queryset, False
+            return rows
         # The index of names leaves out those that were handed on.
-        return queryset.filter(key__in=short_hosts.keys(slug), retired_at=None), False
+        return rows.filter(key__in=short_hosts.keys(slug), retired_at=None)
 
     @admin.action(description=_("Disable: the link stops working"), permissions=["disable"])
     def disable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
@@ -95,29 +78,23 @@ class LinkAdmin(ReadOnlyAdmin):
         resolution.invalidate_before_commit(*live)
         links.update(disabled_at=Coalesce("disabled_at", timezone.now()), is_barred=True)
         for link in live:
-            record(
-                "link.disabled",
-                mask_phones_in(link.slug),
-                company=link.company,
-                user=operator(request),
-                ip=client_ip(request.META),
-            )
+            subject = mask_phones_in(link.slug)
+            record("link.disabled", subject, company=link.company, **actor(request))
         resolution.invalidate_after_commit(*live)
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
 
     @admin.action(description=_("Enable: the links work again"), permissions=["disable"])
     def enable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
-        user, ip = operator(request), client_ip(request.META)
         off = links.filter(retired_at=None).exclude(disabled_at=None)
-        count = sum(self._enabled(link, user=user, ip=ip) for link in off)
+        count = sum(self._enabled(link, request) for link in off)
         text = ngettext("%(n)d link enabled.", "%(n)d links enabled.", count)
         self.message_user(request, text % {"n": count}, messages.SUCCESS)
 
-    def _enabled(self, link: Link, *, user: User, ip: str | None) -> bool:
+    def _enabled(self, link: Link, request: HttpRequest) -> bool:
         """Not one that leads to a site that is blocked."""
         try:
-            changes.change(link=link, wanted=ENABLED, user=user, ip=ip)
+            changes.change(link=link, wanted=ENABLED, **actor(request))
         except DomainError:
             return False
         return True
@@ -133,9 +110,8 @@ class LinkAdmin(ReadOnlyAdmin):
         self._stop(request, {(link.company, None) for link in chosen})
 
     def _stop(self, request: HttpRequest, chosen: set[tuple[Company, UUID | None]]) -> None:
-        user, ip = operator(request), client_ip(request.META)
         count = sum(
-            stopping.stop(company=company, batch_id=batch_id, user=user, ip=ip, by_operator=True)
+            stopping.stop(company=company, batch_id=batch_id, **actor(request), by_operator=True)
             for company, batch_id in chosen
         )
         text = ngettext("%(n)d stop is in force.", "%(n)d stops are in force.", count)
@@ -150,6 +126,24 @@ if TYPE_CHECKING:
     SiteModelForm = forms.ModelForm[BlockedHost]
 else:  # generic in the stubs alone
     HostModelForm = SiteModelForm = forms.ModelForm
+
+
+class CachedRowsAdmin(ModelAdmin):
+    """Of rows that processes keep in memory: they read them again after a change's commit."""
+
+    invalidate: ClassVar[Callable[[], None]]
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        super().save_model(request, obj, form, change)
+        transaction.on_commit(type(self).invalidate)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        super().delete_model(request, obj)
+        transaction.on_commit(type(self).invalidate)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for row in queryset:
+            self.delete_model(request, row)
 
 
 class ShortHostForm(HostModelForm):
@@ -170,7 +164,8 @@ class ShortHostForm(HostModelForm):
 
 
 @admin.register(ShortHost)
-class ShortHostAdmin(ModelAdmin):
+class ShortHostAdmin(CachedRowsAdmin):
+    invalidate = staticmethod(short_hosts.invalidate_cache)
     form = ShortHostForm
     list_display = ("host", "company", "created_at")
     list_select_related = ("company",)
@@ -180,10 +175,6 @@ class ShortHostAdmin(ModelAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: ShortHost | None = None) -> bool:
         return obj is None and super().has_change_permission(request)  # its links are printed
-
-    def save_model(self, request: HttpRequest, obj: ShortHost, form: Any, change: Any) -> None:
-        super().save_model(request, obj, form, change)
-        transaction.on_commit(short_hosts.invalidate_cache)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Lists no existing links: there may be millions."""
@@ -196,11 +187,6 @@ class ShortHostAdmin(ModelAdmin):
     def delete_model(self, request: HttpRequest, obj: ShortHost) -> None:
         Company.objects.filter(link_host=obj.host).update(link_host="")
         super().delete_model(request, obj)
-        transaction.on_commit(short_hosts.invalidate_cache)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[ShortHost]) -> None:
-        for host in queryset:
-            self.delete_model(request, host)
 
 
 class BlockedHostForm(SiteModelForm):
@@ -217,24 +203,13 @@ class BlockedHostForm(SiteModelForm):
 
 
 @admin.register(BlockedHost)
-class BlockedHostAdmin(ModelAdmin):
+class BlockedHostAdmin(CachedRowsAdmin):
+    invalidate = staticmethod(target_urls.invalidate_blocked_sites)
     form = BlockedHostForm
     list_display = ("host", "reason", "created_at")
     search_fields = ("host__icontains",)
     ordering = ("-created_at",)
     actions = ("disable_links",)
-
-    def save_model(self, request: HttpRequest, obj: BlockedHost, form: Any, change: Any) -> None:
-        super().save_model(request, obj, form, change)
-        transaction.on_commit(target_urls.invalidate_blocked_sites)
-
-    def delete_model(self, request: HttpRequest, obj: BlockedHost) -> None:
-        super().delete_model(request, obj)
-        transaction.on_commit(target_urls.invalidate_blocked_sites)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[BlockedHost]) -> None:
-        super().delete_queryset(request, queryset)
-        transaction.on_commit(target_urls.invalidate_blocked_sites)
 
     @admin.action(description=_("Disable links that lead there"), permissions=["disable"])
     def disable_links(
@@ -243,8 +218,7 @@ class BlockedHostAdmin(ModelAdmin):
         names = list(sites.values_list("host", flat=True))
         if "confirmed" not in request.POST:
             return self._ask(request, names)
-        user, ip = operator(request), client_ip(request.META)
-        count = sum(changes.disable_links_to(name, user=user, ip=ip) for name in names)
+        count = sum(changes.disable_links_to(name, **actor(request)) for name in names)
         text = ngettext(
             "%(n)d link is off: only you can enable it again.",
             "%(n)d links are off: only you can enable them again.",
@@ -267,17 +241,6 @@ class BlockedHostAdmin(ModelAdmin):
         return request.user.has_perm("links.change_link")
 
 
-class PendingFilter(admin.SimpleListFilter):
-    title = _("handled")
-    parameter_name = "waiting"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("yes", _("waiting"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Report]) -> QuerySet[Report]:
-        return queryset.filter(handled_at=None) if self.value() == "yes" else queryset
-
-
 @admin.register(Report)
 class ReportAdmin(ReadOnlyAdmin):
     """Reports, waiting ones first."""
@@ -286,7 +249,14 @@ class ReportAdmin(ReadOnlyAdmin):
     urgent = "links_report.handled_at IS NULL"
     ordering = ("-pk",)
     list_display = ("reported_at", "link", "company", "target", "reason", "words", "handled_at")
-    list_filter = (PendingFilter, "reason")
+    list_filter = (
+        choice_filter(
+            _("handled"),
+            "waiting",
+            {"yes": (_("waiting"), lambda reports: reports.filter(handled_at=None))},
+        ),
+        "reason",
+    )
     list_select_related = ("link__company",)
     search_fields = ("=link__key", "link__company__name__istartswith")
     actions = ("disable_links", "handle")
@@ -307,12 +277,11 @@ class ReportAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Disable the links reported"), permissions=["disable"])
     def disable_links(self, request: HttpRequest, reports: QuerySet[Report]) -> None:
-        user, ip = operator(request), client_ip(request.META)
         links = {report.link for report in reports.select_related("link")}
         live = [link for link in links if not link.is_barred and link.retired_at is None]
         off = Change(is_enabled=False, by_operator=True)
         for link in live:
-            changes.change(link=link, wanted=off, user=user, ip=ip)
+            changes.change(link=link, wanted=off, **actor(request))
         preview_page.mark_handled(reports)
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
@@ -338,10 +307,9 @@ class StopAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Release: the links work again"), permissions=["release"])
     def release(self, request: HttpRequest, stops: QuerySet[Stop]) -> None:
-        user, ip = operator(request), client_ip(request.META)
         count = sum(
             stopping.release(
-                company=stop.company, batch_id=stop.batch_id, user=user, ip=ip, by_operator=True
+                company=stop.company, batch_id=stop.batch_id, **actor(request), by_operator=True
             )
             for stop in stops.select_related("company")
         )

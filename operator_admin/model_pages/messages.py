@@ -1,4 +1,4 @@
-"""Admin of messages, attempts, receipts, contacts and blocked phones."""
+"""Admin of messages, receipts, contacts, codes, companies' texts and restrictions."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from billing.models import Transfer
@@ -19,47 +20,13 @@ from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
 from channels.phone_numbers import e164_or_none
 from channels.vendor_accounts import error_texts
 from operator_admin.model_pages.bases import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline
-from operator_admin.model_pages.change_list import SinceFilter, since_filter
+from operator_admin.model_pages.change_list import field_filter, since_filter
+from otp.models import CodeText, GuardRestriction, Verification
 
 if TYPE_CHECKING:
     BlockedPhoneModelForm = forms.ModelForm[BlockedPhone]
 else:
     BlockedPhoneModelForm = forms.ModelForm  # generic in the stubs alone
-
-
-class ErrorClass(admin.SimpleListFilter):
-    title = _("error")
-    parameter_name = "error"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return list(error_texts.ERROR_CLASSES.items())
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(error_class=self.value()) if self.value() else queryset
-
-
-class ProviderName(admin.SimpleListFilter):
-    title = _("provider")
-    parameter_name = "provider"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return list(error_texts.PROVIDERS.items())
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(provider=self.value()) if self.value() else queryset
-
-
-class ReportedState(admin.SimpleListFilter):
-    """By the words that there can be; Django would read all rows for those that there are."""
-
-    title = _("state")
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(state, f"{title} ({state})") for state, (title, _tone) in RECEIPT_TITLES.items()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(state=self.value()) if self.value() else queryset
 
 
 class AttemptInline(ReadOnlyInline):
@@ -74,35 +41,32 @@ class ReceiptInline(ReadOnlyInline):
     ordering = ("received_at",)
 
 
-@admin.register(Message)
-class MessageAdmin(ReadOnlyAdmin):
-    list_display = ("created_at", "company", "mode", "phone", "kind", "channel", "state", "error")
-    list_filter = (SinceFilter, "mode", "state", "channel", "kind")
-    list_select_related = ("company",)
-    search_fields = ("phone",)  # shows the search box; `get_search_results` does the search
+class FoundByPhoneAdmin(ReadOnlyAdmin):
+    search_fields = ("phone",)  # shows the search box; `find` searches
     search_help_text = search.HELP
-    ordering = ("-pk",)
-    inlines = (AttemptInline,)
-    change_form_template = "operator_admin/message.html"
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
-    ) -> tuple[QuerySet[Message], bool]:
-        return search.search_messages(queryset, search_term), False
 
     def is_found_by_index(self, text: str) -> bool:
         return search.is_found_by_index(text)
 
+
+@admin.register(Message)
+class MessageAdmin(FoundByPhoneAdmin):
+    list_display = ("created_at", "company", "mode", "phone", "kind", "channel", "state", "error")
+    list_filter = (since_filter(), "mode", "state", "channel", "kind")
+    list_select_related = ("company",)
+    ordering = ("-pk",)
+    inlines = (AttemptInline,)
+    change_form_template = "operator_admin/message.html"
+
+    def find(self, rows: QuerySet[Message], text: str) -> QuerySet[Message]:
+        return search.search_messages(rows, text)
+
     def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+        self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        message = self.get_object(request, object_id)
+        message: Message | None = self.get_object(request, object_id)
         context = _message_context(message) if message is not None else {}
-        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
+        return super().change_view(request, object_id, extra_context=context)
 
 
 def _message_context(message: Message) -> dict[str, Any]:
@@ -119,45 +83,41 @@ def _message_context(message: Message) -> dict[str, Any]:
 
 
 @admin.register(Attempt)
-class AttemptAdmin(ReadOnlyAdmin):
+class AttemptAdmin(FoundByPhoneAdmin):
     list_display = ("started_at", "message", "n", "channel", "provider", "state", "error_code")
     exclude = ("error_class",)
     readonly_fields = ("kind_of_error",)
-    list_filter = (since_filter("started_at"), "state", "channel", ProviderName, ErrorClass)
+    list_filter = (
+        *(since_filter("started_at"), "state", "channel"),
+        field_filter(_("provider"), "provider", error_texts.PROVIDERS),
+        field_filter(_("error"), "error_class", error_texts.ERROR_CLASSES, "error"),
+    )
     list_select_related = ("message",)
-    search_fields = ("phone",)
-    search_help_text = search.HELP
     ordering = ("-started_at",)
     raw_id_fields = ("message",)
     inlines = (ReceiptInline,)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Attempt], search_term: str
-    ) -> tuple[QuerySet[Attempt], bool]:
-        return search.search_attempts(queryset, search_term), False
-
-    def is_found_by_index(self, text: str) -> bool:
-        return search.is_found_by_index(text)
+    def find(self, rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:
+        return search.search_attempts(rows, text)
 
     @admin.display(description=_("kind of error"))
     def kind_of_error(self, attempt: Attempt) -> StrOrPromise:
         return error_texts.ERROR_CLASSES.get(attempt.error_class, "—")
 
 
+REPORTED_STATES = {
+    state: format_lazy("{} ({})", title, state) for state, (title, _tone) in RECEIPT_TITLES.items()
+}
+
+
 @admin.register(Receipt)
 class ReceiptAdmin(ReadOnlyAdmin):
     list_display = (
-        "received_at",
-        "provider",
-        "word",
-        "state",
-        "provider_id",
-        "error_code",
-        "applied_at",
+        *("received_at", "provider", "word", "state", "provider_id", "error_code", "applied_at"),
     )
     list_filter = (
         since_filter("received_at"),
-        ReportedState,
+        field_filter(_("state"), "state", REPORTED_STATES),
         ("applied_at", admin.EmptyFieldListFilter),
     )
     search_fields = ("=provider_id", "=ref")
@@ -178,11 +138,8 @@ class ContactAdmin(ModelAdmin):
     search_fields = ("phone", "=chat_id")
     ordering = ("-shared_at",)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False  # only sharing it in the chat proves whose phone it is
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
+    may_add = False  # only sharing it in the chat proves whose phone it is
+    may_change = False
 
 
 class BlockedPhoneForm(BlockedPhoneModelForm):
@@ -212,8 +169,43 @@ class BlockedPhoneAdmin(ModelAdmin):
     search_help_text = search.PHONE_HELP
     ordering = ("-created_at",)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[BlockedPhone], search_term: str
-    ) -> tuple[QuerySet[BlockedPhone], bool]:
-        matching = search.filter_by_phone(queryset, search_term) if search_term else queryset
-        return matching, False
+    def find(self, rows: QuerySet[BlockedPhone], text: str) -> QuerySet[BlockedPhone]:
+        return search.filter_by_phone(rows, text)
+
+
+@admin.register(Verification)
+class VerificationAdmin(FoundByPhoneAdmin):
+    list_display = (
+        *("created_at", "company", "mode", "phone", "purpose"),
+        *("attempts", "expires_at", "verified_at"),
+    )
+    list_filter = (since_filter(), "mode", ("verified_at", admin.EmptyFieldListFilter))
+    list_select_related = ("company",)
+    ordering = ("-pk",)
+    exclude = ("mac",)
+
+    def find(self, rows: QuerySet[Verification], text: str) -> QuerySet[Verification]:
+        return search.search_subjects(rows, text)
+
+
+@admin.register(CodeText)
+class CodeTextAdmin(ReadOnlyAdmin):
+    list_display = ("changed_at", "company", "purpose", "channel", "locale", "body")
+    list_filter = ("channel", "locale")
+    list_select_related = ("company",)
+    search_fields = ("company__name", "body")
+    ordering = ("-pk",)
+
+
+@admin.register(GuardRestriction)
+class GuardRestrictionAdmin(ReadOnlyAdmin):
+    """Across all companies: a range that one of them is attacked through is news for the others."""
+
+    list_display = (
+        *("began_at", "company", "value", "kind", "step", "rule"),
+        *("is_enforced", "stopped", "until", "ended_at"),
+    )
+    list_filter = (("ended_at", admin.EmptyFieldListFilter), "step", "rule", "is_enforced")
+    list_select_related = ("company",)
+    search_fields = ("company__name", "value")
+    ordering = ("-began_at",)

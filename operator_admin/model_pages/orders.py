@@ -1,6 +1,7 @@
 """Admin of orders, payments and refunds, with the forms that confirm, cancel and settle them."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -10,11 +11,11 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from billing.gateways import registry
 from billing.models import Order, Payment, Refund
 from billing.models.order import IS_OPEN, NEEDS_REVIEW
 from billing.orders import orders, payments, refunds
@@ -22,16 +23,15 @@ from billing.wallet.amounts import money
 from cabinet.form_fields import GroupedDecimalField
 from catalogue.ids import parse_id
 from catalogue.texts import StrOrPromise
-from operator_admin.model_pages.action_admin import (
-    ActionAdmin,
-    NeedsAttention,
-    PaymentMethodFilter,
-    ShowsPaymentMethod,
+from operator_admin.model_pages.bases import ActionAdmin, ReadOnlyInline, actor
+from operator_admin.model_pages.change_list import (
+    NEEDS_ATTENTION,
+    UrgentFirstChangeList,
+    choice_filter,
+    in_lines,
+    needs_review,
 )
-from operator_admin.model_pages.bases import ReadOnlyInline, operator
-from operator_admin.model_pages.change_list import UrgentFirstChangeList, in_lines
 from parsing.form_fields import DayField, LineField
-from processes.server.client_ip import client_ip
 
 INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")
 
@@ -91,17 +91,26 @@ class NoteForm(forms.Form):
 
 
 def _settle(request: HttpRequest, payment: Payment, action: str, note: str) -> bool:
-    user, ip = operator(request), client_ip(request.META)
     if action == CREDIT:
-        return payments.credit_received(payment=payment, user=user, ip=ip)
+        return payments.credit_received(payment=payment, **actor(request))
     resolution = RESOLUTIONS[action]
-    return payments.settle(payment=payment, user=user, ip=ip, resolution=resolution, note=note)
+    return payments.settle(payment=payment, **actor(request), resolution=resolution, note=note)
 
 
-class RefundNeedsReview(NeedsAttention):
-    title = gettext_lazy("needs review")
-    parameter_name = "review"
-    text = gettext_lazy("tokens were spent, or the payment is not known")
+class PaymentMethodFilter(admin.AllValuesFieldListFilter):
+    """By the titles that companies see."""
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        for choice in super().choices(changelist):
+            yield choice | {"display": registry.title(str(choice["display"]))}
+
+
+class ShowsPaymentMethod:
+    """Instead of the gateway's name."""
+
+    @admin.display(description=gettext_lazy("payment method"), ordering="gateway")
+    def payment_method(self, row: Order | Payment | Refund) -> str:
+        return registry.title(row.gateway)
 
 
 @admin.register(Refund)
@@ -112,25 +121,28 @@ class RefundAdmin(ShowsPaymentMethod, ActionAdmin):
         "created_at", "company", "payment_method", "refund_id", "amount", "currency",
         "tokens", "taken", "problem", "returned_at", "settled_at",
     )  # fmt: skip
-    list_filter = (RefundNeedsReview, ("gateway", PaymentMethodFilter))
+    list_filter = (
+        choice_filter(
+            gettext_lazy("needs review"),
+            "review",
+            {"yes": (gettext_lazy("tokens were spent, or the payment is not known"), needs_review)},
+        ),
+        ("gateway", PaymentMethodFilter),
+    )
     exclude = ("gateway",)
     readonly_fields = ("payment_method",)
     list_select_related = ("payment__order__company",)
+    pages = (("<int:pk>/settle/", "billing_refund_settle", "settle"),)
     search_fields = ("=refund_id", "=payment_reference")
     ordering = ("-pk",)
     change_form_template = "admin/billing/refund/change_form.html"
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.settle)
-        return [path("<int:pk>/settle/", view, name="billing_refund_settle"), *super().get_urls()]
 
     def settle(self, request: HttpRequest, pk: int) -> HttpResponse:
         self.require_handling(request)
         refund = get_object_or_404(Refund.objects.select_related("payment__order__company"), pk=pk)
         form = NoteForm(request.POST or None, is_required=True)
         if request.method == "POST" and form.is_valid():
-            user, ip, note = operator(request), client_ip(request.META), form.cleaned_data["note"]
-            if refunds.settle(refund=refund, user=user, note=note, ip=ip):
+            if refunds.settle(refund=refund, note=form.cleaned_data["note"], **actor(request)):
                 messages.success(request, _("The refund is settled."))
             return redirect("admin:billing_refund_change", pk)
         return self.page(request, "act", TITLES[CLOSE], {"form": form}, refund)
@@ -166,20 +178,21 @@ class OrderAdmin(ShowsPaymentMethod, ActionAdmin):
     inlines = (PaymentsOfOrder,)
     exclude = ("gateway", "parties")
     readonly_fields = ("payment_method", "parties_in_lines")
+    pages = (
+        ("<uuid:pk>/confirm/", "billing_order_confirm", "confirm"),
+        ("<uuid:pk>/cancel/", "billing_order_cancel", "cancel"),
+    )
 
     @admin.display(description=gettext_lazy("parties"))
     def parties_in_lines(self, order: Order) -> str:
         return in_lines(order.parties)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
-    ) -> tuple[QuerySet[Order], bool]:
+    def find(self, rows: QuerySet[Order], text: str) -> QuerySet[Order] | None:
         """An invoice by its number, a top-up by its id; else a company."""
-        if match := INVOICE_NUMBER.fullmatch(search_term.strip()):
-            return queryset.filter(invoice_year=match[1], invoice_number=match[2]), False
-        if order_id := parse_id("top", search_term.strip()):
-            return queryset.filter(pk=order_id), False
-        return super().get_search_results(request, queryset, search_term)
+        if match := INVOICE_NUMBER.fullmatch(text):
+            return rows.filter(invoice_year=match[1], invoice_number=match[2])
+        order_id = parse_id("top", text)
+        return rows.filter(pk=order_id) if order_id else None
 
     def is_found_by_index(self, text: str) -> bool:
         return bool(INVOICE_NUMBER.fullmatch(text.strip()) or parse_id("top", text.strip()))
@@ -188,22 +201,13 @@ class OrderAdmin(ShowsPaymentMethod, ActionAdmin):
     def sum(self, order: Order) -> str:
         return money(order.amount, order.currency)
 
-    def get_urls(self) -> list[URLPattern]:
-        guard = self.admin_site.admin_view
-        return [
-            path("<uuid:pk>/confirm/", guard(self.confirm), name="billing_order_confirm"),
-            path("<uuid:pk>/cancel/", guard(self.cancel), name="billing_order_cancel"),
-            *super().get_urls(),
-        ]
-
     def confirm(self, request: HttpRequest, pk: UUID) -> HttpResponse:
         order = self._order(request, pk)
         # Not prefilled, or the operator would check nothing.
         form = ConfirmForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
-            user, ip = operator(request), client_ip(request.META)
             try:
-                payment = payments.confirm(order=order, user=user, ip=ip, **form.cleaned_data)
+                payment = payments.confirm(order=order, **actor(request), **form.cleaned_data)
             except ValidationError as error:
                 form.add_error("reference", error)
             else:
@@ -215,8 +219,7 @@ class OrderAdmin(ShowsPaymentMethod, ActionAdmin):
     def cancel(self, request: HttpRequest, pk: UUID) -> HttpResponse:
         order = self._order(request, pk)
         if request.method == "POST":
-            user, ip = operator(request), client_ip(request.META)
-            is_canceled = orders.cancel(order=order, user=user, ip=ip)
+            is_canceled = orders.cancel(order=order, **actor(request))
             text = _("The top-up is canceled.") if is_canceled else _("It has already ended.")
             messages.success(request, text)
             return redirect("admin:billing_order_change", pk)
@@ -239,19 +242,15 @@ class PaymentAdmin(ShowsPaymentMethod, ActionAdmin):
         *("created_at", "company", "order", "money", "payment_method", "is_credited", "problem"),
         "settled_at",
     )
-    list_filter = (NeedsAttention, "problem", ("gateway", PaymentMethodFilter))
+    list_filter = (NEEDS_ATTENTION, "problem", ("gateway", PaymentMethodFilter))
     exclude = ("gateway",)
     readonly_fields = ("payment_method",)
     list_select_related = ("order__company",)
     search_fields = ("=payment_id", "=reference", "order__company__name__istartswith")
     date_hierarchy = "created_at"
     actions = ("accept", "settle")
+    pages = (("<int:pk>/<slug:action>/", "billing_payment_settle", "settle_one"),)
     change_form_template = "admin/billing/payment/change_form.html"
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.settle_one)
-        page = path("<int:pk>/<slug:action>/", view, name="billing_payment_settle")
-        return [*super().get_urls()[:-1], page, super().get_urls()[-1]]
 
     def settle_one(self, request: HttpRequest, pk: int, action: str) -> HttpResponse:
         self.require_handling(request)
@@ -284,8 +283,7 @@ class PaymentAdmin(ShowsPaymentMethod, ActionAdmin):
         permissions=["handle"],
     )
     def accept(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
-        user, ip = operator(request), client_ip(request.META)
-        count = sum(payments.accept(payment=payment, user=user, ip=ip) for payment in rows)
+        count = sum(payments.accept(payment=payment, **actor(request)) for payment in rows)
         text = ngettext("%(n)d order is credited.", "%(n)d orders are credited.", count)
         self.message_user(request, text % {"n": count}, _level(count))
 
@@ -294,8 +292,7 @@ class PaymentAdmin(ShowsPaymentMethod, ActionAdmin):
         permissions=["handle"],
     )
     def settle(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
-        user, ip = operator(request), client_ip(request.META)
-        count = sum(payments.settle(payment=payment, user=user, ip=ip) for payment in rows)
+        count = sum(payments.settle(payment=payment, **actor(request)) for payment in rows)
         text = ngettext("%(n)d payment is settled.", "%(n)d payments are settled.", count)
         self.message_user(request, text % {"n": count}, _level(count))
 

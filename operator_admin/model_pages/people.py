@@ -18,7 +18,6 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts import audit, jobs
-from accounts.audit import record
 from accounts.models import ApiKey, AuditEvent, JobFailure, Member, User
 from accounts.oidc import identities
 from accounts.people import companies
@@ -32,13 +31,10 @@ from operator_admin.model_pages.bases import (
     ReadOnlyAdmin,
     TranslatedPermissions,
     UserBase,
-    ip_of,
+    actor,
     operator,
 )
-from operator_admin.model_pages.change_list import (
-    since_filter,
-)
-from processes.server.client_ip import client_ip
+from operator_admin.model_pages.change_list import since_filter
 
 admin.site.unregister(Authenticator)  # allauth's own page would show the secret
 admin.site.unregister(EmailAddress)  # and that of addresses is not audited
@@ -106,14 +102,10 @@ admin.site.unregister(Group)  # its permissions would be in English
 class GroupAdmin(AuditedAdmin, TranslatedPermissions, FormFields, DjangoGroupAdmin):
     """Who may change a group may have every permission: put it into one's own."""
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return operator(request).is_superuser
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return operator(request).is_superuser
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return operator(request).is_superuser
+    has_change_permission = has_delete_permission = has_add_permission
 
 
 class OwnedAdmin(ModelAdmin):
@@ -122,11 +114,7 @@ class OwnedAdmin(ModelAdmin):
     list_select_related = ("user",)
     search_help_text = _("E-mail address")
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
+    may_add = may_change = False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and _may_touch_owner(request, obj)
@@ -144,8 +132,7 @@ class AuthenticatorAdmin(OwnedAdmin):
     exclude = ("data",)
 
     def delete_model(self, request: HttpRequest, obj: Authenticator) -> None:
-        user, ip = operator(request), client_ip(request.META)
-        audit.record("factor.reset", f"{obj.user} {obj.type}", company=None, user=user, ip=ip)
+        audit.record("factor.reset", f"{obj.user} {obj.type}", company=None, **actor(request))
         super().delete_model(request, obj)
         sessions.end_all(obj.user)
         notifications.post_to_user("admin.changed", obj.user)
@@ -180,16 +167,7 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
         (None, {"fields": ("email", "password", "name", "language")}),
         (
             _("Permissions"),
-            {
-                "fields": (
-                    "is_active",
-                    "is_staff",
-                    "desk_from_provider",
-                    "is_superuser",
-                    "groups",
-                    "user_permissions",
-                )
-            },
+            {"fields": ("is_active", "is_staff", "desk_from_provider", *PRIVILEGE_FIELDS[1:])},
         ),
         (_("Important dates"), {"fields": ("last_login", "date_joined")}),
     )
@@ -243,13 +221,7 @@ class MemberAdmin(AuditedAdmin, ModelAdmin):
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
     list_display = (
-        "__str__",
-        "name",
-        "company",
-        "mode",
-        "last_used_at",
-        "expires_at",
-        "revoked_at",
+        *("__str__", "name", "company", "mode", "last_used_at", "expires_at", "revoked_at"),
     )
     list_filter = ("mode", ("revoked_at", admin.EmptyFieldListFilter))
     list_select_related = ("company",)
@@ -261,7 +233,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         active = list(keys.active().select_related("company"))  # type: ignore[attr-defined]
         for key in active:
-            companies.revoke_api_key(key=key, user=operator(request), ip=ip_of(request))
+            companies.revoke_api_key(key=key, **actor(request))
         text = ngettext("%(n)d key revoked.", "%(n)d keys revoked.", len(active))
         self.message_user(request, text % {"n": len(active)}, messages.SUCCESS)
 
@@ -276,12 +248,8 @@ class AuditEventAdmin(ReadOnlyAdmin):
     list_filter = (since_filter("created_at"),)
     list_select_related = ("company", "user")
     search_fields = (
-        "action__startswith",
-        "=company__id",
-        "company__name__istartswith",
-        "user__email__istartswith",
-        "actor__istartswith",
-        "=ip",
+        *("action__startswith", "=company__id", "company__name__istartswith"),
+        *("user__email__istartswith", "actor__istartswith", "=ip"),
     )
     search_help_text = _("Action, company's name or number, user's e-mail, IP address")
     ordering = ("-id",)
@@ -329,7 +297,6 @@ class JobFailureAdmin(ReadOnlyAdmin):
     @transaction.atomic
     def try_again(self, request: HttpRequest, rows: QuerySet[JobFailure]) -> None:
         """The next run of each job finds its work as new."""
-        user, ip = operator(request), ip_of(request)
         for failure in rows:
-            record("job.retried", failure, company=failure.company, user=user, ip=ip)
+            audit.record("job.retried", failure, company=failure.company, **actor(request))
         rows.delete()

@@ -14,10 +14,9 @@ from accounts import audit
 from channels.models import ProviderAccount
 from channels.vendor_accounts import circuit_breaker, pauses
 from operator_admin.metrics import figures
-from operator_admin.model_pages.bases import ModelAdmin, operator
+from operator_admin.model_pages.bases import ModelAdmin, actor
 from operator_admin.site import page, page_response
 from parsing.characters import one_line
-from processes.server.client_ip import client_ip
 
 CHANGE = "channels.change_provideraccount"
 REASON_LENGTH = 150  # the audit log has it beside the account's name
@@ -32,11 +31,7 @@ class ProviderAccountAdmin(ModelAdmin):
     )  # fmt: skip
     readonly_fields = ("name",)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False  # accounts come from the environment
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    may_add = may_delete = False  # accounts come from the environment
 
     def save_model(
         self, request: HttpRequest, obj: ProviderAccount, form: Any, change: Any
@@ -72,11 +67,10 @@ def close_breaker(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def switch(request: HttpRequest, name: str) -> HttpResponse:
     account = _account(request, name)
-    user, ip = operator(request), client_ip(request.META)
     if request.POST.get("is_enabled") == "1":
-        pauses.resume_account(name=account.name, user=user, ip=ip)
+        pauses.resume_account(name=account.name, **actor(request))
     elif reason := one_line(request.POST.get("reason", ""))[:REASON_LENGTH]:
-        pauses.pause_account(name=account.name, reason=reason, user=user, ip=ip)
+        pauses.pause_account(name=account.name, reason=reason, **actor(request))
     else:
         messages.error(request, _("Say why it is paused: the other operators will see it."))
     return HttpResponseRedirect(reverse("admin:providers"))
@@ -92,5 +86,4 @@ def _account(request: HttpRequest, name: str) -> ProviderAccount:
 
 
 def _record(request: HttpRequest, action: str, subject: str) -> None:
-    user, ip = operator(request), client_ip(request.META)
-    audit.record(action, subject, company=None, user=user, ip=ip)
+    audit.record(action, subject, company=None, **actor(request))

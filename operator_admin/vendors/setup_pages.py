@@ -31,12 +31,11 @@ from channels.vendor_accounts import (
     stored_credentials,
 )
 from operator_admin.doctor import processes, vendors
-from operator_admin.model_pages.bases import operator
+from operator_admin.model_pages.bases import actor
 from operator_admin.site import page, page_response
 from operator_admin.vendors import trial_message
 from operator_admin.vendors.account_admin import CHANGE
 from parsing.form_fields import LineField
-from processes.server.client_ip import client_ip
 
 LONGEST = 500  # characters
 ACCOUNT = "account"  # the field with the name of a further account
@@ -116,8 +115,7 @@ def save(request: HttpRequest, name: str, form: CredentialsForm) -> HttpResponse
     values = dict(form.cleaned_data)
     if account := values.pop(ACCOUNT, ""):
         name = f"{name}:{account}"
-    user, ip = operator(request), client_ip(request.META)
-    if stored_credentials.save(name=name, values=values, user=user, ip=ip):
+    if stored_credentials.save(name=name, values=values, **actor(request)):
         availability.refresh()
         messages.success(
             request, _("Saved. Every process uses it within seconds: test the connection now.")
@@ -136,10 +134,9 @@ def check_rights(request: HttpRequest) -> None:
 @require_POST
 def remove(request: HttpRequest, name: str) -> HttpResponse:
     check_rights(request)
-    user, ip = operator(request), client_ip(request.META)
     if not stored_credentials.has_stored(name):
         raise Http404
-    if stored_credentials.remove(name=name, user=user, ip=ip):
+    if stored_credentials.remove(name=name, **actor(request)):
         availability.refresh()
         messages.success(request, _("The credentials are removed."))
     else:
@@ -217,8 +214,7 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
         results = [_bind_result(name)]
     else:
         results = [_result(name, check) for check in vendors.check_accounts({name: provider})[name]]
-    user, ip = operator(request), client_ip(request.META)
-    audit.record("account.tested", name, company=None, user=user, ip=ip)
+    audit.record("account.tested", name, company=None, **actor(request))
     return _page(request, name, results)
 
 
