@@ -21,7 +21,6 @@ from channels.models import VendorApproval
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import error_texts
 from links.models import Report
-from operator_admin.alerts import notices
 from operator_admin.alerts.rules import RULES
 from operator_admin.models import Alert
 from storage.statements.named_rows import fetch_all
@@ -80,61 +79,120 @@ WHERE resolved_at IS NULL AND began_at <= clock_timestamp()
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    title: StrOrPromise
-    action: StrOrPromise  # the label of the link
-    permission: str  # empty: everyone who may open the admin
-    rows: str
-    tone: str = "due"  # or bad
-
-
-KINDS: dict[str, Kind] = {
-    "incident": Kind(
-        _("Open incident"), _("Post an update"), "operator_admin.change_incident", _INCIDENTS,
-        "bad",
-    ),
-    "alert": Kind(
-        _("Alert"), _("What to do"), "", _ALERTS, "bad"
-    ),
-    "approval": Kind(
-        _("Template or sender"), _("See the account"), "channels.view_provideraccount",
-        _APPROVALS, "bad",
-    ),
-    "vendor": Kind(
-        _("A vendor says"), _("See the account"), "channels.view_provideraccount", _SAID
-    ),
-    "payment": Kind(
-        _("Payment to look at"), _("Settle"), "billing.view_payment", _PAYMENTS, "bad"
-    ),
-    "transfer": Kind(
-        _("Bank transfer to look at"), _("Settle"), "billing.view_banktransfer", _TRANSFERS, "bad"
-    ),
-    "refund": Kind(
-        _("Refund or dispute"), _("Settle"), "billing.view_refund", _REFUNDS, "bad"
-    ),
-    "report": Kind(
-        _("Link reported"), _("Review the report"), "links.view_report", _REPORTS, "bad"
-    ),
-    "company": Kind(
-        _("Company to approve"), _("Review and approve"), "accounts.change_company", _COMPANIES
-    ),
-    "month": Kind(
-        _("Month without documents"), _("See the month"), "billing.view_closedmonth", _MONTHS
-    ),
-}  # fmt: skip
-
-
-PAGE_SIZE = 50
-Words = tuple[StrOrPromise, StrOrPromise]  # what it is about, and more of it
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
     kind: str
     id: str
     since: datetime
     subject: str
     detail: str
+
+
+Words = tuple[StrOrPromise, StrOrPromise]  # what it is about, and more of it
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    title: StrOrPromise
+    action: StrOrPromise  # the label of the link
+    permission: str  # empty: everyone who may open the admin
+    rows: str
+    url: Callable[[Row], str]
+    tone: str = "due"  # or bad
+    words: Callable[[Row], Words] = lambda row: (row.subject, row.detail)
+
+
+def _page_of(model: str) -> Callable[[Row], str]:
+    return lambda row: reverse(f"admin:{model}_change", args=[row.id])
+
+
+def _account_page(row: Row) -> str:
+    is_known = vendor_of(row.subject) in VENDORS
+    return reverse("admin:vendor", args=[row.subject]) if is_known else reverse("admin:providers")
+
+
+def _approval(row: Row) -> Words:
+    name, _dash, status = row.detail.rpartition(" — ")
+    word = VendorApproval.Status(status).label
+    return error_texts.provider_title(row.subject), f"{name} — {word}"
+
+
+def _payment(row: Row) -> Words:
+    """«Демо · 1 899,99 ₽ вместо 1 900,00 ₽ · Stripe», and what is odd about it."""
+    problem, gateway, *sums = row.detail.split(" ")
+    title = gateways.title(gateway)
+    return f"{row.subject} · {_came(*sums)} · {title}", Payment.Problem(problem).label
+
+
+def _transfer(row: Row) -> Words:
+    problem, *sums = row.detail.split(" ")
+    word = BankTransfer.Problem(problem).label if problem else ""
+    return f"{row.subject} · {_came(*sums)}", word
+
+
+def _came(amount: str, currency: str, *due: str) -> str:
+    came = money(Decimal(amount), currency)
+    if not due or due == (amount, currency):
+        return came
+    return gettext("%(sum)s instead of %(due)s") % {
+        "sum": came,
+        "due": money(Decimal(due[0]), due[1]),
+    }
+
+
+def _refund(row: Row) -> Words:
+    texts = {
+        "unknown": gettext("its payment is not known"),
+        "spent": gettext("its tokens were spent"),
+    }
+    return row.subject, texts.get(row.detail) or str(Refund.Problem(row.detail).label)
+
+
+KINDS: dict[str, Kind] = {
+    "incident": Kind(
+        _("Open incident"), _("Post an update"), "operator_admin.change_incident", _INCIDENTS,
+        lambda row: reverse("admin:incident", args=[row.id]), "bad",
+        lambda row: (json.loads(row.subject)[languages.active()], ""),
+    ),
+    "alert": Kind(
+        _("Alert"), _("What to do"), "", _ALERTS, lambda _row: reverse("admin:alerts"), "bad"
+    ),
+    "approval": Kind(
+        _("Template or sender"), _("See the account"), "channels.view_provideraccount",
+        _APPROVALS, _account_page, "bad", _approval,
+    ),
+    "vendor": Kind(
+        _("A vendor says"), _("See the account"), "channels.view_provideraccount", _SAID,
+        _account_page, words=lambda row: (error_texts.provider_title(row.subject), row.detail),
+    ),
+    "payment": Kind(
+        _("Payment to look at"), _("Settle"), "billing.view_payment", _PAYMENTS,
+        _page_of("billing_payment"), "bad", _payment,
+    ),
+    "transfer": Kind(
+        _("Bank transfer to look at"), _("Settle"), "billing.view_banktransfer", _TRANSFERS,
+        _page_of("billing_banktransfer"), "bad", _transfer,
+    ),
+    "refund": Kind(
+        _("Refund or dispute"), _("Settle"), "billing.view_refund", _REFUNDS,
+        _page_of("billing_refund"), "bad", _refund,
+    ),
+    "report": Kind(
+        _("Link reported"), _("Review the report"), "links.view_report", _REPORTS,
+        _page_of("links_report"), "bad",
+        lambda row: (row.subject, Report.Reason(row.detail).label),
+    ),
+    "company": Kind(
+        _("Company to approve"), _("Review and approve"), "accounts.change_company", _COMPANIES,
+        lambda row: f"{reverse('admin:company-status', args=['approved'])}?ids={row.id}",
+    ),
+    "month": Kind(
+        _("Month without documents"), _("See the month"), "billing.view_closedmonth", _MONTHS,
+        _page_of("billing_closedmonth"),
+    ),
+}  # fmt: skip
+
+
+PAGE_SIZE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,96 +255,10 @@ def _alerts(rows: list[Row]) -> dict[str, Alert]:
 
 
 def _item(row: Row, alerts: dict[str, Alert]) -> Item:
-    subject, detail = _WORDS.get(row.kind, _as_they_are)(row)
+    kind = KINDS[row.kind]
+    subject, detail = kind.words(row)
     if alert := alerts.get(row.id) if row.kind == "alert" else None:
-        subject, detail = _alert_words(alert)
-    return Item(KINDS[row.kind], row.since, subject, detail, _url(row))
-
-
-def _as_they_are(row: Row) -> Words:
-    return row.subject, row.detail
-
-
-def _incident(row: Row) -> Words:
-    return json.loads(row.subject)[languages.active()], ""
-
-
-def _vendor(row: Row) -> Words:
-    return error_texts.provider_title(row.subject), row.detail
-
-
-def _approval(row: Row) -> Words:
-    name, _dash, status = row.detail.rpartition(" — ")
-    word = VendorApproval.Status(status).label
-    return error_texts.provider_title(row.subject), f"{name} — {word}"
-
-
-def _payment(row: Row) -> Words:
-    """«Демо · 1 899,99 ₽ вместо 1 900,00 ₽ · Stripe», and what is odd about it."""
-    problem, gateway, *sums = row.detail.split(" ")
-    title = gateways.title(gateway)
-    return f"{row.subject} · {_came(*sums)} · {title}", Payment.Problem(problem).label
-
-
-def _transfer(row: Row) -> Words:
-    problem, *sums = row.detail.split(" ")
-    word = BankTransfer.Problem(problem).label if problem else ""
-    return f"{row.subject} · {_came(*sums)}", word
-
-
-def _came(amount: str, currency: str, *due: str) -> str:
-    came = money(Decimal(amount), currency)
-    if not due or due == (amount, currency):
-        return came
-    return gettext("%(sum)s instead of %(due)s") % {
-        "sum": came,
-        "due": money(Decimal(due[0]), due[1]),
-    }
-
-
-def _refund(row: Row) -> Words:
-    texts = {
-        "unknown": gettext("its payment is not known"),
-        "spent": gettext("its tokens were spent"),
-    }
-    return row.subject, texts.get(row.detail) or str(Refund.Problem(row.detail).label)
-
-
-_WORDS: dict[str, Callable[[Row], Words]] = {
-    "incident": _incident,
-    "vendor": _vendor,
-    "approval": _approval,
-    "payment": _payment,
-    "transfer": _transfer,
-    "refund": _refund,
-    "report": lambda row: (row.subject, Report.Reason(row.detail).label),
-}
-
-
-def _alert_words(alert: Alert) -> Words:
-    if alert.rule not in RULES:
-        return alert.rule, alert.subject
-    word = notices.word(alert)
-    return word.title, word.detail
-
-
-_MODELS = {
-    "payment": "billing_payment",
-    "transfer": "billing_banktransfer",
-    "refund": "billing_refund",
-    "report": "links_report",
-    "month": "billing_closedmonth",
-}
-
-
-def _url(row: Row) -> str:
-    if row.kind == "company":
-        return f"{reverse('admin:company-status', args=['approved'])}?ids={row.id}"
-    if row.kind == "alert":
-        return reverse("admin:alerts")
-    if row.kind == "incident":
-        return reverse("admin:incident", args=[row.id])
-    if row.kind in _MODELS:
-        return reverse(f"admin:{_MODELS[row.kind]}_change", args=[row.id])
-    is_known = vendor_of(row.subject) in VENDORS
-    return reverse("admin:vendor", args=[row.subject]) if is_known else reverse("admin:providers")
+        subject, detail = alert.rule, alert.subject
+        if alert.rule in RULES:
+            subject, detail, _cure = RULES[alert.rule].words_of(alert)
+    return Item(kind, row.since, subject, detail, kind.url(row))

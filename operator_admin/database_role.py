@@ -5,13 +5,11 @@ its rows, cannot rewrite the audit or the books even with the application's own 
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from storage.months import partitions
-from storage.statements.named_rows import fetch_all
 
 APPEND_ONLY = ("accounts_auditevent", "billing_seal", "billing_sealedday", "billing_transfer")
 READ_ONLY = ("billing_archivedmonth", "billing_archivedsum", "django_migrations")
@@ -35,14 +33,6 @@ WHERE c.oid = %s::regclass AND r.rolname = current_user
 """
 # To give a table to its owner again would lock it all the same.
 _OF_OTHERS = " JOIN pg_class c ON c.oid = relid WHERE pg_get_userbyid(c.relowner) <> %s"
-
-
-class _Rights(NamedTuple):
-    """The row of `_POWERS`."""
-
-    is_superuser: bool
-    is_owner: bool
-    may_change: bool
 
 
 class UnknownRoleError(Exception):
@@ -96,11 +86,11 @@ def powers() -> list[str]:
     with connection.cursor() as cursor:
         for table in APPEND_ONLY:
             cursor.execute(_POWERS, [table])
-            (rights,) = fetch_all(cursor, _Rights)
-            if rights.is_superuser:
+            is_superuser, is_owner, may_change = cursor.fetchone()
+            if is_superuser:
                 return ["it is a superuser"]
-            if rights.is_owner:
+            if is_owner:
                 faults.append(f"it owns {table}")
-            elif rights.may_change:
+            elif may_change:
                 faults.append(f"it may change {table}")
     return faults

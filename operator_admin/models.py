@@ -170,6 +170,11 @@ class Incident(models.Model):
     def title(self) -> str:
         return str(self.titles[languages.active()])
 
+    @property
+    def newest_updates(self) -> list["IncidentUpdate"]:
+        """All of them, the newest first."""
+        return sorted(self.updates.all(), key=lambda row: (row.created_at, row.pk), reverse=True)
+
 
 class IncidentUpdate(models.Model):
     """What was said of an incident. Updates are added, never changed."""

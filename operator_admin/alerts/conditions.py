@@ -26,10 +26,9 @@ Facts = dict[str, Any]
 Problem = tuple[str, Facts]  # the subject, the facts
 Condition = Callable[[], Iterator[Problem]]
 
-SILENT, LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS = 60.0, 30.0, 300.0, 300.0  # seconds
+SILENT, LATE_CLICKS = 60.0, 300.0  # seconds
 MIN_CALLS, FAILING = 20, 0.2
 MIN_FINAL, FALLING = 50, 0.7
-MANY_UNKNOWN, MANY_PARKED = 50, 200
 LOW_DISK = 0.1  # of its size
 BALANCE_WINDOW = timedelta(days=1)
 
@@ -51,24 +50,23 @@ def bind_down() -> Iterator[Problem]:
             yield name, {"alive": len(alive)}
 
 
-def queue_stands() -> Iterator[Problem]:
-    queue = figures.queue()
-    yield from _late(queue.due, queue.oldest_due, LATE_QUEUE)
+def late(due: str, oldest: str, limit: float) -> Condition:
+    """Of a queue: the names of its figures, and how old the oldest may be."""
+
+    def condition() -> Iterator[Problem]:
+        queue = figures.queue()
+        if (age := getattr(queue, oldest) or 0.0) > limit:
+            yield "", {"due": getattr(queue, due), "age": round(age)}
+
+    return condition
 
 
-def webhooks_stand() -> Iterator[Problem]:
-    queue = figures.queue()
-    yield from _late(queue.webhooks, queue.oldest_webhook, LATE_OUTBOX)
+def many(figure: str, most: int) -> Condition:
+    def condition() -> Iterator[Problem]:
+        if (count := getattr(figures.queue(), figure)) > most:
+            yield "", {"count": count}
 
-
-def mail_stands() -> Iterator[Problem]:
-    queue = figures.queue()
-    yield from _late(queue.emails, queue.oldest_email, LATE_OUTBOX)
-
-
-def _late(due: int, oldest: float | None, limit: float) -> Iterator[Problem]:
-    if (age := oldest or 0.0) > limit:
-        yield "", {"due": due, "age": round(age)}
+    return condition
 
 
 def provider_paused() -> Iterator[Problem]:
@@ -88,16 +86,6 @@ def delivery_falls() -> Iterator[Problem]:
     for channel in figures.sends(timezone.now() - timedelta(minutes=30)):
         if channel.final > MIN_FINAL and channel.delivered < FALLING * channel.final:
             yield channel.channel, {"delivered": channel.delivered, "final": channel.final}
-
-
-def outcomes_unknown() -> Iterator[Problem]:
-    if (count := figures.queue().ambiguous) > MANY_UNKNOWN:
-        yield "", {"count": count}
-
-
-def receipts_parked() -> Iterator[Problem]:
-    if (count := figures.queue().parked_receipts) > MANY_PARKED:
-        yield "", {"count": count}
 
 
 def balance_low() -> Iterator[Problem]:

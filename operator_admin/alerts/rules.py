@@ -45,10 +45,6 @@ def _channel_title(name: str) -> StrOrPromise:
 
 
 _MIN = timedelta(minutes=1)
-_QUEUE_CURE = _(
-    "See Queue and Providers in the admin: a silent worker, a provider that hangs, or too few "
-    "workers."
-)
 _ACCOUNT_CURE = _(
     "Providers in the admin says why and tests the account; “A provider is down” in "
     "docs/operations/failures.md says what happens meanwhile."
@@ -94,10 +90,13 @@ RULES: dict[str, Rule] = {
         subject_title=error_texts.provider_title,
     ),
     "queue-stands": Rule(
-        conditions.queue_stands,
+        conditions.late("due", "oldest_due", 30),
         _("Messages wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
-        _QUEUE_CURE,
+        _(
+            "See Queue and Providers in the admin: a silent worker, a provider that hangs, or too "
+            "few workers."
+        ),
         pending=2 * _MIN,
         causes=("worker-silent",),
     ),
@@ -127,14 +126,14 @@ RULES: dict[str, Rule] = {
         subject_title=_channel_title,
     ),
     "outcomes-unknown": Rule(
-        conditions.outcomes_unknown,
+        conditions.many("ambiguous", 50),
         _("Many calls to providers ended without an answer"),
         _("Of unknown outcome: %(count)s."),
         _("A provider answers late or not at all. Receipts or the deadline decide meanwhile."),
         pending=10 * _MIN,
     ),
     "receipts-parked": Rule(
-        conditions.receipts_parked,
+        conditions.many("parked_receipts", 200),
         _("Receipts match no message"),
         _("Receipts: %(count)s."),
         _(
@@ -185,7 +184,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent", "beat-silent"),
     ),
     "webhooks-stand": Rule(
-        conditions.webhooks_stand,
+        conditions.late("webhooks", "oldest_webhook", 300),
         _("Webhooks wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
         _("Check the worker: it delivers them."),
@@ -193,7 +192,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent",),
     ),
     "mail-stands": Rule(
-        conditions.mail_stands,
+        conditions.late("emails", "oldest_email", 300),
         _("E-mails wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
         _("Check the mail server, then the worker and the broker: doctor says which it is."),

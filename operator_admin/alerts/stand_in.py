@@ -9,8 +9,6 @@ from datetime import timedelta
 
 import structlog
 from django.conf import settings
-from django.core.mail import get_connection
-from django.core.mail.message import EmailMessage
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
@@ -18,7 +16,6 @@ from psycopg_pool import PoolTimeout
 from redis import RedisError
 
 from accounts.outbox import mail_delivery
-from channels.providers.base import SendError
 from operator_admin.alerts import evaluation, notices
 from operator_admin.alerts.rules import Group
 from operator_admin.models import AlertRun
@@ -109,18 +106,11 @@ def _deliver_mail() -> None:
 def _write(title: str, text: str) -> None:
     log.warning("alert", rule="database-down", title=title)
     subject = f"Kvitok: {title}"
-    if settings.OPERATOR_EMAILS:
-        try:
-            EmailMessage(
-                subject, text, to=settings.OPERATOR_EMAILS, connection=get_connection()
-            ).send()
-        except OSError as error:  # smtplib's errors are subclasses
-            log.warning("alert_not_mailed", error=type(error).__name__)
-    if bot := notices.chat():
-        try:
-            bot.notify(settings.OPERATOR_TELEGRAM_CHAT_ID, f"{subject}\n{text}")
-        except SendError as error:
-            log.warning("operator_telegram_failed", error=type(error).__name__, code=error.code)
+    to = settings.OPERATOR_EMAILS
+    if to and (error := notices.send_mail(subject, text, *to)):
+        log.warning("alert_not_mailed", error=error)
+    if error := notices.send_telegram(f"{subject}\n{text}"):
+        log.warning("operator_telegram_failed", error=error)
 
 
 def start() -> None:

@@ -2,4 +2,4 @@
 
 
 class BackupError(Exception):
-    """Why a backup cannot be made, or must not be restored; worded for the operator."""
+    """Why a backup or an archive cannot be made or used; worded for the operator."""

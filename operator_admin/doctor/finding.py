@@ -1,7 +1,6 @@
 """The result of one check."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from catalogue.texts import StrOrPromise
 
@@ -12,9 +11,6 @@ class Finding:
     ok: bool
     detail: str
     cure: str = ""  # what to do if the check failed
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def passed(name: StrOrPromise, detail: StrOrPromise) -> Finding:

@@ -164,11 +164,8 @@ def _inspect(host: str, port: int) -> Certificate:
         ):
             shown = encrypted.getpeercert() or {}
     except ssl.SSLCertVerificationError as error:
-        return Certificate(
-            host,
-            None,
-            _("not trusted: {verify_message}").format(verify_message=error.verify_message),
-        )
+        why = _("not trusted: {verify_message}").format(verify_message=error.verify_message)
+        return Certificate(host, None, why)
     except OSError as error:
         return Certificate(host, None, type(error).__name__)
     ends_at = ssl.cert_time_to_seconds(str(shown["notAfter"]))
@@ -180,9 +177,11 @@ PROVIDER, ROLES = "single sign-on", "sign-on roles"
 
 
 def identity_provider() -> list[Finding]:
+    return [_read_provider(settings.OIDC_ISSUER)] if settings.OIDC_ISSUER else []
+
+
+def _read_provider(issuer: str) -> Finding:
     """Reads what the provider publishes, as a sign-in does."""
-    if not settings.OIDC_ISSUER:
-        return []
     try:
         discovery.forget()
         document, keys = discovery.metadata(), discovery.signing_keys()
@@ -190,35 +189,17 @@ def identity_provider() -> list[Finding]:
         cure = _(
             "OIDC_ISSUER must be the `issuer` that the provider writes, to the last slash: "
             "curl {issuer}/.well-known/openid-configuration"
-        ).format(issuer=settings.OIDC_ISSUER.rstrip("/"))
-        return [failed(PROVIDER, f"{settings.OIDC_ISSUER}: {refused.detail}", cure)]
+        ).format(issuer=issuer.rstrip("/"))
+        return failed(PROVIDER, f"{issuer}: {refused.detail}", cure)
     if not keys:
-        cure = _("Have it sign with one of {names}.").format(
-            names=", ".join(sum(discovery.ALGORITHMS.values(), ()))
-        )
-        return [
-            failed(
-                PROVIDER,
-                _("{issuer} has no key that is accepted").format(issuer=settings.OIDC_ISSUER),
-                cure,
-            )
-        ]
-    methods = document.get("code_challenge_methods_supported", ["S256"])
-    if "S256" not in methods:
-        cure = _("Allow PKCE with S256 there.")
-        return [
-            failed(
-                PROVIDER,
-                _("{issuer} refuses PKCE with S256").format(issuer=settings.OIDC_ISSUER),
-                cure,
-            )
-        ]
-    return [
-        passed(
-            PROVIDER,
-            _("{issuer}, {count} keys").format(issuer=settings.OIDC_ISSUER, count=len(keys)),
-        )
-    ]
+        accepted = ", ".join(sum(discovery.ALGORITHMS.values(), ()))
+        cure = _("Have it sign with one of {names}.").format(names=accepted)
+        detail = _("{issuer} has no key that is accepted").format(issuer=issuer)
+        return failed(PROVIDER, detail, cure)
+    if "S256" not in document.get("code_challenge_methods_supported", ["S256"]):
+        detail = _("{issuer} refuses PKCE with S256").format(issuer=issuer)
+        return failed(PROVIDER, detail, _("Allow PKCE with S256 there."))
+    return passed(PROVIDER, _("{issuer}, {count} keys").format(issuer=issuer, count=len(keys)))
 
 
 def identity_roles() -> list[Finding]:

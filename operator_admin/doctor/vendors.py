@@ -48,11 +48,11 @@ TITLES: dict[str, StrOrPromise] = {
     "callback_secret": gettext_lazy("the secret of reports is set"),
 }
 
-_COMPARE = gettext_lazy(
-    "Compare the account's variables with the vendor's console, then restart the service."
+CREDENTIALS_CURE = gettext_lazy(
+    "Compare the account's variables with the vendor's console, then restart every process."
 )
-_RETRY = gettext_lazy(
-    "The vendor did not answer. Check its status page, and that this server can reach it."
+VENDOR_AWAY_CURE = gettext_lazy(
+    "The vendor did not answer: see its status page, and that this machine may reach it."
 )
 _ASK_AGAIN = gettext_lazy("Test again; if it still fails, check it in the vendor's console.")
 
@@ -68,18 +68,12 @@ def check_title(check: Check) -> StrOrPromise:
 def check_cure(name: str, check: Check) -> StrOrPromise:
     """What to do about a check that failed or is unknown."""
     if check.topic in {"account", "away"}:
-        return _RETRY if check.topic == "away" else _COMPARE
+        return VENDOR_AWAY_CURE if check.topic == "away" else CREDENTIALS_CURE
     return CURES.get((vendor_of(name), check.topic), _ASK_AGAIN)
 
 
 NO_PROVIDER_CURE = gettext_lazy(
     "Set the credentials of at least one provider: see “Connecting the vendors” in the docs."
-)
-CREDENTIALS_CURE = gettext_lazy(
-    "Compare the account's variables with the vendor's console, then restart every process."
-)
-VENDOR_AWAY_CURE = gettext_lazy(
-    "The vendor did not answer: see its status page, and that this machine may reach it."
 )
 APPROVAL_CURE = gettext_lazy(
     "See the account's page in the admin, then the template or sender in the vendor's console."
@@ -171,20 +165,15 @@ def _findings(name: str, checks: list[Check]) -> list[Finding]:
     title = str(error_texts.provider_title(name))
     first, *others = checks
     if not first.ok:
-        return [
-            failed(
-                title, first.detail, VENDOR_AWAY_CURE if first.topic == "away" else CREDENTIALS_CURE
-            )
-        ]
+        cure = VENDOR_AWAY_CURE if first.topic == "away" else CREDENTIALS_CURE
+        return [failed(title, first.detail, cure)]
     unknown = [str(check_title(check)) for check in others if check.ok is None]
     detail = _("the account works")
     if unknown:
         detail += _("; the vendor does not tell: {names}").format(names=", ".join(unknown))
     missing = [
         failed(
-            f"{title}: {check_title(check)}",
-            check.detail or _("missing"),
-            check_cure(name, check),
+            f"{title}: {check_title(check)}", check.detail or _("missing"), check_cure(name, check)
         )
         for check in others
         if check.ok is False

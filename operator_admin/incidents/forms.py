@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from catalogue import languages
 from catalogue.channels import CHANNELS
 from operator_admin.incidents import timeline
-from operator_admin.incidents.timeline import NewIncident, Wording
+from operator_admin.incidents.timeline import Wording
 from operator_admin.models import TEXT_LENGTH, TITLE_LENGTH, Incident
 from parsing.form_fields import LineField, MomentField, TextField
 
@@ -89,18 +89,12 @@ class IncidentForm(forms.Form):
             self.add_error("shown_until", _("It must end after it begins, and in the future."))
         return data
 
-    def incident(self) -> NewIncident:
+    def incident(self) -> dict[str, Any]:
+        """As `timeline.open_incident` takes it."""
         data = self.cleaned_data
-        return NewIncident(
-            title=_wording(data, "title"),
-            text=_wording(data, "text"),
-            impact=data["impact"],
-            channel=data["channel"],
-            country=data["country"],
-            is_public=data["is_public"],
-            shown_from=data["shown_from"],
-            shown_until=data["shown_until"],
-        )
+        kept = ("impact", "channel", "country", "is_public", "shown_from", "shown_until")
+        words = {"titles": _wording(data, "title"), "text": _wording(data, "text")}
+        return words | {name: data[name] for name in kept}
 
 
 def usual(impact: str, channel: str) -> dict[str, Any]:

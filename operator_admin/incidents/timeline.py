@@ -1,7 +1,7 @@
 """Incidents in the usual words: opening one and adding to its timeline, which companies read."""
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -61,35 +61,30 @@ def later_text(state: str) -> Wording:
     return languages.in_each(LATER_TEXTS[state])
 
 
-@dataclass(frozen=True, slots=True)
-class NewIncident:
-    title: Wording
-    text: Wording
-    impact: str
-    channel: str = ""  # empty: the whole service
-    country: str = ""  # empty: companies of every country
-    is_public: bool = True
-    shown_from: datetime | None = None  # None: now
-    shown_until: datetime | None = None  # None: until it is over
-
-
-def open_incident(new: NewIncident, *, user: User, ip: str | None) -> Incident:
-    state = Incident.State.INVESTIGATING
-    if new.impact == Incident.Impact.MAINTENANCE:
-        state = Incident.State.IDENTIFIED  # nothing to look for
+def open_incident(
+    *,
+    titles: Wording,
+    text: Wording,
+    impact: str,
+    user: User,
+    ip: str | None,
+    shown_from: datetime | None = None,
+    **fields: Any,
+) -> Incident:
+    """Shows it from now on if no other time is given."""
+    begins = shown_from or timezone.now()
+    # For maintenance there is nothing to look for.
+    state = State.IDENTIFIED if impact == Impact.MAINTENANCE else State.INVESTIGATING
     with transaction.atomic():
         incident = Incident.objects.create(
-            titles=new.title,
-            impact=new.impact,
+            titles=titles,
+            impact=impact,
             state=state,
-            channel=new.channel,
-            country=new.country,
-            is_public=new.is_public,
-            began_at=new.shown_from or timezone.now(),
-            shown_from=new.shown_from or timezone.now(),
-            shown_until=new.shown_until,
+            began_at=begins,
+            shown_from=begins,
+            **fields,
         )
-        _add(incident, state, new.text, user)
+        _add(incident, state, text, user)
         audit.record("incident.opened", incident, company=None, user=user, ip=ip)
     notices.refresh()
     return incident
@@ -102,7 +97,7 @@ def add_update(
 
     The row's lock lets one of two operators end it.
     """
-    is_over = state == Incident.State.RESOLVED
+    is_over = state == State.RESOLVED
     with transaction.atomic():
         open_ones = Incident.objects.open().select_for_update(no_key=True)
         incident = open_ones.filter(pk=incident_id).first()

@@ -97,7 +97,7 @@ def new(request: HttpRequest) -> HttpResponse:
     about = about if about in BY_NAME else ""
     form = IncidentForm(request.POST or None, initial=usual(kind, about))
     if form.is_valid():
-        opened = timeline.open_incident(form.incident(), **actor(request))
+        opened = timeline.open_incident(**form.incident(), **actor(request))
         messages.success(request, _("Companies see the notice within seconds."))
         return HttpResponseRedirect(reverse("admin:incident", args=[opened.pk]))
     context = {"form": form, "impacts": Incident.Impact.choices, "impact": kind, "channel": about}

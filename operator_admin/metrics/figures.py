@@ -10,14 +10,12 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company
-from billing.models import BankTransfer, ClosedMonth, Order, Payment, Refund
+from billing.models import Order
 from catalogue.channels import BY_NAME
 from catalogue.ids import first_id_at
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts, registry
-from links.follow.pages import preview_page
 from operator_admin.metrics import sql
-from operator_admin.models import Alert
 from storage.statements.named_rows import Row, fetch_all
 
 SHOWN_WAITING = 10
@@ -83,19 +81,13 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    since: datetime
+    """The figures of the first page beside what waits, which `attention` counts."""
+
     channels: list[ChannelDay]
     queue: Queue
-    pending: int
     unpaid: int  # invoices
-    payments_to_review: int
     open_breakers: list[str]  # titles of the accounts
-    reports: int  # unhandled abuse reports on links
-    alerts: int  # open
     waiting: list[Company]  # for approval, the oldest first
-    refunds: int  # whose tokens were spent, or whose payment is unknown
-    documents_due: int  # closed months that wait for requisites
-    transfers: int  # of the bank account that wait for a decision
 
     @property
     def sends(self) -> int:
@@ -109,20 +101,13 @@ class Today:
 def today() -> Today:
     since = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     waiting = Company.objects.filter(status=Company.Status.PENDING)
+    invoices = Order.objects.filter(state=Order.State.PENDING, invoice_number__isnull=False)
     return Today(
-        since,
         sends(since),
         queue(),
-        waiting.count(),
-        Order.objects.filter(state=Order.State.PENDING, invoice_number__isnull=False).count(),
-        Payment.objects.needs_review().count(),
+        invoices.count(),
         _accounts_with_open_breaker(),
-        preview_page.count_pending(),
-        Alert.objects.firing().count(),
         list(waiting.order_by("created_at")[:SHOWN_WAITING]),
-        Refund.objects.needs_review().count(),
-        ClosedMonth.objects.filter(is_due=True).count(),
-        BankTransfer.objects.needs_review().count(),
     )
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from billing.bank_statements import exchange_1c, matching, review
-from billing.bank_statements.lines import StatementLine, numbered
+from billing.bank_statements.matching import StatementLine, numbered
 from billing.models import BankTransfer, Order, Seller
 from billing.models.bank_transfer import WAITS
 from billing.wallet import amounts

@@ -18,7 +18,7 @@ from catalogue.channels import BY_NAME, CHANNELS
 from channels.vendor_accounts import pauses
 from operator_admin.metrics import figures
 from operator_admin.metrics.figures import AccountState
-from operator_admin.models import Alert, Incident, IncidentUpdate, StatusDay
+from operator_admin.models import Alert, Incident, StatusDay
 from operator_admin.status.days import API, SHOWN_DAYS
 from storage.process_cache import SnapshotCache
 
@@ -128,37 +128,28 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """An incident with its updates, the newest first."""
-
-    incident: Incident
-    updates: tuple[IncidentUpdate, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
     at: datetime
     level: Level
     components: tuple[Component, ...]
-    open: tuple[Event, ...]
-    planned: tuple[Event, ...]
-    over: tuple[Event, ...]
+    open: tuple[Incident, ...]
+    planned: tuple[Incident, ...]
+    over: tuple[Incident, ...]
 
 
-def _read(cursor: CursorWrapper) -> Summary:
+def _read(_cursor: CursorWrapper) -> Summary:
     now = timezone.now()
-    events = _events(now)
-    open_ones = [event for event in events if event.incident.resolved_at is None]
-    begun = [event.incident for event in open_ones if event.incident.began_at <= now]
-    alerts = list(Alert.objects.firing())
-    components = tuple(_components([event.incident for event in events], begun, alerts))
+    incidents = _incidents(now)
+    open_ones = [row for row in incidents if row.resolved_at is None]
+    begun = [row for row in open_ones if row.began_at <= now]
+    components = tuple(_components(incidents, begun, list(Alert.objects.firing())))
     return Summary(
         now,
         worst(item.level for item in components),
         components,
-        tuple(event for event in open_ones if event.incident.began_at <= now),
-        tuple(event for event in open_ones if event.incident.began_at > now),
-        tuple(event for event in events if event.incident.resolved_at),
+        tuple(begun),
+        tuple(row for row in open_ones if row.began_at > now),
+        tuple(row for row in incidents if row.resolved_at),
     )
 
 
@@ -168,18 +159,13 @@ _cache: SnapshotCache[Summary | None] = SnapshotCache(
 get, reset, refresh = _cache.get, _cache.reset, _cache.refresh
 
 
-def _events(now: datetime) -> list[Event]:
+def _incidents(now: datetime) -> list[Incident]:
     since = now - timedelta(days=HISTORY_DAYS)
-    incidents = Incident.objects.public().prefetch_related("updates")
-    recent = [
-        *incidents.filter(resolved_at=None).order_by("-began_at", "-pk"),
-        *incidents.filter(resolved_at__gte=since).order_by("-began_at", "-pk")[:MAX_HISTORY],
+    rows = Incident.objects.public().prefetch_related("updates").order_by("-began_at", "-pk")
+    return [
+        *rows.filter(resolved_at=None),
+        *rows.filter(resolved_at__gte=since)[:MAX_HISTORY],
     ]
-    return [Event(row, tuple(sorted(row.updates.all(), key=_at, reverse=True))) for row in recent]
-
-
-def _at(update: IncidentUpdate) -> tuple[datetime, int]:
-    return update.created_at, update.pk
 
 
 def _components(

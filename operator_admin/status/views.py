@@ -14,8 +14,9 @@ from django.views.decorators.http import require_safe
 
 from api_docs.pages.views import in_asked_language
 from catalogue import languages
+from operator_admin.models import Incident
 from operator_admin.status import summary
-from operator_admin.status.summary import Component, Day, Event, Summary
+from operator_admin.status.summary import Component, Day, Summary
 
 CACHE_CONTROL = "public, max-age=15"
 _bodies: dict[str | None, tuple[datetime, str]] = {}
@@ -65,10 +66,10 @@ def as_feed(request: HttpRequest) -> HttpResponse:
         feed_url=f"{settings.PUBLIC_URL}/status.atom",
     )  # fmt: skip
     for event in [*shown.open, *shown.planned, *shown.over] if shown else []:
-        for update in event.updates:
+        for update in event.newest_updates:
             feed.add_item(
-                title=f"{event.incident.title}: {update.get_state_display()}",
-                link=f"{url}#incident-{event.incident.pk}",
+                title=f"{event.title}: {update.get_state_display()}",
+                link=f"{url}#incident-{event.pk}",
                 description=update.text,
                 unique_id=f"{url}#update-{update.pk}",
                 updateddate=update.created_at,
@@ -114,15 +115,15 @@ def _in_order(texts: dict[str, str]) -> dict[str, str]:
     return {code: texts[code] for code in languages.codes()}  # jsonb sorts its keys
 
 
-def _incident(event: Event) -> dict[str, Any]:
-    ended = event.incident.resolved_at
+def _incident(event: Incident) -> dict[str, Any]:
+    ended = event.resolved_at
     return {
-        "id": event.incident.pk,
-        "title": _in_order(event.incident.titles),
-        "impact": event.incident.impact,
-        "state": event.incident.state,
-        "channel": event.incident.channel or None,
-        "began_at": event.incident.began_at.isoformat(),
+        "id": event.pk,
+        "title": _in_order(event.titles),
+        "impact": event.impact,
+        "state": event.state,
+        "channel": event.channel or None,
+        "began_at": event.began_at.isoformat(),
         "resolved_at": ended.isoformat() if ended else None,
         "updates": [
             {
@@ -130,6 +131,6 @@ def _incident(event: Event) -> dict[str, Any]:
                 "text": _in_order(update.texts),
                 "at": update.created_at.isoformat(),
             }
-            for update in event.updates
+            for update in event.newest_updates
         ],
     }

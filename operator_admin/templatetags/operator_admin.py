@@ -38,6 +38,12 @@ def attention_link(context: RequestContext) -> dict[str, object]:
     return {"request": context["request"], "total": sum(count.number for count in counts)}
 
 
+@register.simple_tag
+def waiting_counts() -> dict[str, int]:
+    """What waits for any operator, by kind."""
+    return {count.name: count.number for count in attention.counts(attention.KINDS)}
+
+
 @register.inclusion_tag("components/operator_notices.html", takes_context=True)
 def operator_notices(context: RequestContext) -> dict[str, Any]:
     member, request = context.get("member"), context.get("request")

@@ -21,7 +21,7 @@ from catalogue.options import Option
 from catalogue.texts import StrOrPromise
 from channels.models import ProviderAccount, VendorApproval
 from channels.providers.base import Check, Provider
-from channels.providers.declaration import ACCOUNT_NAME, Snippet, Step
+from channels.providers.declaration import ACCOUNT_NAME, Step
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import (
     approvals,
@@ -154,20 +154,6 @@ class Result:
     cure: StrOrPromise
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
-    name: str
-    is_set: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StepView:
-    where: str
-    what: StrOrPromise
-    variables: list[Variable]
-    copies: list[tuple[str, Snippet]]  # (HTML id, snippet)
-
-
 @page("providers/<str:name>/", "vendor")
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """A POST stores the credentials."""
@@ -289,17 +275,19 @@ def _can_have_more(name: str) -> bool:
     return vendor is not None and vendor.has_further_accounts and bool(vendor.fields)
 
 
-def _step_views(name: str, steps: tuple[Step, ...]) -> Iterator[StepView]:
-    for n, step in enumerate(steps, start=1):
-        copies = [(f"copy-{n}-{m}", text) for m, text in enumerate(step.copies, start=1)]
-        variables = list(dict.fromkeys(_variable(name, option) for option in step.options))
-        yield StepView(step.where, step.what, variables, copies)
-
-
-def _variable(name: str, option: str) -> Variable:
+def _step_views(name: str, steps: tuple[Step, ...]) -> Iterator[dict[str, Any]]:
     vendor, account = VENDORS[vendor_of(name)], name.partition(":")[2]
     options = settings.PROVIDER_ACCOUNTS.get(name, {})
-    return Variable(vendor.variable(option, account), bool(options.get(option)))
+    for n, step in enumerate(steps, start=1):
+        variables = {
+            vendor.variable(option, account): bool(options.get(option)) for option in step.options
+        }
+        yield {
+            "where": step.where,
+            "what": step.what,
+            "variables": [{"name": name, "is_set": is_set} for name, is_set in variables.items()],
+            "copies": [(f"copy-{n}-{m}", text) for m, text in enumerate(step.copies, start=1)],
+        }
 
 
 def _result(name: str, check: Check) -> Result:

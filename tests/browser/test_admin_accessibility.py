@@ -16,7 +16,6 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Company, User
 from channels.models import VendorApproval
 from operator_admin.incidents import timeline
-from operator_admin.incidents.timeline import NewIncident
 from operator_admin.models import Incident
 from tests.browser.test_accessibility import AXE, FIND_OVERFLOW, RULES, RUN_AXE, THEMES, Theme
 from tests.browser.test_operator_admin import enter
@@ -44,7 +43,9 @@ def company(settings: Settings) -> Company:
     create_content(company)
     user = UserFactory.create()
     said = {"ru": "Сбой", "en": "A failure"}
-    timeline.open_incident(NewIncident(said, said, "outage", "sms"), user=user, ip=None)
+    timeline.open_incident(
+        titles=said, text=said, impact="outage", channel="sms", user=user, ip=None
+    )
     VendorApproval.objects.create(
         provider="twilio", kind="campaign", name="QE0", status="rejected", is_used=True
     )

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from billing.models import AutoTopUp, Order
-from billing.orders import auto_top_up, payments, saved_methods
+from billing.orders import auto_top_up, payments
 from billing.wallet import ledger
 from tests.billing.top_ups import payment_event
 from tests.browser.test_cabinet import confirm, sign_in
@@ -37,7 +37,7 @@ def test_owner_turns_automatic_top_ups_on_and_off(page: Page, live_server: LiveS
     page.get_by_role("button", name="Оплатить и сохранить карту").click()
     expect(page).to_have_url(re.compile("/balance/top-ups/"))
     payments.apply_event("sandbox", payment_event(Order.objects.latest("pk")))
-    saved_methods.keep()
+    auto_top_up.keep_methods()
 
     ledger.withdraw(company=company, amount=ledger.balance(company.pk)[0], reason="test")
     assert auto_top_up.run() == 1

@@ -7,7 +7,6 @@ from pytest_django.live_server_helper import LiveServer
 
 from channels.models import ProviderAccount
 from operator_admin.incidents import timeline
-from operator_admin.incidents.timeline import NewIncident
 from operator_admin.models import Incident
 from operator_admin.status import summary
 from tests.browser.clicks import ClickCounter
@@ -87,8 +86,9 @@ def test_company_is_approved_from_what_waits_in_three_clicks(
 
 def test_company_hides_a_notice(page: Page, live_server: LiveServer) -> None:
     words = {"ru": "Перебои с СМС", "en": "SMS is slow"}
-    new = NewIncident(words, words, "degraded")
-    timeline.open_incident(new, user=UserFactory.create(), ip=None)
+    timeline.open_incident(
+        titles=words, text=words, impact="degraded", user=UserFactory.create(), ip=None
+    )
     member = MemberFactory.create()
     page.goto(f"{live_server.url}/cabinet/")
     page.get_by_label("Адрес электронной почты").fill(member.user.email)
@@ -111,8 +111,9 @@ def test_status_page_breaks_no_rule_and_fits_the_screen(
     page: Page, live_server: LiveServer, theme: Theme
 ) -> None:
     words = {"ru": "Сбой", "en": "A failure"}
-    new = NewIncident(words, words, "outage", "sms")
-    timeline.open_incident(new, user=UserFactory.create(), ip=None)
+    timeline.open_incident(
+        titles=words, text=words, impact="outage", channel="sms", user=UserFactory.create(), ip=None
+    )
     summary.reset()
     page.emulate_media(color_scheme=theme)
 

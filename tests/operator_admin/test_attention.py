@@ -28,13 +28,6 @@ from tests.operator_admin.test_incidents import opened
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def operator(client: Client) -> User:
-    user = make_operator()
-    sign_in(client, user, "password", "mfa")
-    return user
-
-
 def fill() -> None:
     """A row of each kind."""
     now = timezone.now()

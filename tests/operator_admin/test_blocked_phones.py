@@ -8,19 +8,11 @@ from django.urls import reverse
 from accounts.models import User
 from channels.models import BlockedPhone
 from tests.api.clients import Api
-from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db
 ADD = reverse("admin:channels_blockedphone_add")
 LIST = reverse("admin:channels_blockedphone_changelist")
 PHONE = "+79161234568"
-
-
-@pytest.fixture
-def operator(client: Client) -> User:
-    user = make_operator()
-    sign_in(client, user, "password", "mfa")
-    return user
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,9 @@ from django.utils import timezone
 from accounts.models import Company, Mail, Member, User
 from accounts.people import closing
 from tests.factories import CompanyFactory, MemberFactory, UserFactory
-from tests.operator_admin import operators
 
 pytestmark = pytest.mark.django_db
 LIST = "admin:accounts_company_changelist"
-
-
-@pytest.fixture
-def operator(client: Client) -> User:
-    user = operators.make_operator()
-    operators.sign_in(client, user, "mfa")
-    return user
 
 
 @pytest.fixture

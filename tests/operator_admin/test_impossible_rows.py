@@ -6,14 +6,8 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.factories import CompanyFactory, LinkFactory
-from tests.operator_admin.operators import make_operator, sign_in
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def operator(client: Client) -> None:
-    sign_in(client, make_operator(), "password", "mfa")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("operator")]
 
 
 @pytest.mark.parametrize("chosen", ["9999-12-31", "", "9" * 5000, "٣", "é"])

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -17,7 +18,6 @@ from catalogue.channels import CHANNELS
 from channels.models import ProviderAccount
 from channels.vendor_accounts import availability, pauses
 from operator_admin.incidents import impact, notices, timeline
-from operator_admin.incidents.timeline import NewIncident
 from operator_admin.models import Incident
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory, UserFactory
@@ -36,8 +36,8 @@ def operator(client: Client) -> User:
 
 
 def opened(**fields: object) -> Incident:
-    new = NewIncident(SAID, SAID, **{"impact": "outage", **fields})  # type: ignore[arg-type]
-    return timeline.open_incident(new, user=UserFactory.create(), ip=None)
+    new: dict[str, Any] = {"titles": SAID, "text": SAID, "impact": "outage", **fields}
+    return timeline.open_incident(**new, user=UserFactory.create(), ip=None)
 
 
 def seen_by(company: Company, client: Client) -> bool:
@@ -136,8 +136,9 @@ def test_pages_without_a_notice_ask_nothing(
 
 def test_operators_words_are_escaped(client: Client) -> None:
     words = {"ru": "<script>alert(1)</script>", "en": "<b>x</b>"}
-    new = NewIncident(words, words, "degraded")
-    timeline.open_incident(new, user=UserFactory.create(), ip=None)
+    timeline.open_incident(
+        titles=words, text=words, impact="degraded", user=UserFactory.create(), ip=None
+    )
     client.force_login(MemberFactory.create().user)
 
     assert "<script>alert(1)" not in client.get(reverse("overview")).content.decode()

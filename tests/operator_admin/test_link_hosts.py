@@ -6,25 +6,17 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Company, User
+from accounts.models import Company
 from catalogue.errors import DomainError
 from links.addresses import short_hosts, target_urls
 from links.manage import changes
 from links.manage.changes import Change
 from links.models import BlockedHost, Link, ShortHost
 from tests.factories import CompanyFactory, LinkFactory
-from tests.operator_admin.operators import make_operator, sign_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("operator")]
 HOSTS, SITES = "admin:links_shorthost", "admin:links_blockedhost"
 HOST, SITE = "go.brand.example", "fraud.example"
-
-
-@pytest.fixture(autouse=True)
-def operator(client: Client) -> User:
-    user = make_operator()
-    sign_in(client, user, "password", "mfa")
-    return user
 
 
 def add_host(client: Client, name: str) -> Any:

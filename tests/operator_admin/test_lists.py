@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import User
 from api import pagination
 from billing.models import Transfer
 from catalogue.ids import request_id, uuid7
@@ -26,17 +25,9 @@ from tests.factories import (
     VerificationFactory,
 )
 from tests.odd_values.values import FIRST_ID, LAST_ID
-from tests.operator_admin.operators import make_operator, sign_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("operator")]
 MESSAGES = "admin:channels_message_changelist"
-
-
-@pytest.fixture(autouse=True)
-def operator(client: Client) -> User:
-    user = make_operator()
-    sign_in(client, user, "password", "mfa")
-    return user
 
 
 def rows(client: Client, **query: Any) -> list[Any]:

@@ -14,7 +14,6 @@ from channels.models import CountedDay, DayCount, Heartbeat, ProviderAccount
 from channels.vendor_accounts import pauses
 from links.addresses import slugs
 from operator_admin.incidents import timeline
-from operator_admin.incidents.timeline import NewIncident
 from operator_admin.models import Alert, StatusDay
 from operator_admin.status import days, summary
 from tests.factories import CompanyFactory, UserFactory
@@ -184,8 +183,9 @@ def test_public_incidents_alone_are_shown(client: Client) -> None:
     user = UserFactory.create()
     for title, is_public in (("Seen", True), ("Hidden", False)):
         words = {"ru": title, "en": title}
-        new = NewIncident(words, words, "degraded", is_public=is_public)
-        timeline.open_incident(new, user=user, ip=None)
+        timeline.open_incident(
+            titles=words, text=words, impact="degraded", is_public=is_public, user=user, ip=None
+        )
     summary.reset()
 
     for path in ("/status", "/status.json", "/status.atom"):
@@ -197,8 +197,14 @@ def test_public_incidents_alone_are_shown(client: Client) -> None:
 
 def test_planned_maintenance_does_not_mark_the_present(client: Client) -> None:
     words, soon = {"ru": "Работы", "en": "Work"}, timezone.now() + timedelta(hours=3)
-    new = NewIncident(words, words, "maintenance", shown_from=soon)
-    timeline.open_incident(new, user=UserFactory.create(), ip=None)
+    timeline.open_incident(
+        titles=words,
+        text=words,
+        impact="maintenance",
+        shown_from=soon,
+        user=UserFactory.create(),
+        ip=None,
+    )
     summary.reset()
 
     found = client.get("/status.json").json()
@@ -208,8 +214,9 @@ def test_planned_maintenance_does_not_mark_the_present(client: Client) -> None:
 
 def test_feed_is_well_formed(client: Client) -> None:
     words = {"ru": "Сбой & <b>", "en": "Failure & <b>"}
-    new = NewIncident(words, words, "outage")
-    timeline.open_incident(new, user=UserFactory.create(), ip=None)
+    timeline.open_incident(
+        titles=words, text=words, impact="outage", user=UserFactory.create(), ip=None
+    )
     summary.reset()
 
     answer = client.get("/status.atom")

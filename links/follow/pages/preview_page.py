@@ -65,10 +65,6 @@ def seconds_to_wait(ip: str) -> int:
     )
 
 
-def count_pending() -> int:
-    return Report.objects.filter(handled_at=None).count()
-
-
 def mark_handled(reports: QuerySet[Report]) -> int:
     return reports.filter(handled_at=None).update(handled_at=Now())
 

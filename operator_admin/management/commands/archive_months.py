@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.utils import timezone
 
-from operator_admin.archive import ArchiveError, closing, months
-from operator_admin.archive.closing import blockers
+from operator_admin import archives
+from operator_admin.archives import blockers
 from operator_admin.backup import BackupError
 from storage.migration_runs import LocksNotAvailableError, only_one, timeouts
 from storage.months import partitions
@@ -49,21 +49,21 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         newest = _newest(options["before"])
-        due = months.due(newest) if newest else []
+        due = archives.due(newest) if newest else []
         if options["dry_run"]:
             self._describe(due)
             return
         with self._as_owner():
             if path := options["restore"]:
-                schema = months.restore(path, options["programs"])
+                schema = archives.restore(path, options["programs"])
                 self._say(f"{path}: restored into the schema {schema}")
                 return
             directory = _directory(options["directory"])
-            archive = months.Archive(directory, options["programs"], self._say)
+            archive = archives.Archive(directory, options["programs"], self._say)
             if options["verify"]:
                 self._verify(list(archive.faults()))
                 return
-            for month in dict.fromkeys([*months.unfinished(), *due]):
+            for month in dict.fromkeys([*archives.unfinished(), *due]):
                 self._say(f"{month:%Y-%m}: {archive.add(month)}")
 
     def _describe(self, due: list[date]) -> None:
@@ -85,11 +85,11 @@ class Command(BaseCommand):
             if not cursor.fetchone()[0]:
                 raise CommandError(OWNER)
         try:
-            with timeouts(connection, lock=closing.LOCK_TIMEOUT), only_one(connection, self._say):
+            with timeouts(connection, lock=archives.LOCK_TIMEOUT), only_one(connection, self._say):
                 yield
         except LocksNotAvailableError as error:
             raise CommandError(f"The tables were in use all the time: {error.__cause__}") from error
-        except (ArchiveError, BackupError, OSError) as error:
+        except (BackupError, OSError) as error:
             raise CommandError(str(error)) from error
 
     def _say(self, line: str) -> None:

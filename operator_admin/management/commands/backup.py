@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from operator_admin.backup import BackupError
-from operator_admin.backup.dump import take_backup
+from operator_admin.backup.dumps import take_backup
 from operator_admin.backup.manifest import ABSENT
 
 

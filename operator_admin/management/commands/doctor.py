@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
@@ -29,7 +30,7 @@ class Command(BaseCommand):
                 if not options["json"]:
                     self._show(finding)
         if options["json"]:
-            array = [finding.as_json() for finding in findings]
+            array = [asdict(finding) for finding in findings]
             self.stdout.write(json.dumps(array, ensure_ascii=False, indent=2))
         if failures := sum(not finding.ok for finding in findings):
             if not options["json"]:

@@ -7,11 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from operator_admin.backup import BackupError, restore
-from operator_admin.backup.holding_back import HeldBack, hold_back
+from operator_admin.backup import BackupError, dumps
 from operator_admin.backup.manifest import Manifest, token_sums
 from operator_admin.backup.postgres import close_database, open_database, patient_session
-from operator_admin.backup.proof import NOT_THE_BOOKS, last_transfer, prove
+from operator_admin.backup.proof import NOT_THE_BOOKS, HeldBack, hold_back, last_transfer, prove
 from operator_admin.doctor.finding import Finding, passed, verdict
 
 CLOSED = (
@@ -78,32 +77,32 @@ class Command(BaseCommand):
 
     def _load(self, options: dict[str, Any]) -> list[Finding]:
         directory = options["directory"].absolute()
-        choices = restore.Choices(
+        choices = dumps.Choices(
             options["jobs"],
             options["programs"],
             options["replace"],
             options["allow_missing_keys"],
         )
         manifest = Manifest.read(directory)
-        restore.check_backup(manifest, directory, choices)
-        restore.check_database(manifest, choices)
-        if not restore.is_empty():
+        dumps.check_backup(manifest, directory, choices)
+        dumps.check_database(manifest, choices)
+        if not dumps.is_empty():
             self._confirm(f"Everything in the database {_database()} will be lost.", options)
         close_database()
         try:
-            if not restore.is_empty():
-                restore.empty_database()
-            differing = restore.load(manifest, directory, choices)
-            migrated = restore.migrate()
+            if not dumps.is_empty():
+                dumps.empty_database()
+            differing = dumps.load(manifest, directory, choices)
+            migrated = dumps.migrate()
         except BackupError as error:
             raise BackupError(f"{error}\n{CLOSED.format(_database())}") from None
         return self._show(_loaded(manifest, differing, migrated))
 
     def _adopt(self, options: dict[str, Any]) -> list[Finding]:
-        restore.require_no_sessions()
+        dumps.require_no_sessions()
         self._confirm(f"Every open message in {_database()} will expire.", options)
         close_database()
-        migrated = restore.migrate()
+        migrated = dumps.migrate()
         return self._show([passed("migrated", ", ".join(migrated) or "nothing to do")])
 
     def _confirm(self, warning: str, options: dict[str, Any]) -> None:

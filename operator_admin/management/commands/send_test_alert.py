@@ -4,12 +4,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.mail import EmailMessage, get_connection
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from channels.providers.base import SendError
 from channels.vendor_accounts import operator_mail
 from operator_admin.alerts import notices
 
@@ -21,46 +19,30 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        results = [self._mail(*recipient) for recipient in operator_mail.recipients()]
+        errors = {}
+        for address, language in operator_mail.recipients():
+            with translation.override(language):
+                errors[address] = notices.send_mail(_subject(), _text(), address)
         if notices.chat():
-            results.append(self._telegram())
+            with translation.override(settings.OPERATOR_LANGUAGE):
+                error = notices.send_telegram(f"{_subject()}\n{_text()}")
+            errors[f"Telegram {settings.OPERATOR_TELEGRAM_CHAT_ID}"] = error
         else:
             self.stdout.write("– Telegram: OPERATOR_TELEGRAM_CHAT_ID is not set")
-        if not results:
+        for whom, error in errors.items():
+            style = self.style.ERROR if error else self.style.SUCCESS
+            self.stdout.write(
+                f"{style('✗' if error else '✓')} {whom}{': ' if error else ''}{error}"
+            )
+        if not errors:
             raise CommandError("Nobody would get an alert: set OPERATOR_EMAILS.")
-        if not all(results):
+        if any(errors.values()):
             raise CommandError("Not all of them were taken.")
-
-    def _mail(self, address: str, language: str) -> bool:
-        with translation.override(language):
-            message = EmailMessage(_subject(), _text(), to=[address], connection=get_connection())
-        try:
-            message.send()
-        except OSError as error:  # smtplib's errors are subclasses
-            return self._say(address, type(error).__name__)
-        return self._say(address)
-
-    def _telegram(self) -> bool:
-        bot = notices.chat()
-        assert bot is not None  # noqa: S101 - the caller looked
-        with translation.override(settings.OPERATOR_LANGUAGE):
-            text = f"{_subject()}\n{_text()}"
-        try:
-            bot.notify(settings.OPERATOR_TELEGRAM_CHAT_ID, text)
-        except SendError as error:
-            return self._say(f"Telegram {settings.OPERATOR_TELEGRAM_CHAT_ID}", str(error))
-        return self._say(f"Telegram {settings.OPERATOR_TELEGRAM_CHAT_ID}")
-
-    def _say(self, whom: str, error: str = "") -> bool:
-        style = self.style.ERROR if error else self.style.SUCCESS
-        self.stdout.write(f"{style('✗' if error else '✓')} {whom}{': ' if error else ''}{error}")
-        return not error
 
 
 def _subject() -> str:
-    return _("Kvitok: a test of alerts from %(host)s") % {
-        "host": urlsplit(settings.PUBLIC_URL).hostname
-    }
+    host = urlsplit(settings.PUBLIC_URL).hostname
+    return _("Kvitok: a test of alerts from %(host)s") % {"host": host}
 
 
 def _text() -> str:

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from channels import full_reconciliation
-from operator_admin.archive import closing, months
+from operator_admin import archives
 from storage.months.calendar import next_month
 
 
@@ -25,8 +25,8 @@ def archive(directory: Path, *options: str | Path, days: int = 365) -> str:
 
 def take_out(month: date) -> None:
     """As far as the books and the pages see it: without a file."""
-    closing.close(month, print)
-    months.drop(month)
+    archives.close(month, print)
+    archives.drop(month)
 
 
 def breaches() -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from django.db.models import F
 
 from billing.models import ArchivedMonth, ArchivedSum
-from billing.seals import archived_months
+from billing.seals import proof
 from tests.api.clients import Api
 from tests.factories import CompanyFactory
 from tests.operator_admin.archive.commands import breaches, take_out
@@ -60,14 +60,14 @@ def test_changed_sum_is_found(archived: Api, month: date, change: Callable[[], o
     change()
 
     subject = f"company {archived.company.pk} in {month:%Y-%m}"
-    assert f"{archived_months.DIFFERS}: {subject}" in breaches()
+    assert f"{proof.SUM_DIFFERS}: {subject}" in breaches()
 
 
 def test_sum_of_a_company_that_has_sealed_nothing_is_found(archived: Api, month: date) -> None:
     other = CompanyFactory.create()
     invent(company_id=other.pk, kind="capture")
 
-    assert f"{archived_months.DIFFERS}: company {other.pk} in {month:%Y-%m}" in breaches()
+    assert f"{proof.SUM_DIFFERS}: company {other.pk} in {month:%Y-%m}" in breaches()
 
 
 def test_sum_of_a_month_that_was_never_archived_is_found(archived: Api, month: date) -> None:
@@ -75,7 +75,7 @@ def test_sum_of_a_month_that_was_never_archived_is_found(archived: Api, month: d
     invent(month_id=earlier.pk, kind="capture")
 
     subject = f"company {archived.company.pk} in {earlier.month:%Y-%m}"
-    assert f"{archived_months.DIFFERS}: {subject}" in breaches()
+    assert f"{proof.SUM_DIFFERS}: {subject}" in breaches()
 
 
 def test_archived_month_whose_transfers_are_still_there_is_found(history: Api, month: date) -> None:
@@ -84,4 +84,4 @@ def test_archived_month_whose_transfers_are_still_there_is_found(history: Api, m
 
     found = [text.partition(":")[0] for text in breaches()]
 
-    assert found == [archived_months.DIFFERS, archived_months.PRESENT]
+    assert found == [proof.SUM_DIFFERS, proof.PRESENT]

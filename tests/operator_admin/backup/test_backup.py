@@ -89,7 +89,7 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
 
 
 def test_every_outbox_is_held_back() -> None:
-    """A new table of due work needs a line in `holding_back`, or a reason here."""
+    """A new table of due work needs a line in `hold_back`, or a reason here."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid "

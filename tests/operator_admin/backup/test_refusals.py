@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from config.local.demo_environment import new_secrets
-from operator_admin.backup import BackupError, postgres, restore
+from operator_admin.backup import BackupError, dumps, postgres
 from operator_admin.backup.manifest import Manifest
 from operator_admin.backup.postgres import patient_session
 from tests.api.clients import Api
@@ -147,7 +147,7 @@ def test_session_that_is_just_ending_is_waited_for(backup: Path) -> None:
     ending.start()
 
     with patient_session():
-        restore.require_no_sessions()
+        dumps.require_no_sessions()
 
     ending.join()
     assert last.closed

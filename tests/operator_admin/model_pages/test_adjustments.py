@@ -14,18 +14,11 @@ from pytest_django import Settings
 from accounts.models import Company, User
 from billing.models import Transfer
 from billing.wallet import ledger
-from tests.factories import CompanyFactory, MemberFactory, UserFactory
+from tests.factories import CompanyFactory, MemberFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/admin/billing/wallet/adjust/"
-
-
-@pytest.fixture
-def operator(client: Client) -> User:
-    user: User = UserFactory.create(is_staff=True, is_superuser=True)
-    client.force_login(user)
-    return user
 
 
 @pytest.fixture

@@ -69,13 +69,6 @@ EDITABLE: list[type[Model]] = [
 ]
 
 
-@pytest.fixture
-def operator(client: Client) -> User:
-    user = UserFactory.create(is_staff=True, is_superuser=True)
-    client.force_login(user)
-    return user
-
-
 def page(model: type[Model], name: str, *args: object) -> str:
     meta = model._meta
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_{name}", args=args)

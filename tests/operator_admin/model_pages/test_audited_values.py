@@ -9,16 +9,8 @@ from django.urls import reverse
 
 from accounts.models import AuditEvent, Company, Member, User
 from tests.factories import CompanyFactory, MemberFactory, UserFactory
-from tests.operator_admin import operators
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def operator(client: Client) -> User:
-    user = operators.make_operator()
-    operators.sign_in(client, user, "mfa")
-    return user
 
 
 def filled_in(client: Client, url: str) -> dict[str, Any]:

@@ -21,13 +21,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def operator(client: Client) -> User:
-    user: User = UserFactory.create(is_staff=True, is_superuser=True)
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
 def payer(operator: User) -> Company:
     company: Company = CompanyFactory.create(name="Ромашка")
     return company

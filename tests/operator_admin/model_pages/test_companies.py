@@ -29,13 +29,6 @@ pytestmark = pytest.mark.django_db
 LIST = "admin:accounts_company_changelist"
 
 
-@pytest.fixture
-def operator(client: Client) -> User:
-    user = make_operator()
-    sign_in(client, user, "password", "mfa")
-    return user
-
-
 def status_url(status: str, *companies: Company) -> str:
     ids = ",".join(str(one.pk) for one in companies)
     return f"{reverse('admin:company-status', args=[status])}?ids={ids}"

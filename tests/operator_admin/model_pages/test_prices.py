@@ -11,17 +11,9 @@ from django.utils import timezone
 from accounts.models import AuditEvent, User
 from billing import message_prices
 from billing.models import SmsPrice
-from tests.factories import UserFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("operator")]
 ADD = "/admin/billing/smsprice/add/"
-
-
-@pytest.fixture(autouse=True)
-def operator(client: Client) -> User:
-    user: User = UserFactory.create(is_staff=True, is_superuser=True)
-    client.force_login(user)
-    return user
 
 
 def add(client: Client, *, days: float = 0, **fields: Any) -> Any:

@@ -30,13 +30,6 @@ SENT = {"sid": "SM00000000000000000000000000000001", "status": "queued"}
 
 
 @pytest.fixture
-def operator(client: Client) -> User:
-    user = make_operator()
-    sign_in(client, user, "password", "mfa")
-    return user
-
-
-@pytest.fixture
 def vendor() -> Iterator[responses.RequestsMock]:
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.post(MESSAGES, json=SENT, status=201)

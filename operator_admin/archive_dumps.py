@@ -14,14 +14,18 @@ from pathlib import Path
 
 from django.db import connection, transaction
 
-from billing.seals.archived_months import parts_of_transfers, sealed_parts
-from operator_admin.archive import ArchiveError
-from operator_admin.archive.closing import SUMS
-from operator_admin.backup import postgres
+from billing.seals.proof import parts_of_transfers, sealed_parts
+from operator_admin.backup import BackupError, postgres
 from operator_admin.backup.manifest import DIGEST, sha256
 from persons.columns import ERASED
 from storage.months.calendar import next_month
 from storage.months.partitions import partition
+
+# Of the tables or of a copy.
+SUMS = """
+SELECT %s::date, company_id, kind, count(*), sum(amount), max(created_at) FROM {transfers}
+GROUP BY company_id, kind
+"""
 
 MONTHLY = ("channels_message", "channels_attempt", "otp_verification", "billing_transfer")
 # The rows of a month are found by their message; those of earlier months are gone already.
@@ -143,12 +147,12 @@ def check_books(month: date, path: Path) -> None:
             (differs,) = cursor.fetchone()
         parts = parts_of_transfers()
     if differs:
-        raise ArchiveError(f"{path}: its sums are not those of the books")
+        raise BackupError(f"{path}: its sums are not those of the books")
     sealed = sealed_parts({f"{month:%Y-%m}"} | {name for _company, _day, name in parts})
     for key in sorted(parts.keys() | sealed.keys()):
         if parts.get(key) != sealed.get(key):
             company, day, _month = key
-            raise ArchiveError(
+            raise BackupError(
                 f"{path}: the transfers of company {company} on {day} are not those that were "
                 "sealed"
             )
@@ -173,7 +177,7 @@ def finish(path: Path, digest: str) -> None:
 
 def require(path: Path, digest: str) -> None:
     if sha256(path) != digest:
-        raise ArchiveError(f"{path} is damaged: its SHA-256 differs")
+        raise BackupError(f"{path} is damaged: its SHA-256 differs")
 
 
 def _run(name: str, programs: Path | None, *arguments: str) -> None:

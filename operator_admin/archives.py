@@ -1,15 +1,26 @@
-"""Takes a month out of the tables, and its sums into the books, once nothing of it may change."""
+"""Archives whole months, oldest first. A run that was killed anywhere is finished by the next.
+
+A month leaves the tables, and its sums enter the books, once nothing of it may change:
+detached, with its sums in the books → copied without persons → dumped → restored and compared with
+the tables → SHA-256 recorded → file renamed → tables dropped
+"""
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.utils import timezone
 
 from billing.models import ArchivedMonth
 from channels.reconciliation import CHECKS
-from operator_admin.archive import ArchiveError
+from operator_admin import archive_dumps
+from operator_admin.archive_dumps import SUMS
+from operator_admin.backup import BackupError
+from operator_admin.backup.manifest import sha256
 from storage.migration_runs import Say, retry
 from storage.months import partitions
 from storage.months.partitions import TABLES, attached_months, is_attached, partition
@@ -84,10 +95,6 @@ GIVE_UP_AFTER = 900.0  # seconds
 # `deadlock_timeout`, so that nobody else is chosen as a deadlock's victim.
 LOCK_TIMEOUT = 0.15
 
-SUMS = """
-SELECT %s::date, company_id, kind, count(*), sum(amount), max(created_at) FROM {transfers}
-GROUP BY company_id, kind
-"""
 _KEEP = f"""
 INSERT INTO billing_archivedsum (month_id, company_id, kind, transfers, tokens, last_at) {SUMS}
 """
@@ -110,4 +117,82 @@ def _close(month: date) -> None:
         partitions.detach(month)
         cursor.execute(_NEWEST.format(transfers=transfers))
         if cursor.fetchone() != (newest,):
-            raise ArchiveError(f"a transfer was added to {month:%Y-%m}: run the command again")
+            raise BackupError(f"a transfer was added to {month:%Y-%m}: run the command again")
+
+
+def unfinished() -> list[date]:
+    rows = ArchivedMonth.objects.filter(dropped_at=None).order_by("month")
+    return list(rows.values_list("month", flat=True))
+
+
+def due(newest: date) -> list[date]:
+    return [month for month in partitions.attached_months() if month <= newest]
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Where the files are, and the programs that write and read them."""
+
+    directory: Path
+    programs: Path | None
+    say: Say
+
+    def add(self, month: date) -> Path:
+        """Returns the month's file. Raises BackupError, and leaves what is done."""
+        if not ArchivedMonth.objects.filter(pk=month).exists():
+            if reasons := list(blockers(month)):
+                raise BackupError(f"{month:%Y-%m} stays: {'; '.join(reasons)}")
+            close(month, self.say)
+        row, path = ArchivedMonth.objects.get(pk=month), self._file(month)
+        if not row.sha256:
+            if path.exists():
+                raise BackupError(f"{path} is there already: move it away, and run this again")
+            row.sha256 = self._dump(month, archive_dumps.partial(path))
+            row.save(update_fields=["sha256"])
+        archive_dumps.finish(path, row.sha256)
+        drop(month)
+        return path
+
+    def faults(self) -> Iterator[str]:
+        """Restores every archive for a moment; yields what is wrong."""
+        for row in ArchivedMonth.objects.exclude(sha256="").order_by("month"):
+            path = self._file(row.month)
+            try:
+                archive_dumps.require(path, row.sha256)
+                with archive_dumps.restored(row.month, path, self.programs):
+                    archive_dumps.check_books(row.month, path)
+            except (BackupError, OSError) as error:
+                yield str(error)
+
+    def _file(self, month: date) -> Path:
+        return self.directory / f"{month:%Y-%m}.dump"
+
+    def _dump(self, month: date, path: Path) -> str:
+        """Writes the month's file and proves it; returns its SHA-256."""
+        archive_dumps.drop(month)  # of a run that was killed
+        archive_dumps.create(month)
+        archive_dumps.write(month, path, self.programs)
+        archive_dumps.drop(month)
+        with archive_dumps.restored(month, path, self.programs):
+            if faults := archive_dumps.differences(month):
+                raise BackupError(f"{path} differs from the tables in {', '.join(faults)}")
+            archive_dumps.check_books(month, path)
+        return sha256(path)
+
+
+def restore(path: Path, programs: Path | None) -> str:
+    """Returns the schema that has the month's tables then."""
+    row = ArchivedMonth.objects.filter(sha256=sha256(path)).first()
+    if row is None:
+        raise BackupError(f"{path} is no archive that this database has recorded")
+    archive_dumps.restore(path, programs)
+    archive_dumps.check_books(row.month, path)
+    return archive_dumps.schema(row.month)
+
+
+@transaction.atomic
+def drop(month: date) -> None:
+    """The rows and tables that are in the file."""
+    archive_dumps.delete_originals(month)
+    partitions.drop(month)
+    ArchivedMonth.objects.filter(pk=month).update(dropped_at=timezone.now())

@@ -1,0 +1,14 @@
+"""An operator who is signed in."""
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from tests.operator_admin.operators import make_operator, sign_in
+
+
+@pytest.fixture
+def operator(client: Client, db: None) -> User:
+    user = make_operator()
+    sign_in(client, user, "password", "mfa")
+    return user
