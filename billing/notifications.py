@@ -1,6 +1,8 @@
 """Events and e-mails about a company's money, written in the transaction that changes it."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 
@@ -23,58 +25,34 @@ def notify_payment(order: Order) -> None:
         "paid_at": order.paid_at,
     }
     events.emit(company_id=order.company_id, mode=Mode.LIVE, kind="top_up.paid", data=data, key=key)
-    mail.post_to_members(
-        company=order.company,
-        roles=RECIPIENT_ROLES,
-        template="top_up_paid",
-        context={**data, "order": order, "url": _url("/cabinet/balance")},
-        key=key,
-    )
+    _mail(order.company, "top_up_paid", key, data | {"order": order})
 
 
 def notify_low_balance(company: Company, *, available: int, threshold: int, at: datetime) -> None:
     key = f"balance.low:{company.pk}:{at.timestamp():.6f}"
     data = {"available": available, "threshold": threshold}
     events.emit(company_id=company.pk, mode=Mode.LIVE, kind="balance.low", data=data, key=key)
-    mail.post_to_members(
-        company=company,
-        roles=RECIPIENT_ROLES,
-        template="balance_low",
-        context={**data, "url": _url("/cabinet/balance")},
-        key=key,
-    )
+    _mail(company, "balance_low", key, data)
 
 
 def notify_balance_alert(alert: BalanceAlert, *, now: int, at: datetime) -> None:
     """`now`: tokens, days or per cent, as the alert's kind has it."""
-    mail.post_to_members(
-        company=alert.company,
-        roles=RECIPIENT_ROLES,
-        template="balance_alert",
-        context={"alert": alert, "now": now, "url": _url("/cabinet/balance")},
-        key=f"balance_alert:{alert.pk}:{at.timestamp():.6f}",
-    )
+    key = f"balance_alert:{alert.pk}:{at.timestamp():.6f}"
+    _mail(alert.company, "balance_alert", key, {"alert": alert, "now": now})
 
 
 def notify_automatic_invoice(order: Order, *, url: str) -> None:
-    mail.post_to_members(
-        company=order.company,
-        roles=RECIPIENT_ROLES,
-        template="automatic_invoice",
-        context={"order": order, "url": url},
-        key=f"automatic_invoice:{order.id.hex}",
-    )
+    key = f"automatic_invoice:{order.id.hex}"
+    _mail(order.company, "automatic_invoice", key, {"order": order, "url": url})
 
 
 def notify_auto_top_up_paused(setting: AutoTopUp) -> None:
-    mail.post_to_members(
-        company=setting.company,
-        roles=RECIPIENT_ROLES,
-        template="auto_top_up_paused",
-        context={"setting": setting, "url": _url("/cabinet/balance/automatic")},
-        key=f"auto_top_up.paused:{setting.pk}:{setting.paused_at}",
-    )
+    key = f"auto_top_up.paused:{setting.pk}:{setting.paused_at}"
+    url = f"{settings.PUBLIC_URL}/cabinet/balance/automatic"
+    _mail(setting.company, "auto_top_up_paused", key, {"setting": setting, "url": url})
 
 
-def _url(path: str) -> str:
-    return f"{settings.PUBLIC_URL}{path}"
+def _mail(company: Company, template: str, key: str, context: Mapping[str, Any]) -> None:
+    context = {"url": f"{settings.PUBLIC_URL}/cabinet/balance", **context}
+    roles = RECIPIENT_ROLES
+    mail.post_to_members(company=company, roles=roles, template=template, context=context, key=key)

@@ -3,9 +3,8 @@
 from celery import shared_task
 
 from billing.bank_statements import reading
-from billing.budgets import mail
 from billing.documents import issuing, month_closing
-from billing.orders import auto_top_up, orders, payment_notices, saved_methods
+from billing.orders import auto_top_up, orders, payment_notices
 from billing.seals import sealing
 from billing.wallet import balance_alerts
 
@@ -34,7 +33,7 @@ def send_low_balance_alerts() -> None:
 
 @shared_task(name="billing.send_budget_alerts")
 def send_budget_alerts() -> None:
-    mail.sweep()
+    balance_alerts.sweep_budgets()
 
 
 @shared_task(name="billing.seal_books")
@@ -54,5 +53,5 @@ def issue_documents() -> None:
 
 @shared_task(name="billing.top_up_automatically")
 def top_up_automatically() -> None:
-    saved_methods.keep()
+    auto_top_up.keep_methods()
     auto_top_up.run()

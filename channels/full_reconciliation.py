@@ -17,7 +17,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from billing.models import ReconciliationRun, Seal
-from billing.seals import archived_months, proof
+from billing.seals import proof
 from billing.seals.sealing import BEGINNING
 from channels import reconciliation
 from channels.models import Message
@@ -32,7 +32,7 @@ INTERVAL = timedelta(days=7)  # from the end of one scheduled run to the next
 # Checks of messages run for each portion; the others run once.
 OF_MESSAGES = {name for name, query in CHECKS.items() if "{scope}" in query}
 OF_SEALS = (proof.DIFFERS, proof.BROKEN, proof.UNSEALED, proof.OTHER_DAY)
-OF_ARCHIVES = (archived_months.DIFFERS, archived_months.PRESENT)
+OF_ARCHIVES = (proof.SUM_DIFFERS, proof.PRESENT)
 NUMBER_OF_CHECKS = len(CHECKS) + len(OF_SEALS) + len(OF_ARCHIVES)
 
 Position = dict[str, Any]
@@ -157,7 +157,7 @@ def _seals(position: Position) -> _Portion:
         return _Portion(
             _named(check.faults), {"company": company_id, "day": check.next_day.isoformat()}
         )
-    faults = [*check.faults, *archived_months.check_company(company_id)]
+    faults = [*check.faults, *proof.check_archived_sums(company_id)]
     following = proof.next_company(company_id)
     return _Portion(_named(faults), {"company": following} if following else None)
 
@@ -170,7 +170,7 @@ def _sealed_days(position: Position) -> _Portion:
 
 
 def _archives(_position: Position) -> _Portion:
-    return _Portion(_named(archived_months.check_months()), None)
+    return _Portion(_named(proof.check_archived_months()), None)
 
 
 def _named(faults: list[proof.Fault]) -> list[Breach]:

@@ -21,7 +21,7 @@ from persons.columns import ERASED
 from storage.months.calendar import next_month
 from storage.months.partitions import partition
 
-# Of the tables or of a copy.
+# What the tables or a copy add up to.
 SUMS = """
 SELECT %s::date, company_id, kind, count(*), sum(amount), max(created_at) FROM {transfers}
 GROUP BY company_id, kind

@@ -107,7 +107,7 @@ NOT_OF_RECIPIENTS = {
     "billing_document": "kind tokens amount vat lines parties",
     "billing_lot": "transfer_key tokens taken amount vat_rate",
     "billing_order": "tokens amount vat_rate gateway state payment_id payment_url"
-    " long_payment_url return_url parties",
+    " return_url parties",
     "billing_package": "code tokens price",
     "billing_payment": "gateway payment_id amount problem reference resolution note",
     "billing_refund": "gateway refund_id payment_reference amount tokens taken problem note",

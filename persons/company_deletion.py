@@ -25,7 +25,7 @@ from accounts.models import Company, Invitation, Mode, SavedFilter
 from accounts.people import closing, companies
 from accounts.security.notifications import post_to_owners
 from api.models import ApiRequest, IdempotentRequest
-from billing.orders import saved_methods
+from billing.orders import auto_top_up
 from channels.models import Message, MessageExport, RouteDay
 from links.clicks.clickhouse import erasure as clicks_in_clickhouse
 from links.follow import resolution
@@ -102,8 +102,8 @@ def delete(company: Company) -> bool:
     stored.api_keys.filter(revoked_at=None).update(revoked_at=now)
     Endpoint.objects.filter(company=stored, deleted_at=None).update(deleted_at=now)
     stopping.stop(company=stored, by_operator=True)  # nobody but the operator could release them
-    saved_methods.turn_off(company=stored, user=None)
-    saved_methods.remove(company=stored, user=None)
+    auto_top_up.turn_off(company=stored, user=None)
+    auto_top_up.remove_method(company=stored, user=None)
     stored.invitations.open().update(revoked_at=now)
     record("company.deleted", stored, company=stored, user=None)
     post_to_owners("company.deleted", company=stored)  # while it still has some

@@ -12,7 +12,7 @@ from decimal import Decimal
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from billing.bank_statements.lines import StatementLine, is_clean
+from billing.bank_statements.matching import StatementLine, is_clean
 
 SOURCE = "file"
 HEAD = "1CClientBankExchange"

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
 from billing.bank_statements import matching
-from billing.bank_statements.lines import StatementLine, numbered
+from billing.bank_statements.matching import StatementLine, numbered
 from billing.gateways.base import GatewayError
 from billing.gateways.http import ProviderApi
 from billing.models import StatementMark

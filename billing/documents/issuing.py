@@ -32,9 +32,10 @@ from billing.models import (
     Seller,
     VatRegime,
 )
+from billing.notifications import RECIPIENT_ROLES
 from billing.orders import invoices, prices
 from billing.signed_links import DOCUMENTS, LIFETIME
-from billing.wallet.period_totals import start_of
+from billing.wallet.period_totals import day_of, start_of
 from catalogue.ids import uuid7
 from storage.months.calendar import last_day
 
@@ -143,7 +144,7 @@ def _issue_advance(pk: UUID, seller: Seller) -> int:
         "amount": str(paid.amount if paid else order.amount),
         "vat_rate": str(order.vat_rate) if order.vat_rate is not None else None,
     }
-    day = timezone.localtime(order.paid_at, timezone.get_default_timezone()).date()
+    day = day_of(order.paid_at)
     document = Document(
         company=order.company,
         kind=Document.Kind.ADVANCE,
@@ -165,7 +166,7 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
     document.parties = invoices.snapshot_parties(seller, document.company)
     # The forms of Russia are in Russian, the default.
     is_home = document.buyer["country"] in {"", prices.HOME}
-    language = invoices.profile_of(document.company).of_language
+    language = BillingProfile.of(document.company).of_language
     document.language = settings.LANGUAGE_CODE if is_home else language
     document.year = document.issued_on.year
     document.serial = DocumentCounter.take(document.year)  # last: its row stays locked
@@ -177,7 +178,7 @@ def _taxed(
     charges: Sequence[Mapping[str, Any]], seller: Seller, company: Company, day: date
 ) -> list[dict[str, Any]]:
     """With the rate of the day, for this buyer: that of the top-up if the seller has no regimes."""
-    profile = invoices.profile_of(company)
+    profile = BillingProfile.of(company)
     known = [Decimal(row["vat_rate"]) if row["vat_rate"] else None for row in charges]
     rates = [prices.vat_rate(seller, profile, day, without_regime=rate) for rate in known]
     return [
@@ -208,21 +209,15 @@ def _line(charge: Mapping[str, Any], order: Order | None) -> dict[str, Any]:
         "vat_rate": charge["vat_rate"],
         "vat": str(tax) if tax is not None else None,
         "invoice": order.number if order else "",
-        "invoice_day": _day(order.created_at) if order and order.number else "",
+        "invoice_day": day_of(order.created_at).isoformat() if order and order.number else "",
         "payment": paid.reference if paid else "",
         "payment_day": f"{paid.paid_on:%Y-%m-%d}"
         if paid and paid.paid_on
-        else (_day(order.paid_at) if order and order.paid_at else ""),
+        else (day_of(order.paid_at).isoformat() if order and order.paid_at else ""),
     }
 
 
-def _day(at: Any) -> str:
-    day: date = timezone.localtime(at, timezone.get_default_timezone()).date()
-    return f"{day:%Y-%m-%d}"
-
-
 SENT, MOST_SENT_AGAIN = "document.sent", 20  # a company's in a day
-RECIPIENT_ROLES = (Member.Role.OWNER, Member.Role.ACCOUNTANT)
 
 
 def url_of(document: Document, kind: str) -> str:

@@ -30,7 +30,7 @@ from billing.models import (
     Seller,
     Transfer,
 )
-from billing.wallet.period_totals import Totals, balances_at, external_transfers, start_of
+from billing.wallet.period_totals import Totals, balances_at, external_transfers, start_of, sums_of
 from storage.months.calendar import last_day, month_of, next_month, previous_month
 
 log = structlog.get_logger()
@@ -182,11 +182,7 @@ def _totals(
     with connection.cursor() as cursor:
         cursor.execute(_SPENT, {"company": company_id, "start": start, "end": end})
         spent: int = cursor.fetchone()[0]
-    rows = external_transfers(company_id, start, end)
-    bought, granted, withdrawn = (
-        sum(row.amount for row in rows if row.kind == kind)
-        for kind in (Transfer.Kind.TOP_UP, Transfer.Kind.GRANT, Transfer.Kind.WITHDRAW)
-    )
+    bought, granted, withdrawn = sums_of(external_transfers(company_id, start, end))
     totals = Totals(opening, bought, granted, withdrawn, spent, closing)
     follows = previous is None or previous.closing == opening
     adds_up = closing == opening + bought + granted - withdrawn - spent

@@ -19,7 +19,7 @@ from billing.documents import prepaid
 from billing.documents.prepaid import Entry
 from billing.models import ClosedMonth, Seal, Transfer
 from billing.wallet import archived
-from billing.wallet.period_totals import Totals, external_transfers, start_of, totals
+from billing.wallet.period_totals import Totals, day_of, external_transfers, start_of, totals
 from storage.months.calendar import last_day, next_month
 
 MAX_MONTHS = 37  # in one statement
@@ -96,7 +96,7 @@ def first_day(company: Company) -> date | None:
     opening = archived.opening(company.pk)
     if opening is None:
         return None
-    return timezone.localtime(opening.at, timezone.get_default_timezone()).date() + DAY
+    return day_of(opening.at) + DAY
 
 
 def make(company: Company, first: date, last: date) -> PeriodStatement:

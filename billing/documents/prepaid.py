@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 
-from django.utils import timezone
-
 from billing.models import ClosedMonth, Payment, Refund
-from billing.wallet.period_totals import start_of
+from billing.wallet.period_totals import day_of, start_of
 from storage.months.calendar import next_month
 
 Sums = dict[str, Decimal]  # by currency
@@ -27,7 +25,7 @@ class Entry:
 
     @property
     def day(self) -> date:
-        return timezone.localtime(self.at, timezone.get_default_timezone()).date()
+        return day_of(self.at)
 
 
 def entries(company_id: int, start: datetime, end: datetime) -> list[Entry]:
@@ -90,7 +88,7 @@ def opening(company_id: int, at: datetime) -> Sums:
     Before the first closed month nothing is known: as of its beginning.
     """
     months = ClosedMonth.objects.filter(company=company_id).order_by("month")
-    day = timezone.localtime(at, timezone.get_default_timezone()).date()
+    day = day_of(at)
     last = months.filter(month__lt=day.replace(day=1)).last()
     first = last or months.first()
     if first is None:

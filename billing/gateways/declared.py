@@ -1,9 +1,132 @@
-"""Every way to pay: each folder here with a `declared.py`."""
+"""What each way to pay declares, as pure data that the settings read."""
 
-from billing import gateways
-from billing.gateways.declaration import DeclaredGateway
-from catalogue.options import discover
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_network
+from typing import Any
 
-_MODULES = discover(gateways, "declared").values()
-_DECLARED: list[DeclaredGateway] = [module.GATEWAY for module in _MODULES]
-GATEWAYS = {row.name: row for row in sorted(_DECLARED, key=lambda row: row.position)}
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.options import Option, boolean, words
+from catalogue.texts import StrOrPromise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredGateway:
+    name: str
+    title: StrOrPromise
+    note: StrOrPromise  # for the payer, below the title
+    gateway: str  # the class in the module of this name
+    options: tuple[Option, ...] = ()
+    url: str = ""  # of the provider's API
+    hook: str = ""  # the path of its notices under /hooks/
+    check: Callable[[Mapping[str, Any]], str] = lambda _options: ""  # what is wrong, or ""
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of the names of its variables."""
+        return self.name.upper()
+
+
+# https://yookassa.ru/developers/using-api/webhooks: where its notices come from.
+PUBLISHED = (
+    "185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.154.128/25,77.75.156.11/32,"
+    "77.75.156.35/32,2a02:5180::/32"
+)
+
+
+def _networks(text: str) -> tuple[str, ...]:
+    return tuple(str(ip_network(item)) for item in words(text))
+
+
+def _bank_account(text: str) -> str:
+    if text and not re.fullmatch(r"[0-9]{20}|[0-9]{22}", text):
+        raise ValueError("must have 20 or 22 digits")
+    return text
+
+
+def _statement_fault(options: Mapping[str, Any]) -> str:
+    has_account = options["token"] and options["account"]
+    needs = "TBANK_STATEMENT needs TBANK_TOKEN and TBANK_ACCOUNT"
+    return needs if options["has_statement"] and not has_account else ""
+
+
+# In the order of the demo.
+_DECLARED = (
+    DeclaredGateway(
+        name="invoice",
+        title=_("Bank invoice"),
+        note=_("Tokens are added when the bank transfer arrives, usually the next working day."),
+        gateway="Invoice",
+    ),
+    DeclaredGateway(
+        name="sandbox",
+        title=_("Demo payment"),
+        note=_("Test payment, nothing is charged."),
+        gateway="Sandbox",
+        hook="sandbox-gateway",
+    ),
+    DeclaredGateway(
+        name="stripe",
+        title=_("Card (Stripe)"),
+        note=_("You pay on the provider's page; tokens are added at once."),
+        gateway="Stripe",
+        url="https://api.stripe.com",
+        hook="stripe",
+        options=(
+            Option("secret_key", simulated=lambda: f"sk_test_{secrets.token_hex(16)}"),
+            Option("webhook_secret", simulated=lambda: f"whsec_{secrets.token_hex(16)}"),
+        ),
+    ),
+    DeclaredGateway(
+        name="yookassa",
+        title=_("Card or SBP (YooKassa)"),
+        note=_("You pay on the provider's page; tokens are added at once."),
+        gateway="YooKassa",
+        url="https://api.yookassa.ru",
+        hook="yookassa",
+        options=(
+            Option("shop_id", simulated=lambda: str(secrets.randbelow(900_000) + 100_000)),
+            Option("secret_key", simulated=lambda: f"test_{secrets.token_urlsafe(24)}"),
+            Option(
+                "networks",
+                default=PUBLISHED,
+                read=_networks,
+                is_required=False,
+                simulated="127.0.0.0/8,::1/128",
+            ),
+            Option("has_receipts", variable="RECEIPTS", read=boolean, is_required=False),
+        ),
+    ),
+    DeclaredGateway(
+        name="tbank",
+        title=_("SBP for companies (T-Bank)"),
+        note=_(
+            "By a link or QR code, from the company's account at any bank; tokens are added at "
+            "once."
+        ),
+        gateway="TBank",
+        url="https://business.tbank.ru/openapi",
+        hook="tbank",
+        check=_statement_fault,
+        options=(
+            Option("token", simulated=lambda: f"t.{secrets.token_urlsafe(32)}"),
+            Option(
+                "account",
+                read=_bank_account,
+                simulated=lambda: f"40702810{secrets.randbelow(9 * 10**11) + 10**11}",
+            ),
+            Option("webhook_secret", simulated=lambda: secrets.token_urlsafe(24)),
+            Option(
+                "has_statement",
+                variable="STATEMENT",
+                read=boolean,
+                is_required=False,
+                simulated="1",
+            ),
+        ),
+    ),
+)
+GATEWAYS = {row.name: row for row in _DECLARED}

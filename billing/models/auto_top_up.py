@@ -6,8 +6,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Company, User
-from billing.models.offer import CENT, Package
+from accounts.models import Company
+from billing.models.offer import CENT, Package, by_user
 from billing.models.order import Order
 
 MOST_A_DAY = 10
@@ -69,9 +69,7 @@ class AutoTopUp(models.Model):
     currency = models.CharField(
         _("currency"), max_length=3, blank=True, default="", db_default="", editable=False
     )
-    consented_by = models.ForeignKey(
-        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("agreed by")
-    )
+    consented_by = by_user(_("agreed by"))
     consented_at = models.DateTimeField(_("agreed"), null=True, blank=True)
     # Top-ups that failed before do not pause it again.
     resumed_at = models.DateTimeField(default=timezone.now, editable=False)

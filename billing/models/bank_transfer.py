@@ -6,7 +6,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
+from billing.models.offer import by_user
 from billing.models.order import Order, Payment
 
 # The condition of a partial index, as SQL: see `billing.models.order`.
@@ -74,14 +74,7 @@ class BankTransfer(models.Model):
         verbose_name=_("payment"),
     )
     settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
-    settled_by = models.ForeignKey(
-        User,
-        models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        verbose_name=_("settled by"),
-    )
+    settled_by = by_user(_("settled by"))
     created_at = models.DateTimeField(_("time"), default=timezone.now)
 
     objects = BankTransferQuerySet.as_manager()

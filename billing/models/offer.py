@@ -1,6 +1,7 @@
 """The price list: packages, a price per token for other numbers, and SMS by country."""
 
 from decimal import ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -10,8 +11,18 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 CENT = Decimal("0.01")
 CURRENCY = RegexValidator(r"^[A-Z]{3}$", _("Three capital letters, such as RUB."))
+
+
+def by_user(name: "str | _StrPromise") -> "models.ForeignKey[User | None, User | None]":
+    """Who did it, as long as the person has an account."""
+    return models.ForeignKey(
+        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=name
+    )
 
 
 class PackageQuerySet(models.QuerySet["Package"]):
@@ -108,9 +119,7 @@ class SmsPrice(models.Model):
         default=timezone.now,
         help_text=_("messages sent before keep the price that they were held at"),
     )
-    created_by = models.ForeignKey(
-        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")
-    )
+    created_by = by_user(_("created by"))
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Orders of tokens, and the payments received for them."""
+"""Orders of tokens, the payments received for them, and money that went back."""
 
 from collections.abc import Collection
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Company, User
-from billing.models.offer import Package
+from billing.models.offer import Package, by_user
 from billing.signed_links import INVOICES
 from catalogue.ids import public_id, uuid7
 
@@ -37,11 +37,6 @@ OR EXISTS (SELECT FROM billing_banktransfer WHERE order_id = billing_order.id
 
 def _literally(condition: str) -> RawSQL:
     return RawSQL(condition, (), output_field=models.BooleanField())  # noqa: S611 - a constant
-
-
-def _in_its_column(url: str) -> dict[str, str]:
-    is_long = len(url) > 500
-    return {"payment_url": "" if is_long else url, "long_payment_url": url if is_long else ""}
 
 
 class OrderQuerySet(models.QuerySet["Order"]):
@@ -95,20 +90,13 @@ class Order(models.Model):
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.CREATED)
     # The provider's id of the payment; empty until the provider has answered.
     payment_id = models.CharField(_("provider's payment"), max_length=120, blank=True)
-    payment_url = models.CharField(_("payment page"), max_length=500, blank=True)
-    # In place of it where it is longer, as Stripe's are. A longer `payment_url` would break plans
-    # that the last release's connections have prepared: "cached plan must not change result type".
-    long_payment_url = models.CharField(
-        max_length=2000, blank=True, default="", db_default="", editable=False
-    )
+    payment_url = models.CharField(_("payment page"), max_length=2000, blank=True)
     return_url = models.CharField(_("return address"), max_length=500, blank=True)
     language = models.CharField(_("language"), max_length=2, default=settings.LANGUAGE_CODE)
     invoice_year = models.PositiveSmallIntegerField(_("year of the invoice"), null=True, blank=True)
     invoice_number = models.PositiveIntegerField(_("invoice number"), null=True, blank=True)
     parties = models.JSONField(_("parties"), default=dict)  # snapshot of seller and buyer
-    created_by = models.ForeignKey(
-        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")
-    )
+    created_by = by_user(_("created by"))
     api_key = models.ForeignKey(
         ApiKey, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("API key")
     )
@@ -161,7 +149,7 @@ class Order(models.Model):
         """The address where the order is paid, or "". An invoice's link is signed on each call."""
         if self.invoice_number:
             return f"{settings.PUBLIC_URL}/invoices/{INVOICES.token(self.id)}"
-        return self.payment_url or self.long_payment_url
+        return self.payment_url
 
     @property
     def number(self) -> str:
@@ -179,9 +167,9 @@ class Order(models.Model):
     def mark_opened(self, *, payment_id: str, payment_url: str) -> None:
         """Conditional: another process may have opened it first, or it has ended."""
         Order.objects.filter(pk=self.pk, state=self.State.CREATED).update(
-            state=self.State.PENDING, payment_id=payment_id, **_in_its_column(payment_url)
+            state=self.State.PENDING, payment_id=payment_id, payment_url=payment_url
         )
-        self.refresh_from_db(fields=["state", "payment_id", "payment_url", "long_payment_url"])
+        self.refresh_from_db(fields=["state", "payment_id", "payment_url"])
 
     def mark_paid(self) -> None:
         self.state, self.paid_at = self.State.PAID, timezone.now()
@@ -252,23 +240,9 @@ class Payment(models.Model):
     # of the bank transfer; of a provider's payment, the other id by which it names refunds
     reference = models.CharField(_("bank reference"), max_length=60, blank=True)
     paid_on = models.DateField(_("paid on"), null=True, blank=True)
-    confirmed_by = models.ForeignKey(
-        User,
-        models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        verbose_name=_("confirmed by"),
-    )
+    confirmed_by = by_user(_("confirmed by"))
     settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
-    settled_by = models.ForeignKey(
-        User,
-        models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        verbose_name=_("settled by"),
-    )
+    settled_by = by_user(_("settled by"))
     resolution = models.CharField(
         _("resolution"),
         max_length=8,
@@ -315,3 +289,78 @@ class Payment(models.Model):
         if order is None or self.is_credited or self.currency != order.currency:
             return 0
         return int(order.tokens * self.amount / order.amount)
+
+
+class RefundQuerySet(models.QuerySet["Refund"]):
+    def needs_review(self) -> "RefundQuerySet":
+        """Whose tokens were spent, whose payment is not known, or whose money does not fit it."""
+        is_odd = Q(payment=None) | Q(taken__lt=F("tokens")) | ~Q(problem="")
+        return self.filter(is_odd, returned_at=None, settled_at=None)
+
+
+class Refund(models.Model):
+    """Once per provider's id. `taken` may be less than `tokens`: the others were spent."""
+
+    class Problem(models.TextChoices):
+        OTHER_CURRENCY = "other_currency", _("another currency than was paid: nothing is taken")
+        MORE = "more", _("more than was paid: no more is taken than was bought")
+
+    gateway = models.CharField(_("payment method"), max_length=20)
+    refund_id = models.CharField(_("provider's refund"), max_length=120)
+    # By which the provider names the payment; its notice may still be on the way.
+    payment_reference = models.CharField(_("provider's payment"), max_length=120)
+    payment = models.ForeignKey(
+        Payment,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="refunds",
+        verbose_name=_("payment"),
+    )
+    amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
+    currency = models.CharField(_("currency"), max_length=3)
+    tokens = models.PositiveBigIntegerField(_("tokens"), default=0)
+    taken = models.PositiveBigIntegerField(_("tokens taken back"), default=0)
+    created_at = models.DateTimeField(_("time"), db_default=Now())
+    returned_at = models.DateTimeField(_("dispute won"), null=True, blank=True)
+    problem = models.CharField(
+        _("problem"),
+        max_length=16,
+        choices=Problem.choices,
+        blank=True,
+        default="",
+        db_default="",
+    )
+    settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
+    note = models.CharField(_("note"), max_length=200, blank=True, default="", db_default="")
+
+    objects = RefundQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("refund")
+        verbose_name_plural = _("refunds")
+        constraints = [
+            models.UniqueConstraint(fields=["gateway", "refund_id"], name="refund_once"),
+            models.CheckConstraint(
+                condition=Q(taken__lte=F("tokens")), name="refund_takes_no_more"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["gateway", "payment_reference"],
+                condition=Q(payment=None),
+                name="refund_without_payment",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency} {self.refund_id}"
+
+    @property
+    def owed(self) -> int:
+        """Tokens that were spent before the money went back."""
+        return self.tokens - self.taken
+
+    @property
+    def transfer_key(self) -> str:
+        return f"refund:{self.gateway}:{self.pk}"

@@ -175,6 +175,13 @@ class BillingProfile(models.Model):
     def __str__(self) -> str:
         return self.legal_name or str(self.pk)
 
+    @classmethod
+    def of(cls, company: Company) -> "BillingProfile":
+        """The stored one, or an unsaved one with the defaults."""
+        profile = cls.objects.filter(company=company).first() or cls()
+        profile.company = company
+        return profile
+
     @property
     def of_country(self) -> str:
         return self.country or self.company.country

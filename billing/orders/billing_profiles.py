@@ -10,13 +10,8 @@ from billing.models import BillingProfile
 from billing.orders import invoices
 
 
-def for_company(company: Company) -> BillingProfile:
-    """Returns the stored profile, or an unsaved one with the defaults."""
-    return invoices.profile_of(company)
-
-
 def is_changed(company: Company, values: Mapping[str, object]) -> bool:
-    stored = for_company(company)
+    stored = BillingProfile.of(company)
     return any(getattr(stored, name) != value for name, value in values.items())
 
 

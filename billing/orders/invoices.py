@@ -61,7 +61,7 @@ def snapshot_parties(seller: Seller | None, company: Company) -> dict[str, Party
 
 
 def buyer(company: Company) -> Party:
-    profile = profile_of(company)
+    profile = BillingProfile.of(company)
     country = profile.of_country
     party = {"name": profile.legal_name or company.name, "country": country}
     party |= {field: getattr(profile, field) for field in BUYER_FIELDS}
@@ -74,7 +74,7 @@ def update_open_invoices(company: Company) -> int:
     follow from them; returns how many.
     """
     current = buyer(company)
-    profile = profile_of(company)
+    profile = BillingProfile.of(company)
     seller = Seller.objects.first()
     rows = Order.objects.of(company).open().invoices().order_by("pk")
     invoices = list(rows.select_for_update(no_key=True))  # waits for one that is being paid
@@ -84,13 +84,6 @@ def update_open_invoices(company: Company) -> int:
         order.vat_rate = rate_of(seller, profile, day)
         order.language = profile.of_language
     return Order.objects.bulk_update(invoices, ["parties", "vat_rate", "language"])
-
-
-def profile_of(company: Company) -> BillingProfile:
-    """The stored one, or one with the defaults."""
-    profile = BillingProfile.objects.filter(company=company).first() or BillingProfile()
-    profile.company = company
-    return profile
 
 
 def rate_of(seller: Seller | None, profile: BillingProfile, day: date) -> Decimal | None:

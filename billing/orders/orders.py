@@ -17,10 +17,11 @@ from api import idempotency
 from api.idempotency import IdempotencyKey
 from billing.gateways import registry
 from billing.gateways.base import Buyer, Gateway, GatewayError, PaymentRequest
-from billing.models import InvoiceCounter, MethodSaving, Order, Seller
-from billing.orders import billing_profiles, invoices
+from billing.models import BillingProfile, InvoiceCounter, MethodSaving, Order, Seller
+from billing.orders import invoices
 from billing.orders.prices import Quote
 from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
 
 log = structlog.get_logger(__name__)
 
@@ -39,21 +40,11 @@ class RequisitesNeededError(DomainError):
         super().__init__(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
 
 
-class WrongCurrencyError(DomainError):
-    """The payment method does not take the currency of the price."""
-
-    def __init__(self, currency: str) -> None:
-        text = format_lazy(OTHER_CURRENCY, currency=currency)
-        super().__init__(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
-
-
-class WrongAmountError(DomainError):
-    """The payment method does not take such an amount."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            Error.INVALID_INPUT, message=OTHER_AMOUNT, errors={"gateway": [OTHER_AMOUNT]}
-        )
+def unsuitable(gateway: Gateway, quote: Quote) -> StrOrPromise:
+    """Why this payment method does not take this sum, or nothing."""
+    if not gateway.takes(quote.currency):
+        return format_lazy(OTHER_CURRENCY, currency=quote.currency)
+    return "" if gateway.takes(quote.currency, quote.amount) else OTHER_AMOUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +67,15 @@ def place(
     saves_method: bool = False,
 ) -> Order:
     """Commits an order, then opens a payment for it with the provider."""
-    if not gateway.takes(quote.currency):
-        raise WrongCurrencyError(quote.currency)
-    if not gateway.takes(quote.currency, quote.amount):
-        raise WrongAmountError
-    if gateway.has_invoice and billing_profiles.for_company(company).missing:
+    if text := unsuitable(gateway, quote):
+        raise DomainError(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
+    if gateway.has_invoice and BillingProfile.of(company).missing:
         raise RequisitesNeededError
     order = order_of(company, quote, gateway)
     order.return_url, order.created_by, order.api_key_id = return_url, actor.user, actor.api_key_id
     with transaction.atomic():
-        if (
-            idempotency_key is not None
-        ):  # first, so a duplicate call waits here and takes no invoice number
+        # First, so a duplicate call waits here and takes no invoice number.
+        if idempotency_key is not None:
             idempotency.insert(idempotency_key, order.id)
         write(order, gateway, actor)
         if saves_method and gateway.saves_methods:
@@ -104,7 +92,7 @@ def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
         amount=quote.amount,
         currency=quote.currency,
         gateway=gateway.name,
-        language=billing_profiles.for_company(company).of_language,
+        language=BillingProfile.of(company).of_language,
         expires_at=timezone.now() + gateway.lifetime,
     )
 
@@ -116,22 +104,15 @@ def write(order: Order, gateway: Gateway, actor: Actor) -> None:
     if Order.objects.of(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()
-    profile = billing_profiles.for_company(order.company)
+    profile = BillingProfile.of(order.company)
     order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())
     if gateway.has_invoice:
         order.parties = invoices.snapshot_parties(seller, order.company)
         order.invoice_year = timezone.localdate().year
         order.invoice_number = InvoiceCounter.take(order.invoice_year)
     order.save(force_insert=True)
-    bought = bought_in(order)
-    record(
-        "order.created",
-        order,
-        company=order.company,
-        user=actor.user,
-        ip=actor.ip,
-        changes=bought,
-    )
+    company, bought = order.company, bought_in(order)
+    record("order.created", order, company=company, user=actor.user, ip=actor.ip, changes=bought)
 
 
 def open_payment(order: Order) -> Order:
@@ -167,7 +148,7 @@ def _order_url(order: Order) -> str:
 
 def _buyer(order: Order) -> Buyer:
     """For receipts, which persons get: a company has a tax number of ten digits in Russia."""
-    profile = billing_profiles.for_company(order.company)
+    profile = BillingProfile.of(order.company)
     email = profile.email or (order.created_by.email if order.created_by else "")
     if not email:
         owners = order.company.members.filter(role=Member.Role.OWNER).order_by("created_at")

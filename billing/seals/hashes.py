@@ -4,8 +4,8 @@ Whoever has the statement and the heads can compute them again.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -28,13 +28,6 @@ class Part:
     available: int
     held: int
     digest: str
-
-    @classmethod
-    def stored(cls, parts: Sequence[Mapping[str, Any]]) -> list["Part"]:
-        return [cls(**part) for part in parts]
-
-    def to_store(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def head_of(previous: str, day: date, parts: Sequence[Part]) -> str:

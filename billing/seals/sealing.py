@@ -5,6 +5,7 @@ whoever is killed, or runs beside another, leaves seals that the next one would 
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
@@ -128,7 +129,7 @@ def _next(company_id: int, last: Seal | None, day: date, parts: Sequence[Part]) 
     return Seal(
         company_id=company_id,
         day=day,
-        parts=[part.to_store() for part in parts],
+        parts=[asdict(part) for part in parts],
         transfers=(last.transfers if last else 0) + sum(part.transfers for part in parts),
         available=(last.available if last else 0) + sum(part.available for part in parts),
         held=(last.held if last else 0) + sum(part.held for part in parts),

@@ -1,14 +1,16 @@
-"""Tells a company once that its balance is low, and again only after it has recovered.
+"""Tells a company once that its balance or a budget is low, and again only after it has recovered.
 
-Below the threshold of its settings, and by its own alerts: tokens left, or days left at last week's
-pace. Sweeps do this, never the send: spending a token must not wait for an e-mail. Alerts about a
-share of the day's budget are in `billing.budgets.mail`.
+Below the threshold of its settings, by its own alerts (tokens left, days left at last week's pace,
+a share of the day's budget), and when a budget or a key's limit is nearly used. Sweeps do this,
+never the send: spending a token must not wait for an e-mail.
 """
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from django.db import transaction
+from django.conf import settings
+from django.db import connection, transaction
 from django.db.models import BigIntegerField, F, Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -16,8 +18,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
 from accounts.jobs import Job
-from accounts.models import Company, User
+from accounts.models import Company, Mail, Member, User
+from accounts.outbox import mail
 from billing import notifications
+from billing.budgets import budgets, key_limits, sql
+from billing.budgets.key_limits import KeyUsage
+from billing.budgets.sql import BudgetUsage
 from billing.models import BalanceAlert, BillingProfile, SpentDay, Wallet
 from billing.models.party import DEFAULT_THRESHOLD
 from catalogue.errors import DomainError, Error
@@ -147,10 +153,11 @@ def _days(available: int, spent: int) -> int | None:
 
 
 @transaction.atomic
-def _tell(alert_id: int, now: int) -> bool:
-    """The alert's row is the lock: only one of parallel sweeps tells."""
+def _tell(alert_id: int, now: int, *, since: datetime | None = None) -> bool:
+    """Under the lock of the alert: one of parallel sweeps tells it, once `since` then."""
     rows = BalanceAlert.objects.select_for_update(of=("self",)).select_related("company")
-    alert = rows.filter(pk=alert_id, notified_at=None).first()
+    untold = Q(notified_at=None) | Q(notified_at__lt=since) if since else Q(notified_at=None)
+    alert = rows.filter(untold, pk=alert_id).first()
     if alert is None:
         return False
     alert.notified_at = timezone.now()
@@ -177,3 +184,60 @@ def remove(*, alert: BalanceAlert, user: User, ip: str | None = None) -> None:
     deleted, _rows = BalanceAlert.objects.filter(pk=alert.pk).delete()
     if deleted:
         record("balance_alert.removed", alert, company=alert.company, user=user, ip=ip)
+
+
+SHARES = Job("budget_shares", _("companies' own alerts about budgets"))
+WARNINGS = Job("budget_warnings", _("e-mails about budgets"))
+
+# Wallets with usage today.
+_COMPANIES_SPENDING_TODAY = f"""
+SELECT w.company_id FROM billing_wallet w, ({sql.PERIOD}) AS p
+WHERE w.day >= p.today AND w.day_tokens > 0
+"""  # noqa: S608
+
+
+def sweep_budgets() -> int:
+    """Returns how many e-mails were written."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
+        companies = [company_id for (company_id,) in cursor.fetchall()]
+    alerts = BalanceAlert.objects.filter(kind=BalanceAlert.Kind.BUDGET, company__in=companies)
+    mailed = sum(SHARES.each(alerts.select_related("company").order_by("pk"), _tell_share))
+    return mailed + sum(WARNINGS.each(companies, _warn))
+
+
+def _warn(company_id: int) -> int:
+    return sum(_notify(company_id, use) for use in _nearly_used(company_id))
+
+
+def _tell_share(alert: BalanceAlert) -> bool:
+    """A share of the day's budget that the company chose; once a day."""
+    day = next(use for use in budgets.usage(alert.company_id, []) if not use.country)
+    if not day.tokens or day.percent < alert.level:
+        return False
+    return _tell(alert.pk, day.percent, since=day.resets_at - timedelta(days=1))
+
+
+def _nearly_used(company_id: int) -> Iterator[BudgetUsage | KeyUsage]:
+    uses: list[BudgetUsage | KeyUsage] = [*budgets.usage(company_id, [])]
+    uses += key_limits.usage(company_id)
+    for use in uses:
+        if use.tokens and use.percent >= settings.BUDGET_WARNING:
+            yield use
+
+
+@transaction.atomic
+def _notify(company_id: int, use: BudgetUsage | KeyUsage) -> bool:
+    """The e-mail's key names budget and period, so only one of parallel sweeps writes it."""
+    subject = use.country if isinstance(use, BudgetUsage) else f"key-{use.key_id}"
+    key = f"budget:{company_id}:{subject}:{use.resets_at.timestamp():.0f}"
+    if Mail.objects.filter(key__startswith=f"{key}:").exists():
+        return False
+    mail.post_to_members(
+        company=Company.objects.get(pk=company_id),
+        roles=[Member.Role.OWNER],
+        template="budget_nearly_used",
+        context={"use": use, "url": f"{settings.PUBLIC_URL}/cabinet/settings/budgets"},
+        key=key,
+    )
+    return True

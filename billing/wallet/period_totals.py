@@ -3,7 +3,8 @@
 What was spent follows from the balances and the few transfers from outside.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -49,6 +50,18 @@ class Totals(NamedTuple):
 def start_of(day: date) -> datetime:
     """Midnight in the service's time zone, by which documents go."""
     return midnight(day, timezone.get_default_timezone())
+
+
+def day_of(at: datetime) -> date:
+    return timezone.localtime(at, timezone.get_default_timezone()).date()
+
+
+def sums_of(rows: Iterable[Transfer]) -> tuple[int, int, int]:
+    """What was bought, granted and withdrawn."""
+    sums = Counter[str]()
+    for row in rows:
+        sums[row.kind] += row.amount
+    return sums[_Kind.TOP_UP], sums[_Kind.GRANT], sums[_Kind.WITHDRAW]
 
 
 def external_transfers(company_id: int, start: datetime, end: datetime) -> list[Transfer]:
@@ -99,10 +112,7 @@ def totals(company_id: int, bounds: Sequence[datetime]) -> list[Totals]:
 
 
 def _between(rows: Sequence[Transfer], opening: int, closing: int) -> Totals:
-    bought, granted, withdrawn = (
-        sum(row.amount for row in rows if row.kind == kind)
-        for kind in (_Kind.TOP_UP, _Kind.GRANT, _Kind.WITHDRAW)
-    )
+    bought, granted, withdrawn = sums_of(rows)
     spent = opening + bought + granted - withdrawn - closing
     return Totals(opening, bought, granted, withdrawn, spent, closing)
 

@@ -20,8 +20,8 @@ from api.pagination import body_of_page, page_of
 from api.request_fields import QueryFields, RequestFields, allowed_values
 from billing.gateways import registry
 from billing.gateways.base import Gateway
-from billing.models import Document, Order, Package, Seal
-from billing.orders import billing_profiles, orders, prices
+from billing.models import BillingProfile, Document, Order, Package, Seal
+from billing.orders import orders, prices
 from billing.orders.prices import Quote
 from billing.wallet import ledger
 from billing.web.calls import (
@@ -219,7 +219,7 @@ def _gateway(fields: RequestFields) -> str | None:
 
 
 def _currency(company_id: int) -> str:
-    return prices.currency_of(billing_profiles.for_company(Company.objects.get(pk=company_id)))
+    return prices.currency_of(BillingProfile.of(Company.objects.get(pk=company_id)))
 
 
 def _tokens_error(currency: str) -> dict[str, StrOrPromise]:

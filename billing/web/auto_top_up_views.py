@@ -15,10 +15,10 @@ from django.views.decorators.http import require_POST
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from accounts.security import reauthentication
 from billing.gateways import registry
-from billing.models import AutoTopUp, MethodSaving, Package, SavedMethod
+from billing.models import AutoTopUp, BillingProfile, MethodSaving, Package, SavedMethod
 from billing.models.auto_top_up import MOST_A_DAY
 from billing.models.offer import CENT
-from billing.orders import auto_top_up, billing_profiles, orders, prices, saved_methods
+from billing.orders import auto_top_up, orders, prices
 from billing.orders.prices import Quote
 from billing.wallet.amounts import SYMBOLS, money
 from billing.web.forms import TopUpForm
@@ -84,7 +84,7 @@ class AutoTopUpForm(TopUpForm):
         return [self["times_a_day"], self["sum_a_month"]]
 
     def terms(self) -> dict[str, Any]:
-        """As `saved_methods.agree` takes them."""
+        """As `auto_top_up.agree` takes them."""
         data = self.cleaned_data
         package = data["quote"].package
         return {
@@ -125,7 +125,7 @@ def automatic(request: CabinetRequest) -> HttpResponse:
     """Shows the terms and the saved method; a POST agrees to new terms."""
     company = request.company
     setting = AutoTopUp.objects.select_related("package").filter(company=company).first()
-    currency = prices.currency_of(billing_profiles.for_company(company))
+    currency = prices.currency_of(BillingProfile.of(company))
     form = AutoTopUpForm(
         request.POST or None,
         setting=setting,
@@ -159,7 +159,7 @@ def _needs_method(setting: AutoTopUp) -> bool:
 
 
 def _agreed(request: CabinetRequest, form: AutoTopUpForm) -> HttpResponse:
-    setting = saved_methods.agree(company=request.company, terms=form.terms(), **request.actor)
+    setting = auto_top_up.agree(company=request.company, terms=form.terms(), **request.actor)
     if not _needs_method(setting):
         messages.success(request, gettext("Automatic top-ups are on."))
         return redirect("balance-automatic")
@@ -181,7 +181,7 @@ def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) 
             saves_method=True,
         )
     except DomainError as error:
-        messages.error(request, str(error.body(request_id="")["message"]))
+        messages.error(request, " ".join(error.words))
         return redirect("balance-automatic")
     return redirect("balance-order", order.public_id)  # the form's policy allows no other site
 
@@ -199,7 +199,7 @@ def automatic_pay(request: CabinetRequest) -> HttpResponse:
 @require_POST
 @member_required(can_see_money, can_manage_money)
 def automatic_off(request: CabinetRequest) -> HttpResponse:
-    if saved_methods.turn_off(company=request.company, **request.actor):
+    if auto_top_up.turn_off(company=request.company, **request.actor):
         messages.success(request, gettext("Automatic top-ups are off."))
     return redirect("balance-automatic")
 
@@ -209,7 +209,7 @@ def automatic_resume(request: CabinetRequest) -> HttpResponse:
     if request.method != "POST":  # back from the confirmation: the button is on that page
         return redirect("balance-automatic")
     reauthentication.require(request)
-    if saved_methods.resume(company=request.company, **request.actor):
+    if auto_top_up.resume(company=request.company, **request.actor):
         messages.success(request, gettext("Automatic top-ups are on again."))
     return redirect("balance-automatic")
 
@@ -217,7 +217,7 @@ def automatic_resume(request: CabinetRequest) -> HttpResponse:
 @require_POST
 @member_required(can_see_money, can_manage_money)
 def method_remove(request: CabinetRequest) -> HttpResponse:
-    if saved_methods.remove(company=request.company, **request.actor):
+    if auto_top_up.remove_method(company=request.company, **request.actor):
         messages.success(
             request, gettext("The payment method is removed and will not be charged again.")
         )

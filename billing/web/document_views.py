@@ -29,9 +29,8 @@ from billing.documents import (
     upd_xml,
 )
 from billing.documents.period_statement import MAX_MONTHS
-from billing.models import ClosedMonth, Document, Seal, Seller
+from billing.models import BillingProfile, ClosedMonth, Document, Seal, Seller
 from billing.models.seal import SealQuerySet
-from billing.orders import billing_profiles
 from billing.seals import statement_check
 from billing.seals.statement_check import MAX_BYTES
 from billing.signed_links import DOCUMENTS, opened_by
@@ -98,7 +97,6 @@ class StatementCheckForm(forms.Form):
 
 
 SHOWN_ADVANCES = 20
-FILES = {"pdf", "xml"}
 PAGE = "12"  # months
 
 
@@ -158,18 +156,19 @@ def public_file(request: HttpRequest, pk: UUID, token: str, kind: str) -> HttpRe
 
 
 def _file(document: Document, kind: str) -> HttpResponse:
-    if kind not in FILES or (kind == "xml" and not upd_xml.is_possible(document)):
-        raise Http404
-    if kind == "xml":
-        content, content_type = upd_xml.render(document), "application/xml"
-        name = f"{upd_xml.file_id(document)}.xml"  # the format wants it so
-    else:
-        content, content_type = document_pdf.draw(document), "application/pdf"
+    if kind == "pdf":
         name = f"kvitok-{document.kind}-{document.number}.pdf"
-    response = HttpResponse(content, content_type=content_type)
-    way = "attachment" if kind == "xml" else "inline"
-    response["Content-Disposition"] = f'{way}; filename="{name}"'
-    return response
+        return inline_pdf(document_pdf.draw(document), name)
+    if kind != "xml" or not upd_xml.is_possible(document):
+        raise Http404
+    name = f"{upd_xml.file_id(document)}.xml"  # the format wants it so
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(upd_xml.render(document), content_type="application/xml", headers=headers)
+
+
+def inline_pdf(content: bytes, name: str) -> HttpResponse:
+    headers = {"Content-Disposition": f'inline; filename="{name}"'}
+    return HttpResponse(content, content_type="application/pdf", headers=headers)
 
 
 @require_POST
@@ -198,7 +197,7 @@ def period_pdf(request: CabinetRequest) -> HttpResponse:
         return _page(request, form)
     statement = _statement(request, form)
     content = statement_pdf.draw_statement(statement, _language(request))
-    return _pdf(content, "statement", form)
+    return inline_pdf(content, f"{_name('statement', form)}.pdf")
 
 
 @require_GET
@@ -219,24 +218,19 @@ def reconciliation_pdf(request: CabinetRequest) -> HttpResponse:
         return _page(request, form)
     days = form.cleaned_data
     act = reconciliation_act.make(request.company, days["date_from"], days["date_to"])
-    return _pdf(statement_pdf.draw_act(act, _language(request)), "reconciliation", form)
+    content = statement_pdf.draw_act(act, _language(request))
+    return inline_pdf(content, f"{_name('reconciliation', form)}.pdf")
 
 
 def _language(request: CabinetRequest) -> str:
     """The company's choice of its documents, else the reader's."""
-    profile = billing_profiles.for_company(request.company)
+    profile = BillingProfile.of(request.company)
     return profile.documents_language or languages.active()
 
 
 def _statement(request: CabinetRequest, form: PeriodForm) -> period_statement.PeriodStatement:
     days = form.cleaned_data
     return period_statement.make(request.company, days["date_from"], days["date_to"])
-
-
-def _pdf(content: bytes, name: str, form: PeriodForm) -> HttpResponse:
-    response = HttpResponse(content, content_type="application/pdf")
-    response["Content-Disposition"] = f'inline; filename="{_name(name, form)}.pdf"'
-    return response
 
 
 def _name(name: str, form: PeriodForm) -> str:
@@ -274,9 +268,8 @@ def heads(request: CabinetRequest) -> HttpResponse:
     """Every day's, as `GET /seals` has them: a few hundred a year."""
     rows = _seals(request).order_by("day")
     body = {"data": [SEAL.body_of(seal) for seal in rows.defer("parts")]}
-    response = JsonResponse(body, json_dumps_params={"indent": 1})
-    response["Content-Disposition"] = 'attachment; filename="heads.json"'
-    return response
+    headers = {"Content-Disposition": 'attachment; filename="heads.json"'}
+    return JsonResponse(body, json_dumps_params={"indent": 1}, headers=headers)
 
 
 def _seals(request: CabinetRequest) -> SealQuerySet:

@@ -55,16 +55,10 @@ class TopUpForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
         if not self.errors:
-            data["quote"] = self._quote(data)
-            self._check_currency(data)
+            data["quote"] = quote = self._quote(data)
+            if quote and (text := orders.unsuitable(self.gateways[data["gateway"]], quote)):
+                self.add_error("gateway", str(text))
         return data
-
-    def _check_currency(self, data: dict[str, Any]) -> None:
-        quote, gateway = data["quote"], self.gateways[data["gateway"]]
-        if quote is not None and not gateway.takes(quote.currency):
-            self.add_error("gateway", str(orders.OTHER_CURRENCY).format(currency=quote.currency))
-        elif quote is not None and not gateway.takes(quote.currency, quote.amount):
-            self.add_error("gateway", str(orders.OTHER_AMOUNT))
 
     def _quote(self, data: dict[str, Any]) -> Quote | None:
         if data["package"]:

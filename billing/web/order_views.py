@@ -25,6 +25,7 @@ from billing.orders import invoice_pdf as pdf
 from billing.orders import invoices, orders
 from billing.signed_links import INVOICES, opened_by
 from billing.wallet.amounts import money
+from billing.web.document_views import inline_pdf
 from catalogue.ids import parse_id
 
 POLL_SECONDS = 5
@@ -111,9 +112,7 @@ def invoice_file(request: HttpRequest, pk: UUID, token: str) -> HttpResponse:
 def _pdf(order: Order) -> HttpResponse:
     if not order.number:
         raise Http404
-    response = HttpResponse(pdf.draw(invoices.document(order)), content_type="application/pdf")
-    response["Content-Disposition"] = f'inline; filename="kvitok-{order.number}.pdf"'
-    return response
+    return inline_pdf(pdf.draw(invoices.document(order)), f"kvitok-{order.number}.pdf")
 
 
 def _order(request: CabinetRequest, public_id: str) -> Order:

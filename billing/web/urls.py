@@ -1,15 +1,15 @@
 from django.urls import path
 
-from billing.web import alert_views, budget_views, document_views, order_views, views
 from billing.web import auto_top_up_views as auto_views
+from billing.web import budget_views, document_views, order_views, views
 
 urlpatterns = [
     path("settings/budgets", budget_views.budget_edit, name="budget-edit"),
     path("balance", views.balance, name="balance"),
     path("balance/quote", views.quote, name="balance-quote"),
     path("balance/alert", views.alert, name="balance-alert"),
-    path("balance/alerts/add", alert_views.alert_add, name="balance-alert-add"),
-    path("balance/alerts/<int:pk>/remove", alert_views.alert_remove, name="balance-alert-remove"),
+    path("balance/alerts/add", views.alert_add, name="balance-alert-add"),
+    path("balance/alerts/<int:pk>/remove", views.alert_remove, name="balance-alert-remove"),
     path("balance/statement", views.statement, name="balance-statement"),
     path("balance/statement.csv", views.export, name="balance-csv"),
     path("balance/seals", document_views.seals, name="balance-seals"),

@@ -3,14 +3,16 @@
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.forms import BaseForm
 from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record
@@ -20,13 +22,12 @@ from accounts.security import reauthentication
 from api.pagination import page_or_first
 from billing import message_prices
 from billing.gateways import registry
-from billing.gateways.invoice.gateway import Invoice
-from billing.models import BalanceAlert, Order, Tariff
+from billing.gateways.invoice import Invoice
+from billing.models import BalanceAlert, BillingProfile, Order, Tariff
 from billing.orders import billing_profiles, orders, prices
 from billing.orders.prices import Quote
 from billing.wallet import balance_alerts, ledger
 from billing.wallet import statement as statements
-from billing.web.alert_views import BalanceAlertForm
 from billing.web.forms import (
     AlertForm,
     PendingPurchaseForm,
@@ -45,7 +46,7 @@ RECENT = 5
 @member_required(can_see_money, can_manage_money)
 def balance(request: CabinetRequest) -> HttpResponse:
     """Shows the balance and what it pays for; a POST places an order."""
-    profile = billing_profiles.for_company(request.company)
+    profile = BillingProfile.of(request.company)
     currency = prices.currency_of(profile)
     form = TopUpForm(request.POST or None, currency=currency)
     if request.method == "POST" and form.is_valid():
@@ -92,7 +93,7 @@ def _message_prices() -> dict[str, Any]:
 @member_required(can_see_money)
 def quote(request: CabinetRequest) -> HttpResponse:
     """Quotes a number of tokens while it is being typed."""
-    currency = prices.currency_of(billing_profiles.for_company(request.company))
+    currency = prices.currency_of(BillingProfile.of(request.company))
     tokens = GroupedIntegerField(required=False)
     try:
         price = prices.quote_tokens(tokens.clean(request.GET.get("tokens", "")) or 0, currency)
@@ -148,7 +149,7 @@ def export(request: CabinetRequest) -> StreamingHttpResponse:
 @member_required(can_see_money, can_manage_money)
 def profile(request: CabinetRequest) -> HttpResponse:
     """Edits requisites; with a package or tokens in the query, then places that order."""
-    stored = billing_profiles.for_company(request.company)
+    stored = BillingProfile.of(request.company)
     typed = reauthentication.draft(request)
     pending = PendingPurchaseForm(request.POST or typed or request.GET)
     quote = pending.quote(prices.currency_of(stored))
@@ -191,7 +192,7 @@ def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
             order = orders.place(company=request.company, quote=quote, gateway=gateway, actor=actor)
             return redirect("balance-order", order.public_id)
     except DomainError as error:
-        messages.error(request, _error_text(error))
+        messages.error(request, " ".join(error.words))
     return redirect("balance")
 
 
@@ -206,19 +207,63 @@ def _redirect_to_requisites(request: CabinetRequest, form: TopUpForm) -> HttpRes
 def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
     """Returns the order, or None with the refusal on the form."""
     data = form.cleaned_data
+    gateway = form.gateways[data["gateway"]]
+    actor = orders.Actor(**request.actor)
     try:
         return orders.place(
-            company=request.company,
-            quote=data["quote"],
-            gateway=form.gateways[data["gateway"]],
-            actor=orders.Actor(**request.actor),
+            company=request.company, quote=data["quote"], gateway=gateway, actor=actor
         )
     except orders.RequisitesNeededError:
         raise
     except DomainError as error:
-        form.add_error(None, _error_text(error))
+        form.add_error(None, error.words)
         return None
 
 
-def _error_text(error: DomainError) -> str:
-    return str(error.body(request_id="")["message"])
+Kind = BalanceAlert.Kind
+MOST = {Kind.TOKENS: 10**12, Kind.DAYS: balance_alerts.LONGEST_DAYS, Kind.BUDGET: 100}
+
+
+class BalanceAlertForm(forms.Form):
+    kind = forms.ChoiceField(label=gettext_lazy("What to watch"), choices=Kind.choices)
+    level = GroupedIntegerField(
+        label=gettext_lazy("Level"),
+        min_value=1,
+        help_text=gettext_lazy(
+            "You get an e-mail when tokens or days fall below this level, or when the used share "
+            "of the budget reaches it."
+        ),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        kind, level = cleaned.get("kind"), cleaned.get("level")
+        if kind and level and level > MOST[Kind(kind)]:
+            text = _("At most %(most)s for this alert.") % {"most": MOST[Kind(kind)]}
+            self.add_error("level", text)
+        return cleaned
+
+
+@require_POST
+@member_required(can_see_money, can_manage_money)
+def alert_add(request: CabinetRequest) -> HttpResponse:
+    form = BalanceAlertForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, " ".join(str(e[0]) for e in form.errors.values()))
+        return redirect("balance")
+    try:
+        balance_alerts.add(company=request.company, **request.actor, **form.cleaned_data)
+    except DomainError as error:
+        messages.error(request, " ".join(error.words))
+    else:
+        messages.success(request, _("Alert added."))
+    return redirect("balance")
+
+
+@require_POST
+@member_required(can_see_money, can_manage_money)
+def alert_remove(request: CabinetRequest, pk: int) -> HttpResponse:
+    alert = get_object_or_404(BalanceAlert, pk=pk, company=request.company)
+    balance_alerts.remove(alert=alert, **request.actor)
+    messages.success(request, _("Alert removed."))
+    return redirect("balance")

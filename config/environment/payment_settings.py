@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from billing.gateways.declaration import DeclaredGateway
-from billing.gateways.declared import GATEWAYS
+from billing.gateways.declared import GATEWAYS, DeclaredGateway
 from catalogue.options import variable
 from config.environment import addresses
 from config.environment.variables import env

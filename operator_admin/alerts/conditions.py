@@ -51,7 +51,7 @@ def bind_down() -> Iterator[Problem]:
 
 
 def late(due: str, oldest: str, limit: float) -> Condition:
-    """Of a queue: the names of its figures, and how old the oldest may be."""
+    """Names the figures of a queue, and how old its oldest entry may be."""
 
     def condition() -> Iterator[Problem]:
         queue = figures.queue()

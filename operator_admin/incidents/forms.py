@@ -93,8 +93,8 @@ class IncidentForm(forms.Form):
         """As `timeline.open_incident` takes it."""
         data = self.cleaned_data
         kept = ("impact", "channel", "country", "is_public", "shown_from", "shown_until")
-        words = {"titles": _wording(data, "title"), "text": _wording(data, "text")}
-        return words | {name: data[name] for name in kept}
+        wording = {"titles": _wording(data, "title"), "text": _wording(data, "text")}
+        return wording | {name: data[name] for name in kept}
 
 
 def usual(impact: str, channel: str) -> dict[str, Any]:

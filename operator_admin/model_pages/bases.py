@@ -142,9 +142,9 @@ class ModelAdmin(ByHand, Autocompletion, FormFields):
 
     def get_urls(self) -> list[URLPattern]:
         guard = self.admin_site.admin_view
-        own = [path(url, guard(getattr(self, view)), name=name) for url, name, view in self.pages]
+        pages = [path(url, guard(getattr(self, view)), name=name) for url, name, view in self.pages]
         *others, any_row = super().get_urls()
-        return [*others, *own, any_row]
+        return [*others, *pages, any_row]
 
     def find(self, rows: QuerySet[Any], text: str) -> QuerySet[Any] | None:
         """The rows for a search, where the search is not Django's."""
@@ -153,10 +153,10 @@ class ModelAdmin(ByHand, Autocompletion, FormFields):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         text = search_term.strip()
-        found = self.find(queryset, text) if text else queryset
-        if found is None:
+        rows = self.find(queryset, text) if text else queryset
+        if rows is None:
             return super().get_search_results(request, queryset, search_term)
-        return found, False
+        return rows, False
 
     def is_found_by_index(self, text: str) -> bool:
         """Whether a search for this text reads the rows that it finds and no others."""

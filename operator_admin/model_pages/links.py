@@ -129,7 +129,7 @@ else:  # generic in the stubs alone
 
 
 class CachedRowsAdmin(ModelAdmin):
-    """Of rows that processes keep in memory: they read them again after a change's commit."""
+    """Processes keep these rows in memory, and read them again after a change's commit."""
 
     invalidate: ClassVar[Callable[[], None]]
 

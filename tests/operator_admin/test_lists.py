@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from accounts.models import User
 from api import pagination
 from billing.models import Transfer
 from catalogue.ids import request_id, uuid7

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member, Mode
 from accounts.people.roles import CabinetRequest, member_required
-from billing.models import Order
-from billing.orders import billing_profiles, prices
+from billing.models import BillingProfile, Order
+from billing.orders import prices
 from billing.wallet import ledger
 from cabinet.spreadsheets import csv_download
 from channels.history import messages
@@ -107,7 +107,7 @@ def _first_steps(request: CabinetRequest) -> dict[str, Any]:
         return _quickstart(request)
     orders = Order.objects.of(request.company)
     steps = {
-        "requisites": not billing_profiles.for_company(request.company).missing,
+        "requisites": not BillingProfile.of(request.company).missing,
         "order": orders.exists(),
         "paid": orders.filter(state=Order.State.PAID).exists(),
     }

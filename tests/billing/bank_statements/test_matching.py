@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, User
 from billing.bank_statements import matching, review
-from billing.bank_statements.lines import StatementLine, numbered
+from billing.bank_statements.matching import StatementLine, numbered
 from billing.models import BankTransfer, Order, Payment, Refund, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger

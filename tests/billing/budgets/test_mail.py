@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from accounts.models import Mail, Member
 from billing.budgets import budgets
-from billing.budgets import mail as budget_mail
 from billing.models import BalanceAlert, Wallet
+from billing.wallet import balance_alerts
 from tests.api.races import at_once
 from tests.factories import ApiKeyFactory, MemberFactory, WalletFactory
 
@@ -33,10 +33,10 @@ def owner() -> Member:
 
 def test_email_at_four_fifths_to_owners_once(owner: Member) -> None:
     use(owner, 79, RU=39)
-    assert budget_mail.sweep() == 0
+    assert balance_alerts.sweep_budgets() == 0
 
     use(owner, 80, RU=39)
-    assert [budget_mail.sweep(), budget_mail.sweep()] == [1, 0]
+    assert [balance_alerts.sweep_budgets(), balance_alerts.sweep_budgets()] == [1, 0]
 
     (email,) = Mail.objects.all()
     assert email.to == owner.user.email
@@ -48,20 +48,20 @@ def test_email_at_four_fifths_to_owners_once(owner: Member) -> None:
 def test_each_budget_has_an_email_of_its_own(owner: Member) -> None:
     use(owner, 100, RU=50, KZ=1)
 
-    assert budget_mail.sweep() == 2
+    assert balance_alerts.sweep_budgets() == 2
     assert Mail.objects.filter(text__contains="в стране RU").count() == 1
 
 
 def test_next_period_has_its_own_email(owner: Member) -> None:
     use(owner, 1, RU=45)
-    assert budget_mail.sweep() == 1
+    assert balance_alerts.sweep_budgets() == 1
     mail = Mail.objects.get()
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     ended = f"{hour.timestamp():.0f}"
     assert mail.key
     Mail.objects.update(key=mail.key.replace(mail.key.split(":")[3], ended))
 
-    assert budget_mail.sweep() == 1
+    assert balance_alerts.sweep_budgets() == 1
 
 
 def test_limit_of_a_key_has_an_email_of_its_own(owner: Member) -> None:
@@ -71,7 +71,7 @@ def test_limit_of_a_key_has_an_email_of_its_own(owner: Member) -> None:
     tokens = {str(key.pk): 8, str(free.pk): 9999}
     Wallet.objects.update(key_day=timezone.localdate(), key_tokens=tokens)
 
-    assert [budget_mail.sweep(), budget_mail.sweep()] == [1, 0]
+    assert [balance_alerts.sweep_budgets(), balance_alerts.sweep_budgets()] == [1, 0]
 
     (email,) = Mail.objects.all()
     assert f"API-ключ {key.name} {key} израсходовал 8 из 10 токенов" in email.text
@@ -81,14 +81,14 @@ def test_yesterday_s_usage_is_not_mailed(owner: Member) -> None:
     use(owner, 100)
     Wallet.objects.update(day=timezone.localdate() - timedelta(days=1))
 
-    assert budget_mail.sweep() == 0
+    assert balance_alerts.sweep_budgets() == 0
 
 
 @pytest.mark.django_db(transaction=True)
 def test_sweeps_at_once_write_one_email(owner: Member) -> None:
     use(owner, 100)
 
-    at_once([budget_mail.sweep] * 5)
+    at_once([balance_alerts.sweep_budgets] * 5)
 
     assert Mail.objects.count() == 1
 
@@ -96,15 +96,15 @@ def test_sweeps_at_once_write_one_email(owner: Member) -> None:
 def test_share_that_the_company_chose_is_told_once_a_day(owner: Member) -> None:
     alert = BalanceAlert.objects.create(company=owner.company, kind="budget", level=50)
     use(owner, 49)
-    assert budget_mail.sweep() == 0
+    assert balance_alerts.sweep_budgets() == 0
 
     use(owner, 55)
-    assert [budget_mail.sweep(), budget_mail.sweep()] == [1, 0]
+    assert [balance_alerts.sweep_budgets(), balance_alerts.sweep_budgets()] == [1, 0]
     (letter,) = Mail.objects.filter(template="balance_alert")
     assert "55 %" in letter.subject
 
     BalanceAlert.objects.filter(pk=alert.pk).update(notified_at=timezone.now() - timedelta(days=1))
-    assert budget_mail.sweep() == 1
+    assert balance_alerts.sweep_budgets() == 1
 
 
 def test_two_sweeps_at_once_tell_a_share_once(transactional_db: None) -> None:
@@ -114,6 +114,6 @@ def test_two_sweeps_at_once_tell_a_share_once(transactional_db: None) -> None:
     BalanceAlert.objects.create(company=owner.company, kind="budget", level=50)
     use(owner, 60)
 
-    at_once([budget_mail.sweep] * 4)
+    at_once([balance_alerts.sweep_budgets] * 4)
 
     assert Mail.objects.filter(template="balance_alert").count() == 1

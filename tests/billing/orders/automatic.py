@@ -10,7 +10,7 @@ import responses
 from accounts.models import Company, User
 from billing.gateways import registry
 from billing.models import AutoTopUp, Package, SavedMethod
-from billing.orders import saved_methods
+from billing.orders import auto_top_up
 from billing.wallet import ledger
 from tests.billing.gateways.vendors import SETTINGS
 from tests.factories import MemberFactory, PackageFactory
@@ -59,7 +59,7 @@ def agree(company: Company, gateway: str = "sandbox", **terms: Any) -> AutoTopUp
         "sum_a_month": Decimal(10_000),
         "currency": Package.objects.get().currency,
     }
-    return saved_methods.agree(company=company, user=user_of(company), terms=fields | terms)
+    return auto_top_up.agree(company=company, user=user_of(company), terms=fields | terms)
 
 
 def save(company: Company, gateway: str = "sandbox") -> SavedMethod:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import Company, Mail
 from billing.gateways.base import GatewayError, PaymentEvent, PaymentState
 from billing.models import AutomaticOrder, Order, Package, Payment, SavedMethod
-from billing.orders import auto_top_up, payments, saved_methods
+from billing.orders import auto_top_up, payments
 from tests.billing.gateways.vendors import StripeVendor
 from tests.billing.orders import automatic
 from tests.billing.orders.automatic import (
@@ -72,7 +72,7 @@ class TestYooKassa:
         assert (keys, len(bodies), len(responses.calls)) == ({order.pk.hex}, 1, 2)
         assert Order.objects.count() == 1
 
-    @pytest.mark.parametrize("end", ["turn_off", "remove", "suspend"])
+    @pytest.mark.parametrize("end", ["turn_off", "remove_method", "suspend"])
     def test_nothing_is_charged_after_the_end_of_consent(self, payer: Company, end: str) -> None:
         order = self.start(payer)
         responses.upsert("POST", YOOKASSA, json=yookassa_payment(order.pk.hex))
@@ -80,14 +80,14 @@ class TestYooKassa:
         if end == "suspend":
             Company.objects.update(status=Company.Status.SUSPENDED)
         else:
-            assert getattr(saved_methods, end)(company=payer, user=user_of(payer))
+            assert getattr(auto_top_up, end)(company=payer, user=user_of(payer))
         self.again()
 
         assert (len(responses.calls), available(payer)) == (1, 50)
 
     def test_notice_of_a_charge_credits_it_after_the_end_of_consent(self, payer: Company) -> None:
         order = self.start(payer)
-        saved_methods.remove(company=payer, user=user_of(payer))
+        auto_top_up.remove_method(company=payer, user=user_of(payer))
         event = PaymentEvent("p-1", order.pk.hex, order.amount, order.currency, PaymentState.PAID)
 
         payments.apply_event("yookassa", event)
@@ -139,7 +139,7 @@ class TestYooKassa:
         Order.objects.update(state="paid", paid_at=timezone.now())
         responses.add("GET", f"{YOOKASSA}/{opened['id']}", json=yookassa_payment(order.pk.hex))
 
-        saved_methods.keep()
+        auto_top_up.keep_methods()
 
         saved = SavedMethod.objects.get()
         assert (str(saved), saved.method_id) == ("MasterCard •••• 4444", opened["id"])

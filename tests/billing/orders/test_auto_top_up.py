@@ -21,7 +21,7 @@ from billing.models import (
     SavedMethod,
     Tariff,
 )
-from billing.orders import auto_top_up, orders, saved_methods
+from billing.orders import auto_top_up, orders
 from tests.api.races import at_once
 from tests.billing.orders import automatic
 from tests.billing.orders.automatic import (
@@ -116,12 +116,12 @@ def test_suspended_company_buys_nothing(payer: Company) -> None:
     assert auto_top_up.run() == 0
 
 
-@pytest.mark.parametrize("call", ["turn_off", "remove"])
+@pytest.mark.parametrize("call", ["turn_off", "remove_method"])
 def test_turned_off_buys_nothing(payer: Company, call: str) -> None:
     agree(payer)
     save(payer)
 
-    assert getattr(saved_methods, call)(company=payer, user=user_of(payer))
+    assert getattr(auto_top_up, call)(company=payer, user=user_of(payer))
 
     assert auto_top_up.run() == 0
     assert not AutoTopUp.objects.get().is_on
@@ -150,7 +150,7 @@ class TestCurrency:
 
         assert (pause_of(payer), Order.objects.count()) == (Pause.CURRENCY, 0)
         assert Mail.objects.get(template="auto_top_up_paused").text.count("другой валюте") == 1
-        assert not saved_methods.resume(company=payer, user=user_of(payer))
+        assert not auto_top_up.resume(company=payer, user=user_of(payer))
 
     def test_new_terms_resume(self, payer: Company) -> None:
         Company.objects.filter(pk=payer.pk).update(country="US")
@@ -224,8 +224,8 @@ class TestPauses:
         assert pause_of(payer) == Pause.UNPAID
         assert Mail.objects.filter(template="auto_top_up_paused").count() == 1
 
-        assert saved_methods.resume(company=payer, user=user_of(payer))
-        assert not saved_methods.resume(company=payer, user=user_of(payer))
+        assert auto_top_up.resume(company=payer, user=user_of(payer))
+        assert not auto_top_up.resume(company=payer, user=user_of(payer))
         assert auto_top_up.run() == 1
 
 
@@ -247,10 +247,10 @@ def test_invoice_is_issued_and_mailed_once(payer: Company) -> None:
 def test_method_is_saved_by_the_first_payment(payer: Company) -> None:
     agree(payer)
     order = place_order(payer, saves_method=True)
-    assert [saved_methods.keep(), SavedMethod.objects.count()] == [0, 0]
+    assert [auto_top_up.keep_methods(), SavedMethod.objects.count()] == [0, 0]
     post_webhook(payment_event(order))
 
-    assert [saved_methods.keep(), saved_methods.keep()] == [1, 0]
+    assert [auto_top_up.keep_methods(), auto_top_up.keep_methods()] == [1, 0]
 
     saved = SavedMethod.objects.get()
     assert (str(saved), saved.gateway) == ("Demo •••• 4242", "sandbox")
@@ -261,7 +261,7 @@ def test_first_payment_that_ends_unpaid_saves_nothing(payer: Company) -> None:
     order = place_order(payer, saves_method=True)
     orders.cancel(order=order, user=user_of(payer))
 
-    saved_methods.keep()
+    auto_top_up.keep_methods()
 
     assert MethodSaving.objects.count() == SavedMethod.objects.count() == 0
 
@@ -271,10 +271,10 @@ def test_method_removed_meanwhile_is_not_saved_after_all(payer: Company, *, has_
     if has_one:
         save(payer)
     order = place_order(payer, saves_method=True)
-    saved_methods.remove(company=payer, user=user_of(payer))
+    auto_top_up.remove_method(company=payer, user=user_of(payer))
     post_webhook(payment_event(order))
 
-    assert saved_methods.keep() == 0
+    assert auto_top_up.keep_methods() == 0
     assert SavedMethod.objects.count() == 0
 
 
@@ -345,7 +345,7 @@ class TestRaces:
     def test_removal_beside_a_purchase_never_charges_twice(self, payer: Company) -> None:
         agree(payer)
         save(payer)
-        remove = partial(saved_methods.remove, company=payer, user=user_of(payer))
+        remove = partial(auto_top_up.remove_method, company=payer, user=user_of(payer))
 
         calls: list[Callable[[], object]] = [auto_top_up.run, remove, auto_top_up.run]
         at_once(calls)

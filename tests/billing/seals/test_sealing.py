@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import Company
 from billing.models import Seal, SealedDay, Transfer
-from billing.seals import archived_months, sealing
+from billing.seals import proof, sealing
 from billing.seals.hashes import days_of
 from catalogue.ids import public_id
 from tests.api.races import at_once
@@ -166,14 +166,14 @@ def test_charge_in_another_month_than_its_message_is_a_part_of_its_own() -> None
 
     before, after = f"{day(turn - 1):%Y-%m}", f"{day(turn):%Y-%m}"
 
-    parts = archived_months.sealed_parts([before])
+    parts = proof.sealed_parts([before])
 
     assert {key: (one.transfers, one.available, one.held) for key, one in parts.items()} == {
         (company.pk, day(turn - 1), before): (1, -2, 2),
         (company.pk, day(turn), before): (1, 0, -2),
     }
-    assert [one.held for one in archived_months.sealed_parts([after]).values()] == [5]
-    assert archived_months.sealed_parts([before, after]) == archived_months.parts_of_transfers()
+    assert [one.held for one in proof.sealed_parts([after]).values()] == [5]
+    assert proof.sealed_parts([before, after]) == proof.parts_of_transfers()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,8 +11,7 @@ from django.urls import reverse
 from requests import PreparedRequest
 
 from accounts.models import Member
-from billing.models import Order, Payment
-from billing.orders import billing_profiles
+from billing.models import BillingProfile, Order, Payment
 from billing.wallet import ledger
 from tests.billing.top_ups import HOOK, fill_requisites, place_order
 from tests.factories import (
@@ -134,7 +133,7 @@ def test_threshold_is_set(client: Client, member: Member) -> None:
     client.post(reverse("balance-alert"), {"low_balance": "2 500"})
     client.post(reverse("balance-alert"), {"low_balance": "-1"})
 
-    assert billing_profiles.for_company(member.company).low_balance == 2500
+    assert BillingProfile.of(member.company).low_balance == 2500
 
 
 REQUISITES = {
@@ -163,7 +162,7 @@ def test_wrong_requisites_are_refused(
     response = client.post(reverse("balance-profile"), REQUISITES | {field: text})
 
     assert list(response.context["form"].errors) == [field]
-    assert billing_profiles.for_company(member.company).inn == "7800000002"
+    assert BillingProfile.of(member.company).inn == "7800000002"
 
 
 def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:

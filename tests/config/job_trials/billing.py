@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from accounts.models import Company, Mail
 from billing.bank_statements import reading
-from billing.budgets import mail as budget_mail
 from billing.documents import issuing, month_closing
 from billing.models import (
     AutomaticOrder,
@@ -24,7 +23,7 @@ from billing.models import (
     Seal,
     StatementMark,
 )
-from billing.orders import auto_top_up, payment_notices, saved_methods
+from billing.orders import auto_top_up, payment_notices
 from billing.seals import sealing
 from billing.wallet import balance_alerts, ledger
 from tests.billing.documents import history
@@ -165,7 +164,7 @@ TRIALS = (
     ),
     Trial(
         "billing.top_up_automatically",
-        saved_methods.JOB.name,
+        auto_top_up.SAVINGS.name,
         _paid_with_saving,
         lambda one: SavedMethod.objects.filter(company=one).exists(),
         "billing_savedmethod",
@@ -204,14 +203,14 @@ TRIALS = (
     ),
     Trial(
         "billing.send_budget_alerts",
-        budget_mail.SHARES.name,
+        balance_alerts.SHARES.name,
         _share,
         _is_alert_told,
         "billing_balancealert",
     ),
     Trial(
         "billing.send_budget_alerts",
-        budget_mail.WARNINGS.name,
+        balance_alerts.WARNINGS.name,
         _spending,
         _is_warned,
         "accounts_mail",

@@ -1,1 +1,0 @@
-"""The payment provider of the demo, which moves no money."""

@@ -1,1 +1,0 @@
-"""T-Bank: SBP links for companies."""
