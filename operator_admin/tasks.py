@@ -4,7 +4,7 @@ from celery import shared_task
 
 from operator_admin.alerts import evaluation, notices
 from operator_admin.alerts.rules import Group
-from operator_admin.status import days
+from operator_admin.status import summary
 
 
 @shared_task(name="operator_admin.evaluate_alerts")
@@ -21,9 +21,9 @@ def examine_outside() -> None:
 
 @shared_task(name="operator_admin.count_status_days")
 def count_status_days() -> None:
-    days.count_days()
+    summary.count_days()
 
 
 @shared_task(name="operator_admin.measure_api")
 def measure_api() -> None:
-    days.measure_api()
+    summary.measure_api()

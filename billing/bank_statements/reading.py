@@ -131,8 +131,8 @@ def operations(
             "from": _time(since),
             "to": _time(until),
             "limit": str(PAGE),
-        }
-        answer = bank.get(f"/api/v1/statement?{urlencode(query | _after(cursor))}")
+        } | ({"cursor": cursor} if cursor else {})
+        answer = bank.get(f"/api/v1/statement?{urlencode(query)}")
         rows = answer.get("operations")
         if not isinstance(rows, list):
             raise GatewayError("malformed answer: no operations")
@@ -169,10 +169,6 @@ def line_of(operation: Mapping[str, Any], account: str) -> StatementLine:
         purpose=_text(operation.get("payPurpose") or operation.get("description"), 500),
         operation_id=_text(operation["operationId"], 64),
     )
-
-
-def _after(cursor: str) -> dict[str, str]:
-    return {"cursor": cursor} if cursor else {}
 
 
 def _is_booked(operation: Mapping[str, Any]) -> bool:

@@ -76,11 +76,7 @@ def usage(company_id: int) -> list[KeyUsage]:
 
 @transaction.atomic
 def set_limits(
-    *,
-    company: Company,
-    tokens: Mapping[int, int | None],
-    user: User | None,
-    ip: str | None = None,
+    *, company: Company, tokens: Mapping[int, int | None], user: User | None, ip: str | None = None
 ) -> list[int]:
     """Sets limits by the key's id; None lifts one. Takes effect within two seconds in every
     process. Returns the keys whose limit changed; those of other companies are left alone.

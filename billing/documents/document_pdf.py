@@ -190,7 +190,9 @@ def _table(pdf: FPDF, document: Document) -> None:
 def _cells(document: Document, number: int, line: dict[str, Any]) -> tuple[str, ...]:
     amount = Decimal(line["amount"])
     vat = Decimal(line["vat"]) if line["vat"] is not None else None
-    end = (_rate(line["vat_rate"]), _tax(document, vat), _sum(document, amount))
+    rate = rate_text(line["vat_rate"])
+    rate = _("no VAT") if rate == NO_TAX else rate
+    end = (rate, _tax(document, vat), _sum(document, amount))
     if document.kind == Document.Kind.ADVANCE:
         name = _("Advance payment: tokens of the Kvitok service")
         return (str(number), name, DASH, DASH, DASH, DASH, *end)
@@ -210,10 +212,6 @@ def _price(line: dict[str, Any], language: str) -> str:
     places = max(2, -int(price.as_tuple().exponent))
     with translation.override(language):
         return number_format(price, places, use_l10n=True)
-
-
-def _rate(rate: str | None) -> str:
-    return _("no VAT") if rate_text(rate) == NO_TAX else rate_text(rate)
 
 
 def _tax(document: Document, vat: Decimal | None) -> str:

@@ -51,17 +51,14 @@ def issue() -> int:
         return 0
     due = ClosedMonth.objects.filter(is_due=True).order_by("month", "company_id")
     months = due.select_related("company__billingprofile")
-    issued = sum(MONTHS.each(months, lambda closed: _issue_if_ready(closed, seller)))
-    advances = _advances(seller)
-    return issued + sum(ADVANCES.each(advances, lambda order: _issue_if_payer(order, seller)))
-
-
-def _issue_if_ready(closed: ClosedMonth, seller: Seller) -> int:
-    return 0 if missing(closed.company) else _issue_month(closed.pk, seller)
-
-
-def _issue_if_payer(order: Order, seller: Seller) -> int:
-    return _issue_advance(order.pk, seller) if is_tax_payer(order.company) else 0
+    issued = sum(
+        MONTHS.each(months, lambda row: 0 if missing(row.company) else _issue_month(row.pk, seller))
+    )
+    advances = ADVANCES.each(
+        _advances(seller),
+        lambda row: _issue_advance(row.pk, seller) if is_tax_payer(row.company) else 0,
+    )
+    return int(issued + sum(advances))
 
 
 def missing(company: Company) -> Mapping[str, object]:
@@ -261,11 +258,7 @@ def send(company: Company, documents: Sequence[Document], *, again: bool = False
         "url": f"{settings.PUBLIC_URL}{reverse('document-list')}",
     }
     mail.post_to_members(
-        company=company,
-        roles=RECIPIENT_ROLES,
-        template="documents",
-        context=context,
-        key=key,
+        company=company, roles=RECIPIENT_ROLES, template="documents", context=context, key=key
     )
     profile = BillingProfile.objects.filter(company=company).first()
     if profile and profile.email and not _is_member(company, profile.email):

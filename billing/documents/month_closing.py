@@ -20,16 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job, StopRunError
 from billing.documents import lots, prepaid
 from billing.documents.lots import Charge, TooFewTokensError, Withdrawal
-from billing.models import (
-    ClosedMonth,
-    Lot,
-    Order,
-    Refund,
-    Seal,
-    SealedDay,
-    Seller,
-    Transfer,
-)
+from billing.models import ClosedMonth, Lot, Order, Refund, Seal, SealedDay, Seller, Transfer
 from billing.wallet.period_totals import Totals, balances_at, external_transfers, start_of, sums_of
 from storage.months.calendar import last_day, month_of, next_month, previous_month
 

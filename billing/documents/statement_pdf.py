@@ -25,7 +25,6 @@ from billing.orders.pdf import (
 )
 from billing.wallet import statement as statements
 from billing.wallet.amounts import money
-from billing.wallet.period_totals import Totals
 
 MAX_TRANSFERS = 1000  # in one file; the CSV statement has all
 
@@ -63,11 +62,8 @@ def _tokens_table(pdf: FPDF, statement: PeriodStatement) -> None:
         _("Closing balance"),
     )
     rows = [(_name(period), *map(_count, period.tokens)) for period in statement.periods]
-    _table(pdf, titles, rows, total=_totals_row(statement.tokens, len(rows)))
-
-
-def _totals_row(tokens: Totals, rows: int) -> tuple[str, ...] | None:
-    return (_("Total"), *map(_count, tokens)) if rows > 1 else None
+    total = (_("Total"), *map(_count, statement.tokens)) if len(rows) > 1 else None
+    _table(pdf, titles, rows, total=total)
 
 
 def _money_table(pdf: FPDF, statement: PeriodStatement) -> None:

@@ -79,17 +79,14 @@ class Name:
 def is_possible(document: Document) -> bool:
     """The format needs Russian tax numbers of both parties, the signer's name and a known rate."""
     parties = (document.seller, document.buyer)
+    rates = {Decimal(line["vat_rate"]) for line in document.lines if line["vat_rate"] is not None}
     return (
         document.currency in CURRENCIES
-        and all(_has_known_rate(line["vat_rate"]) for line in document.lines)
+        and rates <= RATES
         and document.buyer.get("country", "RU") == "RU"
         and parse_name(document.seller.get("head", "")) is not None
         and all(_can_be_party(party) for party in parties)
     )
-
-
-def _has_known_rate(rate: str | None) -> bool:
-    return rate is None or Decimal(rate) in RATES
 
 
 def _can_be_party(party: dict[str, Any]) -> bool:
@@ -186,11 +183,7 @@ def _party(element: Element, party: dict[str, Any], *, has_bank: bool = False) -
     if address := party.get("address"):
         text = " ".join(address.split())[: LONGEST["address"]]
         SubElement(
-            SubElement(element, "Адрес"),
-            "АдрИнф",
-            КодСтр="643",
-            НаимСтран="РОССИЯ",
-            АдрТекст=text,
+            SubElement(element, "Адрес"), "АдрИнф", КодСтр="643", НаимСтран="РОССИЯ", АдрТекст=text
         )
     if has_bank and party.get("account"):
         account = SubElement(element, "БанкРекв", НомерСчета=party["account"])

@@ -56,8 +56,7 @@ class AutoTopUp(models.Model):
     tokens = models.PositiveBigIntegerField(_("tokens"), null=True, blank=True)
     gateway = models.CharField(_("payment method"), max_length=20)
     times_a_day = models.PositiveSmallIntegerField(
-        _("times a day, at most"),
-        validators=[MinValueValidator(1), MaxValueValidator(MOST_A_DAY)],
+        _("times a day, at most"), validators=[MinValueValidator(1), MaxValueValidator(MOST_A_DAY)]
     )
     sum_a_month = models.DecimalField(
         _("sum a month, at most"),

@@ -108,7 +108,7 @@ class ClosedMonth(models.Model):
         indexes = [
             models.Index(
                 fields=["month", "company"], condition=Q(is_due=True), name="closed_month_due"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -195,7 +195,7 @@ class Document(models.Model):
         indexes = [
             models.Index(
                 F("company"), F("created_at").desc(), F("id").desc(), name="document_of_company"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -1,5 +1,6 @@
 """Orders of tokens, the payments received for them, and money that went back."""
 
+import re
 from collections.abc import Collection
 
 from django.conf import settings
@@ -13,9 +14,11 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import ApiKey, Company, User
 from billing.models.offer import Package, by_user
 from billing.signed_links import INVOICES
-from catalogue.ids import public_id, uuid7
+from catalogue.ids import parse_id, public_id, uuid7
 
 OPEN = ("created", "pending")
+# The number of an invoice or a document, as people type it.
+NUMBER = re.compile(r"(?:№\s*)?(20\d\d)\s*[-–/]\s*(\d{1,9})", re.ASCII)
 # The conditions of two partial indexes, as SQL: connections keep plans for any parameters, and such
 # a plan cannot tell that parameters are these values.
 IS_OPEN = "billing_order.state IN ('created', 'pending')"
@@ -45,6 +48,13 @@ class OrderQuerySet(models.QuerySet["Order"]):
 
     def open(self) -> "OrderQuerySet":
         return self.filter(_literally(IS_OPEN))
+
+    def named(self, text: str) -> "OrderQuerySet | None":
+        """By the number of its invoice or its id; None if the text is neither."""
+        if match := NUMBER.fullmatch(text.strip()):
+            return self.filter(invoice_year=match[1], invoice_number=match[2])
+        order_id = parse_id("top", text.strip().lower())
+        return self.filter(pk=order_id) if order_id else None
 
     def overdue(self, askable: Collection[str] = ()) -> "OrderQuerySet":
         """Orders past their end; with `askable` providers only once they were asked after it."""
@@ -324,12 +334,7 @@ class Refund(models.Model):
     created_at = models.DateTimeField(_("time"), db_default=Now())
     returned_at = models.DateTimeField(_("dispute won"), null=True, blank=True)
     problem = models.CharField(
-        _("problem"),
-        max_length=16,
-        choices=Problem.choices,
-        blank=True,
-        default="",
-        db_default="",
+        _("problem"), max_length=16, choices=Problem.choices, blank=True, default="", db_default=""
     )
     settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
     note = models.CharField(_("note"), max_length=200, blank=True, default="", db_default="")

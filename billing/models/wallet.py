@@ -129,8 +129,7 @@ class Transfer(models.Model):
             models.CheckConstraint(
                 condition=Q(kind__in=["hold", "release"], balance_after__isnull=True)
                 | Q(
-                    kind__in=["top_up", "grant", "withdraw", "capture"],
-                    balance_after__isnull=False,
+                    kind__in=["top_up", "grant", "withdraw", "capture"], balance_after__isnull=False
                 ),
                 name="transfer_has_balance",
             ),

@@ -131,19 +131,16 @@ def open_payment(order: Order) -> Order:
 
 
 def payment_request(order: Order) -> PaymentRequest:
+    page = reverse("balance-order", args=[order.public_id])
     return PaymentRequest(
         order_id=order.id.hex,
         amount=order.amount,
         currency=order.currency,
         title=title(order),
-        return_url=order.return_url or _order_url(order),
+        return_url=order.return_url or f"{settings.PUBLIC_URL}{page}",
         buyer=_buyer(order),
         vat_rate=order.vat_rate,
     )
-
-
-def _order_url(order: Order) -> str:
-    return f"{settings.PUBLIC_URL}{reverse('balance-order', args=[order.public_id])}"
 
 
 def _buyer(order: Order) -> Buyer:

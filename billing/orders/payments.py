@@ -32,7 +32,8 @@ IGNORED_IN_REFERENCE = re.compile(r"[\s№]+")  # 15, № 15 and 000015 are one 
 def apply_event(gateway: str, event: PaymentEvent) -> Payment | None:
     """Applies a verified event; idempotent for repeated, late and reordered webhooks."""
     refunds.lock_gateway(gateway)
-    order = _locked(_find_order(gateway, event))
+    order = _find_order(gateway, event)
+    order = lock(order.pk) if order else None
     if event.state is PaymentState.CANCELED:
         if order is not None and order.payment_id == event.payment_id:
             Order.objects.filter(pk=order.pk).end(Order.State.CANCELED)
@@ -233,10 +234,6 @@ def _find_order(gateway: str, event: PaymentEvent) -> Order | None:
     with suppress(ValueError):  # the provider may use order ids of its own
         matches |= Q(pk=UUID(hex=event.order_id))
     return Order.objects.filter(matches, gateway=gateway).first()
-
-
-def _locked(order: Order | None) -> Order | None:
-    return lock(order.pk) if order else None
 
 
 def lock(pk: UUID) -> Order:

@@ -125,7 +125,7 @@ _UNSUITABLE: dict[str, StrOrPromise] = {
     "encoding": _("The file is not in UTF-8. Upload it as it was downloaded."),
 }
 _EARLY: dict[str, StrOrPromise] = {
-    "no_heads_yet": _("There is nothing to compare with yet: a day is sealed when it is over."),
+    "no_heads_yet": _("There is nothing to compare with yet: a day is sealed when it is over.")
 }
 # For files and options that only the downloaded program gets.
 OF_THE_PROGRAM_ALONE = {"heads", "no_opening"}

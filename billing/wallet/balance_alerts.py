@@ -51,9 +51,7 @@ def reset_warnings() -> int:
 
 def _companies_below_threshold() -> list[int]:
     threshold = Coalesce(
-        "company__billingprofile__low_balance",
-        DEFAULT_THRESHOLD,
-        output_field=BigIntegerField(),
+        "company__billingprofile__low_balance", DEFAULT_THRESHOLD, output_field=BigIntegerField()
     )
     rows = (
         Wallet.objects.annotate(threshold=threshold)

@@ -90,7 +90,8 @@ def lines_of(company: Company, chosen: Mapping[str, Any]) -> Lines:
     if kinds >= set(Kind):
         return Lines(history, None, opening)
     scanned = None if kinds <= EXTERNAL_KINDS else history
-    return Lines(history.filter(_of_kinds(kinds)), scanned, opening)
+    chosen_kinds = RawSQL(f"billing_transfer.{_in(kinds)}", [], BooleanField())  # noqa: S611 - constants
+    return Lines(history.filter(chosen_kinds), scanned, opening)
 
 
 def with_balances(company: Company, rows: Sequence[Transfer]) -> list[tuple[Transfer, int]]:
@@ -173,10 +174,6 @@ def _batches(
 def _next_lines(kinds: Set[Kind]) -> str:
     condition = f"AND {_in(kinds)}" if kinds <= EXTERNAL_KINDS else ""
     return f"{NEXT_LINES.format(condition=condition)} LIMIT {CHUNK:d}"
-
-
-def _of_kinds(kinds: Set[Kind]) -> RawSQL:
-    return RawSQL(f"billing_transfer.{_in(kinds)}", [], BooleanField())  # noqa: S611 - constants
 
 
 def _in(kinds: Set[Kind]) -> str:

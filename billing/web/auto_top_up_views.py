@@ -37,10 +37,7 @@ class AutoTopUpForm(TopUpForm):
     )
     times_a_day = IntegerField(label=_("At most, times a day"), min_value=1, max_value=MOST_A_DAY)
     sum_a_month = GroupedDecimalField(
-        label=_("At most a calendar month"),
-        min_value=CENT,
-        max_digits=14,
-        decimal_places=2,
+        label=_("At most a calendar month"), min_value=CENT, max_digits=14, decimal_places=2
     )
     consent = forms.BooleanField(
         label=_(
@@ -100,10 +97,7 @@ class AutoTopUpForm(TopUpForm):
 
 def _title(package: Package) -> str:
     text = ngettext("%(tokens)s token for %(sum)s", "%(tokens)s tokens for %(sum)s", package.tokens)
-    return text % {
-        "tokens": grouped(package.tokens),
-        "sum": money(package.price, package.currency),
-    }
+    return text % {"tokens": grouped(package.tokens), "sum": money(package.price, package.currency)}
 
 
 def _initial(setting: AutoTopUp | None, currency: str) -> dict[str, Any]:

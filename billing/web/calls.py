@@ -196,13 +196,7 @@ ORDER = Shape(
             "2026-11-27T10:00:00Z",
             source="expires_at",
         ),
-        Field(
-            "paid_at",
-            nullable(time()),
-            _("When the top-up was paid."),
-            None,
-            source="paid_at",
-        ),
+        Field("paid_at", nullable(time()), _("When the top-up was paid."), None, source="paid_at"),
     ),
 )
 
@@ -295,12 +289,7 @@ OPTIONS_OF_TOP_UP = Call(
     message=_("Packages and payment methods"),
     query=(),
     answer=(
-        Field(
-            "packages",
-            array(),
-            _("The packages on sale."),
-            fields=PACKAGE,
-        ),
+        Field("packages", array(), _("The packages on sale."), fields=PACKAGE),
         Field(
             "min_tokens",
             nullable(integer(1)),

@@ -14,6 +14,7 @@ from accounts.models import AuditEvent, Member, Scope
 from accounts.people.roles import can_read_settings, can_see_money
 from api.calls import Field, integer
 from billing.models import Document, Order, Payment
+from billing.models.order import NUMBER
 from billing.wallet.amounts import money
 from billing.web.calls import ORDER
 from cabinet.form_fields import grouped
@@ -64,7 +65,6 @@ def _in_money(text: str) -> str:
     return money(Decimal(match[1]), match[2]) if match else text
 
 
-_NUMBER = re.compile(r"(?:№\s*)?(20\d\d)\s?[-–/]\s?(\d{1,9})", re.ASCII)
 PAGES = (
     Page("balance", _("Balance"), _("money, top up, pay, prices, tariffs, tokens"), can_see_money),
     Page("balance-statement", _("Statement"), _("spending, charges"), can_see_money),
@@ -84,14 +84,8 @@ PAGES = (
 
 
 def _orders_found(member: Member, text: str) -> list[Hit]:
-    orders = Order.objects.of(member.company)
-    if order_id := parse_id("top", text.lower()):
-        rows = orders.filter(pk=order_id)
-    elif number := _NUMBER.fullmatch(text):
-        rows = orders.filter(invoice_year=int(number[1]), invoice_number=int(number[2]))
-    else:
-        return []
-    return [_order_hit(order) for order in rows[:MOST_HITS]]
+    rows = Order.objects.of(member.company).named(text)
+    return [_order_hit(order) for order in rows[:MOST_HITS]] if rows is not None else []
 
 
 def _order_hit(order: Order) -> Hit:
@@ -104,7 +98,7 @@ def _documents_found(member: Member, text: str) -> list[Hit]:
     documents = Document.objects.of(member.company)
     if document_id := parse_id("doc", text.lower()):
         rows = documents.filter(pk=document_id)
-    elif number := _NUMBER.fullmatch(text):
+    elif number := NUMBER.fullmatch(text):
         rows = documents.filter(year=int(number[1]), serial=int(number[2]))
     else:
         return []
@@ -113,10 +107,6 @@ def _documents_found(member: Member, text: str) -> list[Hit]:
         Hit(f"{row.get_kind_display()} {row.number}", url, f"{row.amount} {row.currency}", True)
         for row in rows[:MOST_HITS]
     ]
-
-
-def _low_balance_example(_kind: EventKind, _subject: str, _now: datetime) -> dict[str, Any]:
-    return {"available": 96, "threshold": 100}
 
 
 def _top_up_example(_kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
@@ -137,7 +127,7 @@ BALANCE_EVENT = EventDeclaration(
         Field("available", integer(0), _("Tokens available to spend when the event was created.")),
         Field("threshold", integer(0), _("The threshold set in the settings, in tokens.")),
     ),
-    _low_balance_example,
+    lambda _kind, _subject, _now: {"available": 96, "threshold": 100},
     Scope.BALANCE,
 )
 TOP_UP_EVENT = EventDeclaration(

@@ -29,10 +29,7 @@ class TopUpForm(forms.Form):
     package = forms.ChoiceField(
         label=_("How many tokens"), required=False, widget=forms.RadioSelect
     )
-    tokens = GroupedIntegerField(
-        label=_("Number of tokens"),
-        required=False,
-    )
+    tokens = GroupedIntegerField(label=_("Number of tokens"), required=False)
     gateway = forms.ChoiceField(label=_("Payment method"), widget=forms.RadioSelect)
 
     def __init__(self, *args: Any, currency: str, **kwargs: Any) -> None:
@@ -81,14 +78,8 @@ class StatementFilter(forms.Form):
             *Transfer.Kind.choices,
         ],
     )
-    date_from = DayBoundField(
-        label=_("From"),
-        required=False,
-    )
-    date_to = DayBoundField(
-        label=_("To"),
-        required=False,
-    )
+    date_from = DayBoundField(label=_("From"), required=False)
+    date_to = DayBoundField(label=_("To"), required=False)
 
     def chosen(self) -> dict[str, Any]:
         """Valid filters; an invalid field filters nothing and shows its error."""

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 
 from django.core.management import call_command
@@ -91,7 +91,7 @@ def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
     return Manifest(
         format=FORMAT,
         release=RELEASE,
-        taken_at=_iso(taken_at),
+        taken_at=taken_at.astimezone(UTC).isoformat(timespec="milliseconds"),
         postgres=server,
         migrations=sorted(
             ".".join(row) for row in MigrationRecorder(connection).applied_migrations()
@@ -100,10 +100,6 @@ def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
         sums=book_sums(),
         files=entries(directory),
     )
-
-
-def _iso(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 SESSIONS_END_WITHIN = 3.0  # seconds: one that is closed, as this command's first, ends in a moment

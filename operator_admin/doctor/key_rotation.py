@@ -21,18 +21,16 @@ Ring = tuple[str, ...]  # the keys of a process in order, each `id:fingerprint`
 THIS_PROCESS = "this process"
 
 
-def _uses_of_webhook_keys() -> Counter[str]:
-    return signing.secrets_by_key() + erasures_by_key()
-
-
-def _uses_of_mfa_keys() -> Counter[str]:
-    return mfa.secrets_by_key() + stored_credentials.secrets_by_key()
-
-
 USES: dict[str, tuple[Callable[[], Counter[str]], StrOrPromise]] = {
     "OTP_KEYS": (live_codes_by_key, gettext_lazy("live codes")),
-    "WEBHOOK_KEYS": (_uses_of_webhook_keys, gettext_lazy("secrets of endpoints and erasures")),
-    "MFA_KEYS": (_uses_of_mfa_keys, gettext_lazy("second factors and credentials of vendors")),
+    "WEBHOOK_KEYS": (
+        lambda: signing.secrets_by_key() + erasures_by_key(),
+        gettext_lazy("secrets of endpoints and erasures"),
+    ),
+    "MFA_KEYS": (
+        lambda: mfa.secrets_by_key() + stored_credentials.secrets_by_key(),
+        gettext_lazy("second factors and credentials of vendors"),
+    ),
 }
 UNVERIFIED_CURE = gettext_lazy(
     "List the same keys in every process, each id with the same secret, first the one "

@@ -18,13 +18,14 @@ from parsing.form_fields import LineField, MomentField, TextField
 _WIDE = {"class": "vTextField"}
 
 
-def _area() -> forms.Textarea:
-    return forms.Textarea({"rows": 4, "class": "vLargeTextField"})
-
-
 def _text_field(language: str, *, required: bool = True) -> TextField:
     label = format_lazy("{} ({})", _("Text"), language)
-    return TextField(label=label, max_length=TEXT_LENGTH, required=required, widget=_area())
+    return TextField(
+        label=label,
+        max_length=TEXT_LENGTH,
+        required=required,
+        widget=forms.Textarea({"rows": 4, "class": "vLargeTextField"}),
+    )
 
 
 def _wording(data: Mapping[str, Any], part: str) -> Wording:

@@ -77,12 +77,7 @@ def open_incident(
     state = State.IDENTIFIED if impact == Impact.MAINTENANCE else State.INVESTIGATING
     with transaction.atomic():
         incident = Incident.objects.create(
-            titles=titles,
-            impact=impact,
-            state=state,
-            began_at=begins,
-            shown_from=begins,
-            **fields,
+            titles=titles, impact=impact, state=state, began_at=begins, shown_from=begins, **fields
         )
         _add(incident, state, text, user)
         audit.record("incident.opened", incident, company=None, user=user, ip=ip)

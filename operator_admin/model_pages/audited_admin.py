@@ -142,12 +142,7 @@ def record(request: HttpRequest, action: str, obj: Model, changes: Changes | Non
     company = obj if isinstance(obj, Company) else getattr(obj, "company", None)
     subject = f"{model_format_dict(obj)['verbose_name']} {obj}"
     audit.record(
-        action,
-        subject,
-        company=company,
-        user=operator,
-        ip=address_of(request),
-        changes=changes,
+        action, subject, company=company, user=operator, ip=address_of(request), changes=changes
     )
     for person in _affected_users(obj):
         notifications.post_to_user("admin.changed", person)

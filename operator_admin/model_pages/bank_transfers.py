@@ -1,6 +1,5 @@
 """Transfers of the bank account in the admin, which top-up each pays, and statements as files."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,12 +17,10 @@ from billing.bank_statements.matching import StatementLine, numbered
 from billing.models import BankTransfer, Order, Seller
 from billing.models.bank_transfer import WAITS
 from billing.wallet import amounts
-from catalogue.ids import parse_id
 from operator_admin.model_pages.bases import ActionAdmin, actor
 from operator_admin.model_pages.change_list import NEEDS_ATTENTION, UrgentFirstChangeList
 from parsing.form_fields import LineField
 
-INVOICE_NUMBER = re.compile(r"(\d{4})\s*-\s*(\d{1,9})")
 SHOWN_CANDIDATES = 10
 RECEIVED = "received"
 
@@ -46,7 +43,8 @@ class AssignForm(forms.Form):
     )
 
     def clean_order(self) -> Order:
-        order = _find(self.cleaned_data["order"].strip())
+        named = Order.objects.select_related("company").named(self.cleaned_data["order"])
+        order = named.first() if named is not None else None
         if order is None:
             raise ValidationError(_("There is no such top-up."))
         return order
@@ -104,14 +102,6 @@ def _candidates(transfer: BankTransfer) -> list[Order]:
     """Open invoices of this amount."""
     orders = Order.objects.open().filter(amount=transfer.amount, currency=transfer.currency)
     return list(orders.select_related("company").order_by("-pk")[:SHOWN_CANDIDATES])
-
-
-def _find(text: str) -> Order | None:
-    orders = Order.objects.select_related("company")
-    if match := INVOICE_NUMBER.fullmatch(text):
-        return orders.filter(invoice_year=match[1], invoice_number=match[2]).first()
-    order_id = parse_id("top", text)
-    return orders.filter(pk=order_id).first() if order_id else None
 
 
 def _tell(request: HttpRequest, form: UploadForm, waiting: int) -> None:

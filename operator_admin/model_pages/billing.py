@@ -86,11 +86,7 @@ class BudgetAdmin(ModelAdmin):
         return ["usual", *(["company", "country"] if obj else [])]
 
     def save_model(self, request: HttpRequest, obj: Budget, form: Any, change: Any) -> None:
-        budgets.set_own(
-            company=obj.company,
-            tokens={obj.country: obj.own},
-            **actor(request),
-        )
+        budgets.set_own(company=obj.company, tokens={obj.country: obj.own}, **actor(request))
         obj.pk = Budget.objects.filter(company=obj.company, country=obj.country).get().pk
 
 

@@ -1,8 +1,7 @@
 """Admin of orders, payments and refunds, with the forms that confirm, cancel and settle them."""
 
-import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
@@ -17,11 +16,10 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from billing.gateways import registry
 from billing.models import Order, Payment, Refund
-from billing.models.order import IS_OPEN, NEEDS_REVIEW
+from billing.models.order import IS_OPEN, NEEDS_REVIEW, OrderQuerySet
 from billing.orders import orders, payments, refunds
 from billing.wallet.amounts import money
 from cabinet.form_fields import GroupedDecimalField
-from catalogue.ids import parse_id
 from catalogue.texts import StrOrPromise
 from operator_admin.model_pages.bases import ActionAdmin, ReadOnlyInline, actor
 from operator_admin.model_pages.change_list import (
@@ -33,8 +31,6 @@ from operator_admin.model_pages.change_list import (
 )
 from parsing.form_fields import DayField, LineField
 
-INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")
-
 
 class ConfirmForm(forms.Form):
     amount = GroupedDecimalField(
@@ -43,9 +39,7 @@ class ConfirmForm(forms.Form):
         decimal_places=2,
         help_text=gettext_lazy("As shown on the bank statement."),
     )
-    paid_on = DayField(
-        label=gettext_lazy("paid on"),
-    )
+    paid_on = DayField(label=gettext_lazy("paid on"))
     reference = LineField(
         label=gettext_lazy("bank reference"),
         max_length=60,
@@ -188,14 +182,10 @@ class OrderAdmin(ShowsPaymentMethod, ActionAdmin):
         return in_lines(order.parties)
 
     def find(self, rows: QuerySet[Order], text: str) -> QuerySet[Order] | None:
-        """An invoice by its number, a top-up by its id; else a company."""
-        if match := INVOICE_NUMBER.fullmatch(text):
-            return rows.filter(invoice_year=match[1], invoice_number=match[2])
-        order_id = parse_id("top", text)
-        return rows.filter(pk=order_id) if order_id else None
+        return cast(OrderQuerySet, rows).named(text)  # else a company
 
     def is_found_by_index(self, text: str) -> bool:
-        return bool(INVOICE_NUMBER.fullmatch(text.strip()) or parse_id("top", text.strip()))
+        return Order.objects.named(text) is not None
 
     @admin.display(description=gettext_lazy("amount"), ordering="amount")
     def sum(self, order: Order) -> str:

@@ -178,11 +178,7 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
     form = CredentialsForm(request.POST or None, name=name, is_further=True)
     if form.is_valid():
         return save(request, name, form)
-    context = {
-        "name": name,
-        "form": form,
-        "console": registry.guide(name).console,
-    }
+    context = {"name": name, "form": form, "console": registry.guide(name).console}
     return page_response(request, "vendor_add", error_texts.provider_title(name), context)
 
 

@@ -12,3 +12,9 @@ def operator(client: Client, db: None) -> User:
     user = make_operator()
     sign_in(client, user, "password", "mfa")
     return user
+
+
+@pytest.fixture
+def english_operator(operator: User) -> User:
+    User.objects.filter(pk=operator.pk).update(language="en")
+    return operator

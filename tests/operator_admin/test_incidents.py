@@ -27,14 +27,6 @@ pytestmark = pytest.mark.django_db
 SAID = {"ru": "СМС не доходят", "en": "SMS do not arrive"}
 
 
-@pytest.fixture
-def operator(client: Client) -> User:
-    user = make_operator()
-    User.objects.filter(pk=user.pk).update(language="en")
-    sign_in(client, user, "password", "mfa")
-    return user
-
-
 def opened(**fields: object) -> Incident:
     new: dict[str, Any] = {"titles": SAID, "text": SAID, "impact": "outage", **fields}
     return timeline.open_incident(**new, user=UserFactory.create(), ip=None)
@@ -144,7 +136,7 @@ def test_operators_words_are_escaped(client: Client) -> None:
     assert "<script>alert(1)" not in client.get(reverse("overview")).content.decode()
 
 
-def test_incident_is_opened_in_the_usual_words(client: Client, operator: User) -> None:
+def test_incident_is_opened_in_the_usual_words(client: Client, english_operator: User) -> None:
     path = reverse("admin:incident-new")
     page = client.get(f"{path}?channel=sms&impact=outage")
     initial = page.context["form"].initial
@@ -156,7 +148,7 @@ def test_incident_is_opened_in_the_usual_words(client: Client, operator: User) -
         "sms", "outage", "SMS: messages are not delivered",
     )  # fmt: skip
     assert found.titles["ru"] == "SMS: сообщения не доставляются"
-    assert AuditEvent.objects.filter(action="incident.opened", user=operator).exists()
+    assert AuditEvent.objects.filter(action="incident.opened", user=english_operator).exists()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +157,7 @@ def test_incident_is_opened_in_the_usual_words(client: Client, operator: User) -
      ("text_ru", "x" * 601), ("shown_until", "2020-01-01T10:00"), ("impact", "none")],
 )  # fmt: skip
 def test_incident_with_a_mistake_is_not_opened(
-    client: Client, operator: User, field: str, text: str
+    client: Client, english_operator: User, field: str, text: str
 ) -> None:
     answer = client.post(reverse("admin:incident-new"), form(**{field: text}))
 
@@ -174,7 +166,7 @@ def test_incident_with_a_mistake_is_not_opened(
     assert not Incident.objects.exists()
 
 
-def test_update_needs_both_languages_or_neither(client: Client, operator: User) -> None:
+def test_update_needs_both_languages_or_neither(client: Client, english_operator: User) -> None:
     incident = opened()
     path = reverse("admin:incident", args=[incident.pk])
 
@@ -222,7 +214,7 @@ def test_operator_without_the_right_reads_alone(client: Client) -> None:
 
 
 def test_channel_is_paused_and_resumed_with_its_own_accounts(
-    client: Client, operator: User
+    client: Client, english_operator: User
 ) -> None:
     pauses.ensure_rows()
     ProviderAccount.objects.filter(name="telegram_bot").update(is_enabled=False)
@@ -243,18 +235,18 @@ def test_channel_is_paused_and_resumed_with_its_own_accounts(
     ]
 
 
-def test_account_paused_alone_is_not_resumed_with_its_channel(operator: User) -> None:
+def test_account_paused_alone_is_not_resumed_with_its_channel(english_operator: User) -> None:
     channel = CHANNELS[0]
     (name, *_others) = pauses.accounts_of(channel.name)
-    pauses.pause_account(name=name, reason="x", user=operator, ip=None)
+    pauses.pause_account(name=name, reason="x", user=english_operator, ip=None)
 
-    pauses.pause_channel(channel=channel, reason="y", user=operator, ip=None)
-    pauses.resume_channel(channel=channel, user=operator, ip=None)
+    pauses.pause_channel(channel=channel, reason="y", user=english_operator, ip=None)
+    pauses.resume_channel(channel=channel, user=english_operator, ip=None)
 
     assert not ProviderAccount.objects.get(name=name).is_enabled
 
 
-def test_channels_page_counts_whom_it_hits(client: Client, operator: User) -> None:
+def test_channels_page_counts_whom_it_hits(client: Client, english_operator: User) -> None:
     hit, other = CompanyFactory.create(name="Hit"), CompanyFactory.create(name="Other")
     soon = timezone.now() + timedelta(seconds=40)
     MessageFactory.create(company=hit, channel="sms", useful_until=soon)
@@ -276,7 +268,9 @@ def test_channels_page_counts_whom_it_hits(client: Client, operator: User) -> No
     assert client.get(reverse("admin:channel", args=["fax"])).status_code == 404
 
 
-def test_incident_list_is_paged_without_a_query_per_row(client: Client, operator: User) -> None:
+def test_incident_list_is_paged_without_a_query_per_row(
+    client: Client, english_operator: User
+) -> None:
     def ask() -> int:
         with CaptureQueriesContext(connection) as asked:
             client.get(reverse("admin:incidents"))
@@ -287,7 +281,7 @@ def test_incident_list_is_paged_without_a_query_per_row(client: Client, operator
     one = ask()
     for _n in range(25):
         timeline.add_update(
-            incident_id=opened().pk, state="resolved", text=None, user=operator, ip=None
+            incident_id=opened().pk, state="resolved", text=None, user=english_operator, ip=None
         )
     assert ask() == one
     assert "?page=1" in client.get(reverse("admin:incidents")).content.decode()

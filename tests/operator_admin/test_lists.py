@@ -1,9 +1,10 @@
 """The admin's lists: keyset pagination, and search by any identifier."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Model
 from django.test import Client
@@ -11,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import User
+from accounts.models import Company, User
 from api import pagination
 from billing.models import Transfer
 from catalogue.ids import request_id, uuid7
@@ -19,6 +20,7 @@ from channels.models import Attempt, Message, ProviderAccount, Receipt
 from tests.factories import (
     AttemptFactory,
     CodeTextFactory,
+    CompanyFactory,
     MessageFactory,
     OrderFactory,
     ReceiptFactory,
@@ -365,3 +367,30 @@ def test_columns_that_a_page_hides_filter_nothing(
 
 def test_there_are_hidden_columns() -> None:
     assert (Receipt, "raw") in HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("ru", "06.03.2026, 15:04"), ("en", "6 Mar 2026, 15:04")]
+)
+def test_list_and_own_pages_write_the_same_moment(
+    client: Client, language: str, words: str
+) -> None:
+    company = CompanyFactory.create(status="pending")
+    Company.objects.update(created_at=datetime(2026, 3, 6, 12, 4, tzinfo=UTC))
+    client.cookies[settings.LANGUAGE_COOKIE_NAME] = language
+
+    for name, args in (
+        ("admin:index", []),
+        ("admin:attention", []),
+        ("admin:accounts_company_changelist", []),
+        ("admin:accounts_company_change", [company.pk]),
+    ):
+        assert words in client.get(reverse(name, args=args)).content.decode(), name
+
+
+def test_nothing_is_a_dash_as_in_the_cabinet(client: Client) -> None:
+
+    page = client.get(reverse("admin:accounts_user_changelist")).content.decode()
+
+    assert ">—</td>" in page
+    assert ">-</td>" not in page

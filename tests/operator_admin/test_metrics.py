@@ -59,9 +59,7 @@ def page(port: int) -> dict[str, float]:
     return {name: float(value) for name, _, value in lines}
 
 
-def test_counters_of_all_processes_are_summed_and_served_on_their_own_port(
-    tmp_path: Path,
-) -> None:
+def test_counters_of_all_processes_are_summed_and_served_on_their_own_port(tmp_path: Path) -> None:
     port = free_port()
     env = environment(tmp_path, str(port))
     for _ in range(2):

@@ -15,7 +15,7 @@ from channels.vendor_accounts import pauses
 from links.addresses import slugs
 from operator_admin.incidents import timeline
 from operator_admin.models import Alert, StatusDay
-from operator_admin.status import days, summary
+from operator_admin.status import summary
 from tests.factories import CompanyFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,7 @@ def count(company: Company, *, channel: str = "sms", n: int = 10, state: str = "
 
 def counted(day: date | None = None) -> StatusDay:
     CountedDay.objects.get_or_create(day=day or yesterday())
-    days.count_days()
+    summary.count_days()
     return StatusDay.objects.get(component="sms", day=day or yesterday())
 
 
@@ -67,7 +67,7 @@ def test_median_is_weighted_by_messages() -> None:
 def test_day_without_messages_is_counted_once() -> None:
     CountedDay.objects.create(day=yesterday())
 
-    assert (days.count_days(), days.count_days()) == (1, 0)
+    assert (summary.count_days(), summary.count_days()) == (1, 0)
 
 
 def test_late_receipts_change_a_day_of_the_last_three() -> None:
@@ -143,14 +143,14 @@ def test_falling_deliveries_degrade_their_channel_alone(client: Client) -> None:
 
 
 def test_api_is_measured_minute_by_minute() -> None:
-    days.measure_api()
-    days.measure_api()
+    summary.measure_api()
+    summary.measure_api()
     row = StatusDay.objects.get(component="api")
     assert (row.total, row.good) == (1, 0)
 
     Heartbeat.objects.create(process="web-1", kind="web", at=timezone.now(), facts={})
     StatusDay.objects.update(counted_at=timezone.now() - timedelta(minutes=2))
-    days.measure_api()
+    summary.measure_api()
 
     row.refresh_from_db()
     assert (row.total, row.good) == (2, 1)

@@ -69,7 +69,9 @@ class Command(BaseCommand):
         copied, last = token_sums(), last_transfer()
         findings += self._show([_held_back(hold_back())])
         if options["prove"]:
-            findings += self._show(prove(copied, last, erasures=_lines(options["erasures"])))
+            path: Path | None = options["erasures"]
+            newer = path.read_text(encoding="utf-8").splitlines() if path else []
+            findings += self._show(prove(copied, last, erasures=newer))
         if not all(finding.ok for finding in findings):
             raise BackupError(CLOSED.format(_database()))
         open_database()
@@ -78,10 +80,7 @@ class Command(BaseCommand):
     def _load(self, options: dict[str, Any]) -> list[Finding]:
         directory = options["directory"].absolute()
         choices = dumps.Choices(
-            options["jobs"],
-            options["programs"],
-            options["replace"],
-            options["allow_missing_keys"],
+            options["jobs"], options["programs"], options["replace"], options["allow_missing_keys"]
         )
         manifest = Manifest.read(directory)
         dumps.check_backup(manifest, directory, choices)
@@ -141,10 +140,6 @@ def _held_back(held: HeldBack) -> Finding:
         f"replay them), {held.emails} e-mails and {held.notices} notices dropped, "
         f"{held.sessions} sessions ended",
     )
-
-
-def _lines(path: Path | None) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines() if path else []
 
 
 def _database() -> str:

@@ -33,13 +33,7 @@ def service(transactional_db: None) -> None:
 @pytest.fixture
 def telegram(settings: Settings) -> Iterator[responses.RequestsMock]:
     settings.OPERATOR_TELEGRAM_BOT_TOKEN, settings.OPERATOR_TELEGRAM_CHAT_ID = TOKEN, CHAT
-    set_account(
-        settings,
-        "telegram_bot",
-        {
-            "api_url": "https://telegram.test",
-        },
-    )
+    set_account(settings, "telegram_bot", {"api_url": "https://telegram.test"})
     notices._bot.cache_clear()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         yield wire

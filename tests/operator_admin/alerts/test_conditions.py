@@ -1,7 +1,9 @@
 """Each condition is met by the real situation that it is about, and not without it."""
 
+import re
 import time
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +16,7 @@ from channels import tasks
 from channels.models import ProviderAccount, ProviderAlert
 from channels.vendor_accounts import registry
 from links.clicks.buffer import STREAM
+from operator_admin import views
 from operator_admin.alerts import conditions
 from operator_admin.alerts.rules import RULES, Group
 from operator_admin.models import Alert
@@ -29,15 +32,7 @@ LATE = timedelta(hours=1)
 
 @pytest.fixture(autouse=True)
 def twilio(settings: Settings) -> None:
-    set_account(
-        settings,
-        "twilio",
-        {
-            "auth_token": "t",
-            "account_sid": "AC1",
-            "sender": "+1",
-        },
-    )
+    set_account(settings, "twilio", {"auth_token": "t", "account_sid": "AC1", "sender": "+1"})
     registry.clear_caches()
 
 
@@ -176,3 +171,20 @@ def test_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     with translation.override("en"):
         alert = Alert(rule="disk-full", subject="/", facts={"free": 7})
         assert RULES["disk-full"].words_of(alert)[1] == "/: 7% free."
+
+
+RUNBOOK = Path("docs/operations/alerts.md")
+CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule_is_in_the_runbook_and_in_russian(name: str) -> None:
+    assert f"| `{name}` |" in RUNBOOK.read_text(encoding="utf-8")
+    with translation.override("ru"):
+        rule = views.describe(name, RULES[name])
+    assert CYRILLIC.search(str(rule["title"])) or name == "doctor"
+    assert CYRILLIC.search(str(rule["cure"]))
+
+
+def test_causes_are_rules() -> None:
+    assert {cause for rule in RULES.values() for cause in rule.causes} <= set(RULES)

@@ -38,9 +38,7 @@ def certificate(folder: Path, days: int, host: str = "localhost") -> Path:
         .sign(key, hashes.SHA256())
     )
     private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     path = folder / f"{days}.pem"
     path.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))

@@ -8,16 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.keys import api_keys
 from accounts.models import ApiKey, AuditEvent, Company, Member, User
 from api.models import IdempotentRequest
-from billing.models import (
-    BillingProfile,
-    Order,
-    Package,
-    Payment,
-    Seller,
-    Tariff,
-    Transfer,
-    Wallet,
-)
+from billing.models import BillingProfile, Order, Package, Payment, Seller, Tariff, Transfer, Wallet
 from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
 from links.models import Link, Report, Stop
 from operator_admin.model_pages.change_list import in_lines
@@ -26,7 +17,6 @@ from tests.factories import (
     ApiKeyFactory,
     LinkFactory,
     MemberFactory,
-    MessageFactory,
     OrderFactory,
     PackageFactory,
     ReceiptFactory,
@@ -196,15 +186,6 @@ def test_disabled_link_is_recorded(client: Client, operator: User) -> None:
     link.refresh_from_db()
     assert not link.is_live
     assert [event.action for event in link.company.audit.all()] == ["link.disabled"]
-
-
-def test_phone_is_found_by_its_beginning(client: Client, operator: User) -> None:
-    MessageFactory.create(phone="+79160000001")
-    MessageFactory.create(phone="+77010000001")
-
-    found = client.get(page(Message, "changelist"), {"q": "+7916"}).context["cl"].queryset
-
-    assert [message.phone for message in found] == ["+79160000001"]
 
 
 def test_admin_redirects_to_the_common_sign_in(client: Client) -> None:

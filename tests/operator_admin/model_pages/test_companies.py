@@ -2,9 +2,11 @@
 
 import html
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -14,6 +16,7 @@ from accounts.models import Company, Mail, User
 from billing.models import BillingProfile, Transfer
 from operator_admin import company_facts
 from operator_admin.models import CompanyNote
+from tests.api.blocking import behind_us
 from tests.factories import (
     CompanyFactory,
     LinkFactory,
@@ -313,3 +316,21 @@ def test_first_page_lists_who_waits(client: Client, operator: User) -> None:
 
     assert status_url("approved", waiting).replace("&", "&amp;") in page
     assert "Одобренная" not in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_form_of_an_operator_undoes_no_suspension(client: Client, operator: User) -> None:
+    company = CompanyFactory.create(status=Company.Status.APPROVED)
+    page = reverse("admin:accounts_company_change", args=[company.pk])
+    form = client.get(page).context["adminform"].form
+    given = {name: "" if value is None else value for name, value in form.initial.items()}
+    given |= {"name": "Daisy", "members-TOTAL_FORMS": "0", "members-INITIAL_FORMS": "0"}
+
+    with ThreadPoolExecutor() as pool:
+        with transaction.atomic():
+            Company.objects.filter(pk=company.pk).update(status=Company.Status.SUSPENDED)
+            saving = behind_us(pool, lambda: client.post(page, given))
+        assert saving.result().status_code == 302
+
+    company.refresh_from_db()
+    assert (company.name, company.status) == ("Daisy", Company.Status.SUSPENDED)

@@ -19,15 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def operator(client: Client) -> User:
-    user = make_operator()
-    User.objects.filter(pk=user.pk).update(language="en")
-    sign_in(client, user, "password", "mfa")
-    return user
-
-
-@pytest.fixture
-def page(client: Client, operator: User) -> str:
+def page(client: Client, english_operator: User) -> str:
     return shown(client)
 
 
@@ -46,7 +38,7 @@ def audited() -> list[tuple[str, str]]:
 
 
 def test_first_look_makes_the_rows_as_the_accounts_work_without(
-    client: Client, operator: User, settings: Settings
+    client: Client, english_operator: User, settings: Settings
 ) -> None:
     name_accounts(settings, "kz")
 
@@ -60,7 +52,7 @@ def test_first_look_makes_the_rows_as_the_accounts_work_without(
     assert "Twilio · kz" in text
 
 
-def test_open_breaker_is_shown_with_its_reason(client: Client, operator: User) -> None:
+def test_open_breaker_is_shown_with_its_reason(client: Client, english_operator: User) -> None:
     open_breaker("twilio")
     ProviderAccount.objects.update(reason="20003: Authenticate")
 
@@ -69,7 +61,7 @@ def test_open_breaker_is_shown_with_its_reason(client: Client, operator: User) -
     assert "Twilio: the breaker is open" in shown(client, "index")
 
 
-def test_calls_of_the_last_minutes_are_counted(client: Client, operator: User) -> None:
+def test_calls_of_the_last_minutes_are_counted(client: Client, english_operator: User) -> None:
     AttemptFactory.create_batch(2, provider="twilio")
     AttemptFactory.create(provider="twilio", state="failed", error_class="refused")
     old = AttemptFactory.create(provider="twilio")
@@ -79,7 +71,7 @@ def test_calls_of_the_last_minutes_are_counted(client: Client, operator: User) -
     assert "3, failed: 1" in shown(client)
 
 
-def test_breaker_is_closed_by_hand(client: Client, operator: User) -> None:
+def test_breaker_is_closed_by_hand(client: Client, english_operator: User) -> None:
     open_breaker("twilio")
 
     assert act(client, "breaker-close") == 302
@@ -88,7 +80,7 @@ def test_breaker_is_closed_by_hand(client: Client, operator: User) -> None:
     assert audited() == [("breaker.closed", "twilio")]
 
 
-def test_account_is_switched_off_and_on(client: Client, operator: User) -> None:
+def test_account_is_switched_off_and_on(client: Client, english_operator: User) -> None:
     create_account("twilio")
 
     act(client, "account-switch", is_enabled="0")
@@ -113,7 +105,7 @@ def save(client: Client, one: ProviderAccount, **fields: str) -> str:
     return str(client.post(url, data | fields, follow=True).content.decode())
 
 
-def test_changes_are_saved_and_audited(client: Client, operator: User) -> None:
+def test_changes_are_saved_and_audited(client: Client, english_operator: User) -> None:
     one = open_breaker("twilio", position=30)
 
     save(client, one, prefixes="+7701,+998", max_per_second="80", weight="3")
@@ -130,7 +122,7 @@ def test_changes_are_saved_and_audited(client: Client, operator: User) -> None:
      {"position": "-1"}],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(
-    client: Client, operator: User, wrong: dict[str, str]
+    client: Client, english_operator: User, wrong: dict[str, str]
 ) -> None:
     one = create_account("twilio", position=30)
 
@@ -152,7 +144,7 @@ def test_helper_may_look_only(client: Client) -> None:
     assert act(client, "breaker-close") == 403
 
 
-def test_unknown_account_is_not_there(client: Client, operator: User) -> None:
+def test_unknown_account_is_not_there(client: Client, english_operator: User) -> None:
     assert act(client, "breaker-close", "nobody") == 404
 
 

@@ -15,18 +15,10 @@ from channels.vendor_accounts import availability, registry, stored_credentials
 from tests.factories import UserFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english_operator")]
 TOKEN = "s3cret-password"
 SMSC = {"login": "kvitok", "password": TOKEN, "sender": "KVITOK", "callback_secret": "word"}
 TWILIO = {"account_sid": "AC2", "auth_token": TOKEN, "sender": "+15550000000"}
-
-
-@pytest.fixture(autouse=True)
-def operator(client: Client) -> User:
-    user = make_operator()
-    User.objects.filter(pk=user.pk).update(language="en")
-    sign_in(client, user, "password", "mfa")
-    return user
 
 
 def post(client: Client, name: str, page: str = "vendor", **fields: str) -> str:
@@ -169,8 +161,10 @@ def test_change_asks_for_the_second_factor_again(client: Client, settings: Setti
     assert not stored_credentials.has_stored("smsc")
 
 
-def test_change_in_another_process_is_seen_on_the_page(client: Client, operator: User) -> None:
-    stored_credentials.save(name="smsc", values=SMSC, user=operator, ip="192.0.2.1")
+def test_change_in_another_process_is_seen_on_the_page(
+    client: Client, english_operator: User
+) -> None:
+    stored_credentials.save(name="smsc", values=SMSC, user=english_operator, ip="192.0.2.1")
 
     assert "Test connection" in shown(client, "smsc")
     availability.refresh()

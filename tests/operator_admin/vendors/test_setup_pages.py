@@ -25,14 +25,6 @@ from tests.tools.simulator.test_accounts import TOPICS
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def operator(client: Client) -> User:
-    user = make_operator()
-    User.objects.filter(pk=user.pk).update(language="en")
-    sign_in(client, user, "password", "mfa")
-    return user
-
-
 def shown(client: Client, name: str) -> str:
     answer = client.get(reverse("admin:vendor", args=[name]), headers={"Accept-Language": "en"})
     assert answer.status_code == 200
@@ -49,7 +41,7 @@ def states(page: str) -> list[str]:
     return re.findall(r'<li class="is-(\w+)">', page)
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("english_operator")
 @pytest.mark.parametrize("name", list(VENDORS))
 def test_every_vendor_has_a_page_with_its_settings_and_address(client: Client, name: str) -> None:
     page = shown(client, name)
@@ -73,7 +65,7 @@ def test_every_variable_of_a_guide_is_read_by_the_service(name: str) -> None:
     assert [one for one in variables if not re.search(rf"^#? ?{one}=", example, re.M)] == []
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("english_operator")
 def test_page_names_the_variables_and_the_address_of_its_very_account(
     client: Client, settings: Settings
 ) -> None:
@@ -85,7 +77,7 @@ def test_page_names_the_variables_and_the_address_of_its_very_account(
     assert f"{settings.PUBLIC_URL}/hooks/twilio/kz<" in page
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("english_operator")
 def test_page_tells_which_variables_are_set_and_no_secret(
     client: Client, settings: Settings
 ) -> None:
@@ -99,7 +91,7 @@ def test_page_tells_which_variables_are_set_and_no_secret(
     assert "s3cret-token" not in page
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("english_operator")
 def test_vendor_that_is_not_configured_has_its_guide_and_nothing_to_test(client: Client) -> None:
     page = shown(client, "smsc")
 
@@ -108,13 +100,13 @@ def test_vendor_that_is_not_configured_has_its_guide_and_nothing_to_test(client:
     assert ask(client, "smsc")[0] == 404
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("english_operator")
 @pytest.mark.parametrize("name", ["nobody", "twilio:nobody", "test_sms"])
 def test_unknown_account_has_no_page(client: Client, name: str) -> None:
     assert client.get(reverse("admin:vendor", args=[name])).status_code == 404
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("english_operator")
 def test_connection_is_tested_and_audited(client: Client, settings: Settings) -> None:
     CompanyFactory.create(country="KZ")
     url, sid = (
@@ -142,7 +134,7 @@ def test_connection_is_tested_and_audited(client: Client, settings: Settings) ->
     assert event.subject == "twilio"
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("english_operator")
 def test_dead_token_is_the_only_thing_that_is_said(client: Client, settings: Settings) -> None:
     url, sid = (
         settings.PROVIDER_ACCOUNTS["twilio"]["api_url"],
@@ -164,7 +156,7 @@ def test_dead_token_is_the_only_thing_that_is_said(client: Client, settings: Set
     assert "Compare the account's variables" in page
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("english_operator")
 def test_bind_is_reported_by_its_own_process(client: Client, settings: Settings) -> None:
     set_account(settings, "smpp", {"host": "127.0.0.1", "source": "Kvitok"})
     registry.clear_caches()
@@ -204,14 +196,14 @@ def test_anonymous_visitors_are_redirected_to_sign_in(client: Client, method: st
     assert answer.status_code == 302
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("english_operator")
 def test_list_of_providers_leads_to_each_page(client: Client) -> None:
     page = client.get(reverse("admin:providers")).content.decode()
 
     assert all(f'href="{reverse("admin:vendor", args=[name])}"' in page for name in VENDORS)
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("english_operator")
 def test_message_to_ones_own_phone_needs_the_first_account_of_its_channel(
     client: Client, settings: Settings
 ) -> None:

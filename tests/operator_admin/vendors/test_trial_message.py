@@ -68,10 +68,7 @@ def test_its_tokens_are_granted_and_held_in_the_open(
     ]
     assert ledger.balance(company.pk) == (0, 16)
     assert list(breaches()) == []
-    assert [one.action for one in company.audit.order_by("id")] == [
-        "company.created",
-        "trial.sent",
-    ]
+    assert [one.action for one in company.audit.order_by("id")] == ["company.created", "trial.sent"]
     assert company.audit.get(action="trial.sent").subject == "twilio +7916•••4567"
 
 
