@@ -199,7 +199,7 @@ class IncidentUpdate(models.Model):
 
 
 class StatusDay(models.Model):
-    """A day of one part of the service, over all companies; `status.days` writes it.
+    """A day of one part of the service, over all companies; `status.summary` writes it.
 
     For a channel: ended and delivered messages. For the API: measured minutes,
     and those in which a web process was alive.
