@@ -349,7 +349,7 @@ SECRET: dict[type[Model], tuple[str, ...]] = {
 HIDDEN = [
     (model, name)
     for model, page in admin.site._registry.items()
-    for name in {*(page.exclude or ()), *SECRET.get(model, ())}
+    for name in sorted({*(page.exclude or ()), *SECRET.get(model, ())})
     if name not in [each[0] for each in page.list_filter if isinstance(each, tuple)]
 ]
 
