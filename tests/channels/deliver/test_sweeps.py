@@ -2,11 +2,13 @@
 
 import time
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 import time_machine
 from django.core.management import call_command
+from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -297,3 +299,14 @@ def test_failure_of_the_fallback_keeps_no_deadline_waiting(
     assert states(attempt)[1] == "expired"
     assert JobFailure.objects.exists()
     assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_claim_does_not_wait_for_a_locked_message(api: Api) -> None:
+    held, free = send(api), send(api, "+79161234568")
+
+    with transaction.atomic():
+        Message.objects.select_for_update().get(pk=held.pk)
+        ((claimed,),) = at_once([partial(claiming.claim, 7)])
+
+    assert claimed.phone == free.phone

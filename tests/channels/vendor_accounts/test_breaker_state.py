@@ -11,17 +11,11 @@ from pytest_django import Settings
 from accounts.models import Mail
 from billing.models import Transfer
 from billing.wallet import ledger
+from channels.deliver import sweeps
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Contact, Message, ProviderAccount, ProviderAlert
 from channels.vendor_accounts import circuit_breaker, registry
-from channels.vendor_accounts.circuit_breaker import (
-    MIN_CALLS,
-    Call,
-    Cause,
-    Close,
-    Release,
-    Trip,
-)
+from channels.vendor_accounts.circuit_breaker import MIN_CALLS, Call, Cause, Close, Release, Trip
 from tests.api.clients import Api
 from tests.channels.accounts import KZ, create_account, half_open_breaker, name_accounts
 from tests.channels.message_stages import PHONE
@@ -346,3 +340,19 @@ def test_vendor_whose_answers_stay_away_is_left_alone(
 def _round(one: Dispatcher) -> bool:
     one.dispatch()
     return False
+
+
+def test_poll_that_accuses_the_account_is_heeded(
+    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
+) -> None:
+    url = address(settings)
+    wire.post(url, json=TAKEN, status=201)
+    failed = {"sid": TAKEN["sid"], "status": "undelivered", "error_code": 30002}
+    wire.get(url.replace(".json", f"/{TAKEN['sid']}.json"), json=failed)
+    api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+    Attempt.objects.update(poll_at=timezone.now() - timedelta(seconds=1))
+
+    sweeps.poll()
+
+    # The dispatcher's own sweep may have been first, and still be at it.
+    wait_until(lambda: ProviderAccount.objects.filter(reason="30002").exists())

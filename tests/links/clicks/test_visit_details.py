@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from links.clicks import buffer, visit_details
-from links.clicks.visit_details import Device
+from links.clicks.visit_details import MAX_ENTRIES, Device, cached
 from tests.factories import LinkFactory
 from tests.links import mmdb
 from tests.links.visiting import Ask, entries
@@ -165,3 +165,10 @@ def test_stream_entry_holds_no_personal_data(ask: Ask, settings: Settings) -> No
     assert batch.startswith(f'[["{link.id.hex}","person",')
     assert batch.endswith(',"news.example","ios","UZ"]]')
     assert not [word for word in (ADDRESS, "iPhone", "user=me", "secret") if word in batch]
+
+
+def test_full_cache_begins_anew() -> None:
+    cache = {str(number): number for number in range(MAX_ENTRIES)}
+
+    assert cached(cache, "header", len) == 6
+    assert cache == {"header": 6}

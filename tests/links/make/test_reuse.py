@@ -7,10 +7,11 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Company
+from links.addresses.slugs import generate
 from links.models import Link, ShortHost, Stop
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.factories import CompanyFactory
+from tests.factories import CompanyFactory, LinkFactory
 
 URL = "https://example.com/"
 
@@ -161,3 +162,14 @@ def test_equal_items_of_a_batch_share_one_link(api: Api) -> None:
 
     assert [one["reused"] for one in data] == [False, True, True]
     assert len({one["id"] for one in data}) == Link.objects.count() == 1
+
+
+def test_taken_slug_is_generated_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    LinkFactory.create(slug="bcdfghjk")
+    drawn = iter(["bcdfghjk"])
+    monkeypatch.setattr(
+        "links.addresses.slugs.generate", lambda length: next(drawn, generate(length))
+    )
+
+    assert shorten(api).body["reused"] is False
+    assert Link.objects.count() == 2

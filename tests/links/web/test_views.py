@@ -238,3 +238,12 @@ def test_change_begins_with_what_the_link_has_and_keeps_it(client: Client, owner
 
     link.refresh_from_db()
     assert (link.utm, link.expired_url) == ("", "")
+
+
+def test_downloaded_code_has_a_background(client: Client, owner: Member) -> None:
+    link = LinkFactory.create(company=owner.company)
+
+    drawn = client.get(reverse("link-qr-svg", args=[link.public_id])).content.decode()
+
+    # The whole square, before the modules.
+    assert re.search(r'<path[^>]*fill="#fff"[^>]*d="M0 0h(\d+)v\1h-\1z"/><path', drawn)

@@ -229,3 +229,12 @@ def test_own_texts_cost_the_request_no_query(
         send_answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
     assert send_answer.status == 200
+
+
+def test_standard_words_have_these_lines_as_well(api: Api) -> None:
+    Autofill.objects.create(company=api.company, webotp_host="example.com")
+
+    send(api, channel="sms")
+
+    first, last = handed_over().split("\n")
+    assert (first[:4], last) == ("Код ", f"@example.com #{code_of(PHONE)}")

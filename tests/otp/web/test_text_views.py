@@ -121,3 +121,13 @@ def test_autofill_preview_tells_android_s_limit(client: Client, owner: Member) -
     assert too_long == [(False, False), (True, True)]
     assert "SMS до 140 байт, а здесь" in body_of(client, "autofill-preview", lines)
     assert "Одиннадцать знаков" in body_of(client, "autofill-preview", {"app_hash": "x"})
+
+
+def test_settings_show_the_text_that_is_sent(client: Client, owner: Member) -> None:
+    CodeTextFactory.create(company=owner.company, purpose="", body="Своё: {code}, {brand}")
+
+    page = body_of(client, "settings")
+    typed = body_of(client, "settings-preview", {"brand": "Лавка", "code_length": "4"})
+
+    assert "Своё: 123456, Ромашка" in page
+    assert "Своё: 1234, Лавка" in typed

@@ -197,3 +197,12 @@ def test_shares_that_drift_back_are_shares() -> None:
 
     assert shares == pytest.approx(balance.resting, abs=0.02)
     assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_twenty_accounts_keep_the_least_share_they_have() -> None:
+    names = [f"a{n:02}" for n in range(20)]
+    balance = AccountBalance(dict.fromkeys(names, LEAST))
+
+    shares = shares_after(balance, dict.fromkeys(names, 0.5), 50)
+
+    assert shares == balance.resting

@@ -4,7 +4,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
@@ -110,3 +110,11 @@ def test_time_of_completeness_is_that_of_the_group(settings: Settings) -> None:
     found = completeness.complete_since()
     assert found is not None
     assert before <= found.timestamp() <= time.time()
+
+
+@pytest.mark.parametrize("url", ["", "http://127.0.0.1:1/"])
+def test_command_without_a_server(settings: Settings, url: str) -> None:
+    settings.CLICKHOUSE_URL = url
+
+    with pytest.raises(CommandError):
+        call_command("clickhouse_tables")

@@ -163,3 +163,14 @@ def test_expiry_counts_to_the_second_though_cached(ask: Ask) -> None:
     Link.objects.filter(pk=link.pk).update(expires_at=in_seconds(-1))
 
     assert press(ask, link) == (410, None)
+
+
+def test_form_of_too_many_fields_opens_nothing(ask: Ask, link: Link) -> None:
+    form = {"nonce": visitor_pages.issue_nonce(link.id.hex)} | {
+        str(number): "" for number in range(2_000)
+    }
+
+    responses = [ask(f"/{link.slug}{end}", method="POST", form=form)[0] for end in ("", "+")]
+
+    assert set(responses) <= {400, 403}
+    assert press(ask, link) == (303, SECRET)

@@ -172,3 +172,9 @@ def test_dead_link_accepts_no_report(ask: Ask) -> None:
 
     assert send(ask, link)[0] == 410
     assert not Report.objects.exists()
+
+
+def test_other_methods_get_405(ask: Ask, link: Link) -> None:
+    status, headers, _ = ask(f"/{link.slug}+", method="PUT")
+
+    assert (status, headers["Allow"]) == (405, "GET, HEAD, POST")
