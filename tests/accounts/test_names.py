@@ -13,6 +13,7 @@ from accounts.models import Company, Mail, Member
 from accounts.names import is_valid_brand, validate_company_name
 from accounts.outbox import mail
 from tests.factories import MemberFactory
+from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 LEADING = [
@@ -158,7 +159,9 @@ def test_stored_multiline_name_does_not_break_an_email(template: str, name: str)
 
 def invited_by(client: Client, name: str) -> Mail:
     company = Company.objects.create(name=name, status=Company.Status.APPROVED)
-    client.force_login(MemberFactory.create(company=company, user__email="boss@example.com").user)
+    boss = MemberFactory.create(company=company, user__email="boss@example.com").user
+    client.force_login(boss)
+    mark_reauthenticated(client, boss)
     data = {"email": "stranger@example.net", "role": Member.Role.DEVELOPER}
     client.post(reverse("member-invite"), data)
     return Mail.objects.get(template="invitation")

@@ -185,6 +185,10 @@ def test_role_of_a_colleague_is_changed(page: Page, live_server: LiveServer, use
     page.get_by_label("Роль").select_option("accountant")
 
     page.get_by_role("button", name="Изменить роль").click()
+    page.get_by_label("Пароль").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Роль")).to_have_value("accountant")
+    page.get_by_role("button", name="Изменить роль").click()
 
     expect(page.get_by_role("heading", name="Участники")).to_be_visible()
     colleague.refresh_from_db()

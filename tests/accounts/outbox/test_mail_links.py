@@ -90,6 +90,6 @@ def test_notice_of_a_new_password_uses_public_url(hostile: Client) -> None:
 def test_invitation_uses_public_url(hostile: Client) -> None:
     hostile.post(reverse("account_login"), {"login": OWNER, "password": PASSWORD})
 
-    hostile.post(reverse("member-invite"), {"email": STRANGER, "role": Member.Role.DEVELOPER})
+    hostile.post(reverse("member-invite"), {"email": STRANGER, "role": Member.Role.VIEWER})
 
     expect_links_of_ours("invitation")
