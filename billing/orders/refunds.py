@@ -131,16 +131,37 @@ def _return(gateway: str, event: RefundEvent) -> Refund | None:
         return None
     refund.returned_at = timezone.now()
     refund.save(update_fields=["returned_at"])
-    company = refund.payment.order.company if refund.payment and refund.payment.order else None
-    if refund.taken and company is not None:
-        _give_back(refund, company)
+    payment = refund.payment
+    if payment is None or payment.order is None:
+        return refund
+    if kept := refund.taken - _pass_on(refund.taken, payment, payment.order):
+        _give_back(refund, payment.order.company, kept)
     return refund
 
 
-def _give_back(refund: Refund, company: Company) -> None:
+def _pass_on(taken: int, payment: Payment, order: Order) -> int:
+    """A refund that came while this one stood found less to take, or nothing: of the tokens that
+    would come back, it gets what is due for it. Returns how many these are.
+    """
+    refunded, passed = Decimal(0), 0
+    others = payment.refunds.filter(returned_at=None, currency=payment.currency)
+    for other in others.order_by("pk") if payment.is_credited else ():
+        refunded += other.amount
+        due = max(0, _tokens(order, payment, refunded) - _taken_for(payment))
+        moved = min(due, taken - passed)
+        if due > moved:
+            other.settled_at = None  # what was spent is owed for this one now
+        other.tokens, other.taken = other.tokens + due, other.taken + moved
+        other.problem = _problem(other, payment, refunded)
+        other.save(update_fields=["tokens", "taken", "problem", "settled_at"])
+        passed += moved
+    return passed
+
+
+def _give_back(refund: Refund, company: Company, tokens: int) -> None:
     ledger.grant(
         company=company,
-        amount=refund.taken,
+        amount=tokens,
         reason=f"{refund.refund_id}",
         key=f"{refund.transfer_key}:returned",
     )

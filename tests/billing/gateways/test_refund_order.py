@@ -8,6 +8,7 @@ import pytest
 from accounts.models import Company
 from billing.models import Payment, Refund
 from billing.orders import payments
+from billing.wallet import ledger
 from tests.billing.gateways import test_contract
 from tests.billing.gateways.test_contract import balance
 from tests.billing.gateways.vendors import StripeVendor, Vendor
@@ -78,3 +79,26 @@ def test_refund_after_one_that_failed_takes_the_rest(stripe: StripeVendor, payer
 
     assert balance(payer) == 0
     assert Refund.objects.needs_review().count() == 0
+
+
+@pytest.mark.parametrize("spent", [0, 700])
+@pytest.mark.parametrize("steps", list(permutations(["dispute", "win", "refund"])), ids="-".join)
+def test_refund_beside_a_dispute_that_was_won_takes_its_share(
+    stripe: StripeVendor, payer: Company, steps: tuple[str, ...], spent: int
+) -> None:
+    order = stripe.place(payer)
+    stripe.notify(order)
+    if spent:
+        ledger.withdraw(company=payer, amount=spent, reason="spent")
+    notices = {
+        "dispute": lambda: stripe.dispute(order, is_won=False),
+        "win": lambda: stripe.dispute(order, is_won=True),
+        "refund": lambda: stripe.refund(order, "re_1", "1900.00"),
+    }
+
+    for step in (*steps, *steps):  # each twice
+        assert notices[step]() == 200
+
+    refund = Refund.objects.get(refund_id="re_1")
+    assert (balance(payer), refund.tokens, refund.owed) == (0, 1000, spent)
+    assert Refund.objects.needs_review().count() == bool(spent)
