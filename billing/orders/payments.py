@@ -72,6 +72,7 @@ def confirm(
 
     Returns None if it is recorded already. A mistyped amount may be corrected.
     """
+    refunds.lock_gateway(order.gateway)  # one transfer may be confirmed for two orders at once
     order = lock(order.pk)
     transfer_id = _transfer_id(order.company, paid_on, reference)
     if _is_from_statement(order, amount, reference):

@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import partial
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -84,6 +85,25 @@ def test_confirmation_beside_notices_and_a_cancellation(payer: Company) -> None:
     assert order.state == "paid"
     assert ledger.balance(payer.pk) == (1000, 0)
     assert Payment.objects.filter(is_credited=True).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_transfer_confirmed_for_two_orders_at_once(payer: Company) -> None:
+    placed, user = [place_order(payer, "invoice") for _ in range(2)], UserFactory.create()
+
+    def confirm(order: Order) -> str:
+        try:
+            payments.confirm(
+                order=order, amount=order.amount, paid_on=TODAY, reference="7", user=user
+            )
+        except ValidationError as error:
+            return str(error.code)
+        return "done"
+
+    results = at_once([partial(confirm, order) for order in placed * 3])
+
+    assert (results.count("done"), results.count("used")) == (3, 3)
+    assert ledger.balance(payer.pk) == (1000, 0)
 
 
 @pytest.mark.django_db(transaction=True)
