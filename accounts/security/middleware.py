@@ -6,7 +6,7 @@ from typing import Any
 
 from allauth.core.exceptions import ReauthenticationRequired
 from django.contrib import messages
-from django.contrib.auth import logout
+from django.contrib.auth import get_user, logout
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -50,6 +50,7 @@ class AccountSecurityMiddleware:
             return self._respond(request)
         # The change, its e-mail, its audit event and ended sessions commit together.
         with transaction.atomic():
+            _lock_account(request)
             response = self._respond(request)
             if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 transaction.set_rollback(True)
@@ -115,6 +116,16 @@ def _changes_account(request: HttpRequest) -> bool:
         return resolve(request.path_info).url_name in GUARDED_VIEWS | GUARDED_POSTS
     except Resolver404:
         return False
+
+
+def _lock_account(request: HttpRequest) -> None:
+    """One change of an account at a time: of two factors removed at once, each would be left as
+    the other's reason to keep the recovery codes. The second finds what the first has ended.
+    """
+    if not isinstance(request.user, User):
+        return
+    User.objects.select_for_update(no_key=True).filter(pk=request.user.pk).first()
+    request.user = get_user(request)
 
 
 def _end_session(request: HttpRequest, user: User) -> HttpResponse:

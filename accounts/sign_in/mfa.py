@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.base.internal.flows import delete_dangling_recovery_codes
 from allauth.mfa.models import Authenticator
 from allauth.mfa.stages import AuthenticateStage as AllauthAuthenticateStage
 from django.db import transaction
@@ -58,6 +59,16 @@ def replace_secrets(data: dict[str, Any], change: Callable[[str], str]) -> bool:
     before = {name: data[name] for name in SECRET_FIELDS if name in data}
     data.update({name: change(text) for name, text in before.items()})
     return any(data[name] != text for name, text in before.items())
+
+
+@transaction.atomic
+def remove(factor: Authenticator) -> None:
+    """As allauth does for its owner: with the last one go the recovery codes, which would else
+    open what the person sets up next.
+    """
+    User.objects.select_for_update(no_key=True).get(pk=factor.user_id)
+    factor.delete()
+    delete_dangling_recovery_codes(factor.user)
 
 
 class AuthenticateStage(AllauthAuthenticateStage):

@@ -22,6 +22,7 @@ from accounts.models import ApiKey, AuditEvent, JobFailure, Member, User
 from accounts.oidc import identities
 from accounts.people import companies
 from accounts.security import notifications, sessions
+from accounts.sign_in import mfa
 from api.models import IdempotentRequest
 from cabinet import audit_log
 from operator_admin.model_pages.audited_admin import AuditedAdmin
@@ -133,7 +134,7 @@ class AuthenticatorAdmin(OwnedAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Authenticator) -> None:
         audit.record("factor.reset", f"{obj.user} {obj.type}", company=None, **actor(request))
-        super().delete_model(request, obj)
+        mfa.remove(obj)
         sessions.end_all(obj.user)
         notifications.post_to_user("admin.changed", obj.user)
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+from functools import partial
 from io import StringIO
 
 import pytest
@@ -24,6 +25,7 @@ from pytest_django import Settings
 
 from accounts.models import User
 from accounts.sign_in import factor_forms, mfa
+from tests.api.races import at_once
 from tests.factories import PASSWORD, UserFactory
 from tests.operator_admin.operators import code_now
 from tests.reauthentication import mark_reauthenticated
@@ -206,3 +208,21 @@ def test_missing_key_is_named(settings: Settings, keys: dict[str, bytes], words:
 
     assert words in str(caught.value)
     assert "JBSW" not in str(caught.value)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_last_two_factors_removed_at_once_take_the_recovery_codes_along(user: User) -> None:
+    TOTP.activate(user, generate_totp_secret())
+    RecoveryCodes.activate(user)
+    passkey = Authenticator.objects.create(user=user, type=Authenticator.Type.WEBAUTHN, data={})
+    clients = [Client(), Client()]
+    for client in clients:
+        client.force_login(user)
+        mark_reauthenticated(client, user, "mfa")
+    pages = [reverse("mfa_deactivate_totp"), reverse("mfa_remove_webauthn", args=[passkey.pk])]
+
+    at_once([partial(client.post, page) for client, page in zip(clients, pages, strict=True)])
+
+    left = set(Authenticator.objects.values_list("type", flat=True))
+    assert left != {Authenticator.Type.RECOVERY_CODES}
+    assert len([client for client in clients if "_auth_user_id" in client.session]) == 1
