@@ -7,7 +7,7 @@ https://openid.net/specs/openid-connect-discovery-1_0.html
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -106,16 +106,17 @@ def metadata() -> dict[str, Any]:
     return document
 
 
-def signing_key(token: str) -> SigningKey:
-    """The key that the token's header names; an unknown one may be new, so they are read again."""
+def keys_of(token: str) -> Iterator[SigningKey]:
+    """The key that the token's header names, and what it is by now if the token is not signed by
+    it: providers rotate their keys, some under the old name or under none.
+    """
     try:
         header = jwt.get_unverified_header(token)
     except jwt.PyJWTError as error:
         raise RefusedError(Reason.INVALID, type(error).__name__) from error
     for age in (LIFETIME, MIN_REFRESH):
         if key := _choose(signing_keys(age), header.get("kid")):
-            return key
-    raise RefusedError(Reason.INVALID, "no such key")
+            yield key
 
 
 def signing_keys(max_age: float = LIFETIME) -> list[SigningKey]:

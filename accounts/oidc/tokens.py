@@ -95,6 +95,7 @@ def authenticated_at(claims: Claims) -> float:
 LEEWAY = 60  # seconds that the clocks may differ
 MAX_SUBJECT = 191  # characters that allauth's column holds; the standard allows 255
 REQUIRED = ["iss", "sub", "aud", "exp", "iat"]
+OF_ANOTHER_KEY = (jwt.InvalidSignatureError, jwt.InvalidAlgorithmError, jwt.InvalidKeyError)
 
 
 def exchange(*, code: str, verifier: str, redirect_uri: str) -> dict[str, Any]:
@@ -135,19 +136,7 @@ def claims_of(tokens: dict[str, Any], *, nonce: str) -> dict[str, Any]:
 
 
 def verify(token: str, *, nonce: str) -> dict[str, Any]:
-    key = discovery.signing_key(token)
-    try:
-        claims: dict[str, Any] = jwt.decode(
-            token,
-            key=key.key,
-            algorithms=key.algorithms,
-            audience=settings.OIDC_CLIENT_ID,
-            issuer=settings.OIDC_ISSUER,
-            leeway=LEEWAY,
-            options={"require": REQUIRED},
-        )
-    except jwt.PyJWTError as error:
-        raise RefusedError(Reason.INVALID, type(error).__name__) from error
+    claims = _signed_claims(token)
     if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
         raise RefusedError(Reason.INVALID, "nonce differs")
     if not (0 < len(claims["sub"]) <= MAX_SUBJECT and is_line(claims["sub"])):
@@ -158,3 +147,25 @@ def verify(token: str, *, nonce: str) -> dict[str, Any]:
     ):
         raise RefusedError(Reason.INVALID, "issued to another client")
     return claims
+
+
+def _signed_claims(token: str) -> Claims:
+    detail = "no such key"
+    for key in discovery.keys_of(token):
+        try:
+            claims: Claims = jwt.decode(
+                token,
+                key=key.key,
+                algorithms=key.algorithms,
+                audience=settings.OIDC_CLIENT_ID,
+                issuer=settings.OIDC_ISSUER,
+                leeway=LEEWAY,
+                options={"require": REQUIRED},
+            )
+        except jwt.PyJWTError as error:
+            detail = type(error).__name__
+            if not isinstance(error, OF_ANOTHER_KEY):
+                break
+        else:
+            return claims
+    raise RefusedError(Reason.INVALID, detail)

@@ -157,17 +157,25 @@ def test_key_need_not_say_what_it_is_for(
     assert user_of(client) == user
 
 
+@pytest.mark.parametrize("name", ["new", "rsa", None])
+@pytest.mark.usefixtures("user")
 def test_new_key_of_the_provider_is_read(
-    client: Client, forger: Forger, user: User, monkeypatch: pytest.MonkeyPatch
+    client: Client, forger: Forger, monkeypatch: pytest.MonkeyPatch, name: str | None
 ) -> None:
+    for key, alg in ((OTHER_KEY, "RS256"), (EC_KEY, "ES256")):
+        _rotate(forger, name, key, monkeypatch)
+        sent = forger.begin(client)
+        forger.finish(client, sent, signed(claims(sent["nonce"]), key, alg, kid=name))
+        assert user_of(client) is not None
+        client.logout()
+
+
+def _rotate(forger: Forger, name: str | None, key: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    discovery.forget()
     monkeypatch.setattr(discovery, "MIN_REFRESH", 0.0)
+    forger.keys = [public(RSA_KEY, **({"kid": "rsa"} if name else {}))]
     discovery.signing_keys()
-    forger.keys = [public(OTHER_KEY, kid="new")]
-    sent = forger.begin(client)
-
-    forger.finish(client, sent, signed(claims(sent["nonce"]), OTHER_KEY, kid="new"))
-
-    assert user_of(client) == user
+    forger.keys = [public(key, **({"kid": name} if name else {}))]
 
 
 def test_unknown_keys_are_not_asked_for_again_and_again(
