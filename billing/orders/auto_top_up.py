@@ -56,6 +56,7 @@ def run() -> int:
 def _due() -> list[int]:
     active = AutoTopUp.objects.filter(is_on=True, paused_at=None)
     below = active.filter(company__wallet__available__lt=F("threshold"))
+    below = below.filter(company__deleted_at=None)
     below = below.exclude(company__status=Company.Status.SUSPENDED)
     return list(below.order_by("company_id").values_list("company_id", flat=True))
 

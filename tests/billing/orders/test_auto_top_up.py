@@ -108,10 +108,15 @@ def test_sum_a_month_is_kept(payer: Company) -> None:
     assert auto_top_up.run() == 1
 
 
-def test_suspended_company_buys_nothing(payer: Company) -> None:
+@pytest.mark.parametrize(
+    "over",
+    [{"status": Company.Status.SUSPENDED}, {"deleted_at": timezone.now()}],
+    ids=["suspended", "deleted"],
+)
+def test_company_that_cannot_send_buys_nothing(payer: Company, over: dict[str, Any]) -> None:
     agree(payer)
     save(payer)
-    Company.objects.update(status=Company.Status.SUSPENDED)
+    Company.objects.update(**over)
 
     assert auto_top_up.run() == 0
 
