@@ -12,7 +12,7 @@ from decimal import Decimal
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from billing.bank_statements.matching import StatementLine, is_clean
+from billing.bank_statements.matching import StatementLine, currency_of, is_clean
 
 SOURCE = "file"
 HEAD = "1CClientBankExchange"
@@ -102,7 +102,7 @@ def _line(document: Mapping[str, str], account: str) -> StatementLine:
         documented_on=documented_on,
         booked_on=_day(booked) if booked else documented_on,
         amount=amount,
-        currency="RUB" if account[5:8] == "810" else account[5:8],
+        currency=currency_of(account[5:8]),
         party_name=(document.get(f"{party}1") or document.get(party, ""))[:200],
         party_inn=document.get(f"{party}ИНН", "")[:12],
         party_account=_account(document, party)[:34],

@@ -24,6 +24,19 @@ from catalogue.ids import parse_id
 from parsing.characters import is_text, one_line
 
 LONGEST_AMOUNT = 14  # digits, as the column has them
+ROUBLES = {"643", "810"}
+CURRENCIES = dict.fromkeys(ROUBLES, "RUB") | {
+    "840": "USD",
+    "978": "EUR",
+    "156": "CNY",
+    "398": "KZT",
+    "933": "BYN",
+}
+
+
+def currency_of(code: str) -> str:
+    """By its digits, which an account in Russia has as its sixth to eighth."""
+    return CURRENCIES.get(code, code[:3])
 
 
 @dataclass(frozen=True, slots=True)

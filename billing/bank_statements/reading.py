@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
 from billing.bank_statements import matching
-from billing.bank_statements.matching import StatementLine, numbered
+from billing.bank_statements.matching import StatementLine, currency_of, numbered
 from billing.gateways.base import GatewayError
 from billing.gateways.http import ProviderApi
 from billing.models import StatementMark
@@ -103,14 +103,6 @@ SOURCE = "tbank"
 PAGE = 1000
 MOST_PAGES = 1000
 MOSCOW = ZoneInfo("Europe/Moscow")  # the day of an operation is the bank's
-ROUBLES = {"643", "810"}
-CURRENCIES = dict.fromkeys(ROUBLES, "RUB") | {
-    "840": "USD",
-    "978": "EUR",
-    "156": "CNY",
-    "398": "KZT",
-    "933": "BYN",
-}
 KOPECK = Decimal("0.01")
 
 
@@ -162,7 +154,7 @@ def line_of(operation: Mapping[str, Any], account: str) -> StatementLine:
         documented_on=_day(operation.get("docDate") or operation["operationDate"]),
         booked_on=booked_on,
         amount=abs(Decimal(str(amount))).quantize(KOPECK),
-        currency=CURRENCIES.get(code, code[:3]),
+        currency=currency_of(code),
         party_name=_text(party.get("name") or other.get("name"), 200),
         party_inn=_text(party.get("inn") or other.get("inn"), 12),
         party_account=_text(party.get("acct") or party.get("account") or other.get("account"), 34),

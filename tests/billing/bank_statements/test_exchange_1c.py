@@ -196,3 +196,13 @@ def test_amount_that_cannot_be_kept_is_unread(amount: str) -> None:
     lines, unread = exchange_1c.parse(text.encode(), account=ACCOUNT)
 
     assert (len(lines), unread) == (1, 2)
+
+
+@pytest.mark.parametrize(("code", "currency"), [("810", "RUB"), ("840", "USD"), ("156", "CNY")])
+def test_currency_is_named_as_in_prices(code: str, currency: str) -> None:
+    account = f"{ACCOUNT[:5]}{code}{ACCOUNT[8:]}"
+    raw = FILE.replace(ACCOUNT, account).encode()
+
+    lines, _unread = exchange_1c.parse(raw, account=account)
+
+    assert {line.currency for line in lines} == {currency}
