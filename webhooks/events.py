@@ -114,8 +114,9 @@ event AS (
   INSERT INTO webhooks_event (id, company_id, mode, kind, key, data, at)
   SELECT DISTINCT ON (id) id, company_id, mode, kind, key, data, at FROM wanted
   ON CONFLICT DO NOTHING RETURNING id)
-INSERT INTO webhooks_delivery (id, event_id, endpoint_id)
-SELECT gen_random_uuid(), event.id, wanted.endpoint_id FROM event JOIN wanted USING (id)"""  # noqa: S608
+INSERT INTO webhooks_delivery (id, event_id, endpoint_id, priority)
+SELECT gen_random_uuid(), event.id, wanted.endpoint_id, (wanted.kind = 'link.clicked')::int
+FROM event JOIN wanted USING (id)"""  # noqa: S608
 
 
 _EVENT_ROW = """

@@ -163,6 +163,9 @@ class Delivery(models.Model):
     claims = models.PositiveIntegerField(
         default=0, db_default=0
     )  # identifies the claim that may write the outcome
+    # The lowest goes first. Clicks have 1: visitors make as many as they like, and must not keep
+    # the events of messages and money waiting.
+    priority = models.PositiveSmallIntegerField(default=0, db_default=0)
     due_at = models.DateTimeField(_("next try"), null=True, db_default=Now())  # null: final
     round_at = models.DateTimeField(db_default=Now())  # when the first try, or the replay, was due
     created_at = models.DateTimeField(_("created"), db_default=Now())
@@ -174,7 +177,7 @@ class Delivery(models.Model):
         constraints = [models.UniqueConstraint(fields=["event", "endpoint"], name="delivery_once")]
         indexes = [
             models.Index(
-                fields=["endpoint", "due_at"],
+                fields=["endpoint", "priority", "due_at"],
                 name="delivery_due",
                 condition=Q(due_at__isnull=False),
             ),

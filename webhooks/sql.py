@@ -5,35 +5,40 @@ _CALLABLE_ENDPOINTS = """webhooks_endpoint e JOIN accounts_company c
     ON c.id = e.company_id AND c.status <> 'suspended'
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL"""
 
-# A separate, cheaper check: workers poll often, mostly in vain. One index look-up per endpoint.
+_PRIORITIES = "(VALUES (0), (1)) AS p(priority)"  # each is a range of the index
+# A separate, cheaper check: workers poll often, mostly in vain. Two index look-ups per endpoint.
 ANY_DUE = f"""
 SELECT EXISTS (
-  SELECT 1 FROM {_CALLABLE_ENDPOINTS}
+  SELECT 1 FROM {_CALLABLE_ENDPOINTS} CROSS JOIN {_PRIORITIES}
   CROSS JOIN LATERAL (
     SELECT 1 FROM webhooks_delivery
-    WHERE endpoint_id = e.id AND due_at <= statement_timestamp() LIMIT 1) d)
+    WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
+    LIMIT 1) d)
 """  # noqa: S608
 
-# Claims due deliveries, limited per endpoint and per company, one at a time for a failing endpoint,
-# companies with the fewest calls in flight first; slow companies in the order of their list, and
-# with no more calls together than their share. Only claimed rows are locked; rows locked by another
-# worker are skipped, so more candidates are read than wanted. A claim lasts for the lease; after a
-# crash the delivery is due again.
+# Claims due deliveries by their priority, limited per endpoint and per company, one at a time for a
+# failing endpoint, companies with the fewest calls in flight first; slow companies in the order of
+# their list, and with no more calls together than their share. Only claimed rows are locked; rows
+# locked by another worker are skipped, so more candidates are read than wanted. A claim lasts for
+# the lease; after a crash the delivery is due again.
 CLAIM = f"""
 WITH busy AS (
   SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
     AS b(delivery, endpoint, company)),
 waiting AS (
-  SELECT d.id, d.due_at, e.company_id FROM {_CALLABLE_ENDPOINTS}
+  SELECT d.id, d.priority, d.due_at, e.company_id FROM {_CALLABLE_ENDPOINTS}
   CROSS JOIN LATERAL (
-    SELECT id, due_at FROM webhooks_delivery
-    WHERE endpoint_id = e.id AND due_at <= statement_timestamp()
-      AND id <> ALL(%(deliveries)s::uuid[])
-    ORDER BY due_at
+    SELECT next.id, p.priority, next.due_at FROM {_PRIORITIES}
+    CROSS JOIN LATERAL (
+      SELECT id, due_at FROM webhooks_delivery
+      WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
+        AND id <> ALL(%(deliveries)s::uuid[])
+      ORDER BY due_at LIMIT %(share)s) next
+    ORDER BY p.priority, next.due_at
     LIMIT GREATEST(0, CASE WHEN e.failing_since IS NULL THEN %(share)s ELSE 1 END
       - (SELECT count(*) FROM busy WHERE endpoint = e.id))) d),
 placed AS (
-  SELECT id, due_at, row_number() OVER (PARTITION BY company_id ORDER BY due_at)
+  SELECT id, due_at, row_number() OVER (PARTITION BY company_id ORDER BY priority, due_at)
     + (SELECT count(*) FROM busy WHERE company = company_id) AS place,
     COALESCE(array_position(%(slow)s::bigint[], company_id), 0) AS turn
   FROM waiting),

@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -24,7 +26,7 @@ from webhooks.dispatcher import (
     WebhookDispatcher,
 )
 from webhooks.http_call import CallOutcome
-from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event
+from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event, EventKind
 
 NOBODY = "http://127.0.0.1:9/hook"
 
@@ -159,6 +161,22 @@ def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) ->
     of_company = [one for one in claimed if one.company_id == company.pk]
     assert (len(of_flood), len(of_company)) == (MAX_CALLS_PER_ENDPOINT, MAX_CALLS_PER_COMPANY)
     assert other.pk in {one.delivery_id for one in claimed}
+
+
+@pytest.mark.parametrize("kind", sorted(set(EventKind) - {EventKind.LINK_CLICKED}))
+def test_clicks_that_wait_keep_no_other_event_waiting(endpoint: Endpoint, kind: EventKind) -> None:
+    """A visitor who opens links all day long delays the events of clicks alone."""
+    Endpoint.objects.update(kinds=EventKind.values)
+    of_endpoint: dict[str, Any] = {"company_id": endpoint.company_id, "mode": endpoint.mode, "data": {}}
+    for number in range(MAX_CALLS_PER_COMPANY + 1):
+        events.emit(kind=EventKind.LINK_CLICKED, key=f"click:{number}", **of_endpoint)
+    Delivery.objects.update(due_at=timezone.now() - timedelta(hours=1))
+    events.emit(kind=kind, key="late", **of_endpoint)
+
+    first, *others = dispatcher.claim(MAX_CALLS_PER_ENDPOINT)
+
+    assert first.kind == kind
+    assert [one.kind for one in others] == ["link.clicked"] * (MAX_CALLS_PER_ENDPOINT - 1)
 
 
 def test_calls_under_way_count_towards_the_share(company: Company) -> None:

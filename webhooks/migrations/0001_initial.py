@@ -26,6 +26,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('pending', 'on its way'), ('delivered', 'accepted'), ('failed', 'not accepted')], db_default='pending', default='pending', max_length=9, verbose_name='state')),
                 ('tries', models.PositiveIntegerField(db_default=0, default=0, verbose_name='tries')),
                 ('claims', models.PositiveIntegerField(db_default=0, default=0)),
+                ('priority', models.PositiveSmallIntegerField(db_default=0, default=0)),
                 ('due_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), null=True, verbose_name='next try')),
                 ('round_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='created')),
@@ -125,7 +126,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='delivery',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['endpoint', 'due_at'], name='delivery_due'),
+            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['endpoint', 'priority', 'due_at'], name='delivery_due'),
         ),
         migrations.AddIndex(
             model_name='delivery',
