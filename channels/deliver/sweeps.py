@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, not_waiting_sql
 from channels import extensions, sql
+from channels.deliver import turns
 from channels.deliver.dispatcher import with_provider_id
 from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind
 from channels.lifecycle.states import Decision
@@ -122,7 +123,8 @@ def _run_each(*steps: Callable[[], object]) -> None:
 
 def sweep() -> None:
     """Settles proofs first, before it gives up messages or switches their channel."""
-    _run_each(*extensions.settlers(), receipts.apply_stored, expire_leases, fall_back, give_up)
+    proofs = (*extensions.settlers(), receipts.apply_stored)
+    _run_each(*proofs, expire_leases, fall_back, give_up, turns.take_turns)
 
 
 def expire_leases() -> int:

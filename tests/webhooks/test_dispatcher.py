@@ -167,7 +167,11 @@ def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) ->
 def test_clicks_that_wait_keep_no_other_event_waiting(endpoint: Endpoint, kind: EventKind) -> None:
     """A visitor who opens links all day long delays the events of clicks alone."""
     Endpoint.objects.update(kinds=EventKind.values)
-    of_endpoint: dict[str, Any] = {"company_id": endpoint.company_id, "mode": endpoint.mode, "data": {}}
+    of_endpoint: dict[str, Any] = {
+        "company_id": endpoint.company_id,
+        "mode": endpoint.mode,
+        "data": {},
+    }
     for number in range(MAX_CALLS_PER_COMPANY + 1):
         events.emit(kind=EventKind.LINK_CLICKED, key=f"click:{number}", **of_endpoint)
     Delivery.objects.update(due_at=timezone.now() - timedelta(hours=1))

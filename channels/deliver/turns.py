@@ -1,0 +1,56 @@
+"""Lets no company's backlog hold up the messages of others.
+
+The queue is claimed by priority and time. Where many messages wait, the first FRONT of each company
+keep their priority, and the others go behind those of everybody; each sweep moves up what is next.
+A sweep does it, not the claim: that would look at the whole queue each time.
+"""
+
+from django.db import connection, transaction
+
+from channels import sql
+
+FRONT = 32  # messages of a company: as many as a worker claims at once
+BATCH = 1000  # rows written by one sweep
+LOCK = 0x6B766C74  # an advisory lock
+_BEHIND = 2  # added to the priority of a code, 0, and of a link, 1
+
+_IS_CROWDED = """
+SELECT count(*) > %s FROM (
+  SELECT FROM channels_openmessage WHERE due_at <= now() LIMIT %s) AS due
+"""
+
+# Rows that somebody has locked are being claimed.
+_TAKE_TURNS = f"""
+WITH placed AS (
+  SELECT m.id, o.priority %% {_BEHIND} + CASE WHEN row_number() OVER (
+      PARTITION BY m.company_id ORDER BY o.priority %% {_BEHIND}, o.due_at, m.id) > %s
+    THEN {_BEHIND} ELSE 0 END AS priority
+  FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+  WHERE o.due_at <= now() AND m.id BETWEEN :first_id AND :last_id),
+moved AS (
+  SELECT m.id, placed.priority FROM placed JOIN channels_message m ON m.id = placed.id
+  WHERE m.priority <> placed.priority AND m.due_at <= now()
+    AND m.id BETWEEN :first_id AND :last_id
+  ORDER BY placed.priority LIMIT %s FOR NO KEY UPDATE OF m SKIP LOCKED)
+UPDATE channels_message m SET priority = moved.priority
+FROM moved WHERE m.id = moved.id AND m.id BETWEEN :first_id AND :last_id
+"""  # noqa: S608 - constants
+
+
+def take_turns() -> int:
+    """Returns how many messages moved."""
+    with connection.cursor() as cursor:
+        cursor.execute(_IS_CROWDED, [FRONT, FRONT + 1])
+        (is_crowded,) = cursor.fetchone()
+    return _move() if is_crowded else 0
+
+
+@transaction.atomic
+def _move() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+        (is_alone,) = cursor.fetchone()
+        if not is_alone:  # another worker is at it
+            return 0
+        cursor.execute(sql.recent(_TAKE_TURNS), [FRONT, BATCH])
+        return int(cursor.rowcount)
