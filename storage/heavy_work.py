@@ -2,9 +2,10 @@
 processors, threads and database connections to codes and links.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 
 from django.db import OperationalError, connection
 
@@ -16,21 +17,42 @@ class HeavyWork:
         """`most` at once; `waiting` threads have `patience` seconds for a turn."""
         self.name, self.patience = name, patience
         self.turns, self.queue = BoundedSemaphore(most), BoundedSemaphore(most + waiting)
+        self._share, self._of_company, self._lock = waiting // 2, Counter[int](), Lock()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Raises OperationalError, which becomes a 503, when it is busy."""
+    def turn(self, company_id: int | None = None) -> Iterator[None]:
+        """Raises OperationalError, which becomes a 503, when it is busy, or when the company has
+        half of the places already.
+        """
         give_back()
         # Nobody may hold the connection of a transaction while waiting.
         patience = 0 if connection.in_atomic_block else self.patience
         if not self.queue.acquire(blocking=False):
             raise OperationalError(f"{self.name}: too many are waiting")
         try:
-            if not self.turns.acquire(timeout=patience):
-                raise OperationalError(f"{self.name}: no turn in time")
-            try:
-                yield
-            finally:
-                self.turns.release()
+            with self._place_of(company_id):
+                if not self.turns.acquire(timeout=patience):
+                    raise OperationalError(f"{self.name}: no turn in time")
+                try:
+                    yield
+                finally:
+                    self.turns.release()
         finally:
             self.queue.release()
+
+    @contextmanager
+    def _place_of(self, company_id: int | None) -> Iterator[None]:
+        if company_id is None:
+            yield
+            return
+        with self._lock:
+            if self._of_company[company_id] >= self._share:
+                raise OperationalError(f"{self.name}: too many of one company are waiting")
+            self._of_company[company_id] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._of_company[company_id] -= 1
+                if not self._of_company[company_id]:
+                    del self._of_company[company_id]

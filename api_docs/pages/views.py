@@ -1,7 +1,7 @@
 """The documentation's pages and the first page: open to everyone, in the reader's language."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 
 from django.conf import settings
 from django.contrib import messages
@@ -103,15 +103,16 @@ def llms(request: HttpRequest) -> HttpResponse:
         "channels": join_titles(),
         "codes": ", ".join(f"`{name}`" for name in samples.BY_NAME),
         "sections": [
-            (title, [(page, _first_words(page)) for page in group])
+            (title, [(page, _first_words(page, languages.active())) for page in group])
             for title, group in page_list.SECTIONS
         ],
     }
     return render(request, "docs/llms.txt", context, content_type="text/plain; charset=utf-8")
 
 
-def _first_words(page: Page) -> str:
-    return articles.first_words(articles.visitor_s_article(page, languages.active(), "curl"))
+@cache
+def _first_words(page: Page, language: str) -> str:
+    return articles.first_words(articles.visitor_s_article(page, language, "curl"))
 
 
 @in_asked_language

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -13,8 +14,10 @@ from django.utils import timezone
 from accounts.models import Company, Member
 from billing.orders.pdf import DRAWING
 from billing.signed_links import DOCUMENTS, INVOICES
+from links.api.views import MAKING, SMALL_BULK
 from links.link_imports import READING
 from storage.heavy_work import HeavyWork
+from tests.api.clients import Api
 from tests.document_factories import DocumentFactory
 from tests.factories import OrderFactory
 
@@ -69,3 +72,26 @@ def test_what_comes_on_top_is_told_that_the_service_is_busy(
 
     assert busy.status_code == 503
     assert busy["Retry-After"] == "5"
+
+
+def test_long_bulk_call_waits_for_its_turn_and_a_short_one_does_not(api: Api) -> None:
+    links = [{"url": f"https://example.com/{n}"} for n in range(SMALL_BULK + 1)]
+    with MAKING.turn():
+        busy = api.post("/links/bulk", {"links": links})
+        short = api.post("/links/bulk", {"links": links[1:]})
+
+    assert (busy.status, busy.body["code"], short.status) == (503, "unavailable", 200)
+    assert api.post("/links/bulk", {"links": links}).status == 200
+
+
+def test_one_company_has_half_of_the_places() -> None:
+    work = HeavyWork("test", most=4, waiting=4)
+
+    with work.turn(1), work.turn(1):
+        with pytest.raises(OperationalError, match="of one company"), work.turn(1):
+            pass
+        with work.turn(2):
+            pass
+
+    with work.turn(1):  # the places are free again
+        pass
