@@ -9,7 +9,7 @@ import redis
 
 from channels.waiting.outcome_signals import PUBSUB_CHANNEL
 from tests.stack.concurrent_clients import CLIENTS, ConcurrentClients
-from tests.stack.programs import wait_until
+from tests.stack.programs import last_lines, wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Outcome, Stack
 
@@ -61,10 +61,10 @@ def take_rights_away(client: redis.Redis) -> None:
 
 def ask_for_a_password(client: redis.Redis) -> None:
     client.acl_setuser("default", enabled=False, passwords=["+other"])
-    for one in client.client_list():
-        if one["user"] == "default":
+    for connection in client.client_list():
+        if connection["user"] == "default":
             with suppress(redis.ResponseError):  # it left meanwhile
-                client.client_kill_filter(_id=one["id"])
+                client.client_kill_filter(_id=connection["id"])
 
 
 def obey(client: redis.Redis) -> None:
@@ -93,7 +93,11 @@ def test_refusing_redis_ends_no_process_and_stops_no_delivery(
         if not any(exits):
             _wait_until_used_again(stack, redis_operator, crowd)
 
-    assert exits == [None] * len(stack.programs)
+    assert exits == [None] * len(stack.programs), [
+        last_lines(program.log, 40)
+        for program, code in zip(stack.programs, exits, strict=True)
+        if code
+    ]
     assert [program.running.pid for program in stack.programs] == before
     assert min(refused[call] for call in ("send", "verify", "shorten", "follow")) >= CLIENTS
     assert crowd.failures == []
