@@ -1,13 +1,8 @@
-"""Hooks that higher apps register at start, so that channels can call them without an import.
-
-otp and links say how their messages are rendered, shown on a timeline, settled and purged.
-"""
+"""What higher apps put here at start, so that channels can call them without an import."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
@@ -77,105 +72,32 @@ class TimelineEntry:
     detail: str = ""
 
 
+class CodeHistory(Protocol):
+    """The codes of messages: `otp.history`."""
+
+    def count_codes(
+        self, *, start: datetime, end: datetime, company_id: int | None, mode: str | None
+    ) -> list[CodeCount]:
+        """One row per company and mode with codes in messages of the period."""
+
+    def count_breakdowns(
+        self, *, start: datetime, end: datetime, company_id: int | None, mode: str | None
+    ) -> Iterable[BreakdownCount]:
+        """By every dimension, messages created from `start` to `end`, and the tokens captured
+        then. One value may have several rows.
+        """
+
+    def with_purpose(self, purpose: str) -> "Q":
+        """The condition on messages whose code is for this purpose."""
+
+
 TimelineSource = Callable[["Message"], Iterable[TimelineEntry]]
-OpenedAtLookup = Callable[["Message"], datetime | None]
+OpenedAt = Callable[["Message"], datetime | None]  # when the recipient opened what it carried
 Purger = Callable[[int], int]  # deletes at most this many rows; returning fewer means none are left
-CodeCounter = Callable[..., list[CodeCount]]
-BreakdownCounter = Callable[..., Iterable[BreakdownCount]]
-PurposeFilter = Callable[[str], "Q"]
 
-_renderers: dict[str, Renderer] = {}
-_settlers: list[Callable[[], int]] = []
-_purgers: list[Purger] = []
-_code_counters: list[CodeCounter] = []
-_breakdown_counters: list[BreakdownCounter] = []
-_purpose_filters: list[PurposeFilter] = []
-_timelines: dict[str, TimelineSource] = {}
-_opened_at_lookups: list[OpenedAtLookup] = []
-
-
-def register_renderer(kind: str, renderer: Renderer) -> None:
-    _renderers[kind] = renderer
-
-
-def renderer(kind: str) -> Renderer:
-    return _renderers[kind]
-
-
-def register_settler(settler: Callable[[], int]) -> None:
-    """Registers a function that settles messages by a higher app's proof (a correct code)."""
-    _settlers.append(settler)
-
-
-def settlers() -> list[Callable[[], int]]:
-    return _settlers
-
-
-def register_purger(purger: Purger) -> None:
-    """Registers a function that deletes expired rows."""
-    _purgers.append(purger)
-
-
-def purgers() -> list[Purger]:
-    return _purgers
-
-
-def register_code_counter(counter: CodeCounter) -> None:
-    """Registers a function that counts the codes of messages created from `start` to `end`."""
-    _code_counters.append(counter)
-
-
-def count_codes(
-    *, start: datetime, end: datetime, company_id: int | None = None, mode: str | None = None
-) -> list[CodeCount]:
-    """One row per company and mode with codes in the period, or only those asked for."""
-    return [
-        row
-        for counter in _code_counters
-        for row in counter(start=start, end=end, company_id=company_id, mode=mode)
-    ]
-
-
-def register_breakdown_counter(counter: BreakdownCounter) -> None:
-    """Registers a function that counts by every dimension the messages created from `start` to
-    `end`, and the tokens captured then.
-    """
-    _breakdown_counters.append(counter)
-
-
-def count_breakdowns(
-    *, start: datetime, end: datetime, company_id: int | None = None, mode: str | None = None
-) -> list[BreakdownCount]:
-    """One value may have several rows."""
-    return [
-        row
-        for counter in _breakdown_counters
-        for row in counter(start=start, end=end, company_id=company_id, mode=mode)
-    ]
-
-
-def register_purpose_filter(condition: PurposeFilter) -> None:
-    """Registers the condition on messages whose code is for a purpose."""
-    _purpose_filters.append(condition)
-
-
-def with_purpose(purpose: str) -> "Q":
-    return reduce(or_, (condition(purpose) for condition in _purpose_filters))
-
-
-def register_timeline(kind: str, source: TimelineSource) -> None:
-    """Registers the timeline entries of what messages of this kind carry."""
-    _timelines[kind] = source
-
-
-def timeline_entries(message: "Message") -> Iterable[TimelineEntry]:
-    return _timelines[message.kind](message) if message.kind in _timelines else ()
-
-
-def register_opened_at(lookup: OpenedAtLookup) -> None:
-    """Registers a function that says when the recipient opened what a message carried."""
-    _opened_at_lookups.append(lookup)
-
-
-def opened_at(message: "Message") -> datetime | None:
-    return next(filter(None, (lookup(message) for lookup in _opened_at_lookups)), None)
+codes: CodeHistory
+opened_at: OpenedAt
+renderers: dict[str, Renderer] = {}  # by the kind of message, as the timelines
+timelines: dict[str, TimelineSource] = {}
+settlers: list[Callable[[], int]] = []  # settle messages by a proof of their own (a correct code)
+purgers: list[Purger] = []

@@ -73,7 +73,7 @@ def purge() -> int:
         jobs.purge,
         *account_retention.PURGERS,
         *webhook_retention.PURGERS,
-        *extensions.purgers(),
+        *extensions.purgers,
     ]
     return sum(_in_batches(step) for step in steps)
 

@@ -19,11 +19,13 @@ class LinksConfig(AppConfig):
         from links.web import search_sources  # noqa: PLC0415
         from webhooks import events  # noqa: PLC0415 - models come first
 
-        extensions.register_renderer("link", create.render_link)
-        extensions.register_timeline("link", timeline.entries)
-        extensions.register_opened_at(timeline.opened_at)
-        extensions.register_purger(counting.rotate_partitions)
-        extensions.register_purger(counting.delete_old_batches)
-        extensions.register_purger(link_imports.purge)
+        extensions.renderers["link"] = create.render_link
+        extensions.timelines["link"] = timeline.entries
+        extensions.opened_at = timeline.opened_at
+        extensions.purgers += [
+            counting.rotate_partitions,
+            counting.delete_old_batches,
+            link_imports.purge,
+        ]
         search_sources.register()
         events.declare(calls.CLICK_EVENT)

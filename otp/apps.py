@@ -19,15 +19,11 @@ class OtpConfig(AppConfig):
         from webhooks import events  # noqa: PLC0415
 
         api_keys.register_column(api_keys.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
-        extensions.register_renderer("code", rendering.render)
-        extensions.register_timeline("code", history.timeline_entries)
-        extensions.register_settler(settlement.settle_verified)
-        extensions.register_code_counter(history.count_codes)
-        extensions.register_breakdown_counter(history.count_breakdowns)
-        extensions.register_purpose_filter(history.with_purpose)
-        extensions.register_purger(history.purge_phones)
-        extensions.register_purger(evidence_counting.purge)
-        extensions.register_purger(savings_count.purge)
+        extensions.codes = history
+        extensions.renderers["code"] = rendering.render
+        extensions.timelines["code"] = history.timeline_entries
+        extensions.settlers.append(settlement.settle_verified)
+        extensions.purgers += [history.purge_phones, evidence_counting.purge, savings_count.purge]
         search_sources.register()
         notices.register_audit_words()
         events.declare(calls.VERIFICATION_EVENT)

@@ -28,7 +28,7 @@ CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database
 def count_codes(
     *, start: datetime, end: datetime, company_id: int | None, mode: str | None
 ) -> list[CodeCount]:
-    """Implements `channels.extensions.count_codes`."""
+    """Implements `extensions.CodeHistory`."""
     earliest = start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCK_SKEW
     params: dict[str, Any] = {
         "start": start,
@@ -135,7 +135,7 @@ _EVERY_COMPANY, _OLD_DAY = (
 def count_breakdowns(
     *, start: datetime, end: datetime, company_id: int | None, mode: str | None
 ) -> Iterable[BreakdownCount]:
-    """Implements `channels.extensions.count_breakdowns`."""
+    """Implements `extensions.CodeHistory`."""
     params: dict[str, Any] = {
         "start": start,
         "end": end,
@@ -160,7 +160,7 @@ def _read_breakdowns(statement: str, params: dict[str, Any]) -> list[BreakdownCo
 
 
 def with_purpose(purpose: str) -> Q:
-    """Implements `channels.extensions.with_purpose`."""
+    """Implements `extensions.CodeHistory`."""
     codes = Verification.objects.filter(pk=OuterRef("subject_id"), purpose=purpose)
     return Q(kind="code") & Q(Exists(codes))
 

@@ -11,4 +11,4 @@ class PersonsConfig(AppConfig):
         from channels import extensions  # noqa: PLC0415 - models come first
         from persons import company_export  # noqa: PLC0415
 
-        extensions.register_purger(company_export.purge)
+        extensions.purgers.append(company_export.purge)

@@ -211,7 +211,9 @@ def _count(
     statement = COUNT.format(whose=ONE_COMPANY if whose else everyone)
     cursor.execute(statement, {"day": day, "start": start, "end": end, **ids, **whose})
     DayTotal.objects.bulk_create(_totals(day, start, end, company_id, mode))
-    counts = extensions.count_breakdowns(start=start, end=end, company_id=company_id, mode=mode)
+    counts = extensions.codes.count_breakdowns(
+        start=start, end=end, company_id=company_id, mode=mode
+    )
     rows = rows_of(day, counts)
     DayBreakdown.objects.bulk_create(rows, batch_size=ROWS_PER_INSERT)
 
@@ -225,7 +227,7 @@ def _totals(
         empty = DayTotal(company_id=company, mode=row_mode, day=day)
         return totals.setdefault((company, row_mode), empty)
 
-    for row in extensions.count_codes(start=start, end=end, company_id=company_id, mode=mode):
+    for row in extensions.codes.count_codes(start=start, end=end, company_id=company_id, mode=mode):
         total = total_of(row.company_id, row.mode)
         total.codes, total.verified = row.codes, row.verified
     if mode != "test":

@@ -158,7 +158,9 @@ def has_verified(company: Company) -> bool:
     return any(
         row.verified
         for mode in Mode.values
-        for row in extensions.count_codes(start=start, end=end, company_id=company.pk, mode=mode)
+        for row in extensions.codes.count_codes(
+            start=start, end=end, company_id=company.pk, mode=mode
+        )
     )
 
 
@@ -216,7 +218,7 @@ def _read_totals(
 
 
 def _add_live(period: Period, company: Company, mode: str, start: datetime, end: datetime) -> None:
-    for row in extensions.count_codes(start=start, end=end, company_id=company.pk, mode=mode):
+    for row in extensions.codes.count_codes(start=start, end=end, company_id=company.pk, mode=mode):
         period.codes += row.codes
         period.verified += row.verified
     if mode == Mode.LIVE:

@@ -93,7 +93,7 @@ def _by_breakdown(rows: QuerySet[Message], chosen: Mapping[str, Any]) -> QuerySe
     if country := chosen.get("country"):
         rows = rows.filter(phone_search.phones_of(country))
     if purpose := chosen.get("purpose"):
-        rows = rows.filter(extensions.with_purpose(purpose))
+        rows = rows.filter(extensions.codes.with_purpose(purpose))
     return rows
 
 

@@ -40,7 +40,7 @@ class Screen:
 def render(message: Message) -> tuple[str | None, str | None]:
     """(text, code) as the worker would send them."""
     try:
-        rendered = extensions.renderer(message.kind)(
+        rendered = extensions.renderers[message.kind](
             subject_id=message.subject_id,
             params=message.params,
             locale=message.locale,

@@ -64,7 +64,7 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
     moves = [_of_transfer(move) for move in Transfer.objects.of_message(message.id)]
     steps += moves[:1]  # the hold of the send
     steps += [replace(step, at=_caused_at(step.at, decisions)) for step in moves[1:]]
-    steps += (Step(*astuple(entry)) for entry in extensions.timeline_entries(message))
+    steps += (Step(*astuple(entry)) for entry in extensions.timelines[message.kind](message))
     if with_webhooks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:

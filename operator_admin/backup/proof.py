@@ -70,7 +70,7 @@ def still_open() -> int:
 
 def _settle_proofs() -> None:
     """Codes that were entered and receipts that had come, which nobody applied yet."""
-    for settler in extensions.settlers():
+    for settler in extensions.settlers:
         _until_done(settler)
     _until_done(receipts.apply_stored)
 
