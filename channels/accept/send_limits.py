@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from math import ceil
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 from uuid import UUID
 
 import structlog
@@ -24,6 +24,8 @@ from redis.exceptions import RedisError
 
 from accounts.keys.api_keys import NO_LIMITS, CompanyLimits
 from catalogue.errors import DomainError, Error
+from channels.lifecycle.states import MessageState
+from channels.models import Message
 from storage import atomic_limits
 from storage.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed
 from storage.primary_connection import NotPrimaryError
@@ -77,21 +79,6 @@ SHARED_POOL_EMPTY = _("This number gets too many messages from different senders
 OneTry = Callable[[], AbstractContextManager[object]]
 
 
-class CountedMessage(Protocol):
-    """The fields of a message that the limits use."""
-
-    @property
-    def id(self) -> UUID: ...
-    @property
-    def company_id(self) -> int: ...
-    @property
-    def mode(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def phone(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Send:
     id: UUID
@@ -100,6 +87,9 @@ class Send:
     kind: str
     phone: str
     own: CompanyLimits = NO_LIMITS
+
+
+CountedMessage = Send | Message | MessageState
 
 
 @contextmanager

@@ -107,7 +107,7 @@ class Dispatcher:
         vendor_user_ids.record_queued()
         if receipts.apply_stored():
             self.loop.wake()
-        for settle in extensions.settlers():
+        for settle in extensions.settlers:
             settle()
 
     def record(self) -> None:
@@ -259,11 +259,7 @@ def _count_call(claimed: ClaimedMessage, result: str, called_at: float) -> None:
     if tracing.is_on():
         attributes = {**_trace_attributes(claimed), "kvitok.result": result}
         tracing.record_call(
-            claimed.message_id,
-            claimed.attempt_id,
-            seconds,
-            attributes,
-            ok=result == "accepted",
+            claimed.message_id, claimed.attempt_id, seconds, attributes, ok=result == "accepted"
         )
 
 
@@ -284,7 +280,7 @@ def _trace_attributes(claimed: ClaimedMessage) -> dict[str, str | int]:
 
 def outgoing(claimed: ClaimedMessage) -> Outgoing:
     """Renders the message for its provider; the code appears here for the first time."""
-    rendered = extensions.renderer(claimed.kind)(
+    rendered = extensions.renderers[claimed.kind](
         subject_id=claimed.subject_id,
         params=claimed.params,
         locale=claimed.locale,

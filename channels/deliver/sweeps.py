@@ -25,7 +25,7 @@ from channels.outcomes import receipts, transitions
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
 from processes.background import PeriodicThread
-from storage.statements.named_rows import Row, fetch_all
+from storage.statements.named_rows import fetch_all
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
@@ -86,30 +86,15 @@ WHERE m.state IN ('queued', 'sent') AND m.id BETWEEN :first_id AND :last_id
 """  # noqa: S608
 
 
-class _ExpiredLease(NamedTuple):
-    """A row of `EXPIRED_LEASES`."""
-
-    attempt_id: UUID
-    provider: str
-    message_id: UUID
-    phone: str
-
-
-class _DuePoll(NamedTuple):
-    """A row of `DUE_POLLS`."""
+class _DueAttempt(NamedTuple):
+    """A row of `EXPIRED_LEASES`, `DUE_POLLS` or `OVERDUE_ATTEMPTS`."""
 
     message_id: UUID
     attempt_id: UUID
-    provider: str
-    provider_id: str
-    state: str
-
-
-class _OverdueAttempt(NamedTuple):
-    """A row of `OVERDUE_ATTEMPTS`."""
-
-    message_id: UUID
-    attempt_id: UUID
+    provider: str = ""
+    phone: str = ""
+    provider_id: str = ""
+    state: str = ""
 
 
 def _run_each(*steps: Callable[[], object]) -> None:
@@ -123,7 +108,7 @@ def _run_each(*steps: Callable[[], object]) -> None:
 
 def sweep() -> None:
     """Settles proofs first, before it gives up messages or switches their channel."""
-    proofs = (*extensions.settlers(), receipts.apply_stored)
+    proofs = (*extensions.settlers, receipts.apply_stored)
     _run_each(*proofs, expire_leases, fall_back, give_up, turns.take_turns)
 
 
@@ -135,14 +120,10 @@ def expire_leases() -> int:
             lease.provider,
             lease.phone,
         )
-        for lease in _read(EXPIRED_LEASES, [BATCH], _ExpiredLease)
+        for lease in _read(EXPIRED_LEASES, [BATCH])
     ]
-    _apply_ambiguous(events)
-    return len(events)
-
-
-def _apply_ambiguous(events: list[Event]) -> None:
     write_together(events, transitions.commit_events, _apply_without_provider_id)
+    return len(events)
 
 
 def _apply_without_provider_id(event: Event, error: Exception) -> None:
@@ -170,10 +151,8 @@ def fall_back() -> int:
 
 def poll() -> int:
     """Polls vendors about accepted or ambiguous attempts without a receipt."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        params: list[Any] = [registry.pollable(), POLL_BATCH, POLL_LEASE]
-        cursor.execute(sql.recent(DUE_POLLS), params)
-        due = fetch_all(cursor, _DuePoll)
+    with transaction.atomic():
+        due = _read(DUE_POLLS, [registry.pollable(), POLL_BATCH, POLL_LEASE])
     if not due:
         return 0
     with ThreadPoolExecutor(POLL_THREADS, thread_name_prefix="poll") as pool:
@@ -183,7 +162,7 @@ def poll() -> int:
     return len(events)
 
 
-def _poll_attempt(due: _DuePoll) -> Event:
+def _poll_attempt(due: _DueAttempt) -> Event:
     provider = registry.provider(due.provider)
     no_news = Event(due.message_id, due.attempt_id, EventKind.NO_NEWS)
     try:
@@ -204,7 +183,7 @@ def _poll_attempt(due: _DuePoll) -> Event:
 
 def give_up() -> int:
     """Expires messages past their deadline without proof; releases their holds."""
-    overdue = _read(OVERDUE_ATTEMPTS, [BATCH], _OverdueAttempt)
+    overdue = _read(OVERDUE_ATTEMPTS, [BATCH])
     events = [Event(row.message_id, row.attempt_id, EventKind.GIVEN_UP) for row in overdue]
     _commit("deadline", events)
     messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH])
@@ -218,10 +197,10 @@ def _ids(statement: str, params: list[int]) -> list[UUID]:
         return [name for (name,) in cursor.fetchall()]
 
 
-def _read(statement: str, params: list[int], kind: Callable[..., Row]) -> list[Row]:
+def _read(statement: str, params: list[Any]) -> list[_DueAttempt]:
     with connection.cursor() as cursor:
         cursor.execute(sql.recent(statement), params)
-        return fetch_all(cursor, kind)
+        return fetch_all(cursor, _DueAttempt)
 
 
 def sweep_thread() -> PeriodicThread:

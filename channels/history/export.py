@@ -7,7 +7,7 @@ part, and how far they reach, are one commit under a lock on the export's row.
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -36,23 +36,17 @@ def rows_of(
     messages: QuerySet[Message], history: QuerySet[Message] | None, member: Member
 ) -> Iterator[list[str]]:
     """Streams batches; the database connection is closed between them."""
-    yield _headings()
-    yield from (_cells(message, member) for message in islice(_all(messages, history), MAX_ROWS))
+    keyed = messages.select_related("api_key")
+    batches = pagination.batches(keyed, BATCH_SIZE, history=history)
+    return _lines(islice(chain.from_iterable(batches), MAX_ROWS), member, with_headings=True)
 
 
-def cells_of(
+def _lines(
     messages: Iterable[Message], member: Member, *, with_headings: bool
 ) -> Iterator[list[str]]:
-    """The cells of a part of a file."""
     if with_headings:
         yield _headings()
     yield from (_cells(message, member) for message in messages)
-
-
-def _all(rows: QuerySet[Message], history: QuerySet[Message] | None) -> Iterator[Message]:
-    keyed = rows.select_related("api_key")
-    for batch in pagination.batches(keyed, BATCH_SIZE, history=history):
-        yield from batch
 
 
 def _headings() -> list[str]:
@@ -169,7 +163,7 @@ def _store(row: MessageExport, rows: list[Message], member: Member) -> None:
     number = row.parts.count()
     if not rows and number:
         return
-    cells = cells_of(rows, member, with_headings=not number)
+    cells = _lines(rows, member, with_headings=not number)
     text = "".join(csv_lines(cells, row.language, is_continued=number > 0))
     MessageExportPart.objects.create(export=row, number=number, body=zlib.compress(text.encode()))
 

@@ -35,6 +35,13 @@ _REJECTION_REASONS = {
     ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
     ledger.HoldMoveResult.OVER_BUDGET: FallbackReason.BUDGET,
 }
+# Written as they are; `sql.UPDATE_ATTEMPTS` and `sql.UPDATE_MESSAGES` have their types.
+_ATTEMPT_COLUMNS = (
+    "id", "state", "provider_id", "error_class", "error_code", "error_detail", "polls", "poll_in",
+)  # fmt: skip
+_MESSAGE_COLUMNS = (
+    "id", "state", "error", "channel", "chain", "hold", "due_in", "price", "is_owed",
+)  # fmt: skip
 _Columns = tuple[Any, ...]
 _CHAIN = MessageState._fields.index("chain")
 
@@ -118,41 +125,20 @@ def _write_attempts(cursor: CursorWrapper, decisions: Sequence[Decision]) -> Non
     ]
     if inherited:
         cursor.execute(within(sql.TAKE_OVER_PROVIDER_IDS, months), _transpose(inherited))
-    rows = [
-        {
-            "id": attempt.id,
-            "state": attempt.state,
-            "provider_id": attempt.provider_id,
-            "error_class": attempt.error_class,
-            "error_code": attempt.error_code,
-            "error_detail": attempt.error_detail,
-            "polls": attempt.polls,
-            "poll_in": attempt.poll_in,
-        }
-        for _, attempt in changes
-    ]
+    rows = [{name: getattr(after, name) for name in _ATTEMPT_COLUMNS} for _, after in changes]
     cursor.execute(within(sql.UPDATE_ATTEMPTS, months), {"attempts": dump_rows(rows)})
 
 
 def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
     rows = [
-        {
-            "id": message.id,
-            "state": message.state,
-            "error": message.error,
-            "channel": message.channel,
-            "chain": message.chain,
-            "hold": message.hold,
-            "due_in": message.due_in,
+        {name: getattr(decision.message, name) for name in _MESSAGE_COLUMNS}
+        | {
             "at": decision.delivered_at,
             "read_at": decision.read_at,
             "is_read": decision.is_read,
-            "price": message.price,
-            "is_owed": message.is_owed,
             "fallback_in": decision.patience,
         }
         for decision in changes
-        for message in [decision.message]
     ]
     months = months_of(decision.message.id for decision in changes)
     params = {"messages": dump_rows(rows), "zone": settings.TIME_ZONE}

@@ -55,13 +55,8 @@ def store_parts(provider: str, parts: Sequence[Part]) -> None:
     """Stores parts, except those whose reference is no attempt of this provider. Safe to repeat."""
     with connection.cursor() as cursor:
         for part in parts:
-            params = (
-                part.number,
-                part.total,
-                stored_text(part.provider_id, 200),
-                part.ref,
-                provider,
-            )
+            provider_id = stored_text(part.provider_id, 200)
+            params = (part.number, part.total, provider_id, part.ref, provider)
             cursor.execute(sql.recent(receipts_sql.STORE_PART), params)
 
 
@@ -178,16 +173,11 @@ def _insert(rows: Sequence[Row], recipients: Sequence[Row], *, skips_known: bool
     statement = receipts_sql.store(has_recipients=bool(people), skips_known=skips_known)
     ordered = sorted(rows, key=itemgetter("digest"))
     params = {"receipts": dump_rows(ordered), "recipients": dump_rows(people)}
-    return {bytea(row.digest) for row in fetch_rows(sql.recent(statement), params, _Stored)}
+    stored: list[dict[str, bytes]] = fetch_rows(sql.recent(statement), params, dict)
+    return {bytea(row["digest"]) for row in stored}
 
 
 _calls = GroupCommit(_store, _store_together)
-
-
-class _Stored(NamedTuple):
-    """A row of `receipts_sql.store`."""
-
-    digest: bytes
 
 
 def _row(provider: str, receipt: Receipt, raw: bytes) -> Row:
@@ -285,9 +275,7 @@ def _apply_one_by_one() -> None:
                 _mark_unmatched(cursor, [receipt_id])
 
 
-class DueReceipt(NamedTuple):
-    """A row of `receipts_sql.DUE_RECEIPTS`."""
-
+class DueReceipt(NamedTuple):  # a row of `receipts_sql.DUE_RECEIPTS`
     id: int
     state: str
     provider: str

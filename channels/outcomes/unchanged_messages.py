@@ -6,7 +6,7 @@ locking, loading, deciding and writing as `channels.outcomes.transitions` does w
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from channels.lifecycle.state_machine import (
 )
 from channels.outcomes import receipts_sql
 from channels.waiting import outcome_signals
+from channels.waiting.outcome_signals import Signal
 from processes.monitoring import metrics, tracing
 from storage.months.recent_ids import months_of, within
 from storage.statements.json_rows import dump_rows
@@ -30,50 +31,42 @@ from storage.statements.single_statement import fetch_rows
 
 def accept_unchanged(events: Sequence[Event]) -> list[Event]:
     """Returns the events that it could not write."""
-    acceptances = [event for event in events if _is_acceptance(event)]
-    written = _accept(acceptances) if acceptances else set()
-    _announce_accepted(event for event in acceptances if event.attempt_id in written)
+    acceptances = [
+        (event, event.first_claim)
+        for event in events
+        if event.kind is EventKind.ACCEPTED and event.first_claim
+    ]
+    if not acceptances:
+        return list(events)
+    written = _accept(acceptances)
+    signals = []
+    for event, claim in acceptances:
+        if event.attempt_id in written:
+            metrics.count_message(claim.mode, claim.channel, "sent")
+            signals.append(Signal(event.message_id, "sent", claim.channel, "", claim.price))
+    if signals:
+        outcome_signals.publish(signals)
     return [event for event in events if event.attempt_id not in written]
 
 
-def _is_acceptance(event: Event) -> bool:
-    return event.kind is EventKind.ACCEPTED and event.first_claim is not None
-
-
-def _accept(acceptances: Sequence[Event]) -> set[UUID]:
+def _accept(acceptances: Sequence[tuple[Event, FirstClaim]]) -> set[UUID]:
     """The attempts that it has written."""
-    rows = [_acceptance(event, event.first_claim) for event in acceptances if event.first_claim]
-    statement = within(sql.ACCEPT_AS_CLAIMED, months_of(event.message_id for event in acceptances))
+    rows = [
+        {
+            "message_id": event.message_id,
+            "attempt_id": event.attempt_id,
+            "first_claim": claim.xid,
+            "provider_id": clean_provider_id(event.provider_id) if event.provider_id else None,
+            "poll_in": FIRST_POLL_DELAY if event.pollable else None,
+        }
+        for event, claim in acceptances
+    ]
+    months = months_of(event.message_id for event, _claim in acceptances)
     params = {"acceptances": dump_rows(rows), "zone": settings.TIME_ZONE}
-    return {written.id for written in fetch_rows(statement, params, _Written)}
-
-
-class _Written(NamedTuple):
-    """A row of `sql.ACCEPT_AS_CLAIMED`."""
-
-    id: UUID
-
-
-def _acceptance(event: Event, claim: FirstClaim) -> dict[str, Any]:
-    return {
-        "message_id": event.message_id,
-        "attempt_id": event.attempt_id,
-        "first_claim": claim.xid,
-        "provider_id": clean_provider_id(event.provider_id) if event.provider_id else None,
-        "poll_in": FIRST_POLL_DELAY if event.pollable else None,
-    }
-
-
-def _announce_accepted(accepted: Iterable[Event]) -> None:
-    signals = []
-    for event in accepted:
-        if claim := event.first_claim:
-            metrics.count_message(claim.mode, claim.channel, "sent")
-            signals.append(
-                outcome_signals.Signal(event.message_id, "sent", claim.channel, "", claim.price)
-            )
-    if signals:
-        outcome_signals.publish(signals)
+    accepted: list[dict[str, UUID]] = fetch_rows(
+        within(sql.ACCEPT_AS_CLAIMED, months), params, dict
+    )
+    return {row["id"] for row in accepted}
 
 
 class Delivered(NamedTuple):
@@ -96,25 +89,17 @@ def deliver_unchanged(limit: int) -> tuple[int, bool]:
     )
     counts = [(row.pop("applied"), row.pop("due")) for row in rows]
     if delivered := [Delivered(**row) for row in rows if row["message_id"]]:
-        _announce_delivered(delivered)
-        if tracing.is_on():
-            _trace(delivered, started)
+        _announce(delivered, started)
     applied, due = counts[0]
     return applied, applied < due
 
 
-def _announce_delivered(delivered: Sequence[Delivered]) -> None:
+def _announce(delivered: Sequence[Delivered], started: int) -> None:
     for row in delivered:
         metrics.count_message(row.mode, row.channel, "delivered")
+        if tracing.is_on():
+            attributes = {"kvitok.provider": row.provider, "kvitok.receipt.state": "delivered"}
+            tracing.record_receipt(row.message_id, row.attempt_id, started, attributes)
     outcome_signals.publish(
-        [
-            outcome_signals.Signal(row.message_id, "delivered", row.channel, "", row.price)
-            for row in delivered
-        ]
+        [Signal(row.message_id, "delivered", row.channel, "", row.price) for row in delivered]
     )
-
-
-def _trace(delivered: Sequence[Delivered], started: int) -> None:
-    for row in delivered:
-        attributes = {"kvitok.provider": row.provider, "kvitok.receipt.state": "delivered"}
-        tracing.record_receipt(row.message_id, row.attempt_id, started, attributes)
