@@ -40,25 +40,14 @@ class Steps:
     def counts(self) -> list[int]:
         return [getattr(self, name) for name in COUNTS]
 
-    @property
-    def asked_share(self) -> float | None:
-        return _share(self.asked, self.asked)
+    def share(self, name: str) -> float | None:
+        """Per cent of what could come as far as this step."""
+        whole: int = getattr(self, {"opened": "linked", "entered": "codes"}.get(name, "asked"))
+        return 100 * getattr(self, name) / whole if whole else None
 
     @property
     def delivered_share(self) -> float | None:
-        return _share(self.delivered, self.asked)
-
-    @property
-    def handed_over_share(self) -> float | None:
-        return _share(self.handed_over, self.asked)
-
-    @property
-    def opened_share(self) -> float | None:
-        return _share(self.opened, self.linked)
-
-    @property
-    def entered_share(self) -> float | None:
-        return _share(self.entered, self.codes)
+        return self.share("delivered")
 
 
 @dataclass(slots=True)
@@ -129,7 +118,7 @@ def _add_live(
     # A day more after today, in case the clocks differ.
     end = last + timedelta(days=2 if last >= timezone.localdate() else 1)
     period: dict[str, Any] = {"start": start_of(first), "end": start_of(end)}
-    counts = extensions.count_breakdowns(company_id=company.pk, mode=mode, **period)
+    counts = extensions.codes.count_breakdowns(company_id=company.pk, mode=mode, **period)
     live = sums_of(row for row in counts if row.dimension in tables)
     for bucket, numbers in live.items():
         tables[bucket.dimension].rows.setdefault(bucket.value, Steps()).add(numbers)
@@ -141,7 +130,3 @@ def _sort(table: Breakdown) -> None:
         table.total.add(steps.counts())
     table.total.add(table.rest.counts())
     table.rows = dict(ordered)
-
-
-def _share(part: int, whole: int) -> float | None:
-    return 100 * part / whole if whole else None

@@ -50,11 +50,7 @@ def accept_fallback(decision: Decision, request: FallbackRequest) -> Decision:
             expired = attempt._replace(state="expired", error_class=patience, error_code=patience)
             decision = decision.with_attempt(attempt, expired)
     switched = message._replace(
-        channel=step.channel,
-        price=step.price,
-        hold=message.hold + 1,
-        chain=tuple(rest),
-        due_in=0.0,
+        channel=step.channel, price=step.price, hold=message.hold + 1, chain=tuple(rest), due_in=0.0
     )
     decision = decision.with_fallback_event(request.reason, step.channel)
     return decision._replace(message=switched, fallback=None, patience=step.patience)

@@ -105,9 +105,7 @@ class Message(models.Model):
             models.Index(fields=["phone", "created_at"], name="message_phone"),
             models.Index(fields=["subject_id"], name="message_subject"),
             models.Index(
-                fields=["created_at"],
-                name="message_with_phone",
-                condition=~Q(phone__endswith="*"),
+                fields=["created_at"], name="message_with_phone", condition=~Q(phone__endswith="*")
             ),
             models.Index(  # they are few: a page of them would otherwise scan all messages
                 fields=["company", "mode", "created_at", "id"],
@@ -283,11 +281,7 @@ class OpenMessage(models.Model):
     """
 
     message = models.OneToOneField(
-        Message,
-        models.CASCADE,
-        primary_key=True,
-        related_name="open_message",
-        db_constraint=False,
+        Message, models.CASCADE, primary_key=True, related_name="open_message", db_constraint=False
     )
     priority = models.PositiveSmallIntegerField(db_default=0)
     due_at = models.DateTimeField(null=True)

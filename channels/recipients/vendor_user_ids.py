@@ -44,11 +44,7 @@ def rows(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]
     """For `REMEMBER`: those with a message of ours."""
     vendor = vendor_of(provider)
     return [
-        {
-            "vendor": vendor,
-            "user_id": stored_text(recipient.user_id, 150),
-            "attempt_id": attempt_id,
-        }
+        {"vendor": vendor, "user_id": stored_text(recipient.user_id, 150), "attempt_id": attempt_id}
         for recipient in recipients
         if (attempt_id := _attempt_id(recipient.ref))
     ]

@@ -49,31 +49,16 @@ OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {
     "0000": (_("delivered at once"), None),
     "0001": (_("an invalid number"), Error.INVALID_PHONE),
     "0002": (_("too few tokens"), Error.INSUFFICIENT_TOKENS),
-    scripted.UNREACHABLE: (
-        _("the recipient is not on the channel"),
-        Error.RECIPIENT_UNREACHABLE,
-    ),
-    EXPIRED_CODE: (
-        _("delivered, but the code has already expired"),
-        None,
-    ),
+    scripted.UNREACHABLE: (_("the recipient is not on the channel"), Error.RECIPIENT_UNREACHABLE),
+    EXPIRED_CODE: (_("delivered, but the code has already expired"), None),
     "0005": (_("too soon to send again"), Error.RESEND_TOO_SOON),
     scripted.LATE: (
         format_lazy(_("delivered after {seconds} seconds"), seconds=scripted.LATE_SECONDS),
         None,
     ),
-    scripted.NEVER: (
-        _("never delivered: it expires"),
-        None,
-    ),
-    scripted.REFUSED: (
-        _("the channel refuses"),
-        Error.DELIVERY_FAILED,
-    ),
-    scripted.FALLS_BACK: (
-        _("falls back to the next channel"),
-        None,
-    ),
+    scripted.NEVER: (_("never delivered: it expires"), None),
+    scripted.REFUSED: (_("the channel refuses"), Error.DELIVERY_FAILED),
+    scripted.FALLS_BACK: (_("falls back to the next channel"), None),
     QUEUED: (
         format_lazy(
             _("stays queued for {seconds} seconds, then delivered"), seconds=scripted.QUEUED_SECONDS

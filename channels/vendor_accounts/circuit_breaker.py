@@ -37,11 +37,7 @@ class Cause(StrEnum):
 
 
 # Seconds, for the first trip.
-INITIAL_PAUSES = {
-    Cause.REFUSED: 300.0,
-    Cause.THROTTLED: 1.0,
-    Cause.ERRORS: 5.0,
-}
+INITIAL_PAUSES = {Cause.REFUSED: 300.0, Cause.THROTTLED: 1.0, Cause.ERRORS: 5.0}
 
 
 @dataclass(frozen=True, slots=True)

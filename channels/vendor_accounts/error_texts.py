@@ -123,7 +123,7 @@ ADVICE_BY_CLASS: dict[str, StrOrPromise] = {
         "Send by another channel, or tell the person: “Your operator blocks our SMS because you "
         "forbade mass messages. Allow them in the operator's app or by calling it, and ask for a "
         "new code.”"
-    ),
+    )
 }
 
 

@@ -244,11 +244,5 @@ def clear_caches() -> None:
 
 
 def _clear_lists() -> None:
-    for cached in (
-        live_providers,
-        hosted_providers,
-        provider,
-        routes_by_key,
-        routes,
-    ):
+    for cached in (live_providers, hosted_providers, provider, routes_by_key, routes):
         cached.cache_clear()

@@ -93,11 +93,7 @@ TEST_MESSAGES = Call(
     page="test-mode",
     message=_("Messages of test keys"),
     query=FILTERS,
-    answer=(
-        _rows(TEST_MESSAGE),
-        HAS_MORE,
-        NEXT_CURSOR,
-    ),
+    answer=(_rows(TEST_MESSAGE), HAS_MORE, NEXT_CURSOR),
     refusals=LISTED,
 )
 
@@ -122,14 +118,7 @@ LIST_CHANNELS = Call(
     None,
     message=_("Channels"),
     query=(IN_COUNTRY,),
-    answer=(
-        Field(
-            "data",
-            array(),
-            _("The channels."),
-            fields=CHANNEL,
-        ),
-    ),
+    answer=(Field("data", array(), _("The channels."), fields=CHANNEL),),
     refusals=(Error.INVALID_INPUT,),
 )
 

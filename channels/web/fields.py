@@ -72,18 +72,9 @@ SEND_STATUS = Field(
     _("The current status of the message."),
     "delivered",
 )
-STATUS = Field(
-    "status",
-    MESSAGE_STATUSES,
-    _("The message's status."),
-    "delivered",
-    source="state",
-)
+STATUS = Field("status", MESSAGE_STATUSES, _("The message's status."), "delivered", source="state")
 COST = Field(
-    "cost",
-    integer(0),
-    _("Tokens charged when delivery is confirmed; 0 for test keys."),
-    1,
+    "cost", integer(0), _("Tokens charged when delivery is confirmed; 0 for test keys."), 1
 )
 SENT_REFUSALS = (
     Error.INSUFFICIENT_TOKENS,

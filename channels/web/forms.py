@@ -96,9 +96,7 @@ class HistoryFilter(PhoneFilter):
         widget=forms.TextInput(attrs={"placeholder": "msg_… / req_…", "spellcheck": "false"}),
     )
     channel = forms.ChoiceField(
-        label=_("Channel"),
-        choices=_with_any(_("any"), channels.choices()),
-        required=False,
+        label=_("Channel"), choices=_with_any(_("any"), channels.choices()), required=False
     )
     state = forms.ChoiceField(
         label=_("Status"), choices=_with_any(_("any"), Message.State.choices), required=False
@@ -117,14 +115,8 @@ class HistoryFilter(PhoneFilter):
         strip=False,  # it is matched exactly
         widget=forms.TextInput(attrs={"spellcheck": "false"}),
     )
-    date_from = DayBoundField(
-        label=_("From"),
-        required=False,
-    )
-    date_to = DayBoundField(
-        label=_("To"),
-        required=False,
-    )
+    date_from = DayBoundField(label=_("From"), required=False)
+    date_to = DayBoundField(label=_("To"), required=False)
 
     def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:
         super().__init__(*args, member=member, **kwargs)

@@ -87,13 +87,7 @@ MESSAGE = Shape(
             None,
             source=lambda message: message.error or None,
         ),
-        Field(
-            "cost",
-            integer(0),
-            _("The price of delivery, in tokens."),
-            1,
-            source="price",
-        ),
+        Field("cost", integer(0), _("The price of delivery, in tokens."), 1, source="price"),
         Field(
             "segments",
             nullable(integer(1)),
@@ -281,7 +275,7 @@ MESSAGE_DETAILS = Shape(
                 "counted."
             ),
             None,
-            source=extensions.opened_at,
+            source=lambda message: extensions.opened_at(message),  # noqa: PLW0108 - set at start
         ),
         Field(
             "fallback",
@@ -324,12 +318,7 @@ CHANNEL = Shape(
     (
         Field("channel", CHANNEL_NAMES, _("The channel."), "whatsapp"),
         Field("name", text(), _("The display name of the channel."), "WhatsApp"),
-        Field(
-            "price",
-            integer(1),
-            _("The price of a delivered message, in tokens."),
-            1,
-        ),
+        Field("price", integer(1), _("The price of a delivered message, in tokens."), 1),
         Field("available", boolean(), _("Whether the channel is available now."), True),
         Field(
             "capabilities",

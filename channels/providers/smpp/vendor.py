@@ -97,14 +97,7 @@ def _guide(facts: GuideFacts) -> Guide:
             Step(
                 "SMPP",
                 _("Ask the vendor for the address, for TLS, for the login and for the sender."),
-                (
-                    "host",
-                    "port",
-                    "tls",
-                    "system_id",
-                    "password",
-                    "source",
-                ),
+                ("host", "port", "tls", "system_id", "password", "source"),
             ),
             Step(
                 "SMPP",

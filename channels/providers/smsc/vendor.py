@@ -90,8 +90,7 @@ def _guide(facts: GuideFacts) -> Guide:
                 (
                     Snippet(facts.address.label, f"{facts.hook_url}?md5&charset=utf-8"),
                     Snippet(
-                        _("The same, signed with sha1"),
-                        f"{facts.hook_url}?sha1&charset=utf-8",
+                        _("The same, signed with sha1"), f"{facts.hook_url}?sha1&charset=utf-8"
                     ),
                 ),
             ),

@@ -81,8 +81,7 @@ def _guide(facts: GuideFacts) -> Guide:
                 ("token", "username"),
             ),
             Step(
-                "@BotFather → /setjoingroups → Disable",
-                _("The bot works in private chats only."),
+                "@BotFather → /setjoingroups → Disable", _("The bot works in private chats only.")
             ),
             Step(
                 "Bot API → setWebhook",

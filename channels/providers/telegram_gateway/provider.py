@@ -46,8 +46,7 @@ _VERDICTS: dict[str, http.Verdict] = {
     ),
     "CALLBACK_URL_INVALID": http.ACCOUNT_REFUSED,
     **dict.fromkeys(
-        ("CODE_INVALID", "CODE_LENGTH_INVALID", "CODE_LENGTH_REQUIRED", "TTL_INVALID"),
-        http.REFUSED,
+        ("CODE_INVALID", "CODE_LENGTH_INVALID", "CODE_LENGTH_REQUIRED", "TTL_INVALID"), http.REFUSED
     ),
     **dict.fromkeys(
         ("PAYLOAD_INVALID", "PHONE_NUMBER_MISMATCH", "REQUEST_ID_INVALID", "REQUEST_ID_REQUIRED"),

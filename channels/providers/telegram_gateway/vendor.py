@@ -32,7 +32,7 @@ CURES = {
     "balance": _(
         "See the balance at gateway.telegram.org and add funds. Telegram reports it only "
         "after a paid message; when it runs low, operators get an e-mail."
-    ),
+    )
 }
 
 

@@ -45,18 +45,12 @@ FAILURES = texts(
     (("30008", "30009"), _("The operator did not say why.")),
 )
 ALERTS = texts(
-    (
-        ("21408",),
-        _("Switch the country on in Twilio: Messaging, Settings, Geo permissions."),
-    ),
+    (("21408",), _("Switch the country on in Twilio: Messaging, Settings, Geo permissions.")),
     (
         ("21612", "21212", "21606", "21657", "21659", "21660", "21661", "21709"),
         _("The sender (TWILIO_FROM) cannot be used for this: choose another in Twilio."),
     ),
-    (
-        ("21703", "21704"),
-        _("The messaging service has no sender for this country: add one."),
-    ),
+    (("21703", "21704"), _("The messaging service has no sender for this country: add one.")),
     (("30032",), _("The toll-free number is not verified: Twilio asks for that.")),
     (("30034",), _("The sender is not registered for the USA (A2P 10DLC).")),
     (("30002",), _("Twilio has suspended the account: write to its support.")),

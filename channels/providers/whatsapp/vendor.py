@@ -58,10 +58,7 @@ OPTIONS = (
     Option("phone_number_id", _("Phone number ID"), simulated=_digits),
     Option("business_account_id", _("WhatsApp Business Account ID"), simulated=_digits),
     Option(
-        "token",
-        _("Access token"),
-        is_secret=True,
-        simulated=lambda: f"EAA{secrets.token_hex(32)}",
+        "token", _("Access token"), is_secret=True, simulated=lambda: f"EAA{secrets.token_hex(32)}"
     ),
     Option("app_secret", _("App secret"), is_secret=True, simulated=lambda: secrets.token_hex(16)),
     Option(
@@ -87,10 +84,7 @@ _TEMPLATE = _(
 FAILURES = texts(
     (("131026",), NO_ACCOUNT_THERE),
     (("131021",), _("The sender's own number.")),
-    (
-        ("131049", "130472"),
-        _("WhatsApp chose not to deliver it, to protect the person from spam."),
-    ),
+    (("131049", "130472"), _("WhatsApp chose not to deliver it, to protect the person from spam.")),
     (("131050",), _("The person asked not to receive messages of this kind.")),
     (("130497",), _("WhatsApp does not deliver to this country.")),
     (("132000", "132001", "132005", "132007", "132012", "132015", "132016"), _TEMPLATE),
@@ -116,10 +110,7 @@ ALERTS = texts(
         _("People complain about the template: it may soon be paused."),
     ),
     (("template_locked",), _("Meta has locked the template: it cannot be edited.")),
-    (
-        ("template_limit_exceeded",),
-        _("The account already has as many templates as it may have."),
-    ),
+    (("template_limit_exceeded",), _("The account already has as many templates as it may have.")),
     (
         ("template_category", "template_category_soon"),
         _("Meta is moving the template to another category: its price and limits change."),
@@ -252,12 +243,7 @@ def _guide(facts: GuideFacts) -> Guide:
                     "and wait until Meta approves them. The link's button leads to the address "
                     "below."
                 ),
-                (
-                    "code_template",
-                    "link_template",
-                    "code_link_template",
-                    "languages",
-                ),
+                ("code_template", "link_template", "code_link_template", "languages"),
                 (Snippet(_("Address of the link's button"), f"{facts.short_url}/{{{{1}}}}"),),
             ),
             Step(

@@ -75,11 +75,7 @@ class TimeHistogram:
     """
 
     def __init__(
-        self,
-        median: float,
-        sigma: float,
-        half_life: float,
-        parent: "TimeHistogram | None" = None,
+        self, median: float, sigma: float, half_life: float, parent: "TimeHistogram | None" = None
     ) -> None:
         cdf = log_normal_cdf(median, sigma)
         ends = [0.0, *(cdf(edge) for edge in EDGES), 1.0]

@@ -115,13 +115,14 @@ def steps_of(total: Steps, before: Steps) -> list[Step]:
         (_("Code entered"), "entered", of_codes, "kind=code"),
     ]
     return [
-        Step(title, note, query, _reached(total, name), _reached(before, name))
+        Step(
+            title,
+            note,
+            query,
+            *(Reached(getattr(of, name), of.share(name)) for of in (total, before)),
+        )
         for title, name, note, query in steps
     ]
-
-
-def _reached(steps: Steps, name: str) -> Reached:
-    return Reached(getattr(steps, name), getattr(steps, f"{name}_share"))
 
 
 def csv_rows(table: Breakdown, company: Company, *, sees_money: bool) -> Iterator[list[str | int]]:

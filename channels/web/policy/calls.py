@@ -40,11 +40,7 @@ CHANNELS = Field(
 )
 PATIENCE = Field(
     "patience",
-    {
-        "type": "object",
-        "nullable": True,
-        "additionalProperties": integer(LEAST, MOST),
-    },
+    {"type": "object", "nullable": True, "additionalProperties": integer(LEAST, MOST)},
     _("Seconds that a channel has to prove delivery before the next one is tried, by channel."),
     {"telegram": 20},
     required=False,
@@ -133,12 +129,7 @@ FOR_PURPOSE = Field(
     _("The purpose of the code; by default `verification`."),
     required=False,
 )
-OF_KIND = Field(
-    "kind",
-    KIND.schema,
-    _("What would be sent; by default a code."),
-    required=False,
-)
+OF_KIND = Field("kind", KIND.schema, _("What would be sent; by default a code."), required=False)
 STEP = Shape(
     "PolicyStep",
     (
