@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company, Member
+from api.pagination import LONG_PAGES, PAGE
 from billing.orders.pdf import DRAWING
 from billing.signed_links import DOCUMENTS, INVOICES
 from links.api.views import MAKING, SMALL_BULK
@@ -82,6 +83,16 @@ def test_long_bulk_call_waits_for_its_turn_and_a_short_one_does_not(api: Api) ->
 
     assert (busy.status, busy.body["code"], short.status) == (503, "unavailable", 200)
     assert api.post("/links/bulk", {"links": links}).status == 200
+
+
+@pytest.mark.parametrize("path", ["/messages", "/links", "/documents", "/top-up", "/seals"])
+def test_long_page_waits_for_its_turn_and_a_short_one_does_not(api: Api, path: str) -> None:
+    with LONG_PAGES.turn():
+        busy = api.get(f"{path}?limit={PAGE + 1}")
+        short = api.get(f"{path}?limit={PAGE}")
+
+    assert (busy.status, busy.body["code"], short.status) == (503, "unavailable", 200)
+    assert api.get(f"{path}?limit={PAGE + 1}").status == 200
 
 
 def test_one_company_has_half_of_the_places() -> None:
