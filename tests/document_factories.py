@@ -1,5 +1,3 @@
-"""Factories of closed months and documents."""
-
 # mypy: disable-error-code="no-untyped-call"
 
 from datetime import date

@@ -1,5 +1,3 @@
-"""The packages of the product."""
-
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent

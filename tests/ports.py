@@ -1,5 +1,3 @@
-"""Ports for servers of tests."""
-
 import secrets
 import socket
 from contextlib import suppress

@@ -1,5 +1,3 @@
-"""The Russian catalogue is complete, and its compiled form agrees."""
-
 import ast
 import gettext
 import re

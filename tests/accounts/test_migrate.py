@@ -1,5 +1,3 @@
-"""`manage.py migrate` beside writers and long transactions."""
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Concurrent calls with the same Idempotency-Key or the same alias."""
-
 import time
 from collections import Counter
 from datetime import timedelta

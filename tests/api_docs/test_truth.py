@@ -1,5 +1,3 @@
-"""The documentation of each call agrees with the call."""
-
 from collections.abc import Mapping
 from typing import Any
 

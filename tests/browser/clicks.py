@@ -1,5 +1,3 @@
-"""Counts what a person clicks, over several pages of one tab."""
-
 from playwright.sync_api import Page
 
 _COUNT = """

@@ -1,5 +1,3 @@
-"""One's own account in a browser: addresses, passwords, recovery codes; and the menu of a phone."""
-
 import re
 from importlib import import_module
 

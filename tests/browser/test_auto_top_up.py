@@ -1,5 +1,3 @@
-"""An owner turns automatic top-ups on, pays once, and later removes the card."""
-
 import re
 from decimal import Decimal
 

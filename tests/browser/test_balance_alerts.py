@@ -1,5 +1,3 @@
-"""Further alerts about the balance are added and removed on its page."""
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

@@ -1,5 +1,3 @@
-"""The operator's queue of bank transfers in a browser: each button, and what it does."""
-
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path

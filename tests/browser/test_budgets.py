@@ -1,5 +1,3 @@
-"""An owner whose sends are refused raises the budget in the cabinet."""
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

@@ -1,5 +1,3 @@
-"""Every button of a page is named by the browser test that presses it."""
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

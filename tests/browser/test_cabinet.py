@@ -1,5 +1,3 @@
-"""The cabinet in a browser: from sign-up to a key, a setting and a delivered message."""
-
 import re
 
 import pytest

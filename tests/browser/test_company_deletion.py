@@ -1,5 +1,3 @@
-"""An owner deletes the company in a browser, keeps it, and an operator has a say."""
-
 import re
 
 import pytest

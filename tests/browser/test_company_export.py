@@ -1,5 +1,3 @@
-"""An owner takes the company's archive in a browser: asked for, made, downloaded, deleted."""
-
 from zipfile import ZipFile
 
 import pytest

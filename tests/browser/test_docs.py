@@ -1,5 +1,3 @@
-"""The documentation in a browser: on a phone, by keyboard, without scripts, and tried out."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""Closing a month as an accountant does: documents, statements, the act, a checked statement."""
-
 from pathlib import Path
 
 import pytest

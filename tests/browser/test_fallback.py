@@ -1,5 +1,3 @@
-"""Fallback channels in a browser: set by hand, and shown on the page of a message."""
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

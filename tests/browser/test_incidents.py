@@ -1,5 +1,3 @@
-"""Incidents, what waits, and the status page, in a browser."""
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django import Settings

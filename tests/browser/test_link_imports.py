@@ -1,5 +1,3 @@
-"""Links from a file in a browser: look at the rows, create, download the result."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Disabling links in a browser: a batch, all of a company; and the link settings."""
-
 from uuid import UUID
 
 import pytest

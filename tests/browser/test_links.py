@@ -1,5 +1,3 @@
-"""Short links in a browser: create, copy, print, edit, disable, enable, search, count."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""Lists in a browser: days by one click, filters that are kept, rows that come by themselves."""
-
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect

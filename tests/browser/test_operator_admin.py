@@ -1,5 +1,3 @@
-"""The operator's admin in a browser: second factor, approval, phone search, test message."""
-
 from collections.abc import Iterator
 
 import pytest

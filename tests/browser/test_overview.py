@@ -1,5 +1,3 @@
-"""The overview in a browser: periods, and the way from a figure to the reason of a failure."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""Passkeys with Chromium's virtual authenticator: add, sign in, refuse, remove."""
-
 from base64 import b64encode
 from typing import NamedTuple
 

@@ -1,5 +1,3 @@
-"""The policy in a browser: a rule is added, tried for a number, changed and deleted."""
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

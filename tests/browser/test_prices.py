@@ -1,5 +1,3 @@
-"""An operator sets a price of SMS for a country; a company sees it before it sends."""
-
 import pytest
 from playwright.sync_api import Page, Route, expect
 from pytest_django.live_server_helper import LiveServer

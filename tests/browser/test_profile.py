@@ -1,5 +1,3 @@
-"""A person's own page: what it changes is seen at once."""
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

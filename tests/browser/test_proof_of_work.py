@@ -1,5 +1,3 @@
-"""A company's page solves a challenge with our widget, as the documentation shows it."""
-
 import json
 import re
 import runpy

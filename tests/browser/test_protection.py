@@ -1,5 +1,3 @@
-"""The page *Protection* in a browser: mode, a restriction lifted, a range let through, a week."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""The log of requests in a browser: from the list to a refusal and what to do about it."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""The search of the cabinet, its shortcuts and its toasts, by keyboard and by pointer."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""Sending from the cabinet in a browser: the first code without a terminal, a link, a refusal."""
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

@@ -1,5 +1,3 @@
-"""Sessions in a browser: ended by buttons, and re-authentication before sensitive actions."""
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer

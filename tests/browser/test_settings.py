@@ -1,5 +1,3 @@
-"""A company's settings in a browser: sections saved alone, countries picked, changes not lost."""
-
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 from pytest_django.live_server_helper import LiveServer

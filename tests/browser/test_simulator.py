@@ -1,5 +1,3 @@
-"""The simulator's phones page: messages appear live, buttons work."""
-
 from collections.abc import Iterator
 from itertools import count
 from typing import Any, Literal

@@ -1,5 +1,3 @@
-"""Single sign-on in a browser, at a real provider: the button, connecting, refusals."""
-
 from collections.abc import Iterator
 
 import pytest

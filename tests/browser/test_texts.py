@@ -1,5 +1,3 @@
-"""Message texts in a browser: write, preview, save, edit, delete; autofill."""
-
 from collections.abc import Iterator
 
 import pytest

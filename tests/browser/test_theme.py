@@ -1,5 +1,3 @@
-"""The theme: light, dark or the system's, by keyboard too, kept for the next visit."""
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer

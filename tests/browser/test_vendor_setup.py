@@ -1,5 +1,3 @@
-"""Connecting a vendor in a browser, from fresh credentials to a tested connection."""
-
 import pytest
 import responses
 from playwright.sync_api import Page, expect

@@ -1,5 +1,3 @@
-"""Interstitial pages of short links in a browser: one-time, preview, report."""
-
 from urllib.parse import urlsplit
 
 import pytest

@@ -1,5 +1,3 @@
-"""Webhooks in a browser: address, secret, a real receiver that fails and recovers."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,3 @@
-"""The cabinet and the admin from 320 px up: no horizontal scrolling, every action reachable."""
-
 from collections.abc import Iterator
 from typing import Any
 

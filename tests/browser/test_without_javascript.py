@@ -1,5 +1,3 @@
-"""Lists without JavaScript: filtered, paged and opened by plain links and forms."""
-
 import re
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""Access to every cabinet page for each role, another company's member and a visitor."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,3 @@
-"""The audit log with old and new values."""
-
 from typing import Any, cast
 
 import pytest

@@ -1,5 +1,3 @@
-"""The cabinet's settings of the fallback chain."""
-
 import pytest
 from django.test import Client
 from django.urls import reverse

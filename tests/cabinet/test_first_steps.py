@@ -1,5 +1,3 @@
-"""The onboarding steps shown to each role, with commands ready to copy."""
-
 import pytest
 from django.test import Client
 from django.urls import reverse

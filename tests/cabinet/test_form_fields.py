@@ -1,5 +1,3 @@
-"""Form fields for numbers of tokens and amounts of money, in the ways people type them."""
-
 from decimal import Decimal
 
 import pytest

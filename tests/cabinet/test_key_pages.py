@@ -1,5 +1,3 @@
-"""The cabinet's pages of API keys."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""Terms, privacy and support links appear on every page and in e-mails once they are set."""
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Lists run the same number of queries for a full page as for one row."""
-
 import pytest
 from django.db import connection
 from django.test import Client

@@ -1,5 +1,3 @@
-"""Which roles see full phone numbers, on every page and in every export."""
-
 import time
 from typing import Any
 from urllib.parse import unquote

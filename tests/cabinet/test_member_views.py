@@ -1,5 +1,3 @@
-"""Members: inviting, joining, changing roles and leaving."""
-
 import re
 from datetime import timedelta
 

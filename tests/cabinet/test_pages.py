@@ -1,5 +1,3 @@
-"""Every cabinet page renders in both languages, with no undefined template variable."""
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,3 @@
-"""A refused form focuses its first invalid field, with or without JavaScript."""
-
 import re
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Saved filters: what is kept, whose they are, and which one a list opens with."""
-
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
 

@@ -1,5 +1,3 @@
-"""The cabinet's search: what is found, by whom, and that a stranger's things are not."""
-
 from collections.abc import Callable
 
 import pytest

@@ -1,5 +1,3 @@
-"""A company that requires two-step sign-in of its members."""
-
 import pytest
 from django.test import Client
 from django.urls import reverse

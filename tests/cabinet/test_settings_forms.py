@@ -1,5 +1,3 @@
-"""The cabinet's company settings."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""What holds of every table, rail and time on every page of the cabinet."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""Health checks with each store up and down."""
-
 import json
 import os
 import subprocess

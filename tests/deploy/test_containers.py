@@ -1,5 +1,3 @@
-"""The image, compose.yml and its proxy."""
-
 import os
 import re
 import shutil

@@ -1,5 +1,3 @@
-"""The bill of materials that a release ships."""
-
 import json
 import re
 import subprocess

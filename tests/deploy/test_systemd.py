@@ -1,5 +1,3 @@
-"""The units by systemd's own judgement."""
-
 import re
 import shutil
 import subprocess

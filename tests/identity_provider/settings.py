@@ -1,5 +1,3 @@
-"""OIDC_ROLES of a test."""
-
 from pytest_django import Settings
 
 from config.environment.oidc_settings import parse_roles

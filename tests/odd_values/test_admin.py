@@ -1,5 +1,3 @@
-"""Every page of the operators."""
-
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
 

@@ -1,5 +1,3 @@
-"""Every page of the cabinet, and of a person's own account."""
-
 from collections.abc import Iterator
 
 import pytest

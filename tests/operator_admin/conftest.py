@@ -1,5 +1,3 @@
-"""An operator who is signed in."""
-
 import pytest
 from django.test import Client
 

@@ -1,5 +1,3 @@
-"""Operators, with or without a second factor."""
-
 import time
 
 from allauth.mfa.totp.internal import auth

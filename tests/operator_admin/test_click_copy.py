@@ -1,5 +1,3 @@
-"""What `doctor` says of ClickHouse."""
-
 import time
 from collections.abc import Iterator
 

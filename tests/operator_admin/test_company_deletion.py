@@ -1,5 +1,3 @@
-"""An operator sees companies that are to be deleted, keeps them or has them deleted sooner."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""Each doctor check fails in a real situation and names its remedy."""
-
 import json
 import subprocess
 import sys

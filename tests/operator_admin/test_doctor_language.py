@@ -1,5 +1,3 @@
-"""What doctor finds is worded in the language of who reads it."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""The doctor's look at the identity provider and at OIDC_ROLES."""
-
 import pytest
 from django.contrib.auth.models import Group
 from pytest_django import Settings

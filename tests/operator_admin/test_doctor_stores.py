@@ -1,5 +1,3 @@
-"""Each check of PostgreSQL, Redis and the broker fails in a real situation."""
-
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any

@@ -1,5 +1,3 @@
-"""The doctor's checks of each vendor account."""
-
 import threading
 
 import pytest

@@ -1,5 +1,3 @@
-"""Forms of the admin: rows that there cannot be, odd values, blocked phones in any spelling."""
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

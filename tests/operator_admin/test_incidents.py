@@ -1,5 +1,3 @@
-"""Incidents: what companies are told, who is hit, and the pause of a channel."""
-
 from datetime import timedelta
 from functools import partial
 from typing import Any

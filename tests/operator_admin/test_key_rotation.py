@@ -1,5 +1,3 @@
-"""The doctor names the step of a key's rotation, and refuses an order that would break codes."""
-
 from datetime import timedelta
 from io import StringIO
 

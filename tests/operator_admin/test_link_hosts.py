@@ -1,5 +1,3 @@
-"""Admin of companies' hosts and blocked sites: adding and removing them."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""The admin's lists: keyset pagination, and search by any identifier."""
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The admin's page about a person: a fresh second factor, a confirmation, an audit event."""
-
 import json
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The operator's desk by groups of the identity provider."""
-
 import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.test import Client

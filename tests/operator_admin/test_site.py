@@ -1,5 +1,3 @@
-"""The admin opens only to operators with a second factor, by any address."""
-
 import re
 from typing import Any
 

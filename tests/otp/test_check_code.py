@@ -1,5 +1,3 @@
-"""Outcomes of a guess."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""A correct code before and after a channel's patience ran out."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,3 @@
-"""The cap on wrong codes per phone, and when guesses are checked again."""
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

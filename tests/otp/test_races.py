@@ -1,5 +1,3 @@
-"""Concurrent guesses and sends."""
-
 from collections import Counter
 from functools import partial
 

@@ -1,5 +1,3 @@
-"""Sending a code: a new verification, or the same code again."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""Test keys: the script in a number's last digits, and the effects they never have."""
-
 import time
 from datetime import timedelta
 

@@ -1,5 +1,3 @@
-"""Texts as people and their clipboards write them."""
-
 import sys
 from unicodedata import category
 

@@ -1,5 +1,3 @@
-"""Files that are deleted while a worker adds a part to them."""
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

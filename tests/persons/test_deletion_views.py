@@ -1,5 +1,3 @@
-"""The pages by which an owner deletes the company or keeps it."""
-
 import pytest
 from django.test import Client
 from django.urls import reverse

@@ -1,5 +1,3 @@
-"""An export has every row about the person, and nothing about anybody else."""
-
 import json
 from io import StringIO
 

@@ -1,5 +1,3 @@
-"""Background work is coalesced or repeated, and survives failures."""
-
 import threading
 import time
 

@@ -1,5 +1,3 @@
-"""A value that is made once, by whichever thread asks first."""
-
 import sys
 import time
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The loop of an outbox: rounds, wake-ups, errors, and the drain at the end."""
-
 import threading
 import time
 from collections.abc import Callable, Iterator

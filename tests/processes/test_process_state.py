@@ -1,5 +1,3 @@
-"""What a process remembers, in a forked child and between tests."""
-
 import subprocess
 import sys
 

@@ -1,5 +1,3 @@
-"""Processes killed at the worst moment: nothing lost, duplicated or charged without proof."""
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,5 +1,3 @@
-"""Vendors that refuse, stall or reset connections."""
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

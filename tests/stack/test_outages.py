@@ -1,5 +1,3 @@
-"""PostgreSQL and Redis killed, emptied or hanging."""
-
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

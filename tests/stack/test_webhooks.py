@@ -1,5 +1,3 @@
-"""A company's endpoint receives its events, whatever process is killed."""
-
 from collections.abc import Iterator
 
 import pytest

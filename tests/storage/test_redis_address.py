@@ -1,5 +1,3 @@
-"""The forms in which Redis may be named, and what is refused of them."""
-
 import ssl
 import subprocess
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Which commit is the last release, in clones of all kinds."""
-
 import subprocess
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""What `make lint` says of wording."""
-
 from pathlib import Path
 
 from tools.wording import faults

@@ -1,5 +1,3 @@
-"""The API's /webhooks calls, from a client's backend."""
-
 from datetime import timedelta
 from functools import partial
 from typing import Any

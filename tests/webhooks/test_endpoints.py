@@ -1,5 +1,3 @@
-"""Owners and developers are told once of a failing endpoint, in time to fix it."""
-
 from collections import Counter
 from datetime import datetime, timedelta
 

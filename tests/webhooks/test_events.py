@@ -1,5 +1,3 @@
-"""Events are stored once, only if an endpoint subscribes, and in the caller's transaction."""
-
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any

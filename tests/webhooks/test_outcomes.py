@@ -1,5 +1,3 @@
-"""Each response of a receiver, and its effect on the delivery and the endpoint."""
-
 import time
 from collections.abc import Callable
 from uuid import uuid4

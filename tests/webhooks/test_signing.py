@@ -1,5 +1,3 @@
-"""Signatures agree with the reference library; secrets derive from keys and numbers."""
-
 import base64
 from datetime import UTC, datetime
 from uuid import UUID

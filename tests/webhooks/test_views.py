@@ -1,5 +1,3 @@
-"""The cabinet's webhook pages: their buttons and what they show."""
-
 import re
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""Authentication by API key."""
-
 from collections.abc import Callable
 from datetime import timedelta
 from threading import Barrier, Thread

@@ -1,5 +1,3 @@
-"""Connecting, disconnecting and re-authenticating with an identity of the provider."""
-
 from urllib.parse import parse_qs, urlsplit
 
 import pytest

@@ -1,5 +1,3 @@
-"""Retention deletes old events and e-mails with their dependent rows."""
-
 from datetime import timedelta
 
 import pytest

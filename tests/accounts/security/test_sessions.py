@@ -1,5 +1,3 @@
-"""The page of a user's sessions, and what ends a session."""
-
 from datetime import timedelta
 
 import pytest

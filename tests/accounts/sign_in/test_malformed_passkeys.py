@@ -1,5 +1,3 @@
-"""Malformed passkey responses are refused like wrong ones."""
-
 import json
 from base64 import urlsafe_b64encode
 

@@ -1,5 +1,3 @@
-"""The home page: prices and packages as configured, code samples in each language."""
-
 import re
 from decimal import Decimal
 

@@ -1,5 +1,3 @@
-"""Code samples: language aliases, highlighting, and the remembered choice."""
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

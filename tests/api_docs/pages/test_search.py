@@ -1,5 +1,3 @@
-"""Documentation search, Markdown pages and llms.txt."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""The pages and files of documents, as an accountant and a stranger open them."""
-
 from collections.abc import Iterable
 from datetime import timedelta
 from io import BytesIO

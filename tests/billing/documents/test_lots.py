@@ -1,5 +1,3 @@
-"""Which tokens are used first, and what they cost."""
-
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise

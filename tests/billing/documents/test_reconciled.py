@@ -1,5 +1,3 @@
-"""`reconcile` finds closed months, lots and documents that do not agree."""
-
 from collections.abc import Callable
 from decimal import Decimal
 

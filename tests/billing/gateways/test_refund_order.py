@@ -1,5 +1,3 @@
-"""Refunds and disputes in any order: Stripe promises none, and the operator acts between."""
-
 from decimal import Decimal
 from itertools import permutations
 

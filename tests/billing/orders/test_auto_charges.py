@@ -1,5 +1,3 @@
-"""Charges of saved methods, as YooKassa and Stripe document them."""
-
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any

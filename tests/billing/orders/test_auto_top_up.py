@@ -1,5 +1,3 @@
-"""Automatic top-ups: bought once, within the terms, whatever dies or comes at once."""
-
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal

@@ -1,5 +1,3 @@
-"""Invoices: their content in both languages, as a page and a PDF, unchanged later."""
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress

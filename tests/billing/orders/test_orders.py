@@ -1,5 +1,3 @@
-"""Orders: priced, numbered without gaps, opened, canceled, expired."""
-
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial

@@ -1,5 +1,3 @@
-"""Payments that are repeated, late, wrong, unmatched or concurrent: the ledger stays exact."""
-
 import random
 from collections.abc import Callable
 from datetime import timedelta

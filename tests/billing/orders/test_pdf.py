@@ -1,5 +1,3 @@
-"""The sheet on which all PDF documents are drawn."""
-
 from io import BytesIO
 from pathlib import Path
 

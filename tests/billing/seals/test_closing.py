@@ -1,5 +1,3 @@
-"""No transfer appears behind the moment that counts as closed."""
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 

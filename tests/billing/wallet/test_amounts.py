@@ -1,5 +1,3 @@
-"""Amounts in figures and in Russian words."""
-
 from decimal import Decimal
 
 import pytest

@@ -1,5 +1,3 @@
-"""A company's own alerts: several levels, days at the present pace, a share of the day's budget."""
-
 from datetime import timedelta
 
 import pytest

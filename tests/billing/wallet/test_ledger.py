@@ -1,5 +1,3 @@
-"""Ledger transfers: each sequence ends with both balances right, and none applies twice."""
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from uuid import UUID

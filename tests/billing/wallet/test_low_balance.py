@@ -1,5 +1,3 @@
-"""One alert when tokens run low, and another only after a top-up."""
-
 import pytest
 from django.db import transaction
 

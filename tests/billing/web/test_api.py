@@ -1,5 +1,3 @@
-"""POST /top-up and GET /top-up: orders by API and their responses."""
-
 from datetime import datetime
 from functools import partial
 from typing import Any

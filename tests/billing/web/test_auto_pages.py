@@ -1,5 +1,3 @@
-"""The page of automatic top-ups: consent, the saved method, and who may change them."""
-
 from decimal import Decimal
 from typing import Any
 

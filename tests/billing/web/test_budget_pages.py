@@ -1,5 +1,3 @@
-"""The cabinet's budget tab: usage, and raising a budget."""
-
 from typing import Any
 
 import pytest

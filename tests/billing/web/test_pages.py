@@ -1,5 +1,3 @@
-"""The cabinet's billing pages: what they show, order, refuse and change."""
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Companies read their seals in the cabinet and by the API."""
-
 from datetime import timedelta
 
 import pytest

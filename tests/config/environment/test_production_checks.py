@@ -1,5 +1,3 @@
-"""Production refuses to start with unsafe settings, and names the remedy."""
-
 import hashlib
 import secrets
 import subprocess

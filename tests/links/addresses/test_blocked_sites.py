@@ -1,5 +1,3 @@
-"""Blocked sites: a company's list, the operator's list, and their spellings."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""Links on companies' own hosts: their names, and who may use which."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""UTM tags are added to targets where missing, and never replace existing ones."""
-
 import pytest
 from django.utils import translation
 

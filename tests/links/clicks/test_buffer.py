@@ -1,5 +1,3 @@
-"""The click buffer: what it records, and how it writes to Redis."""
-
 from uuid import uuid4
 
 import pytest

@@ -1,5 +1,3 @@
-"""Clicks become rows and counts, each exactly once."""
-
 import time
 from collections.abc import Iterator
 from datetime import UTC, timedelta

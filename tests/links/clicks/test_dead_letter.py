@@ -1,5 +1,3 @@
-"""Entries that PostgreSQL rejects or times out on delay no other click."""
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""A person's click proves delivery of one message and cancels its pending fallback."""
-
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -1,5 +1,3 @@
-"""The lag of the click stream's readers."""
-
 import time
 from collections.abc import Iterator
 from typing import Any

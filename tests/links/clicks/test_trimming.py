@@ -1,5 +1,3 @@
-"""The stream is trimmed behind its readers; for ClickHouse it waits so long and no longer."""
-
 import time
 from collections.abc import Iterator
 from datetime import timedelta

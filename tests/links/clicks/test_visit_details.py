@@ -1,5 +1,3 @@
-"""Recorded visit details: device, referring host and country, never the visitor."""
-
 from pathlib import Path
 
 import pytest

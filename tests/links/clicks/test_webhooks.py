@@ -1,5 +1,3 @@
-"""`link.clicked` events: people's clicks only, once, to the link's company."""
-
 import time
 from collections.abc import Iterator
 from uuid import uuid4

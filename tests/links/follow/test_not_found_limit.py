@@ -1,5 +1,3 @@
-"""Guessing slugs is limited; following existing links never is."""
-
 import time
 
 import pytest

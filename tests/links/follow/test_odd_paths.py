@@ -1,5 +1,3 @@
-"""Arbitrary bytes in paths, headers and forms never cause a 500."""
-
 from io import BytesIO
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""`reuse` returns an equal live link, also to concurrent requests."""
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Companies cannot re-enable links that the operator disabled or stopped; operators can."""
-
 import pytest
 from django.test import Client
 from django.urls import reverse

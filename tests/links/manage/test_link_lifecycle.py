@@ -1,5 +1,3 @@
-"""Options of a new link: tags, expiry target, one-time opening."""
-
 import json
 from typing import Any
 

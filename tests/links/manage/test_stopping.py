@@ -1,5 +1,3 @@
-"""Stopping all links, and releasing them: in every process within a second."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,3 @@
-"""Batches: stopping and resuming the links of one request, and the cost of 1,000 links."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""/links: lists, a single link, its clicks, and bulk creation."""
-
 import json
 from datetime import UTC, date, timedelta
 from functools import partial

@@ -1,5 +1,3 @@
-"""The cabinet's link pages as the server renders them."""
-
 import re
 from datetime import timedelta
 from typing import Any

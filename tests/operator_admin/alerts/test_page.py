@@ -1,5 +1,3 @@
-"""The admin's page of alerts, and the command that tries them."""
-
 from io import StringIO
 
 import pytest

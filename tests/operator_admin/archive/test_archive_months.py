@@ -1,5 +1,3 @@
-"""Which months are archived, and who may do it."""
-
 import time
 from datetime import UTC, date, datetime, timedelta
 from io import StringIO

@@ -1,5 +1,3 @@
-"""What `restore` refuses, with nothing changed."""
-
 import json
 import os
 import re

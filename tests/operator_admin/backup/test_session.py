@@ -1,5 +1,3 @@
-"""The session of a backup is its thread's alone."""
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,5 +1,3 @@
-"""Operators give or take tokens: find the company, enter, confirm; applied once."""
-
 import threading
 from typing import Any
 from uuid import uuid4

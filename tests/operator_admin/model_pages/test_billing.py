@@ -1,5 +1,3 @@
-"""Admin: operators confirm bank transfers, review payments and grant tokens with a reason."""
-
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4

@@ -1,5 +1,3 @@
-"""Admin of companies: figures, approval and suspension."""
-
 import html
 import re
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,3 @@
-"""Operators' changes to users: re-authenticated, audited, and notified by e-mail."""
-
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator

@@ -1,5 +1,3 @@
-"""Admin of SMS prices by country: new rows only, nothing of the past."""
-
 from datetime import timedelta
 from typing import Any
 

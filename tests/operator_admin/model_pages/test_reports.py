@@ -1,5 +1,3 @@
-"""Admin of reported links: the list of reports, and the actions that stop links."""
-
 import re
 from datetime import timedelta
 from typing import Any

@@ -1,5 +1,3 @@
-"""The admin's page of provider accounts: what it shows, and its actions."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""Connecting a vendor's account in the admin: what is entered, shown, refused and removed."""
-
 from html import unescape
 
 import pytest

@@ -1,5 +1,3 @@
-"""The admin's setup page of each vendor: variables, steps and the connection test."""
-
 import re
 from html import unescape
 

@@ -1,5 +1,3 @@
-"""Phones that entered a code before: which of their codes are evidence."""
-
 import random
 from datetime import timedelta
 

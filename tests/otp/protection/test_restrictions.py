@@ -1,5 +1,3 @@
-"""Restrictions end, go on, are lifted, and follow the company's mode."""
-
 import time
 from datetime import timedelta
 

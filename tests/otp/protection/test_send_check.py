@@ -1,5 +1,3 @@
-"""A send of a code while a restriction of the guard holds for its number."""
-
 from datetime import timedelta
 
 import pytest

@@ -1,5 +1,3 @@
-"""What the guard would have done last week, from the company's own codes."""
-
 import random
 from datetime import timedelta
 

@@ -1,5 +1,3 @@
-"""What a company may save as its texts, and the audit of it."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""Two people save texts concurrently."""
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,5 +1,3 @@
-"""Rules for texts: the code exactly once, and no links or phishing."""
-
 import pytest
 from django.conf import settings as configured
 from django.core.exceptions import ValidationError

@@ -1,5 +1,3 @@
-"""The page *Protection*: what it says of each restriction."""
-
 from datetime import timedelta
 
 import pytest

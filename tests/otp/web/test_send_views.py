@@ -1,5 +1,3 @@
-"""Sending from the cabinet: the API's rules, once per form, and the check of the code."""
-
 from functools import partial
 from typing import Any
 from uuid import uuid4

@@ -1,5 +1,3 @@
-"""The page of a company's message texts: create, preview, edit and delete."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""The address of a client behind a proxy, in every spelling that proxies have."""
-
 import pytest
 from django.test import RequestFactory
 from pytest_django import Settings

@@ -1,5 +1,3 @@
-"""Which request body is refused when too many are being received."""
-
 from threading import Barrier, Thread
 
 from processes.server.request_bodies import BodyLimits, BufferedBodies, BufferedBody

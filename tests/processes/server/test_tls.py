@@ -1,5 +1,3 @@
-"""TLS that ends in the web process."""
-
 import os
 import socket
 import ssl

@@ -1,5 +1,3 @@
-"""The options of `python -m tools.bench`."""
-
 import pytest
 
 from tools.bench import __main__ as command

@@ -1,5 +1,3 @@
-"""The two load generators, against a small server."""
-
 import shutil
 import threading
 from collections import Counter

@@ -1,5 +1,3 @@
-"""`tools.bench.storage` measures bytes, write-ahead log and HOT updates."""
-
 import os
 import re
 import subprocess

@@ -1,5 +1,3 @@
-"""The same seed gives the same plan."""
-
 from collections import Counter
 
 from tools.chaos.plan import (

@@ -1,5 +1,3 @@
-"""`make examples`: its output and exit code."""
-
 from tools.examples import __main__
 from tools.examples.__main__ import LanguageResult
 from tools.examples.checks import CHECKS

@@ -1,5 +1,3 @@
-"""The command itself, on a tiny database."""
-
 import json
 import subprocess
 import sys

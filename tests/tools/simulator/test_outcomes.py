@@ -1,5 +1,3 @@
-"""Outcomes that are set beforehand, by number and channel."""
-
 import time
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""One-time links: opened by their button, for one visitor, despite earlier prefetches."""
-
 from datetime import timedelta
 from functools import partial
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The preview page `<slug>+`, and visitors' reports."""
-
 from datetime import UTC, datetime
 
 import pytest

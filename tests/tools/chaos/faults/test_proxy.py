@@ -1,5 +1,3 @@
-"""The fault proxy between a real client and a real server."""
-
 import asyncio
 import socket
 import threading

@@ -1,5 +1,3 @@
-"""What counts as agreement."""
-
 from math import inf
 
 import pytest

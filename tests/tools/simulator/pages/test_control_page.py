@@ -1,5 +1,3 @@
-"""The control page: forms that set faults, and the wire log."""
-
 from typing import Any
 
 import pytest
