@@ -224,15 +224,17 @@ def test_refusal_of_the_provider_is_said(client: Client, forger: Forger) -> None
     assert (answer.status_code, refusal(answer)) == (403, "canceled")
 
 
+def serve_user_information(forger: Forger, subject: str) -> None:
+    url = f"{ISSUER}/userinfo"
+    metadata = _metadata(userinfo_endpoint=url)
+    forger.wire.replace("GET", f"{ISSUER}/.well-known/openid-configuration", json=metadata)
+    forger.wire.get(url, json={"sub": subject, "groups": ["admins"]})
+
+
 def test_user_information_of_another_person_is_refused(
     client: Client, forger: Forger, user: User
 ) -> None:
-    forger.wire.replace(
-        "GET",
-        f"{ISSUER}/.well-known/openid-configuration",
-        json=_metadata(userinfo_endpoint=f"{ISSUER}/userinfo"),
-    )
-    forger.wire.get(f"{ISSUER}/userinfo", json={"sub": "boris", "groups": ["admins"]})
+    serve_user_information(forger, "boris")
     sent = forger.begin(client)
 
     answer = forger.finish(client, sent, signed(claims(sent["nonce"], groups=None)))
@@ -243,14 +245,8 @@ def test_user_information_of_another_person_is_refused(
 def test_user_information_is_read_for_missing_groups(
     client: Client, forger: Forger, user: User, settings: Settings
 ) -> None:
-
     settings.OIDC_ROLES = parse_roles("admins=superuser")
-    forger.wire.replace(
-        "GET",
-        f"{ISSUER}/.well-known/openid-configuration",
-        json=_metadata(userinfo_endpoint=f"{ISSUER}/userinfo"),
-    )
-    forger.wire.get(f"{ISSUER}/userinfo", json={"sub": "anna", "groups": ["admins"]})
+    serve_user_information(forger, "anna")
     sent = forger.begin(client)
 
     forger.finish(client, sent, signed(claims(sent["nonce"], groups=None)))

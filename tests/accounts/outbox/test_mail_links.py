@@ -52,28 +52,21 @@ def expect_links_of_ours(template: str) -> None:
     assert "evil" not in mail.subject + mail.text + mail.html
 
 
-def test_reset_link_uses_public_url_not_host_header(hostile: Client) -> None:
-    hostile.post(reverse("account_reset_password"), {"email": OWNER})
+@pytest.mark.parametrize(
+    ("page", "fields", "template"),
+    [
+        ("account_reset_password", {"email": OWNER}, "password_reset_key"),
+        ("account_reset_password", {"email": STRANGER}, "unknown_account"),
+        ("account_signup", SIGN_UP | {"email": STRANGER}, "email_confirmation_signup"),
+        ("account_signup", SIGN_UP | {"email": OWNER}, "account_already_exists"),
+    ],
+)
+def test_links_use_public_url_not_host_header(
+    hostile: Client, page: str, fields: dict[str, str], template: str
+) -> None:
+    hostile.post(reverse(page), fields)
 
-    expect_links_of_ours("account/email/password_reset_key")
-
-
-def test_email_to_an_unknown_address_uses_public_url(hostile: Client) -> None:
-    hostile.post(reverse("account_reset_password"), {"email": STRANGER})
-
-    expect_links_of_ours("account/email/unknown_account")
-
-
-def test_confirmation_link_uses_public_url(hostile: Client) -> None:
-    hostile.post(reverse("account_signup"), SIGN_UP | {"email": STRANGER})
-
-    expect_links_of_ours("account/email/email_confirmation_signup")
-
-
-def test_email_about_an_existing_account_uses_public_url(hostile: Client) -> None:
-    hostile.post(reverse("account_signup"), SIGN_UP | {"email": OWNER})
-
-    expect_links_of_ours("account/email/account_already_exists")
+    expect_links_of_ours(f"account/email/{template}")
 
 
 def test_notice_of_a_new_password_uses_public_url(hostile: Client) -> None:

@@ -1,5 +1,3 @@
-"""E-mails about security changes and their recipients."""
-
 import pytest
 from allauth.account.models import EmailConfirmationHMAC
 from django.test import Client
@@ -51,26 +49,19 @@ def test_primary_address_is_notified_of_added_and_confirmed_addresses(
     assert SECOND in mail.html
 
 
-def test_old_and_new_primary_addresses_are_notified_of_the_change(
-    client: Client, user: User
+@pytest.mark.parametrize(
+    ("action", "subject"),
+    [("primary", "Изменён основной адрес"), ("remove", "Из учётной записи удалён адрес")],
+)
+def test_both_addresses_are_notified_of_a_changed_or_removed_one(
+    client: Client, user: User, action: str, subject: str
 ) -> None:
     add_address(user, SECOND)
 
-    client.post(reverse("account_email"), {"email": SECOND, "action_primary": ""})
+    client.post(reverse("account_email"), {"email": SECOND, f"action_{action}": ""})
 
     assert len(emails_to(ANNA)) == 1
-    assert emails_to(SECOND) == ["Изменён основной адрес"]
-
-
-def test_primary_and_removed_addresses_are_notified_of_the_removal(
-    client: Client, user: User
-) -> None:
-    add_address(user, SECOND)
-
-    client.post(reverse("account_email"), {"email": SECOND, "action_remove": ""})
-
-    assert len(emails_to(ANNA)) == 1
-    assert emails_to(SECOND) == ["Из учётной записи удалён адрес"]
+    assert emails_to(SECOND) == [subject]
 
 
 def test_password_change_sends_a_notification(client: Client) -> None:
