@@ -1,11 +1,15 @@
 """Every row of the error table: status, code, the whole body, and no rows written."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import RequestFactory
+from django.urls import resolve
 from django.utils import timezone, translation
 from pytest_django import Settings
 
@@ -322,3 +326,29 @@ def test_objects_of_other_companies_look_nonexistent(api: Api) -> None:
     nothing_there = message_of_another(api)
     assert (answer.status, answer.code) == (404, "not_found")
     assert answer.body | {"request_id": ""} == nothing_there.body | {"request_id": ""}
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_refusal_keeps_nothing_of_those_who_called(api: Api, *, is_known: bool) -> None:
+    """Its traceback has the frames of all callers. Granian closes the connection of an unread body
+    once the last of them is freed; a cycle would hold it open until the collector runs.
+    """
+
+    class Protocol:
+        pass
+
+    def serve() -> tuple[int, weakref.ref[Protocol]]:
+        protocol = Protocol()
+        key = api.headers["Authorization"] if is_known else "Bearer kv_live_unknown"
+        request = RequestFactory().post(
+            "/api/v1/otp/send", b"{", "application/json", headers={"Authorization": key}
+        )
+        view, args, kwargs = resolve("/api/v1/otp/send")
+        return view(request, *args, **kwargs).status_code, weakref.ref(protocol)
+
+    gc.disable()
+    try:
+        status, freed = serve()
+        assert (status, freed()) == (422 if is_known else 401, None)
+    finally:
+        gc.enable()

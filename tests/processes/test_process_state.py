@@ -1,5 +1,63 @@
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from channels.vendor_accounts import registry
+from processes.process_state import Once
+from tests.api.races import at_once
+
+
+def test_concurrent_first_calls_get_one_value() -> None:
+    @Once
+    def make(name: str) -> object:
+        time.sleep(0.01)
+        return object()
+
+    made = at_once([lambda: make("a")] * 8)
+
+    assert len(set(map(id, made))) == 1
+    assert make("b") is not made[0]
+    assert make("a") is made[0]
+
+
+def test_value_is_made_again_after_an_error_and_after_a_clear() -> None:
+    errors = [ValueError("first")]
+
+    @Once
+    def make() -> object:
+        if errors:
+            raise errors.pop()
+        return object()
+
+    with pytest.raises(ValueError, match="first"):
+        make()
+    first = make()
+    make.cache_clear()
+
+    assert make() is not first
+
+
+@pytest.fixture
+def eager_switches() -> Iterator[None]:
+    """Threads take turns after a microsecond instead of five milliseconds."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("eager_switches")
+def test_provider_accounts_are_built_once_for_all_threads() -> None:
+    for _ in range(20):
+        registry.clear_caches()
+
+        built = at_once([registry.live_providers] * 16)
+
+        assert all(accounts is built[0] for accounts in built)
+
 
 FORK = """
 import os

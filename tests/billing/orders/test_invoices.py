@@ -4,6 +4,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from io import BytesIO
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pypdf
@@ -11,11 +12,11 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 
 from accounts.models import Company, User
 from billing.models import Order, Seller
-from billing.orders import billing_profiles, invoice_pdf, invoices
+from billing.orders import billing_profiles, invoice_pdf, invoices, pdf
 from billing.signed_links import INVOICES
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, MemberFactory, SellerFactory
@@ -228,3 +229,22 @@ def test_link_cannot_be_guessed(issue: Callable[..., Order]) -> None:
     for token in (order.id.hex, f"{right}x", f"{order.id.hex}:", INVOICES.token(sandbox.pk)):
         assert client.get(reverse("invoice", args=[token])).status_code == 404
         assert client.get(reverse("invoice-file", args=[token])).status_code == 404
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_characters_that_no_font_draws_are_spaces() -> None:
+    sheet = pdf.new_sheet("Счёт", "ru", timezone.now())
+
+    pdf.paragraph(sheet, "Роза\x00\x0b\u202e\ufffeЛютик\nМак\u00a05")
+
+    (page,) = pypdf.PdfReader(BytesIO(sheet.output())).pages
+    assert page.extract_text().split() == ["Роза", "Лютик", "Мак", "5"]
+
+
+def test_no_document_is_drawn_on_another_one() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "billing").rglob("*.py")]
+
+    assert not [text for text in texts if "FPDF(" in text]
+    assert sum("new_sheet(" in text for text in texts) > 1

@@ -1,6 +1,7 @@
 """A backup of a busy service, restored into a second database that sends nothing old."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -17,6 +18,7 @@ from channels.models import Message
 from channels.outcomes import transitions
 from operator_admin.backup import postgres
 from operator_admin.backup.manifest import Manifest
+from operator_admin.backup.postgres import patient_session
 from operator_admin.models import TelegramNotice
 from otp.models import GuardReport, Verification
 from persons import erasure_list
@@ -216,3 +218,24 @@ def test_month_that_is_archived_meanwhile_is_in_the_dump_and_in_its_sums(
 
     assert Manifest.read(directory).sums["rows of channels_message"] == "1"
     assert Message.objects.count() == 1
+
+
+def timeout() -> tuple[str, bool]:
+    """The limit of a statement, and whether the connection is of a pool."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW statement_timeout")
+            return str(cursor.fetchone()[0]), connection.pool is not None  # type: ignore[attr-defined]
+    finally:
+        connection.close()
+
+
+def test_other_threads_keep_their_pool_and_limits() -> None:
+    before = timeout()
+
+    with patient_session(), ThreadPoolExecutor(1) as threads:
+        assert threads.submit(timeout).result() == before
+        assert timeout() == ("0", False)
+
+    assert before != ("0", False)
+    assert timeout() == before

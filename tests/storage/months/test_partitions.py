@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -11,9 +12,16 @@ from django.utils import timezone
 
 from catalogue.ids import first_id_at, uuid7
 from storage.months import new_tables, partitions
-from storage.months.calendar import month_of, next_month
+from storage.months.calendar import (
+    last_day,
+    month_of,
+    next_month,
+    parse_month,
+)
 from storage.months.partitions import MonthlyTable
 from tests.api.races import at_once
+from tests.session_settings import session_setting
+from tests.storage.months.young_months import YoungMonth, young_month
 
 pytestmark = pytest.mark.django_db
 
@@ -181,3 +189,53 @@ def test_months_made_by_two_processes_at_once() -> None:
         execute(f"DROP TABLE channels_message_{later:%Y_%m}")
 
     assert sorted(made) == [[(False,)]] * 3 + [[(True,)]]
+
+
+__all__ = ["young_month"]
+
+
+def test_month_is_analyzed_as_it_grows(young_month: YoungMonth) -> None:
+    found = []
+    for more in (20, 100, 50, 150):
+        young_month.add(more)
+        found.append(partitions.analyze_doubled())
+
+    assert found == [[], [young_month.name], [], [young_month.name]]
+    assert young_month.known_rows == 320
+
+
+def test_month_that_somebody_locks_is_left_for_later(young_month: YoungMonth) -> None:
+    young_month.add(120)
+    other = connection.copy()
+    try:
+        with other.cursor() as cursor, session_setting("lock_timeout", "'50ms'"):
+            cursor.execute("BEGIN")
+            cursor.execute(f"LOCK TABLE {young_month.name}")
+            partitions.analyze_doubled()
+            cursor.execute("ROLLBACK")
+    finally:
+        other.close()
+    left = young_month.known_rows
+
+    partitions.analyze_doubled()
+
+    assert (left, young_month.known_rows) == (-1, 120)
+
+
+def test_month_of_a_time_is_that_of_the_zone() -> None:
+    at = datetime(2026, 12, 31, 22, tzinfo=UTC)
+
+    assert month_of(at, UTC) == date(2026, 12, 1)
+    assert month_of(at, ZoneInfo("Europe/Moscow")) == date(2027, 1, 1)
+
+
+def test_month_after_december_is_in_the_next_year() -> None:
+    assert next_month(date(2026, 12, 31)) == date(2027, 1, 1)
+
+
+def test_february_of_a_leap_year_ends_on_its_29th() -> None:
+    assert last_day(date(2028, 2, 1)) == date(2028, 2, 29)
+
+
+def test_month_is_read_as_its_first_day() -> None:
+    assert parse_month("2026-02") == date(2026, 2, 1)

@@ -2,18 +2,27 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
-from tests.factories import AttemptFactory, ReceiptFactory
-from tests.tools.chaos.checks.scenarios import World
-from tools.chaos import checks
+from accounts.models import Company
+from billing.models import Order
+from channels.models import Attempt, Message
+from otp import codes
+from tests.billing.documents.history import at, book, buy, company
+from tests.factories import AttemptFactory, OrderFactory, ReceiptFactory
+from tests.tools.chaos.checks.scenarios import PHONE, World
+from tools.chaos import checks, payments
 from tools.chaos.checks import PROVABLE, logged_errors
 from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.plan import Options, Plan, Target, make
 from tools.chaos.report import check_kills, check_logs
+
+pytestmark = pytest.mark.django_db
 
 OPTIONS = Options(seed=7, sends=300, kills=6, flush=False, short=True)
 
@@ -94,3 +103,110 @@ def test_errors_that_a_kill_explains_are_told_from_others(tmp_path: Path) -> Non
         "worker: traceback (ValueError: no)": 1,
     }
     assert len(check_logs(others).subjects) == 2
+
+
+LENGTH = 6
+
+
+def matched() -> dict[int, object]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id, attempt_id FROM phone_message")
+        return dict(cursor.fetchall())
+
+
+def by_bot(message: Message, n: int, provider_id: str | None) -> Attempt:
+    return AttemptFactory.create(
+        message=message, n=n, provider="telegram_bot", provider_id=provider_id, state="failed"
+    )
+
+
+def test_messages_of_the_bot_are_known_by_name_and_else_by_their_code() -> None:
+    world = World()
+    key = codes.current_key()
+    message = world.another(params={"key": key, "length": LENGTH}, channel="telegram")
+    named = by_bot(message, 1, f"1:{PHONE.lstrip('+')}:7")
+    lost, lost_again = by_bot(message, 2, None), by_bot(message, 3, None)
+    code = codes.derive(world.verification.id, key_id=key, length=LENGTH)
+    phone = {"provider": "telegram_bot", "ref": None, "code": code}
+    world.phone = [
+        world.arrival(named, **phone | {"id": n, "provider_id": str(n)}) for n in (5, 6, 7, 8)
+    ]
+    world.phone += [world.arrival(named, **phone | {"id": 9, "provider_id": "9", "code": "0"})]
+
+    world.lay_out()
+
+    assert matched() == {5: lost.pk, 6: lost_again.pk, 7: named.pk, 8: None, 9: None}
+
+
+def found(paid: list[Order], placed: int = 1, refused: tuple[str, ...] = ()) -> list[str]:
+    ids = [str(order.pk) for order in paid]
+    credits_, _kills = payments.findings(ids, placed, refused=refused, hits=1, planned=1)
+    return credits_.subjects
+
+
+@pytest.fixture
+def one() -> Company:
+    return company()
+
+
+@pytest.fixture
+def order(one: Company) -> Order:
+    return buy(one, at(10, 3), 100, "122.00")
+
+
+def test_an_order_that_was_paid_and_credited_once_is_right(order: Order) -> None:
+    assert found([order]) == []
+
+
+def other_tokens(order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(tokens=99)
+
+
+def no_payment(order: Order) -> None:
+    order.payments.update(is_credited=False)
+
+
+def never_credited(order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(state="expired", paid_at=None)
+
+
+@pytest.mark.parametrize("break_it", [other_tokens, no_payment, never_credited])
+def test_a_broken_credit_is_found(order: Order, break_it: Callable[[Order], None]) -> None:
+    break_it(order)
+
+    (fault,) = found([order])
+
+    assert str(order.pk) in fault
+
+
+def test_credits_for_nothing_are_found(one: Company, order: Order) -> None:
+    book(one, at(10, 4), "top_up", 5, key="top_up:0")
+
+    faults = found([])
+
+    assert [fault.partition(":")[2] for fault in faults[:1]] == ["0: a credit of no order"]
+    assert str(order.pk) in faults[1]
+
+
+def test_lost_and_doubled_top_ups_are_found(one: Company, order: Order) -> None:
+    lost = OrderFactory.build(company=one)
+    OrderFactory.create(company=one)
+
+    faults = found([order, lost], placed=1, refused=("stripe: 422 invalid_input",))
+
+    assert faults == [
+        f"{lost.pk}: paid, and unknown",
+        "stripe: 422 invalid_input: refused",
+        "2 orders for 1 top-ups",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hits", "planned", "is_kept"), [(1, 2, True), (0, 2, False), (0, 0, True)]
+)
+def test_a_run_without_a_kill_at_a_credit_proves_nothing(
+    hits: int, planned: int, is_kept: Any
+) -> None:
+    _credits, kills = payments.findings([], 0, refused=[], hits=hits, planned=planned)
+
+    assert kills.is_kept is is_kept

@@ -1,4 +1,4 @@
-"""Rows as one parameter: all of them arrive, with their types, and few are expected."""
+"""PostgreSQL reads the elements that were given, whatever is in them."""
 
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -8,10 +8,52 @@ import orjson
 import pytest
 from django.db import DataError, connection
 
-from storage.statements.json_rows import dump_rows, json_rows
+from storage.statements.json_rows import array_text, dump_rows, json_rows
+from storage.statements.named_rows import fetch_all
 from storage.statements.single_statement import fetch_rows
 
 pytestmark = pytest.mark.django_db
+
+TEXTS = [
+    "",
+    "a",
+    "NULL",
+    "a,b",
+    "{a}",
+    '"',
+    "\\",
+    '\\"',
+    "\\x61",
+    " a ",
+    "a\nb\t",
+    "это",
+    "%s",
+    "'",
+]
+BYTES = [b"", b"a", bytes(range(256)), b'"\\']
+
+
+class Read(NamedTuple):
+    texts: list[str]
+    octets: list[bytes]
+
+
+def read(texts: list[str], octets: list[bytes]) -> Read:
+    statement = "SELECT %s::text[] AS texts, %s::bytea[] AS octets"
+    (row,) = fetch_rows(statement, [array_text(texts), array_text(octets)], Read)
+    return row
+
+
+@pytest.mark.django_db
+def test_elements_are_read_as_given() -> None:
+    assert read(TEXTS, BYTES) == Read(TEXTS, BYTES)
+
+
+@pytest.mark.django_db
+def test_array_may_be_empty() -> None:
+    assert read([], []) == Read([], [])
+
+
 AT = datetime(2026, 1, 31, 10, 0, 0, 123456, tzinfo=UTC)
 ROWS = json_rows("rows", "id uuid, word text, at timestamptz, number bigint, is_true bool")
 
@@ -54,3 +96,23 @@ def test_planner_expects_few_rows() -> None:
 
     plan = found if isinstance(found, list) else orjson.loads(found)
     assert plan[0]["Plan"]["Plan Rows"] <= 10
+
+
+class Pair(NamedTuple):
+    left: int
+    right: str
+
+
+def test_columns_are_matched_by_name() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 'a' || n AS right, n AS left FROM generate_series(1, 2) AS n")
+
+        assert fetch_all(cursor, Pair) == [Pair(1, "a1"), Pair(2, "a2")]
+
+
+def test_column_without_a_field_is_an_error() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 AS left, 'a' AS middle")
+
+        with pytest.raises(TypeError, match="middle"):
+            fetch_all(cursor, Pair)
