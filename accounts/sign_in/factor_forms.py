@@ -59,8 +59,16 @@ class LoginWebAuthnForm(MalformedCredentialMixin, passkeys.LoginWebAuthnForm):
     credential = _credential()
 
     def clean_credential(self) -> Authenticator:
-        """A passkey that was added as a second factor is no first one, whatever it could do."""
+        """A passkey that was added as a second factor is no first one, whatever it could do.
+
+        Alone it has to have verified its holder by PIN or finger. The challenge says that too, but
+        that of a second step, which asks for a touch, lies in the session under the same name.
+        """
+        response = self.cleaned_data["credential"]
         authenticator: Authenticator = super().clean_credential()
+        proof = auth.parse_authentication_response(response).response.authenticator_data
+        if not proof.is_user_verified():
+            raise get_adapter().validation_error("incorrect_code")
         passkey = authenticator.wrap()  # type: ignore[no-untyped-call]
         if passkey.is_passwordless is False:  # None: added before this was kept
             raise ValidationError(
