@@ -8,8 +8,9 @@ import pytest
 import redis
 
 from channels.waiting.outcome_signals import PUBSUB_CHANNEL
+from config.local.processes import last_lines
 from tests.stack.concurrent_clients import CLIENTS, ConcurrentClients
-from tests.stack.programs import last_lines, wait_until
+from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Outcome, Stack
 
