@@ -1,12 +1,15 @@
 """Deletes or anonymises expired data, in small batches."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
+from django.db.models import Model
+from django.utils import timezone
 
 from accounts import jobs
 from accounts.jobs import PURGES, delete_rows
@@ -16,6 +19,7 @@ from api.models import IdempotentRequest
 from channels import extensions
 from channels.extensions import Purger
 from channels.history import export
+from channels.models import KnownRecipient, Part, ProviderAlert, Receipt
 from storage.months import partitions
 from storage.store_errors import is_refusal, savepoint
 from webhooks import retention as webhook_retention
@@ -23,27 +27,6 @@ from webhooks import retention as webhook_retention
 log = structlog.get_logger(__name__)
 
 BATCH = 1000
-
-DELETE_RECEIPTS = """
-DELETE FROM channels_receipt WHERE id IN (
-  SELECT id FROM channels_receipt WHERE received_at < now() - make_interval(days => %s) LIMIT %s)
-"""
-
-DELETE_ALERTS = """
-DELETE FROM channels_provideralert WHERE id IN (
-  SELECT id FROM channels_provideralert WHERE at < now() - make_interval(days => %s) LIMIT %s)
-"""
-
-DELETE_KNOWN_RECIPIENTS = """
-DELETE FROM channels_knownrecipient WHERE id IN (
-  SELECT id FROM channels_knownrecipient WHERE seen_at < now() - make_interval(days => %s) LIMIT %s)
-"""
-
-DELETE_PARTS = """
-DELETE FROM channels_part WHERE id IN (
-  SELECT p.id FROM channels_part p JOIN channels_attempt a ON a.id = p.attempt_id
-  WHERE a.started_at < now() - make_interval(days => %s) LIMIT %s)
-"""
 
 _DUE_PHONES = f"""
 SELECT id FROM channels_message WHERE created_at < now() - make_interval(days => %s)
@@ -59,14 +42,14 @@ ANONYMISE_PHONES = f"{_ANONYMISE} IN ({_DUE_PHONES})"
 def purge() -> int:
     """Runs each step to its end, even after a failed one; returns the number of changed rows."""
     steps: list[Purger] = [
-        _create_months,
+        lambda _limit: partitions.create_upcoming(),
         lambda limit: delete_rows(
             IdempotentRequest.objects.expired().order_by("created_at"), limit
         ),
-        partial(_execute, DELETE_RECEIPTS, settings.RAW_RETENTION),
-        partial(_execute, DELETE_ALERTS, settings.RAW_RETENTION),
-        partial(_execute, DELETE_PARTS, settings.RAW_RETENTION),
-        partial(_execute, DELETE_KNOWN_RECIPIENTS, settings.PHONE_RETENTION),
+        partial(_delete_older, Receipt, "received_at", settings.RAW_RETENTION),
+        partial(_delete_older, ProviderAlert, "at", settings.RAW_RETENTION),
+        partial(_delete_older, Part, "attempt__started_at", settings.RAW_RETENTION),
+        partial(_delete_older, KnownRecipient, "seen_at", settings.PHONE_RETENTION),
         _anonymise_phones,
         request_log.purge,
         export.purge,
@@ -78,8 +61,9 @@ def purge() -> int:
     return sum(_in_batches(step) for step in steps)
 
 
-def _create_months(_limit: int) -> int:
-    return partitions.create_upcoming()
+def _delete_older(model: type[Model], column: str, days: int, limit: int) -> int:
+    expired = {f"{column}__lt": timezone.now() - timedelta(days=days)}
+    return delete_rows(model._default_manager.filter(**expired).order_by(column), limit)  # noqa: SLF001 - public in Django
 
 
 def _in_batches(step: Purger) -> int:
@@ -100,8 +84,9 @@ def _anonymise_phones(limit: int) -> int:
     """By message, where one cannot be changed."""
     if not PURGES.is_failing():
         try:
-            with savepoint():
-                return _execute(ANONYMISE_PHONES, settings.PHONE_RETENTION, limit)
+            with savepoint(), connection.cursor() as cursor:
+                cursor.execute(ANONYMISE_PHONES, [settings.PHONE_RETENTION, limit])
+                return int(cursor.rowcount)
         except DatabaseError as error:
             if not is_refusal(error):
                 raise
@@ -118,9 +103,3 @@ def _anonymise_phones(limit: int) -> int:
         due = [message_id for (message_id,) in cursor.fetchall()]
     PURGES.together(due, anonymise)
     return changed
-
-
-def _execute(statement: str, days: int, limit: int) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [days, limit])
-        return int(cursor.rowcount)
