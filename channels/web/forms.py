@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Member, Mode
 from accounts.people import countries, phone_masking
+from cabinet.form_fields import FilterForm
 from catalogue import channels
 from catalogue.ids import parse_id, started_at
 from channels.history.messages import WITHOUT_KEY
@@ -23,7 +24,7 @@ from parsing import clipboard
 from parsing.form_fields import DayBoundField, LineField
 
 
-class PhoneFilter(forms.Form):
+class PhoneFilter(FilterForm):
     phone = forms.CharField(
         label=_("Phone"),
         max_length=64,
@@ -50,11 +51,6 @@ class PhoneFilter(forms.Form):
             raise ValidationError(_("Enter the whole number: your role sees masked phones."))
         if not phone_masking.may_look_up(number, self.member):
             raise ValidationError(phone_masking.TOO_MANY_LOOK_UPS)
-
-    def chosen(self) -> dict[str, Any]:
-        """The filters in use; an invalid field filters nothing and shows its error."""
-        self.is_valid()
-        return {name: value for name, value in self.cleaned_data.items() if value}
 
 
 def _with_any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

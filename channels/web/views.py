@@ -40,7 +40,7 @@ def message_list(request: CabinetRequest) -> HttpResponse:
     if first := saved_filters.opened_with_default(request, SavedFilter.Page.MESSAGES):
         return first
     form = HistoryFilter(request.GET, member=request.member)
-    presets = day_presets.presets(form.chosen())
+    presets = day_presets.of_list(form.chosen())
     page = messages.search(request.company, form.chosen(), request.GET)
     context = {
         "form": form,

@@ -1,7 +1,7 @@
 """The period that the overview shows: a preset, or days of one's own."""
 
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -9,32 +9,12 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.texts import StrOrPromise
 from channels.history.figures import DAYS, DayRange
+from channels.web.day_presets import DayPreset, presets
 from parsing.form_fields import DayBoundField, LineField
-from storage.months.calendar import last_day, previous_month
 
 LONGEST = 366  # days
 OWN = "days"
-
-
-class Preset(NamedTuple):
-    name: str  # in the URL
-    title: StrOrPromise
-    shown: DayRange
-
-
-def presets() -> list[Preset]:
-    today = timezone.localdate()
-    last_month = previous_month(today)
-    return [
-        Preset("7", _("7 days"), DayRange.last_days(7)),
-        Preset("14", _("14 days"), DayRange.last_days(DAYS)),
-        Preset("30", _("30 days"), DayRange.last_days(30)),
-        Preset("90", _("90 days"), DayRange.last_days(90)),
-        Preset("month", _("this month"), DayRange(today.replace(day=1), today)),
-        Preset("last-month", _("last month"), DayRange(last_month, last_day(last_month))),
-    ]
 
 
 class PeriodForm(forms.Form):
@@ -46,8 +26,8 @@ class PeriodForm(forms.Form):
     date_to = DayBoundField(label=_("To"), required=False)
 
     @cached_property
-    def presets(self) -> list[Preset]:
-        return presets()
+    def presets(self) -> list[DayPreset]:
+        return presets("7", "14", "30", "90", "month", "last-month")
 
     @property
     def is_own(self) -> bool:
@@ -72,7 +52,8 @@ class PeriodForm(forms.Form):
     def chosen(self) -> DayRange:
         if self.is_own and self.is_valid():
             return DayRange(self.cleaned_data["date_from"], self.cleaned_data["date_to"])
-        return next(preset.shown for preset in self.presets if preset.name == self.name)
+        shown = {preset.name: preset.shown for preset in self.presets}[self.name]
+        return shown or DayRange.last_days(DAYS)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
