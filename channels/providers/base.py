@@ -15,6 +15,7 @@ from channels.providers.inbound import (
     InboundEvents,
     InvalidSignatureError,
     Receipt,
+    Reply,
     WebhookRequest,
 )
 
@@ -200,6 +201,18 @@ class Provider(ABC):
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
         """The alert that a failed receipt, pushed or polled, implies."""
         return None
+
+    def events_of(
+        self, raw: bytes, receipt: Receipt | None, reply: Reply | None = None
+    ) -> InboundEvents:
+        """What a call with at most one of each says, and the alert that its receipt implies."""
+        alert = self.alert_of(receipt) if receipt else None
+        return InboundEvents(
+            raw,
+            receipts=[receipt] if receipt else [],
+            replies=[reply] if reply else [],
+            alerts=[alert] if alert else [],
+        )
 
     def checks(self, wanted: AccountRequirements) -> list[Check]:
         """Checks what a fresh account may lack, by calls that change nothing.

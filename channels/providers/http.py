@@ -8,6 +8,7 @@ import hmac
 import logging
 import re
 import tomllib
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -95,9 +96,11 @@ class VendorResponse:
         return kind(str(code), text, account=account)
 
     def error_of(
-        self, verdicts: Mapping[Any, Verdict], code: object, detail: object = ""
+        self, verdicts: Mapping[int, Verdict], code: object, detail: object = ""
     ) -> SendError:
-        """By the vendor's table; a code that it lacks follows the HTTP status."""
+        """By the vendor's table; a code that it lacks, or none, follows the HTTP status."""
+        if not isinstance(code, int):
+            return self.undocumented_error()
         if verdict := verdicts.get(code):
             return self.error(verdict, code, detail)
         return self.undocumented_error(code, detail)
@@ -172,6 +175,17 @@ class HttpProvider(Provider):
         # The token of this request must not be quoted: of "id|secret", the secret.
         secret = authorization.rpartition("|")[2]
         return replace(answer, token=secret) if secret else answer
+
+    def _get(self, path: str, *, url: str = "", authorization: str = "") -> Json:
+        """For checks: the object that the vendor answers; raises the error of another answer."""
+        answer = self._query(path, url=url, authorization=authorization)
+        if answer.status >= 300 or not answer.data:
+            raise self._refusal(answer)
+        return answer.data
+
+    @abstractmethod
+    def _refusal(self, answer: VendorResponse) -> SendError:
+        """The error of a response that is no success, by the vendor's own codes."""
 
     def _attempt(
         self, method: str, path: str, body: _Body | None, url: str = "", authorization: str = ""

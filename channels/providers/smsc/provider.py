@@ -106,7 +106,7 @@ class Smsc(http.HttpProvider):
         )
         message_number = http.text(answer.data.get("id"))
         if answer.status >= 300 or message_number is None or "error_code" in answer.data:
-            raise self._denied_error(answer) or _refusal(answer, message.n)
+            raise self._denied_error(answer) or self._refusal(answer, message.n)
         return Accepted(_provider_id(message.phone, message_number))
 
     def _denied_error(self, answer: http.VendorResponse) -> SendError | None:
@@ -136,7 +136,7 @@ class Smsc(http.HttpProvider):
     def approved_senders(self) -> set[str]:
         answer = self._query("/sys/senders.php", self._form(get="1"))
         if answer.status >= 300 or answer.rows is None:  # an error is an object
-            raise _refusal(answer, 1)
+            raise self._refusal(answer)
         return {name for row in answer.rows if (name := http.text(row.get("sender")))}
 
     def approvals(self) -> list[Approval]:
@@ -154,9 +154,7 @@ class Smsc(http.HttpProvider):
         return _provider_id(phone, _numeric_id(message_id))
 
     def check(self) -> None:
-        answer = self._query("/sys/balance.php", self._form())
-        if answer.status >= 300 or "balance" not in answer.data:
-            raise _refusal(answer, 1)
+        list(self._balance())  # raises the error of an account that cannot read it
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         return [
@@ -168,7 +166,7 @@ class Smsc(http.HttpProvider):
     def _balance(self) -> Iterator[Check]:
         answer = self._query("/sys/balance.php", self._form(cur="1"))
         if answer.status >= 300 or "balance" not in answer.data:
-            raise _refusal(answer, 1)
+            raise self._refusal(answer)
         balance = http.text(answer.data["balance"]) or ""
         detail = f"{balance} {http.text(answer.data.get('currency')) or ''}".strip()
         yield Check("balance", http.is_positive(balance), detail)
@@ -185,9 +183,7 @@ class Smsc(http.HttpProvider):
         number, phone, word, error = self._verified(call.body)
         if word not in _STATES:
             return InboundEvents(call.body)
-        receipt = self._receipt(_provider_id(phone, number), word, error)
-        alert = self.alert_of(receipt)
-        return InboundEvents(call.body, receipts=[receipt], alerts=[alert] if alert else [])
+        return self.events_of(call.body, self._receipt(_provider_id(phone, number), word, error))
 
     def _verified(self, body: bytes) -> tuple[str, str, str, str]:
         # Sender names and incoming texts come in any charset and are not read.
@@ -231,17 +227,15 @@ class Smsc(http.HttpProvider):
     def _form(self, **fields: str) -> bytes:
         return urlencode(self._account | fields).encode()
 
-
-def _refusal(answer: http.VendorResponse, n: int) -> SendError:
-    code, detail = answer.data.get("error_code"), answer.data.get("error")
-    if not isinstance(code, int):
-        return answer.undocumented_error()
-    if code == _REPEATED and n > 1:
-        # "The same request within a minute": an earlier try of this message may be that request.
-        return answer.error(http.AMBIGUOUS, code, detail)
-    if code == _REPEATED:  # a resend of the same code, say: only this message waits
-        return answer.error(http.THROTTLED, code, detail, retry_after=_REPEAT_WINDOW)
-    return answer.error_of(_VERDICTS, code, detail)
+    def _refusal(self, answer: http.VendorResponse, n: int = 1) -> SendError:
+        """`n`: of the attempt."""
+        code, detail = answer.data.get("error_code"), answer.data.get("error")
+        if code == _REPEATED and n > 1:
+            # "The same request within a minute": an earlier try may be that request.
+            return answer.error(http.AMBIGUOUS, code, detail)
+        if code == _REPEATED:  # a resend of the same code, say: only this message waits
+            return answer.error(http.THROTTLED, code, detail, retry_after=_REPEAT_WINDOW)
+        return answer.error_of(_VERDICTS, code, detail)
 
 
 def _receipt(provider_id: str, word: str, at: object = None) -> Receipt:

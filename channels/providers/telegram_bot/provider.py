@@ -120,9 +120,7 @@ class TelegramBot(http.HttpProvider):
 
     def check(self) -> None:
         answer = self._query(f"/bot{self._token}/getMe")
-        if answer.data.get("ok") is not True:
-            raise _refusal(answer)
-        name = http.text(http.mapping(answer.data.get("result")).get("username")) or ""
+        name = http.text(self._result(answer).get("username")) or ""
         if self._username and name.lower() != self._username.lower():
             detail = f"Telegram calls the bot @{name}, the settings @{self._username}"
             raise RefusedError("username", detail, account=True)
@@ -134,10 +132,7 @@ class TelegramBot(http.HttpProvider):
         ]
 
     def _webhook(self, hook_url: str) -> Iterator[Check]:
-        answer = self._query(f"/bot{self._token}/getWebhookInfo")
-        if answer.data.get("ok") is not True:
-            raise _refusal(answer)
-        info = http.mapping(answer.data.get("result"))
+        info = self._result(self._query(f"/bot{self._token}/getWebhookInfo"))
         address = http.text(info.get("url")) or ""
         yield Check("webhook_address", address == hook_url, address)
         # If empty or absent, Telegram sends all kinds but a few, which exclude neither of these.
@@ -174,17 +169,13 @@ class TelegramBot(http.HttpProvider):
         if moved_to is not None:  # the group became a supergroup, which has an id of its own
             logger.warning("the operators' chat has a new id: %s", moved_to)
             answer = self._send_message(payload | {"chat_id": moved_to})
-        if answer.data.get("ok") is not True:
-            raise _refusal(answer)
+        self._result(answer)
 
     def _send_message(self, payload: http.Json) -> http.VendorResponse:
         return self._post(f"/bot{self._token}/sendMessage", orjson.dumps(payload))
 
     def _deliver(self, payload: http.Json) -> Accepted:
-        answer = self._send_message(payload)
-        if answer.data.get("ok") is not True:
-            raise _refusal(answer)
-        message_id = http.text(http.mapping(answer.data.get("result")).get("message_id"))
+        message_id = http.text(self._result(self._send_message(payload)).get("message_id"))
         # Telegram numbers messages per chat, and an account may get another bot.
         return Accepted(message_id and f"{self._bot_id}:{payload['chat_id']}:{message_id}")
 
@@ -197,21 +188,25 @@ class TelegramBot(http.HttpProvider):
         updates = [change for change in (from_message, from_membership) if change]
         return InboundEvents(call.body, bot_updates=updates)
 
+    def _result(self, answer: http.VendorResponse) -> http.Json:
+        if answer.data.get("ok") is not True:
+            raise self._refusal(answer)
+        return http.mapping(answer.data.get("result"))
 
-def _refusal(answer: http.VendorResponse) -> SendError:
-    code, detail = answer.data.get("error_code"), str(answer.data.get("description"))
-    if answer.data.get("ok") is not False or not isinstance(code, int):
-        return answer.undocumented_error()
-    if code == 429:  # the limit is the whole bot's
-        wait = http.number(http.mapping(answer.data.get("parameters")).get("retry_after"))
-        return answer.error(http.ACCOUNT_THROTTLED, code, detail, retry_after=wait)
-    if code == 403 or (code == 400 and any(gone in detail.lower() for gone in _CHAT_GONE)):
-        return answer.error(http.UNREACHABLE, code, detail)
-    if code in {401, 404}:
-        return answer.error(http.ACCOUNT_REFUSED, code, detail)
-    if code == 400 or (code < 500 and answer.status < 500):
-        return answer.error(http.REFUSED, code, detail)
-    return answer.error(http.AMBIGUOUS, code, detail)
+    def _refusal(self, answer: http.VendorResponse) -> SendError:
+        code, detail = answer.data.get("error_code"), str(answer.data.get("description"))
+        if answer.data.get("ok") is not False or not isinstance(code, int):
+            return answer.undocumented_error()
+        if code == 429:  # the limit is the whole bot's
+            wait = http.number(http.mapping(answer.data.get("parameters")).get("retry_after"))
+            return answer.error(http.ACCOUNT_THROTTLED, code, detail, retry_after=wait)
+        if code == 403 or (code == 400 and any(gone in detail.lower() for gone in _CHAT_GONE)):
+            return answer.error(http.UNREACHABLE, code, detail)
+        if code in {401, 404}:
+            return answer.error(http.ACCOUNT_REFUSED, code, detail)
+        if code == 400 or (code < 500 and answer.status < 500):
+            return answer.error(http.REFUSED, code, detail)
+        return answer.error(http.AMBIGUOUS, code, detail)
 
 
 def _private_chat(event: http.Json) -> int | None:

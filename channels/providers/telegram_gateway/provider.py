@@ -88,7 +88,7 @@ class TelegramGateway(http.HttpProvider):
         }
         answer = self._post("/sendVerificationMessage", orjson.dumps(payload))
         if answer.data.get("ok") is not True:
-            raise _refusal(answer)
+            raise self._refusal(answer)
         result = http.mapping(answer.data.get("result"))
         return Accepted(
             http.text(result.get("request_id")), _low_balance_alert(result.get("remaining_balance"))
@@ -101,8 +101,7 @@ class TelegramGateway(http.HttpProvider):
         signed_at = http.number(stamp)
         if signed_at is None or abs(time.time() - signed_at) > _MAX_CLOCK_SKEW:
             raise InvalidSignatureError("X-Request-Timestamp is too far from now")
-        receipt = _receipt(http.parse(call.body))
-        return InboundEvents(call.body, receipts=[receipt] if receipt else [])
+        return self.events_of(call.body, _receipt(http.parse(call.body)))
 
     def check(self) -> None:
         # Every call that succeeds costs money or needs a message; an unknown request id proves that
@@ -110,7 +109,7 @@ class TelegramGateway(http.HttpProvider):
         query = orjson.dumps({"request_id": "0"})
         answer = self._query("/checkVerificationStatus", query)
         if answer.data.get("ok") is not True and answer.data.get("error") != "REQUEST_ID_INVALID":
-            raise _refusal(answer)
+            raise self._refusal(answer)
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         # Only the response to a paid send holds the balance; `send` warns when it is low.
@@ -120,19 +119,18 @@ class TelegramGateway(http.HttpProvider):
         query = orjson.dumps({"request_id": provider_id})
         return _receipt(http.mapping(self._poll("/checkVerificationStatus", query).get("result")))
 
-
-def _refusal(answer: http.VendorResponse) -> SendError:
-    name = answer.data.get("error")
-    if answer.data.get("ok") is not False or not isinstance(name, str):
-        return answer.undocumented_error()
-    if "FLOOD_WAIT" in name:
-        wait = http.number(name.rpartition("_")[2])
-        return answer.error(http.ACCOUNT_THROTTLED, "FLOOD_WAIT", retry_after=wait)
-    if name in _VERDICTS:
-        return answer.error(_VERDICTS[name], name)
-    if answer.status >= 300:
-        return answer.undocumented_error(detail=name)
-    return answer.error(http.TRANSIENT, "unknown_error", name)
+    def _refusal(self, answer: http.VendorResponse) -> SendError:
+        name = answer.data.get("error")
+        if answer.data.get("ok") is not False or not isinstance(name, str):
+            return answer.undocumented_error()
+        if "FLOOD_WAIT" in name:
+            wait = http.number(name.rpartition("_")[2])
+            return answer.error(http.ACCOUNT_THROTTLED, "FLOOD_WAIT", retry_after=wait)
+        if name in _VERDICTS:
+            return answer.error(_VERDICTS[name], name)
+        if answer.status >= 300:
+            return answer.undocumented_error(detail=name)
+        return answer.error(http.TRANSIENT, "unknown_error", name)
 
 
 def _low_balance_alert(balance: object) -> AccountAlert | None:

@@ -7,18 +7,27 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 from channels.providers import http
-from channels.providers.base import AccountRequirements, Check, SendError
+from channels.providers.base import (
+    AccountRequirements,
+    Approval,
+    ApprovalKind,
+    ApprovalStatus,
+    Check,
+)
 
-Query = Callable[..., http.VendorResponse]
-Refusal = Callable[[http.VendorResponse], SendError]
+Get = Callable[..., http.Json]  # by path, and by the host of another of Twilio's APIs
 SENDER_LISTS = ("PhoneNumbers", "ShortCodes", "AlphaSenders")
+# Others, such as IN_PROGRESS, are under review.
+_STATUSES = {
+    "VERIFIED": ApprovalStatus.APPROVED,
+    "FAILED": ApprovalStatus.REJECTED,
+    "SUSPENDED": ApprovalStatus.DISABLED,
+}
 
 
 class Checks:
-    """`url` is the REST API's; other Twilio APIs have sibling hosts."""
-
-    def __init__(self, url: str, account: str, query: Query, refusal: Refusal) -> None:
-        self._url, self._account, self._query, self._refusal = url, account, query, refusal
+    def __init__(self, account: str, get: Get) -> None:
+        self._account, self.get = account, get
 
     def of(self, sender: str, *, is_service: bool, wanted: AccountRequirements) -> Iterator[Check]:
         yield from http.run_check("trial", self._trial)
@@ -29,13 +38,6 @@ class Checks:
             yield from http.run_check("sender", lambda: self._sender(sender))
         if wanted.countries:
             yield from http.run_check("countries", lambda: self._countries(wanted.countries))
-
-    def get(self, path: str, host: str = "") -> http.Json:
-        url = self._url.replace("://api.", f"://{host}.", 1) if host else self._url
-        answer = self._query(path, url=url)
-        if answer.status >= 300 or not answer.data:
-            raise self._refusal(answer)
-        return answer.data
 
     def _trial(self) -> Iterator[Check]:
         kind = http.text(self.get(f"{self._account}.json").get("type")) or ""
@@ -79,3 +81,18 @@ class Checks:
         enabled = {row.get("country_code") for row in listed if row.get("enabled") is True}
         missing = [country for country in countries if country not in enabled]
         yield Check("countries", not missing, ", ".join(missing or countries))
+
+
+def campaigns(get: Get, service: str) -> Iterator[Approval]:
+    path = f"/v1/Services/{quote(service, safe='')}/Compliance/Usa2p?PageSize=20"
+    for row in http.objects(get(path, "messaging").get("compliance")):
+        word = (http.text(row.get("campaign_status")) or "").upper()
+        use_case = http.text(row.get("us_app_to_person_usecase")) or ""
+        errors = (http.redact(item.get("description")) for item in http.objects(row.get("errors")))
+        yield Approval(
+            ApprovalKind.CAMPAIGN,
+            " ".join(filter(None, (http.text(row.get("sid")), use_case))),
+            _STATUSES.get(word, ApprovalStatus.PENDING),
+            word=word,
+            reason="; ".join(filter(None, errors)),
+        )

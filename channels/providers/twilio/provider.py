@@ -6,7 +6,6 @@ https://www.twilio.com/docs/messaging/api/message-resource
 import hmac
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from channels.providers import http
@@ -14,8 +13,6 @@ from channels.providers.base import (
     Accepted,
     AccountRequirements,
     Approval,
-    ApprovalKind,
-    ApprovalStatus,
     Capabilities,
     Check,
     Content,
@@ -34,7 +31,7 @@ from channels.providers.inbound import (
     WebhookRequest,
 )
 from channels.providers.twilio import errors
-from channels.providers.twilio.checks import Checks
+from channels.providers.twilio.checks import Checks, campaigns
 
 _MAX_VALIDITY = 36_000  # seconds
 _PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
@@ -48,13 +45,6 @@ _STATES = {
     "undelivered": ReceiptState.FAILED,
     "failed": ReceiptState.FAILED,
     "canceled": ReceiptState.FAILED,
-}
-
-# Others, such as IN_PROGRESS, are under review.
-_STATUSES = {
-    "VERIFIED": ApprovalStatus.APPROVED,
-    "FAILED": ApprovalStatus.REJECTED,
-    "SUSPENDED": ApprovalStatus.DISABLED,
 }
 
 
@@ -99,7 +89,7 @@ class Twilio(http.HttpProvider):
         answer = self._post(f"{self._path}.json", urlencode(form).encode())
         provider_id = http.text(answer.data.get("sid"))
         if answer.status >= 300 or not provider_id:
-            raise _refusal(answer)
+            raise self._refusal(answer)
         # A Messaging Service says 0 until it has chosen a sender.
         return Accepted(provider_id)
 
@@ -112,38 +102,33 @@ class Twilio(http.HttpProvider):
         answer = self._query(f"{self._account}.json")
         status = http.text(answer.data.get("status"))
         if answer.status >= 300 or status is None:
-            raise _refusal(answer)
+            raise self._refusal(answer)
         if status != "active":
             raise answer.error(http.ACCOUNT_REFUSED, "account_status", status)
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         ((kind, sender),) = self._sender.items()
-        checks = Checks(self._url, self._account, self._query, _refusal)
+        checks = Checks(self._account, self._read_api)
         return list(checks.of(sender, is_service=kind == "MessagingServiceSid", wanted=wanted))
+
+    def _read_api(self, path: str, host: str = "") -> http.Json:
+        """`host` names another of Twilio's APIs, beside that of messages."""
+        return self._get(path, url=self._url.replace("://api.", f"://{host}.", 1) if host else "")
+
+    def _refusal(self, answer: http.VendorResponse) -> SendError:
+        return answer.error_of(errors.VERDICTS, answer.data.get("code"), answer.data.get("message"))
 
     def approvals(self) -> list[Approval] | None:
         """The campaigns of a messaging service; Twilio has no review of other senders to read."""
         service = self._sender.get("MessagingServiceSid")
-        if service is None:
-            return None
-        checks = Checks(self._url, self._account, self._query, _refusal)
-        return list(campaigns(checks.get, service))
+        return None if service is None else list(campaigns(self._read_api, service))
 
     def read(self, call: WebhookRequest) -> InboundEvents:
         form = self._verified(call)
-        receipt = _status(form, call.url)
-        alert = self.alert_of(receipt) if receipt else None
-        reply = _reply(form)
-        return InboundEvents(
-            call.body,
-            receipts=[receipt] if receipt else [],
-            replies=[reply] if reply else [],
-            # Twilio accepts most messages first and reports later that the account may not
-            # send them.
-            alerts=[alert] if alert else [],
-        )
+        return self.events_of(call.body, _status(form, call.url), _reply(form))
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
+        """Twilio accepts most messages, and reports later that the account may not send them."""
         kind, is_account = errors.VERDICTS.get(http.number(receipt.error_code) or 0, http.REFUSED)
         is_failed = receipt.state is ReceiptState.FAILED
         if not (is_failed and is_account and issubclass(kind, RefusedError)):
@@ -178,13 +163,6 @@ class Twilio(http.HttpProvider):
             error_code=code,
             error_detail=http.redact(message.get("error_message")),
         )
-
-
-def _refusal(answer: http.VendorResponse) -> SendError:
-    code, detail = answer.data.get("code"), answer.data.get("message")
-    if not isinstance(code, int):
-        return answer.undocumented_error()
-    return answer.error_of(errors.VERDICTS, code, detail)
 
 
 def _status(form: dict[str, str], url: str) -> Receipt | None:
@@ -223,18 +201,3 @@ def _url_variants(url: str) -> set[str]:
     port = parts.port or (443 if parts.scheme == "https" else 80)
     variants = (parts._replace(netloc=netloc).geturl() for netloc in (host, f"{host}:{port}"))
     return {url, *variants}
-
-
-def campaigns(get: Callable[[str, str], http.Json], service: str) -> Iterator[Approval]:
-    path = f"/v1/Services/{quote(service, safe='')}/Compliance/Usa2p?PageSize=20"
-    for row in http.objects(get(path, "messaging").get("compliance")):
-        word = (http.text(row.get("campaign_status")) or "").upper()
-        use_case = http.text(row.get("us_app_to_person_usecase")) or ""
-        errors = (http.redact(item.get("description")) for item in http.objects(row.get("errors")))
-        yield Approval(
-            ApprovalKind.CAMPAIGN,
-            " ".join(filter(None, (http.text(row.get("sid")), use_case))),
-            _STATUSES.get(word, ApprovalStatus.PENDING),
-            word=word,
-            reason="; ".join(filter(None, errors)),
-        )

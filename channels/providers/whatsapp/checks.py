@@ -16,7 +16,6 @@ from channels.providers.base import (
     ApprovalKind,
     ApprovalStatus,
     Check,
-    SendError,
 )
 from channels.providers.whatsapp.vendor import WEBHOOK_FIELDS
 
@@ -25,9 +24,6 @@ NUMBER_FIELDS = (
     "name_status"
 )
 _BAD_NAMES = {"DECLINED", "EXPIRED", "NONE"}
-
-Query = Callable[..., http.VendorResponse]
-Refusal = Callable[[http.VendorResponse], SendError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +39,8 @@ class Account:
     languages: Collection[str]
 
 
-def checks(
-    account: Account, query: Query, refusal: Refusal, wanted: AccountRequirements
-) -> Iterator[Check]:
-    graph = GraphClient(account, query, refusal)
+def checks(graph: "GraphClient", wanted: AccountRequirements) -> Iterator[Check]:
+    account = graph.account
     yield from http.run_check("number", lambda: _number(graph))
     yield Check("app_secret", bool(account.app_secret))
     yield Check("verify_token", bool(account.verify_token))
@@ -61,15 +55,10 @@ def checks(
 @dataclass(frozen=True, slots=True)
 class GraphClient:
     account: Account
-    query: Query
-    refusal: Refusal
+    read: Callable[..., http.Json]
 
     def get(self, path: str, authorization: str = "") -> http.Json:
-        path = f"/{quote(self.account.version)}/{path}"
-        answer = self.query(path, authorization=authorization)
-        if answer.status >= 300 or not answer.data:
-            raise self.refusal(answer)
-        return answer.data
+        return self.read(f"/{quote(self.account.version)}/{path}", authorization=authorization)
 
     def app_id(self) -> str:
         return http.text(self.get("app?fields=id").get("id")) or ""

@@ -120,21 +120,21 @@ class WhatsAppCloud(http.HttpProvider):
                 # Meta may spell a number as on the day its account was made, or know another one.
                 http.text(http.first(answer.data.get("contacts")).get("wa_id")) or "",
             )
-        raise _refusal(answer)
+        raise self._refusal(answer)
 
     def check(self) -> None:
         answer = self._query(f"{self._number}?fields=id")
         if http.text(answer.data.get("id")) is None:
-            raise _refusal(answer)
+            raise self._refusal(answer)
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
-        return list(checks(self._account, self._query, _refusal, wanted))
+        return list(checks(GraphClient(self._account, self._get), wanted))
 
     def approvals(self) -> list[Approval] | None:
         """None without the id of the business account, which has the templates."""
         if not self._account.business_account:
             return None
-        return list(approvals(GraphClient(self._account, self._query, _refusal)))
+        return list(approvals(GraphClient(self._account, self._get)))
 
     def read(self, call: WebhookRequest) -> InboundEvents:
         if call.method == "GET":
@@ -149,6 +149,10 @@ class WhatsAppCloud(http.HttpProvider):
             replies=[reply for message in _rows(changes, "messages") if (reply := _reply(message))],
             alerts=[alert for field, value in changes for alert in alerts_of(field, value)],
         )
+
+    def _refusal(self, answer: http.VendorResponse) -> SendError:
+        error = http.mapping(answer.data.get("error"))
+        return answer.error_of(VERDICTS, code_of(error), error_detail(error))
 
     def _challenge(self, url: str) -> str:
         query = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
@@ -219,14 +223,6 @@ def _reply_text(message: http.Json) -> str | None:
     """The text of a person's message, typed or from a quick-reply button."""
     typed, button = http.mapping(message.get("text")), http.mapping(message.get("button"))
     return http.text(typed.get("body")) or http.text(button.get("text"))
-
-
-def _refusal(answer: http.VendorResponse) -> SendError:
-    error = http.mapping(answer.data.get("error"))
-    code = code_of(error)
-    if not isinstance(code, int):
-        return answer.undocumented_error()
-    return answer.error_of(VERDICTS, code, error_detail(error))
 
 
 def _reservation_alert(word: object, template: str) -> AccountAlert | None:
