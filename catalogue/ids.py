@@ -35,8 +35,12 @@ def parse_id(prefix: str, text: str) -> UUID | None:
     head, _, digits = text.partition("_")
     if head != prefix or len(digits) != 32:
         return None
+    return uuid_or_none(digits)
+
+
+def uuid_or_none(text: str) -> UUID | None:
     try:
-        return UUID(hex=digits)
+        return UUID(text)
     except ValueError:
         return None
 

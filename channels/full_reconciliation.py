@@ -91,16 +91,12 @@ def _advance(run_id: int) -> ReconciliationRun | None:
     run.breaches = kept[:MAX_KEPT]
     if portion.position is not None:
         run.position = {"step": name} | portion.position
-    elif following := _following(name):
+    elif following := dict(pairwise(STEPS)).get(name):
         run.position = {"step": following}
     else:
         run.finished_at = timezone.now()
     run.save()
     return run
-
-
-def _following(name: str) -> str | None:
-    return dict(pairwise(STEPS)).get(name)
 
 
 def _open(_position: Position) -> _Portion:
@@ -169,10 +165,6 @@ def _sealed_days(position: Position) -> _Portion:
     return _Portion(_named(check.faults), {"day": next_day.isoformat()} if next_day else None)
 
 
-def _archives(_position: Position) -> _Portion:
-    return _Portion(_named(proof.check_archived_months()), None)
-
-
 def _named(faults: list[proof.Fault]) -> list[Breach]:
     return [Breach(*fault) for fault in faults]
 
@@ -183,5 +175,5 @@ STEPS: dict[str, Callable[[Position], _Portion]] = {
     "balances": _balances,
     "seals": _seals,
     "sealed_days": _sealed_days,
-    "archives": _archives,
+    "archives": lambda _position: _Portion(_named(proof.check_archived_months()), None),
 }

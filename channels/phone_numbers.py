@@ -114,10 +114,8 @@ def country_of(phone: str) -> str:
         return ""
     region = phonenumbers.region_code_for_number(number) or ""
     main = phonenumbers.region_code_for_country_code(number.country_code or 0)
-    countries = (
-        code for code in (region, main) if code.isalpha() and code != "ZZ"
-    )  # 001: no country
-    return next(countries, "")
+    # 001 and ZZ are of no country.
+    return next((code for code in (region, main) if code.isalpha() and code != "ZZ"), "")
 
 
 @lru_cache(maxsize=20_000)

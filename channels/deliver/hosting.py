@@ -18,9 +18,8 @@ from storage import sessions
 
 log = structlog.get_logger(__name__)
 
-LOCK_CLASS_ID = (
-    0x6B76_686F  # the first key of the advisory lock; a hash of the account name is the second
-)
+# The first key of the advisory lock; a hash of the account name is the second.
+LOCK_CLASS_ID = 0x6B76_686F
 LOCK_CHECK_INTERVAL = 5.0  # seconds between checks that the lock is still ours
 
 HandleEvents = Callable[[str, Sequence[InboundEvents]], None]

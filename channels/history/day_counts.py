@@ -251,20 +251,15 @@ def sums_of(counts: Iterable[BreakdownCount]) -> dict[Bucket, list[int]]:
     """The counts by their bucket, in the order of `COUNTS`."""
     sums: dict[Bucket, list[int]] = defaultdict(lambda: [0] * len(COUNTS))
     for row in counts:
-        _add(sums[_bucket(row)], _counts_of(row))
+        is_country = row.dimension == DayBreakdown.Dimension.COUNTRY
+        value = country_of_any(row.value) if is_country else row.value
+        _add(sums[Bucket(row.company_id, row.mode, row.dimension, value)], _counts_of(row))
     return sums
 
 
 def rows_of(day: date, source: Iterable[BreakdownCount]) -> Iterator[DayBreakdown]:
     for bucket, counts in sorted(_with_few_purposes(sums_of(source)).items()):
         yield DayBreakdown(day=day, **bucket._asdict(), **dict(zip(COUNTS, counts, strict=True)))
-
-
-def _bucket(row: BreakdownCount) -> Bucket:
-    value = row.value
-    if row.dimension == DayBreakdown.Dimension.COUNTRY:
-        value = country_of_any(value)
-    return Bucket(row.company_id, row.mode, row.dimension, value)
 
 
 def country_of_any(phone: str) -> str:

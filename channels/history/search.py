@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.ids import first_id_at, parse_id, started_at
+from catalogue.ids import first_id_at, parse_id, started_at, uuid_or_none
 from channels.models import Attempt, Message, Part
 from channels.recipients import phone_search
 from channels.vendor_accounts import error_texts
@@ -74,7 +74,7 @@ def _by_own_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
         return rows.filter(pk=message_id)
     if text.startswith("req_"):
         return _by_request(rows, text)
-    if (uuid := _uuid(text)) is not None:
+    if (uuid := uuid_or_none(text.partition("_")[2] or text)) is not None:
         by_attempt = Attempt.objects.filter(pk=uuid).values("message")
         return rows.filter(Q(pk=uuid) | Q(subject_id=uuid) | Q(pk__in=by_attempt))
     return None
@@ -104,10 +104,3 @@ def _by_provider_id(text: str) -> list[UUID]:
 
 def _phone(text: str) -> Q | None:
     return phone_search.matching(text, settings.OPERATOR_COUNTRY)
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text.partition("_")[2] or text)
-    except ValueError:
-        return None

@@ -113,7 +113,7 @@ def _of_failure(attempt: Attempt) -> Step:
         (_("No clear answer from %(channel)s") if is_unclear else _("%(channel)s: refused"))
         % channel,
         tone="warning" if is_unclear else "danger",
-        detail=error_texts.attempt_failure_text(attempt),
+        detail=error_texts.failure_text(attempt.provider, attempt.error_code, attempt.error_class),
         code=attempt.error_code,
     )
 

@@ -122,9 +122,8 @@ class Decision(NamedTuple):
     settlements: tuple[Settlement, ...] = ()
     fallback: FallbackRequest | None = None  # for the wallet to pay
     patience: float | None = None  # seconds, of the channel it has switched to
-    fallback_events: tuple[
-        tuple[FallbackReason, str], ...
-    ] = ()  # for the timeline, with their channel
+    # For the timeline, with their channel.
+    fallback_events: tuple[tuple[FallbackReason, str], ...] = ()
     delivered_at: datetime | None = None
     read_at: datetime | None = None
     is_read: bool = False

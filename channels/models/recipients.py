@@ -50,9 +50,8 @@ class KnownRecipient(models.Model):
 
     vendor = models.CharField(max_length=20)
     user_id = models.CharField(max_length=150)
-    attempt_id = (
-        models.UUIDField()
-    )  # the latest: its message has the phone until that is anonymised
+    # The latest: its message has the phone until that is anonymised.
+    attempt_id = models.UUIDField()
     seen_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -24,6 +24,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from billing.wallet.ledger import DeliveryProof
+from catalogue.ids import uuid_or_none
 from channels import sql, wakeups
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.lifecycle.states import Decision
@@ -188,7 +189,7 @@ def _row(provider: str, receipt: Receipt, raw: bytes) -> Row:
         "alternatives": [stored_text(provider_id, 200) for provider_id in receipt.alternatives],
         "phone": _phone(receipt),
         "needs_phone": receipt.needs_phone,
-        "ref": _uuid(receipt.ref),
+        "ref": uuid_or_none(receipt.ref or ""),
         "state": receipt.state.value,
         "word": stored_text(receipt.word, 40),
         "error_code": stored_text(receipt.error_code, 60),
@@ -210,13 +211,6 @@ def _digest(provider: str, receipt: Receipt) -> bytes:
     what = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
     source = (receipt.phone, receipt.needs_phone)
     return hashlib.sha256(repr((what, source)).encode()).digest()
-
-
-def _uuid(ref: str | None) -> UUID | None:
-    try:
-        return UUID(ref) if ref else None
-    except ValueError:
-        return None
 
 
 def apply_stored() -> bool:

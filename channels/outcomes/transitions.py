@@ -113,14 +113,11 @@ def prove(
         Event(item.message.id, attempt.id, EventKind.DELIVERED, proof=proof)
         for item in snapshots
         for attempt in item.attempts
-        if attempt.id in proved and _can_prove(proof, attempt.provider)
+        if attempt.id in proved
+        and (proof is not DeliveryProof.CLICK or registry.clicks_prove(attempt.provider))
     ]
     decisions = [
         fallback_chain.cancel_fallback(decision, CANCEL_REASONS[proof])
         for decision in decide_each(snapshots, events)
     ]
     return write_decisions(cursor, decisions)
-
-
-def _can_prove(proof: DeliveryProof, provider: str) -> bool:
-    return proof is not DeliveryProof.CLICK or registry.clicks_prove(provider)

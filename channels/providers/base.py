@@ -116,9 +116,8 @@ class SendError(Exception):
         super().__init__(f"{code}: {detail}" if detail else code)
         self.code = code
         self.detail = detail
-        self.account = (
-            account  # the account is at fault, not this message: counts for its circuit breaker
-        )
+        # The account is at fault, not this message: counts for its circuit breaker.
+        self.account = account
 
 
 class UnreachableError(SendError):

@@ -284,6 +284,16 @@ def text(value: object) -> str | None:
     return None
 
 
+def text_of(value: Json, name: str) -> str:
+    """The text under this name; empty if there is none."""
+    return text(value.get(name)) or ""
+
+
+def word_of(value: Json, name: str) -> str:
+    """The same of a word, which vendors write in either case."""
+    return text_of(value, name).upper()
+
+
 def number(value: object) -> int | None:
     """Reads a whole number, sent as a number or a string."""
     digits = str(value)

@@ -51,9 +51,7 @@ class Receipt:
     # `provider_id`, and the recipient's phone, which selects the right one.
     alternatives: tuple[str, ...] = ()
     phone: str = ""  # as the vendor writes it
-    needs_phone: bool = (
-        False  # a phone could have forged it: it counts only for messages to that phone
-    )
+    needs_phone: bool = False  # a phone could have forged it: it counts only for that phone
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +97,7 @@ class AlertKind(StrEnum):
     REFUSED = "refused"  # lasts until the operator fixes the account
     THROTTLED = "throttled"  # passes by itself
     TEMPLATE = "template"  # affects one template only
-    WARNING = (
-        "warning"  # the account still works, except for some destinations or until it gets worse
-    )
+    WARNING = "warning"  # it still works, except for some destinations or until it gets worse
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ and from a vendor's answer that names another number than the one we sent to.
 from collections.abc import Iterable, Sequence
 from queue import SimpleQueue
 from typing import Any
-from uuid import UUID
 
 import structlog
 from django.db import connection
 
+from catalogue.ids import uuid_or_none
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import Recipient
 from channels.providers.vendors import vendor_of
@@ -46,7 +46,7 @@ def rows(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]
     return [
         {"vendor": vendor, "user_id": stored_text(recipient.user_id, 150), "attempt_id": attempt_id}
         for recipient in recipients
-        if (attempt_id := _attempt_id(recipient.ref))
+        if (attempt_id := uuid_or_none(recipient.ref))
     ]
 
 
@@ -94,10 +94,3 @@ def phone_of(provider: str, user_id: str) -> str:
         row = cursor.fetchone()
     phone: str = row[0] if row else ""
     return "" if phone.endswith("*") else phone
-
-
-def _attempt_id(ref: str) -> UUID | None:
-    try:
-        return UUID(ref)
-    except ValueError:
-        return None

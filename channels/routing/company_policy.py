@@ -38,7 +38,8 @@ def policy_for(principal: Principal, phone: str, purpose: str) -> SendPolicy:
     standard = SendPolicy(order, principal.fallback)
     if not principal.policy:
         return standard
-    rules = matching_rules(principal, country_of(phone), purpose)
+    keys = matching_keys(principal, country_of(phone), purpose)
+    rules = [principal.policy[key] for key in keys]
     return _combined(standard, merged(rules)) if rules else standard
 
 
@@ -46,10 +47,6 @@ def matching_keys(principal: Principal, country: str, purpose: str) -> list[tupl
     """The keys of the matching rules, the most exact first."""
     keys = dict.fromkeys([(country, purpose), (country, ALL), (ALL, purpose), (ALL, ALL)])
     return [key for key in keys if key in principal.policy]
-
-
-def matching_rules(principal: Principal, country: str, purpose: str) -> list[PolicyRule]:
-    return [principal.policy[key] for key in matching_keys(principal, country, purpose)]
 
 
 def merged(rules: Sequence[PolicyRule]) -> PolicyRule:

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
 from channels.lifecycle.states import FallbackReason
-from channels.models import Attempt, Message, ProviderAlert, Receipt
+from channels.models import Message, ProviderAlert, Receipt
 from channels.providers.vendors import VENDORS, vendor_of
 
 PROVIDERS = {name: vendor.title for name, vendor in VENDORS.items()}
@@ -158,10 +158,6 @@ def alert_text_for(provider: str, code: str, kind: str) -> StrOrPromise:
         or FAILURES_BY_CODE.get((vendor_of(provider), code))
         or ALERTS_BY_KIND[kind]
     )
-
-
-def attempt_failure_text(attempt: Attempt) -> StrOrPromise:
-    return failure_text(attempt.provider, attempt.error_code, attempt.error_class)
 
 
 def receipt_failure_text(receipt: Receipt) -> StrOrPromise:

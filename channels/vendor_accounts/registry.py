@@ -178,9 +178,8 @@ class Route:
     provider: str
     needs_contact: bool
     position: int = 0  # unless the operator sets another
-    is_sole: bool = (
-        True  # the only kind of account: then one that needs a contact is tried without it
-    )
+    # The only kind of account: then one that needs a contact is tried without it.
+    is_sole: bool = True
 
 
 RouteKey = tuple[str, str, str]  # mode, channel, content

@@ -48,7 +48,9 @@ def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
         circuit_breaker.write(
             circuit_breaker.trip_on_alert(provider, text, settings.MAX_BREAKER_PAUSE)
         )
-    elif alert.kind in {AlertKind.WARNING, AlertKind.TEMPLATE} and _is_first_today(earlier):
+    elif alert.kind in {AlertKind.WARNING, AlertKind.TEMPLATE} and (
+        earlier is None or earlier.date() < timezone.now().date()  # the first one today
+    ):
         _mail_warning(provider, alert, text)
 
 
@@ -69,10 +71,6 @@ def _upsert(provider: str, alert: AccountAlert, times: int) -> datetime | None:
         cursor.execute(_UPSERT, params)
         earlier: datetime | None = cursor.fetchone()[0]
     return earlier
-
-
-def _is_first_today(earlier: datetime | None) -> bool:
-    return earlier is None or earlier.date() < timezone.now().date()
 
 
 def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:

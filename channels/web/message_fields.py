@@ -22,7 +22,7 @@ from catalogue.channels import of_row
 from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.lifecycle.states import FallbackReason
-from channels.models import Attempt, Message, Receipt
+from channels.models import Attempt, Message
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
 from channels.routing.learned import smart_plan
@@ -109,10 +109,6 @@ MESSAGE = Shape(
 )
 
 
-def _receipt_status(receipt: Receipt) -> str:
-    return "failed" if receipt.state in NOT_DELIVERED else receipt.state
-
-
 RECEIPT = Shape(
     "Receipt",
     (
@@ -121,7 +117,7 @@ RECEIPT = Shape(
             choice(RECEIPT_STATUSES, "ReceiptStatus"),
             _("The status reported by the provider, mapped to our statuses."),
             "delivered",
-            source=_receipt_status,
+            source=lambda receipt: "failed" if receipt.state in NOT_DELIVERED else receipt.state,
         ),
         Field(
             "provider_status",

@@ -7,9 +7,8 @@ from smpplib import consts
 from channels.providers import http
 from channels.providers.base import SendError
 
-RETRY_LATER = (
-    consts.SMPP_ESME_RX_T_APPN
-)  # our response to a receipt that we cannot read, or store yet
+# Our response to a receipt that we cannot read, or store yet.
+RETRY_LATER = consts.SMPP_ESME_RX_T_APPN
 
 # For an account's own table of statuses, where its centre deviates from the standard.
 VERDICT_NAMES: dict[str, http.Verdict] = {

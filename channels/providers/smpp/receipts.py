@@ -238,7 +238,7 @@ def receipt(deliver: Pdu, receipt_format: ReceiptFormat) -> Receipt | None:
         return None
     could_be_from_phone = _could_be_from_phone(deliver)
     error = _error(deliver, line)
-    is_barred = _is_call_barred(deliver) or error in receipt_format.barred_errors
+    is_barred = deliver.tlvs.get(_ERROR) == _CALL_BARRED or error in receipt_format.barred_errors
     return Receipt(
         provider_id=first,
         ref=None,
@@ -347,10 +347,6 @@ def _decode(deliver: Pdu, octets: bytes) -> str:
 def _is_wide(octets: bytes) -> bool:
     """Whether they are UCS-2, by the high octets of its Latin and Cyrillic letters."""
     return len(octets) >= 2 and {0x00, 0x04}.issuperset(octets[0:20:2])
-
-
-def _is_call_barred(deliver: Pdu) -> bool:
-    return deliver.tlvs.get(_ERROR) == _CALL_BARRED
 
 
 def _error(deliver: Pdu, line: dict[str, str]) -> str | None:

@@ -129,7 +129,7 @@ class MessageFormat:
 
     def _alphabet(self, text: str) -> Alphabet:
         is_latin1 = self.alphabet == DefaultAlphabet.LATIN1
-        if self.alphabet == DefaultAlphabet.UCS2 or (is_latin1 and not _is_latin(text)):
+        if self.alphabet == DefaultAlphabet.UCS2 or (is_latin1 and max(text, default="") > "\xff"):
             return Alphabet.UCS2
         return gsm.alphabet_of(text)
 
@@ -151,7 +151,3 @@ def absolute_time(seconds: int) -> str:
     """The same moment in SMPP's absolute format, in UTC."""
     moment = datetime.now(UTC) + timedelta(seconds=min(max(seconds, 1), MAX_VALIDITY))
     return f"{moment:%y%m%d%H%M%S}000+"
-
-
-def _is_latin(text: str) -> bool:
-    return all(char <= "\xff" for char in text)

@@ -214,7 +214,7 @@ class Smsc(http.HttpProvider):
         word = "-3" if is_unknown else http.text(status.get("status"))
         if word not in _POLL_STATES:
             return None
-        error = http.text(status.get("err")) or ""
+        error = http.text_of(status, "err")
         return self._receipt(provider_id, word, error, status.get("last_timestamp"))
 
     def _receipt(self, provider_id: str, word: str, error: str, at: object = None) -> Receipt:

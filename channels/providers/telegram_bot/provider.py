@@ -133,7 +133,7 @@ class TelegramBot(http.HttpProvider):
 
     def _webhook(self, hook_url: str) -> Iterator[Check]:
         info = self._result(self._query(f"/bot{self._token}/getWebhookInfo"))
-        address = http.text(info.get("url")) or ""
+        address = http.text_of(info, "url")
         yield Check("webhook_address", address == hook_url, address)
         # If empty or absent, Telegram sends all kinds but a few, which exclude neither of these.
         named = info.get("allowed_updates")
@@ -224,7 +224,7 @@ def _message_update(message: http.Json) -> BotUpdate | None:
     if "contact" in message:
         return _contact_shared(message, chat_id, sender)
     # Ignores the link's parameter after the command: only the contact identifies the person.
-    text = http.text(message.get("text")) or ""
+    text = http.text_of(message, "text")
     command = _COMMANDS.get(text.partition(" ")[0].partition("@")[0].lower())
     if command:
         return command(chat_id, _locale(sender))
@@ -244,7 +244,7 @@ def _contact_shared(message: http.Json, chat_id: int, sender: http.Json) -> Cont
     # Another person's card, or a forwarded one of their own, does not prove the number.
     contact = http.mapping(message.get("contact"))
     is_own = isinstance(sender.get("id"), int) and contact.get("user_id") == sender["id"]
-    phone = "".join(filter("0123456789".__contains__, http.text(contact.get("phone_number")) or ""))
+    phone = "".join(filter("0123456789".__contains__, http.text_of(contact, "phone_number")))
     if not is_own or "forward_origin" in message or not 7 <= len(phone) <= 15:
         return None
     return ContactShared(f"+{phone}", chat_id, _locale(sender))

@@ -45,8 +45,8 @@ class Checks:
 
     def _balance(self) -> Iterator[Check]:
         money = self.get(f"{self._account}/Balance.json")
-        balance = http.text(money.get("balance")) or ""
-        detail = f"{balance} {http.text(money.get('currency')) or ''}".strip()
+        balance = http.text_of(money, "balance")
+        detail = f"{balance} {http.text_of(money, 'currency')}".strip()
         yield Check("balance", http.is_positive(balance), detail)
 
     def _service(self, sid: str) -> Iterator[Check]:
@@ -86,8 +86,8 @@ class Checks:
 def campaigns(get: Get, service: str) -> Iterator[Approval]:
     path = f"/v1/Services/{quote(service, safe='')}/Compliance/Usa2p?PageSize=20"
     for row in http.objects(get(path, "messaging").get("compliance")):
-        word = (http.text(row.get("campaign_status")) or "").upper()
-        use_case = http.text(row.get("us_app_to_person_usecase")) or ""
+        word = http.word_of(row, "campaign_status")
+        use_case = http.text_of(row, "us_app_to_person_usecase")
         errors = (http.redact(item.get("description")) for item in http.objects(row.get("errors")))
         yield Approval(
             ApprovalKind.CAMPAIGN,

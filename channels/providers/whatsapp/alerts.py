@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from channels.providers import http
 from channels.providers.base import DestinationRefusedError, RefusedError
+from channels.providers.http import text_of, word_of
 from channels.providers.inbound import AccountAlert, AlertKind
 from channels.providers.whatsapp.errors import error_detail, verdict
 
@@ -43,11 +44,11 @@ def _nothing(_value: http.Json) -> AccountAlert | None:
 
 
 def _account(value: http.Json) -> AccountAlert | None:
-    event = _upper(value, "event")
+    event = word_of(value, "event")
     kind: AlertKind | None = _ACCOUNT_EVENTS.get(event)
-    ban = _upper(http.mapping(value.get("ban_info")), "waba_ban_state")
+    ban = word_of(http.mapping(value.get("ban_info")), "waba_ban_state")
     restrictions = [
-        _upper(row, "restriction_type") for row in http.objects(value.get("restriction_info"))
+        word_of(row, "restriction_type") for row in http.objects(value.get("restriction_info"))
     ]
     if event == "DISABLED_UPDATE":
         kind = _BANS.get(ban, kind)
@@ -55,30 +56,32 @@ def _account(value: http.Json) -> AccountAlert | None:
         kind = AlertKind.REFUSED
     if kind is None:
         return None
-    violation = _upper(http.mapping(value.get("violation_info")), "violation_type")
+    violation = word_of(http.mapping(value.get("violation_info")), "violation_type")
     return _alert(event, kind, ban, *restrictions, violation)
 
 
 def _number_quality(value: http.Json) -> AccountAlert | None:
-    event = _upper(value, "event")
-    quality = _upper(value, "quality_rating") or _upper(value, "new_quality_score")
+    event = word_of(value, "event")
+    quality = word_of(value, "quality_rating") or word_of(value, "new_quality_score")
     level = next((value for value in (event, quality) if value in _QUALITY_EVENTS), None)
     if level is None:
         return None
-    limit = _upper(value, "max_daily_conversations_per_business") or _upper(value, "current_limit")
+    limit = word_of(value, "max_daily_conversations_per_business") or word_of(
+        value, "current_limit"
+    )
     return _alert(f"quality_{level}", AlertKind.WARNING, limit)
 
 
 def _template_status(value: http.Json) -> AccountAlert | None:
-    event = _upper(value, "event")
+    event = word_of(value, "event")
     if event not in _TEMPLATE_EVENTS:
         return None
-    reason = _text(value, "reason")
+    reason = text_of(value, "reason")
     return _alert(f"template_{event}", AlertKind.TEMPLATE, *_template(value), reason)
 
 
 def _template_quality(value: http.Json) -> AccountAlert | None:
-    score = _upper(value, "new_quality_score")
+    score = word_of(value, "new_quality_score")
     if score != "RED":
         return None
     return _alert("template_quality_RED", AlertKind.TEMPLATE, *_template(value))
@@ -86,7 +89,7 @@ def _template_quality(value: http.Json) -> AccountAlert | None:
 
 def _template_category(value: http.Json) -> AccountAlert | None:
     """A category changed, or announced a day ahead; it changes the price and the limits."""
-    new, announced = _upper(value, "new_category"), _upper(value, "correct_category")
+    new, announced = word_of(value, "new_category"), word_of(value, "correct_category")
     if not (new or announced):
         return None
     if announced and announced != new:
@@ -95,16 +98,18 @@ def _template_category(value: http.Json) -> AccountAlert | None:
 
 
 def _review(value: http.Json) -> AccountAlert | None:
-    decision = _upper(value, "decision")
+    decision = word_of(value, "decision")
     is_bad = decision in {"REJECTED", "DISABLED"}
     return _alert(f"review_{decision}", AlertKind.WARNING) if is_bad else None
 
 
 def _account_alert(value: http.Json) -> AccountAlert | None:
     info = http.mapping(value.get("alert_info"))
-    if _upper(info, "alert_severity") not in {"CRITICAL", "WARNING"}:
+    if word_of(info, "alert_severity") not in {"CRITICAL", "WARNING"}:
         return None
-    return _alert(_upper(info, "alert_type"), AlertKind.WARNING, _text(info, "alert_description"))
+    return _alert(
+        word_of(info, "alert_type"), AlertKind.WARNING, text_of(info, "alert_description")
+    )
 
 
 _FIELDS: dict[str, Callable[[http.Json], AccountAlert | None]] = {
@@ -145,12 +150,4 @@ def _alert(code: str, kind: AlertKind, *details: str) -> AccountAlert:
 
 
 def _template(value: http.Json) -> tuple[str, str]:
-    return _text(value, "message_template_name"), _text(value, "message_template_language")
-
-
-def _text(value: http.Json, name: str) -> str:
-    return http.text(value.get(name)) or ""
-
-
-def _upper(value: http.Json, name: str) -> str:
-    return _text(value, name).upper()
+    return text_of(value, "message_template_name"), text_of(value, "message_template_language")

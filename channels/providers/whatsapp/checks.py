@@ -17,6 +17,7 @@ from channels.providers.base import (
     ApprovalStatus,
     Check,
 )
+from channels.providers.http import text_of, word_of
 from channels.providers.whatsapp.vendor import WEBHOOK_FIELDS
 
 NUMBER_FIELDS = (
@@ -66,14 +67,14 @@ class GraphClient:
 
 def _number(graph: GraphClient) -> Iterator[Check]:
     number = graph.get(f"{quote(graph.account.number)}?fields={NUMBER_FIELDS}")
-    status, platform = _word(number, "status"), _word(number, "platform_type")
+    status, platform = word_of(number, "status"), word_of(number, "platform_type")
     is_registered = status in {"", "CONNECTED"} and platform in {"", "CLOUD_API"}
     yield Check("number_registered", is_registered, " ".join(filter(None, (status, platform))))
-    verified = _word(number, "code_verification_status")
+    verified = word_of(number, "code_verification_status")
     yield Check("number_verified", "UNVERIFIED" != verified != "NOT_VERIFIED", verified)
-    quality = _word(number, "quality_rating")
+    quality = word_of(number, "quality_rating")
     yield Check("number_quality", quality != "RED", quality)
-    name = _word(number, "name_status")
+    name = word_of(number, "name_status")
     yield Check("display_name", name not in _BAD_NAMES, name)
 
 
@@ -92,7 +93,7 @@ def _templates(graph: GraphClient) -> Iterator[Check]:
         path = f"{quote(graph.account.business_account)}/message_templates"
         query = f"name={quote(name)}&fields=name,language,status&limit=100"
         statuses = {
-            _text(row, "language"): _word(row, "status")
+            text_of(row, "language"): word_of(row, "status")
             for row in http.objects(graph.get(f"{path}?{query}").get("data"))
             if row.get("name") == name  # Meta also returns names that contain it
         }
@@ -110,21 +111,13 @@ def _webhook(graph: GraphClient, hook_url: str) -> Iterator[Check]:
     subscriptions = http.objects(graph.get(f"{quote(app_id)}/subscriptions", token).get("data"))
     of_whatsapp = [row for row in subscriptions if row.get("object") == "whatsapp_business_account"]
     subscription = http.first(of_whatsapp)
-    address = _text(subscription, "callback_url")
+    address = text_of(subscription, "callback_url")
     yield Check(
         "webhook_address", subscription.get("active") is True and address == hook_url, address
     )
-    fields = {_text(field, "name") for field in http.objects(subscription.get("fields"))}
+    fields = {text_of(field, "name") for field in http.objects(subscription.get("fields"))}
     missing = [name for name in WEBHOOK_FIELDS if name not in fields]
     yield Check("webhook_fields", not missing, ", ".join(missing))
-
-
-def _text(value: http.Json, name: str) -> str:
-    return http.text(value.get(name)) or ""
-
-
-def _word(value: http.Json, name: str) -> str:
-    return _text(value, name).upper()
 
 
 FIELDS = "name,language,status,quality_score,rejected_reason"
@@ -148,7 +141,7 @@ def approvals(graph: GraphClient) -> Iterator[Approval]:
     account, seen = graph.account, set[tuple[str, str]]()
     used = {(name, language) for name in account.templates for language in account.languages}
     for row in _rows(graph):
-        name, language = _text(row, "name"), _text(row, "language")
+        name, language = text_of(row, "name"), text_of(row, "language")
         if name:
             seen.add((name, language))
             yield _approval(row, name, language, is_used=(name, language) in used)
@@ -163,15 +156,15 @@ def _rows(graph: GraphClient) -> Iterator[http.Json]:
         answer = graph.get(path + (f"&after={quote(after)}" if after else ""))
         yield from http.objects(answer.get("data"))
         paging = http.mapping(answer.get("paging"))
-        after = _text(http.mapping(paging.get("cursors")), "after")
+        after = text_of(http.mapping(paging.get("cursors")), "after")
         if not (after and paging.get("next")):
             return
 
 
 def _approval(row: http.Json, name: str, language: str, *, is_used: bool) -> Approval:
-    word = _text(row, "status").upper()
-    quality = _text(http.mapping(row.get("quality_score")), "score").upper()
-    reason = _text(row, "rejected_reason").upper()
+    word = word_of(row, "status")
+    quality = word_of(http.mapping(row.get("quality_score")), "score")
+    reason = word_of(row, "rejected_reason")
     return Approval(
         ApprovalKind.TEMPLATE,
         name,

@@ -167,7 +167,7 @@ class WhatsAppCloud(http.HttpProvider):
         expected = "sha256=" + http.sha256_hmac(self._app_secret.encode(), call.body)
         http.require_signature(call, "X-Hub-Signature-256", expected, secret=self._app_secret)
         return [
-            (http.text(change.get("field")) or "", http.mapping(change.get("value")))
+            (http.text_of(change, "field"), http.mapping(change.get("value")))
             for entry in http.objects(http.parse(call.body).get("entry"))
             for change in http.objects(entry.get("changes"))
         ]
@@ -196,7 +196,7 @@ def _rows(changes: list[Change], name: str) -> list[http.Json]:
 
 
 def _recipient(status: http.Json) -> Recipient | None:
-    if _STATES.get(http.text(status.get("status")) or "") not in _ARRIVED:
+    if _STATES.get(http.text_of(status, "status")) not in _ARRIVED:
         return None
     user_id = _user_id(status.get("recipient_user_id"))
     ref = http.text(status.get("biz_opaque_callback_data"))
@@ -205,7 +205,7 @@ def _recipient(status: http.Json) -> Recipient | None:
 
 def _reply(message: http.Json) -> Reply | None:
     """A reply from a phone, or from a business-scoped user id if the person hides the phone."""
-    sender, reply = http.text(message.get("from")) or "", _reply_text(message)
+    sender, reply = http.text_of(message, "from"), _reply_text(message)
     if not reply:
         return None
     user_id = _user_id(message.get("from_user_id"))
