@@ -13,10 +13,8 @@ from django.utils import translation
 import config.api
 from api.base_view import ApiView
 from api.calls import Call
-from api_docs.calls import BY_NAME, CALLS
-from catalogue.errors import Error
-from channels.routing import test_numbers
-from tests.api.calling import LIVE, PHONE, addressed
+from api_docs.calls import CALLS
+from tests.api.calling import LIVE, addressed
 from tests.api.clients import Api
 from tests.api_docs.reading import LANGUAGES
 from tests.factories import MessageFactory
@@ -60,15 +58,6 @@ def test_patience_is_bounded_as_the_page_says(api: Api, language: str) -> None:
     assert tried == [422, 200, 200, 422]
 
 
-def test_texts_that_are_in_one_language_are_named(test_api: Api, language: str) -> None:
-    shown = page("quickstart", language)
-
-    for error in [error for error in Error if not error.is_translated]:
-        assert re.search(rf"\b{error.status.value}\b.*«{error.message}»", shown)
-    answer = test_api.post("/otp/send", {"phone": "+79990000002"}, accept_language="en")
-    assert (answer.status, answer.body["message"]) == (402, "Недостаточно токенов")
-
-
 def test_day_of_a_filter_means_its_beginning(test_api: Api, language: str) -> None:
     asked = re.search(r"`to=(\d{4}-\d\d-\d\d)`", page("calls", language))
     assert asked is not None
@@ -82,42 +71,6 @@ def test_day_of_a_filter_means_its_beginning(test_api: Api, language: str) -> No
 
     assert [one["created_at"][:10] for one in until] == [f"{day[:-1]}0"]
     assert [one["created_at"][:10] for one in since] == [day]
-
-
-def test_limit_of_a_test_key_is_named(test_api: Api, language: str) -> None:
-    most, seconds = settings.CODE_LIMITS[0]
-    words = {"ru": f"{most} за {seconds // 60} минут", "en": f"{most} in {seconds // 60} minutes"}
-    assert words[language] in page("test-mode", language)
-
-    sent = [test_api.post("/otp/send", {"phone": PHONE}).status for _ in range(most + 1)]
-
-    assert sent == [*[200] * most, 429]
-
-
-def test_numbers_that_play_their_part_with_codes_alone_are_named(
-    test_api: Api, language: str
-) -> None:
-    link = BY_NAME["sendLink"].request_example()
-    statuses = {
-        digits: [
-            test_api.post(path, body | {"phone": f"+7999000{digits}"}).status
-            for path, body in (("/otp/send", {}), ("/links/send", link))
-        ]
-        for digits in test_numbers.OUTCOMES
-    }
-    shown = page("test-mode", language)
-    sentence = next(one for one in re.split(r"[.:] ", shown) if one.startswith("0004, "))
-
-    of_codes = {digits for digits, (code, link) in statuses.items() if code != link == 200}
-    assert set(re.findall(r"\d{4}", sentence)) == of_codes | {test_numbers.EXPIRED_CODE}
-
-
-def test_http_is_refused_where_the_page_says(test_api: Api, language: str) -> None:
-    words = {"ru": "для разработки", "en": "in development"}
-    shown = page("errors", language)
-
-    assert words[language] in re.split(r"`https_required`", shown)[1].split("\n- ")[0]
-    assert test_api.get("/channels").status == 200  # by http, in development
 
 
 @pytest.mark.parametrize(

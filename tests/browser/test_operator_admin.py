@@ -203,20 +203,6 @@ def test_vendors_page_breaks_no_rule_of_accessibility(
     assert page.evaluate(RUN_AXE, [RULES, False]) == []
 
 
-@pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_bot", "twilio", "smsc"])
-@pytest.mark.usefixtures("account")
-def test_vendors_page_fits_a_phone(page: Page, live_server: LiveServer, name: str) -> None:
-    enter(page, live_server)
-    page.set_viewport_size({"width": 360, "height": 740})
-
-    page.goto(f"{live_server.url}/admin/providers/{name}/")
-    if name == "twilio":
-        page.get_by_role("button", name="Проверить подключение").click()
-
-    expect(page.get_by_role("heading", name="Что и где заполнить")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
-
-
 def test_what_doctor_found_can_be_read_on_a_phone(page: Page, live_server: LiveServer) -> None:
     enter(page, live_server)
     page.set_viewport_size({"width": 360, "height": 740})

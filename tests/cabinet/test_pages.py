@@ -18,6 +18,8 @@ from tests.factories import CompanyFactory, MemberFactory, UserFactory
 INLINE = re.compile(
     r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|javascript:", re.IGNORECASE
 )
+FIRST_HEADING = re.compile(r"<thead[^>]*>\s*<tr>\s*<th[^>]*>(.*?)</th>", re.S)
+TABS = re.compile(r'<a class="nav-link[^>]*>(.*?)</a>', re.S)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -50,9 +52,32 @@ def in_language(client: Client, language: str) -> None:
 def test_pages_of_a_member(client: Client, owner: Member, language: str) -> None:
     create_content(owner.company)
     in_language(client, language)
+    tables = [f"{reverse('overview')}?by={by}" for by in ("country", "purpose", "api_key")]
+    faults = []
 
-    for address in addresses(owner.company):
-        check(client.get(address), language)
+    for address in [*addresses(owner.company), *tables]:
+        response = client.get(address)
+        check(response, language)
+        body = response.content.decode(errors="replace")
+        faults += [f"{address}: {fault}" for fault in markup_faults(body)]
+
+    assert faults == []
+
+
+def markup_faults(body: str) -> Iterator[str]:
+    headings = texts(FIRST_HEADING, body)
+    if "" in headings or headings & texts(TABS, body):
+        yield "a table's first heading is empty, or the title of the tab that chose it"
+    names = re.findall(r'<nav[^>]*aria-label="([^"]*)"', body)
+    if len(names) != len(set(names)):
+        yield f"two navigations have one name: {names}"
+    for field in re.findall(r"<(?:input|textarea)[^>]* maxlength=[^>]*>", body):
+        if 'name="q"' not in field:  # a search leads nowhere
+            yield f"a browser cuts what is pasted, in silence: {field}"
+
+
+def texts(pattern: re.Pattern[str], body: str) -> set[str]:
+    return {re.sub(r"<[^>]*>", "", found).strip() for found in pattern.findall(body)}
 
 
 @pytest.mark.django_db

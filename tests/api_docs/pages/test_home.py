@@ -1,4 +1,3 @@
-import re
 from decimal import Decimal
 
 import pytest
@@ -38,20 +37,6 @@ def test_packages_on_sale_are_shown_and_no_others(client: Client) -> None:
     assert "4\xa0200" in page
     assert "8\xa0400,00\xa0₽" in page
     assert "7\xa0700" not in page
-
-
-def test_without_packages_it_says_what_channels_carry(client: Client) -> None:
-    Package.objects.all().delete()
-
-    assert "Что передаёт каждый канал" in body(client)
-
-
-def test_first_call_is_four_lines(client: Client) -> None:
-    snippet = re.search(r'<pre id="short-send_code".*?<code>(.*?)</code>', body(client), re.DOTALL)
-
-    assert snippet is not None
-    lines = re.sub(r"<[^>]+>", "", snippet[1]).splitlines()
-    assert (len(lines), lines[0].startswith("curl ")) == (4, True)
 
 
 @pytest.mark.parametrize("language", samples.samples("send_code"))

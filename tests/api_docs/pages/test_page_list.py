@@ -15,7 +15,6 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Member, Mode
 from accounts.people import companies
-from api_docs.pages import samples
 from api_docs.pages.contexts import HINT
 from api_docs.pages.page_list import PAGES
 from catalogue.errors import Error
@@ -171,16 +170,6 @@ def test_markdown_has_no_word_of_a_button(client: Client, language: str) -> None
         lines = client.get(f"/docs/{page.slug}.md?lang={language}").content.decode().splitlines()
 
         assert not {"Copy", "Копировать"} & set(lines), page.slug
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_language_models_are_told_how_to_choose_a_language_of_code(
-    client: Client, language: str
-) -> None:
-    text = client.get(f"/llms.txt?lang={language}").content.decode()
-
-    assert "`?code=`" in text
-    assert all(f"`{name}`" in text for name in samples.BY_NAME)
 
 
 def test_reader_without_a_test_key_is_told_where_to_make_one(

@@ -14,7 +14,6 @@ import pytest
 from config.environment.variables import ROOT
 from config.local.checkout import CHECKOUT
 from tools.bench.profile import python_stacks
-from tools.bench.profile.statements import StatementNames
 
 
 @pytest.mark.long
@@ -53,18 +52,6 @@ def test_every_activity_is_a_function_of_the_service() -> None:
         if not file.startswith(("celery", "kombu")):
             source = (ROOT / file).read_text(encoding="utf-8")
             assert f"def {function}" in source, f"{file} has no {function}"
-
-
-def test_statements_of_the_service_have_names() -> None:
-    from channels import sql  # noqa: PLC0415
-    from channels.outcomes import receipts_sql  # noqa: PLC0415 - imported, so that its statements are known
-
-    names = StatementNames.of_service()
-
-    statement = receipts_sql.store(has_recipients=True, skips_known=True)
-    assert names.of(statement) == "channels.outcomes.receipts_sql._STORE"
-    assert names.of(sql.recent(statement)) == "channels.outcomes.receipts_sql._STORE"
-    assert names.of(sql.recent(sql.CLAIM)) == "channels.sql.CLAIM"
 
 
 def _steps_module() -> ModuleType:
