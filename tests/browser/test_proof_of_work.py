@@ -117,7 +117,7 @@ def shop(
         "worker-src blob:; style-src 'unsafe-inline'"
     )
     shop = Shop(page, policy, runpy.run_path(str(backend))["send_code"])
-    thread = Thread(target=shop.serve_forever)
+    thread = Thread(target=shop.serve_forever, args=[0.01])
     thread.start()
     yield shop
     shop.shutdown()

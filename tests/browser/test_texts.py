@@ -1,14 +1,9 @@
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import Company
 from otp.models import Autofill, CodeText
-from tests.browser.people import owner_of, session_cookie
 from tests.browser.test_cabinet import sign_in
-from tests.factories import CompanyFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -108,32 +103,3 @@ def test_autofill_is_set_up(page: Page, live_server: LiveServer) -> None:
     press(page, "Сохранить")
     expect(page.get_by_text("Автозаполнение сохранено.")).to_be_visible()
     expect(page.locator(".sample").first).to_contain_text("@example.com #123456")
-
-
-@pytest.fixture
-def company() -> Company:
-    return CompanyFactory.create(name="Ромашка")
-
-
-@pytest.fixture
-def plain(browser: Browser, live_server: LiveServer, company: Company) -> Iterator[Page]:
-    """An owner of the company, whose browser runs no script."""
-    context = browser.new_context(
-        java_script_enabled=False, base_url=live_server.url, locale="ru-RU"
-    )
-    cookie = session_cookie(owner_of(company))
-    context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
-    yield context.new_page()
-    context.close()
-
-
-def test_preview_needs_no_script(plain: Page) -> None:
-    plain.goto("/cabinet/texts/new")
-    plain.get_by_label("Текст", exact=True).fill("{code} для {brand}")
-    press(plain, "Показать")
-    expect(plain.locator("#preview")).to_contain_text("123456 для Ромашка")
-    expect(plain.get_by_label("Текст", exact=True)).to_have_value("{code} для {brand}")
-
-    press(plain, "Сохранить")
-
-    expect(plain.locator("main tbody tr")).to_have_count(1)

@@ -88,3 +88,15 @@ def test_refused_settings_show_the_first_field_at_fault(plain: Page) -> None:
     expect(refused).to_have_attribute("aria-invalid", "true")
     plain.get_by_role("alert").get_by_role("link", name="Кодов за час").click()
     expect(plain).to_have_url(re.compile("#id_codes_per_hour$"))
+
+
+def test_preview_of_a_text_needs_no_script(plain: Page) -> None:
+    plain.goto("/cabinet/texts/new")
+    plain.get_by_label("Текст", exact=True).fill("{code} для {brand}")
+    plain.get_by_role("button", name="Показать", exact=True).click()
+    expect(plain.locator("#preview")).to_contain_text("123456 для Ромашка")
+    expect(plain.get_by_label("Текст", exact=True)).to_have_value("{code} для {brand}")
+
+    plain.get_by_role("button", name="Сохранить", exact=True).click()
+
+    expect(plain.locator("main tbody tr")).to_have_count(1)

@@ -111,7 +111,7 @@ def serve(lines: Iterable[str]) -> None:
     server = Server(("localhost", 0), QuietHandler)
     app = create_app(config=configuration(server.server_port))
     server.set_app(app)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     say(f"http://localhost:{server.server_port}")
     for line in lines:
         name, arguments = json.loads(line)

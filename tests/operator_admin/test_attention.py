@@ -127,11 +127,3 @@ def test_list_is_paged_without_a_query_per_row(client: Client, operator: User) -
     assert ask() == few
     assert "?page=1" in client.get(url).content.decode()
     assert len(client.get(url + "?page=1").context["items"]) == 60 + len(KINDS) - 50
-
-
-def test_number_is_in_the_header_of_every_page(client: Client, operator: User) -> None:
-    CompanyFactory.create_batch(3, status="pending")
-
-    page = client.get(reverse("admin:system")).content.decode()
-
-    assert '<span class="admin-count">3</span>' in page

@@ -55,10 +55,6 @@ def test_service_s_own_hosts_are_refused(client: Client, settings: Any) -> None:
         assert list(add_host(client, name).context["adminform"].form.errors) == ["host"]
 
 
-def test_page_says_what_the_proxy_must_do(client: Client) -> None:
-    assert "Host" in client.get(reverse(f"{HOSTS}_add")).content.decode()
-
-
 def test_host_with_links_stays(client: Client) -> None:
     host = ShortHost.objects.create(host=HOST, company=CompanyFactory.create())
     LinkFactory.create(company=host.company, host=host, key=f"{host.pk}/x")

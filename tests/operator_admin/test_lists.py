@@ -384,11 +384,3 @@ def test_list_and_own_pages_write_the_same_moment(
         ("admin:accounts_company_change", [company.pk]),
     ):
         assert words in client.get(reverse(name, args=args)).content.decode(), name
-
-
-def test_nothing_is_a_dash_as_in_the_cabinet(client: Client) -> None:
-
-    page = client.get(reverse("admin:accounts_user_changelist")).content.decode()
-
-    assert ">—</td>" in page
-    assert ">-</td>" not in page

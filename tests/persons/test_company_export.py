@@ -87,10 +87,6 @@ def test_archive_has_every_file_and_column(owner: Member) -> None:
     assert rows(files["orders.csv"])
 
 
-def test_readme_is_in_the_language_of_who_asked(owner: Member) -> None:
-    assert "Export of the company" in opened(make(owner, "en"))["README.txt"]
-
-
 def test_rows_are_there_once_whatever_the_size_of_a_part(
     owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,7 +70,7 @@ class Nonsense(BaseHTTPRequestHandler):
 def nonsense() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Nonsense) as server:
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

@@ -79,15 +79,6 @@ def test_flushing_redis_keeps_failed_sign_ins(client: Client, owner: User) -> No
     assert not is_in(client)
 
 
-def test_refusal_says_what_to_do(client: Client, owner: User) -> None:
-    for _ in range(5):
-        log_in(client, "203.0.113.1")
-
-    page = log_in(client, "203.0.113.1", PASSWORD, headers={"accept-language": "ru"})
-
-    assert "задайте новый пароль" in page.content.decode()
-
-
 @pytest.mark.parametrize("socket", ["", "::ffff:"])  # of IPv4, of both families
 def test_owner_signs_in_from_another_network(owner: User, socket: str) -> None:
     for number in range(20):  # more than one address may, of all accounts together

@@ -78,10 +78,6 @@ def test_language_is_remembered(client: Client) -> None:
     assert 'aria-current="true">Rust' in body
 
 
-def test_page_about_a_call_without_examples_has_none(client: Client) -> None:
-    assert 'class="sample"' not in client.get("/docs/send-link").content.decode()
-
-
 def test_snippet_keeps_what_the_shell_needs() -> None:
     page = engines["articles"].from_string('```bash\ncurl "{{ url }}"\n```')
 

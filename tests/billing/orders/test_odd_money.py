@@ -23,12 +23,6 @@ from tests.factories import CompanyFactory, MemberFactory, UserFactory
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def payer() -> Company:
-    company: Company = CompanyFactory.create(name="Ромашка")
-    return company
-
-
 def pay(order: Order, amount: str = "1900.00", **changes: Any) -> Payment:
     changes = {"payment_id": f"sandbox-{amount}", **changes}
     post_webhook(payment_event(order, amount=Decimal(amount), **changes))

@@ -13,31 +13,16 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Company, User
-from billing.models import Order, Payment, Transfer
+from billing.models import Order, Payment
 from billing.orders import orders, payments
 from billing.wallet import ledger
 from tests.api.races import at_once
+from tests.billing.orders.test_payments import problems
 from tests.billing.top_ups import payment_event, place_order, post_webhook
-from tests.factories import CompanyFactory, UserFactory
+from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 TODAY = timezone.localdate()
-
-
-@pytest.fixture
-def payer() -> Company:
-    """A company that never had a token."""
-    company: Company = CompanyFactory.create(name="Ромашка")
-    return company
-
-
-def problems() -> list[str]:
-    return list(Payment.objects.order_by("pk").values_list("problem", flat=True))
-
-
-def top_ups(company: Company) -> list[tuple[str | None, int]]:
-    rows = Transfer.objects.filter(company=company, kind="top_up")
-    return list(rows.values_list("key", "amount"))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -23,13 +23,6 @@ pytestmark = pytest.mark.django_db
 TODAY = timezone.localdate()
 
 
-@pytest.fixture
-def payer() -> Company:
-    """A company that never had a token."""
-    company: Company = CompanyFactory.create(name="Ромашка")
-    return company
-
-
 def problems() -> list[str]:
     return list(Payment.objects.order_by("pk").values_list("problem", flat=True))
 

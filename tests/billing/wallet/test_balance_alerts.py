@@ -10,16 +10,10 @@ from billing.models import BalanceAlert, SpentDay
 from billing.wallet import balance_alerts
 from tests.api.races import at_once
 from tests.billing.wallet.test_low_balance import has
-from tests.factories import CompanyFactory, MemberFactory
+from tests.factories import MemberFactory
 
 pytestmark = pytest.mark.django_db
 Kind = BalanceAlert.Kind
-
-
-@pytest.fixture
-def owner() -> Member:
-    member: Member = MemberFactory.create(company=CompanyFactory.create(name="Ромашка"))
-    return member
 
 
 def watch(member: Member, kind: str, *levels: int) -> None:

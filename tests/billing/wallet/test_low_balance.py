@@ -7,16 +7,10 @@ from billing.orders import billing_profiles
 from billing.tasks import send_low_balance_alerts
 from billing.wallet import balance_alerts, ledger
 from tests.api.races import at_once
-from tests.factories import CompanyFactory, EndpointFactory, MemberFactory
+from tests.factories import EndpointFactory
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def owner() -> Member:
-    member: Member = MemberFactory.create(company=CompanyFactory.create(name="Ромашка"))
-    return member
 
 
 def has(company: Company, tokens: int) -> None:

@@ -94,14 +94,6 @@ def test_impossible_order_is_explained(
     assert Order.objects.count() == 0
 
 
-def test_too_many_unpaid_orders_are_explained(
-    client: Client, member: Member, settings: Any
-) -> None:
-    settings.MAX_OPEN_ORDERS = 0
-
-    assert "Слишком много неоплаченных пополнений" in body(buy(client, package="start"))
-
-
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [

@@ -76,9 +76,3 @@ def test_page_shows_months_with_their_heads(
     shown = [seal for seal in sealed if seal.head in page]
     assert shown == last_of_months(sealed)
     assert "kvitok-verify" in page
-
-
-def test_page_before_the_first_month_says_so(client: Client, reader: Member) -> None:
-    page = client.get(reverse("balance-seals")).content.decode()
-
-    assert "Ещё ни один месяц не запечатан" in page

@@ -195,13 +195,6 @@ def test_anonymous_visitors_are_redirected_to_sign_in(client: Client, method: st
 
 
 @pytest.mark.usefixtures("english_operator")
-def test_list_of_providers_leads_to_each_page(client: Client) -> None:
-    page = client.get(reverse("admin:providers")).content.decode()
-
-    assert all(f'href="{reverse("admin:vendor", args=[name])}"' in page for name in VENDORS)
-
-
-@pytest.mark.usefixtures("english_operator")
 def test_message_to_ones_own_phone_needs_the_first_account_of_its_channel(
     client: Client, settings: Settings
 ) -> None:

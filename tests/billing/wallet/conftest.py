@@ -1,0 +1,11 @@
+import pytest
+
+from accounts.models import Member
+from tests.factories import CompanyFactory, MemberFactory
+
+
+@pytest.fixture
+def owner(db: None) -> Member:
+    """Not signed in; the company has no tokens."""
+    member: Member = MemberFactory.create(company=CompanyFactory.create(name="Ромашка"))
+    return member
