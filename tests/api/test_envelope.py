@@ -126,10 +126,7 @@ def test_language_of_messages(api: Api, header: str | None, language: str) -> No
 
     assert (
         api.get("/balance", **headers).body["message"]
-        == {
-            "ru": "Баланс токенов",
-            "en": "Token balance",
-        }[language]
+        == {"ru": "Баланс токенов", "en": "Token balance"}[language]
     )
 
 

@@ -208,9 +208,7 @@ REFUSALS = {
         lambda api: api.call("POST", "/otp/send", b"phone=1", "application/x-www-form-urlencoded"),
     ),
     "fields missing": Refusal(
-        Error.INVALID_INPUT,
-        post("/otp/verify", {}),
-        errors={"phone": REQUIRED, "code": REQUIRED},
+        Error.INVALID_INPUT, post("/otp/verify", {}), errors={"phone": REQUIRED, "code": REQUIRED}
     ),
     "malformed": Refusal(
         Error.INVALID_INPUT, lambda api: api.call("POST", "/otp/send", b"{"), words=NOT_JSON

@@ -18,16 +18,7 @@ from accounts.people import members
 from billing.models import Order
 from billing.signed_links import INVOICES
 from tests.browser.urls import ERRORS
-from tests.cabinet.routes import (
-    CABINET,
-    GUARDED,
-    HALFWAY,
-    NOBODY,
-    PERSON,
-    VISITOR,
-    Kind,
-    address,
-)
+from tests.cabinet.routes import CABINET, GUARDED, HALFWAY, NOBODY, PERSON, VISITOR, Kind, address
 from tests.factories import PASSWORD, MemberFactory
 from tests.operator_admin.operators import SECRET, code_now
 
@@ -76,9 +67,7 @@ def add_second_factors(user: User) -> Authenticator:
     TOTP.activate(user, SECRET)
     RecoveryCodes.activate(user)
     passkey: Authenticator = Authenticator.objects.create(
-        user=user,
-        type=Authenticator.Type.WEBAUTHN,
-        data={"name": "№ 1", "credential": CREDENTIAL},
+        user=user, type=Authenticator.Type.WEBAUTHN, data={"name": "№ 1", "credential": CREDENTIAL}
     )
     return passkey
 
@@ -146,10 +135,7 @@ def _url_arguments(name: str, user: User) -> dict[str, str]:
     if name == "account_confirm_email":
         return {"key": EmailConfirmationHMAC(user.emailaddress_set.get()).key}
     if name == "account_reset_password_from_key":
-        return {
-            "uidb36": user_pk_to_url_str(user),
-            "key": default_token_generator.make_token(user),
-        }
+        return {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
     return {}
 
 

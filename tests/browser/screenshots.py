@@ -21,11 +21,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs/screenshots"
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 DESKTOP, PHONE = (1280, 800), (360, 740)
-TEST_CODES = [
-    ("+79990000000", "whatsapp"),
-    ("+79990000010", "telegram"),
-    ("+79990000020", "sms"),
-]
+TEST_CODES = [("+79990000000", "whatsapp"), ("+79990000010", "telegram"), ("+79990000020", "sms")]
 LARGEST_FILE = 200_000  # bytes
 PageView = tuple[str, str, tuple[int, int]]
 OPEN_PAGES: list[PageView] = [("home", "/", DESKTOP), ("docs", "/docs/send-code", DESKTOP)]

@@ -94,10 +94,7 @@ def language(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def _addresses(
-    live_server: LiveServer,
-    settings: Settings,
-    company: Company,
-    monkeypatch: pytest.MonkeyPatch,
+    live_server: LiveServer, settings: Settings, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.PUBLIC_URL = live_server.url
     monkeypatch.setenv("KVITOK_URL", f"{live_server.url}/api/v1")

@@ -64,11 +64,7 @@ def test_link_is_looked_into_and_reported(page: Page, live_server: LiveServer) -
 
     expect(page.get_by_role("heading", name="Спасибо")).to_be_visible()
     report = Report.objects.get()
-    assert (report.link_id, report.reason, report.words) == (
-        link.pk,
-        "phishing",
-        "Это не наш банк",
-    )
+    assert (report.link_id, report.reason, report.words) == (link.pk, "phishing", "Это не наш банк")
 
 
 def test_trap_is_seen_by_machines_alone(page: Page, live_server: LiveServer) -> None:

@@ -19,10 +19,7 @@ from channels.vendor_accounts.registry import provider_class
 from config.local.embedded import temporary
 from tests.packages import PACKAGES, ROOT
 
-PRODUCT = (
-    *PACKAGES,
-    *("static", "templates", "tools/simulator"),
-)
+PRODUCT = (*PACKAGES, *("static", "templates", "tools/simulator"))
 NEARBY = 12  # lines: names this close to one another are a list
 MAY_LIST = {
     "catalogue/channels.py": "the declaration",

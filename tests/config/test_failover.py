@@ -42,10 +42,7 @@ def standby(primary: ArchivingPostgres) -> Iterator[StandbyPostgres]:
 
 
 def test_accepted_sends_survive_the_primary(
-    company: Company,
-    tmp_path: Path,
-    primary: ArchivingPostgres,
-    standby: StandbyPostgres,
+    company: Company, tmp_path: Path, primary: ArchivingPostgres, standby: StandbyPostgres
 ) -> None:
     ledger.grant(company=company, amount=1_000_000, reason="test")
     key = ApiKeyFactory.create(company=company)

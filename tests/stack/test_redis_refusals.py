@@ -75,8 +75,7 @@ def obey(client: redis.Redis) -> None:
 
 
 @pytest.mark.parametrize(
-    "refuse",
-    [become_replica, become_replica_without_data, take_rights_away, ask_for_a_password],
+    "refuse", [become_replica, become_replica_without_data, take_rights_away, ask_for_a_password]
 )
 def test_refusing_redis_ends_no_process_and_stops_no_delivery(
     stack: Stack, unlimited_sender: Sender, redis_operator: redis.Redis, refuse: Refuse

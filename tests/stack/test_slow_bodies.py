@@ -112,10 +112,7 @@ def _codes(stack: Stack, sender: Sender, many: int) -> list[tuple[str, str]]:
 
 
 def _busy_minute(
-    stack: Stack,
-    sender: Sender,
-    codes: list[tuple[str, str]],
-    slug: str,
+    stack: Stack, sender: Sender, codes: list[tuple[str, str]], slug: str
 ) -> list[float]:
     """Seconds that each verify and each redirect took; all of them are answered as they should."""
 

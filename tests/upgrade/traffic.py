@@ -122,10 +122,7 @@ class Traffic:
 
     def _visit(self, slug: str) -> None:
         answer = requests.get(
-            f"{self.url}/{slug}",
-            headers=BROWSER_HEADERS,
-            allow_redirects=False,
-            timeout=20,
+            f"{self.url}/{slug}", headers=BROWSER_HEADERS, allow_redirects=False, timeout=20
         )
         self._expect(requests.codes.found, answer.status_code, f"a visit of {slug}")
 

@@ -290,13 +290,7 @@ def test_examples_are_limited_per_minute(api: Api) -> None:
     assert api.post(path_of(endpoint, "/test"), {}, Idempotency_Key="a").status == 200
 
 
-CALLS = [
-    ("GET", ""),
-    ("PATCH", ""),
-    ("DELETE", ""),
-    ("POST", "/rotate"),
-    ("POST", "/test"),
-]
+CALLS = [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/rotate"), ("POST", "/test")]
 
 
 @pytest.mark.parametrize(("method", "tail"), CALLS)

@@ -20,11 +20,7 @@ from tests.stack.programs import wait_until
 from tests.webhooks.receivers import Receiver, listening
 from tests.webhooks.rounds import claimed_ids, make_due, make_round, wait_of
 from webhooks import deliveries, dispatcher, endpoints, events, http_call
-from webhooks.dispatcher import (
-    MAX_CALLS_PER_COMPANY,
-    MAX_CALLS_PER_ENDPOINT,
-    WebhookDispatcher,
-)
+from webhooks.dispatcher import MAX_CALLS_PER_COMPANY, MAX_CALLS_PER_ENDPOINT, WebhookDispatcher
 from webhooks.http_call import CallOutcome
 from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event, EventKind
 

@@ -13,15 +13,7 @@ from django.test import override_settings
 from parsing.characters import stored_text
 from tests.webhooks.calls import HOST, names, outcome
 from tests.webhooks.certificates import server_context
-from tests.webhooks.receivers import (
-    Receiver,
-    dripping,
-    listening,
-    peer,
-    reset,
-    rude,
-    silent,
-)
+from tests.webhooks.receivers import Receiver, dripping, listening, peer, reset, rude, silent
 from webhooks import egress
 from webhooks.egress import Failure, UrlError
 
@@ -236,9 +228,7 @@ def test_dns_rebinding_is_checked_at_every_call(
     assert outcome(f"https://{HOST}/") is Failure.ADDRESS
 
 
-def test_connection_uses_the_checked_address(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_connection_uses_the_checked_address(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening() as receiver:
         # A second DNS query would lead to a closed port.
         names(monkeypatch, ["127.0.0.1"], ["127.1.2.3"])

@@ -102,11 +102,7 @@ def test_change_is_saved(client: Client, endpoint: Endpoint) -> None:
 
     endpoint.refresh_from_db()
     assert endpoint.url not in before
-    assert (endpoint.url, endpoint.kinds, endpoint.description) == (
-        URL,
-        ["message.failed"],
-        "new",
-    )
+    assert (endpoint.url, endpoint.kinds, endpoint.description) == (URL, ["message.failed"], "new")
 
 
 def test_rotation_asks_and_shows_the_new_secret(client: Client, endpoint: Endpoint) -> None:
@@ -241,10 +237,7 @@ def test_deliveries_are_filtered_and_paged(client: Client, endpoint: Endpoint) -
 
 @pytest.mark.parametrize("rows", [1, 50])
 def test_webhook_page_query_count_is_constant(
-    client: Client,
-    endpoint: Endpoint,
-    rows: int,
-    django_assert_num_queries: DjangoAssertNumQueries,
+    client: Client, endpoint: Endpoint, rows: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for delivery in DeliveryFactory.create_batch(rows, endpoint=endpoint):
         DeliveryAttempt.objects.create(

@@ -7,13 +7,7 @@ from django.urls import reverse
 
 from accounts.models import AuditEvent, Company, User
 from tests.accounts.oidc.ways import connect, go, leave, refusal, signed_in, user_of
-from tests.accounts.security.people import (
-    add_app,
-    confirm,
-    emails_to,
-    is_asked,
-    make_person,
-)
+from tests.accounts.security.people import add_app, confirm, emails_to, is_asked, make_person
 from tests.accounts.security.people import signed_in as by_password
 from tests.identity_provider import IdentityProvider
 

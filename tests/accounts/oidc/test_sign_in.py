@@ -208,11 +208,7 @@ def test_connected_user_passes_the_second_factor_of_ours(
     ("trusted", "location"), [("pwd", "/cabinet/"), ("mfa", "/account/2fa/authenticate/")]
 )
 def test_second_factor_of_the_provider_counts_if_it_is_trusted(
-    client: Client,
-    provider: IdentityProvider,
-    settings: Settings,
-    trusted: str,
-    location: str,
+    client: Client, provider: IdentityProvider, settings: Settings, trusted: str, location: str
 ) -> None:
     settings.OIDC_TRUSTED_AMR = frozenset({trusted})  # Canaille says amr=["pwd"]
     user = make_person()

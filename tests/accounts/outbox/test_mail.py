@@ -12,12 +12,7 @@ from django.urls import reverse
 
 from accounts.models import AuditEvent, Company, Mail, Member, User
 from accounts.outbox import mail, mail_delivery
-from accounts.outbox.mail import (
-    UNSUBSCRIBE_SALT,
-    NoticeKind,
-    subject_and_text,
-    unsubscribe_link,
-)
+from accounts.outbox.mail import UNSUBSCRIBE_SALT, NoticeKind, subject_and_text, unsubscribe_link
 from tests.factories import EndpointFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

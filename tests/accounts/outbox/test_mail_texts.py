@@ -25,12 +25,7 @@ from otp.models import GuardRestriction
 from otp.protection.week_replay import WeekFigures
 from parsing.characters import one_line
 from tests.document_factories import DocumentFactory
-from tests.factories import (
-    EndpointFactory,
-    InvitationFactory,
-    MemberFactory,
-    OrderFactory,
-)
+from tests.factories import EndpointFactory, InvitationFactory, MemberFactory, OrderFactory
 
 TEMPLATES = Path(__file__).parents[3] / "templates/mail"
 HERE = settings.PUBLIC_URL

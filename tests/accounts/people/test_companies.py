@@ -130,9 +130,7 @@ def test_suspension_applies_to_cached_keys_at_once(
 
     with django_capture_on_commit_callbacks(execute=True):
         companies.change_status(
-            company=key.company,
-            status=Company.Status.SUSPENDED,
-            user=MemberFactory.create().user,
+            company=key.company, status=Company.Status.SUSPENDED, user=MemberFactory.create().user
         )
 
     found = api_keys.find(key.plaintext)

@@ -40,13 +40,10 @@ class SecurityKey:
         made = AuthenticatorData.create(RP, VERIFIED | FLAG.AT, 0, bytes(holder))
         attestation = bytes(AttestationObject.create("none", made, {}))
         stored = self._credential(
-            clientDataJSON=self._client_data("webauthn.create", "eA"),
-            attestationObject=attestation,
+            clientDataJSON=self._client_data("webauthn.create", "eA"), attestationObject=attestation
         ) | {"clientExtensionResults": {"credProps": {"rk": True}}}
         Authenticator.objects.create(
-            user=user,
-            type=Authenticator.Type.WEBAUTHN,
-            data={"name": "key", "credential": stored},
+            user=user, type=Authenticator.Type.WEBAUTHN, data={"name": "key", "credential": stored}
         )
 
     def answer(self, challenge: str, flags: AuthenticatorData.FLAG) -> dict[str, Any]:

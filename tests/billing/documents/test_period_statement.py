@@ -8,12 +8,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Company
-from billing.documents import (
-    issuing,
-    month_closing,
-    period_statement,
-    reconciliation_act,
-)
+from billing.documents import issuing, month_closing, period_statement, reconciliation_act
 from billing.models import ArchivedMonth, ArchivedSum, ClosedMonth, Transfer
 from billing.wallet.period_totals import Totals, balances_at, start_of
 from tests.billing.documents.history import (
@@ -68,11 +63,7 @@ def test_months_and_their_sum(one: Company) -> None:
     ]
     # 70 of the first hundred are used in September; ten go back, so October uses its last twenty,
     # ten granted tokens and thirty of the second hundred.
-    assert money == [
-        (0, 200, 0, 140, 60),
-        (60, 150, 20, 85, 105),
-        (105, 0, 0, 0, 105),
-    ]
+    assert money == [(0, 200, 0, 140, 60), (60, 150, 20, 85, 105), (105, 0, 0, 0, 105)]
     assert [period.seal is not None for period in statement.periods] == [True, True, False]
     assert len(statement.transfers) == 4
 

@@ -46,11 +46,7 @@ def hold(company: Company, amount: int = 1, n: int = 1) -> Settlement:
     """An open hold of a message, as the statement that accepts it leaves one; yet unsettled."""
     message_id = uuid7()
     TransferFactory.create(
-        company=company,
-        kind=TransferKind.HOLD,
-        amount=amount,
-        message_id=message_id,
-        hold=n,
+        company=company, kind=TransferKind.HOLD, amount=amount, message_id=message_id, hold=n
     )
     wallet = Wallet.objects.get(company=company)
     wallet.available -= amount

@@ -83,10 +83,7 @@ FILTERS: list[tuple[str, Callable[[Transfer], bool]]] = [
     ("kind=capture", lambda row: row.kind == "capture"),
     ("kind=hold&limit=5", lambda row: row.kind == "hold"),
     ("kind=top_up&limit=1", lambda row: row.kind == "top_up"),
-    (
-        "kind=all&limit=9&date_from=2026-05-02&date_to=2026-05-02",
-        lambda row: day_of(row) == 2,
-    ),
+    ("kind=all&limit=9&date_from=2026-05-02&date_to=2026-05-02", lambda row: day_of(row) == 2),
     ("date_to=2026-05-01", lambda row: EFFECT[row.kind] != 0 and day_of(row) == 1),
 ]
 

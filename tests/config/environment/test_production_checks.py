@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment.production_checks import (
-    problems,
-    require_safe,
-    weakness,
-)
+from config.environment.production_checks import problems, require_safe, weakness
 from config.environment.variables import ROOT
 from tests.config.test_settings import GOOD, start
 
@@ -105,11 +101,7 @@ def test_ordinary_production_has_no_problems() -> None:
             {"smsc": {"api_url": "http://v.example"}},
             "VENDOR_URLS must be https",
         ),
-        (
-            "GATEWAY_ACCOUNTS",
-            {"stripe": {"url": "http://v.example"}},
-            "VENDOR_URLS must be https",
-        ),
+        ("GATEWAY_ACCOUNTS", {"stripe": {"url": "http://v.example"}}, "VENDOR_URLS must be https"),
         ("SIMULATOR_URL", "http://127.0.0.1:8001", "belongs to development"),
         ("METRICS_HOST", "93.184.215.14", "METRICS_HOST is an address of the internet"),
     ],

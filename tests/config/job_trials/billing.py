@@ -30,11 +30,7 @@ from tests.billing.documents import history
 from tests.billing.gateways.vendors import TBankVendor, operation
 from tests.billing.orders.automatic import YOOKASSA, agree, save, yookassa_payment
 from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
-from tests.factories import (
-    OrderFactory,
-    PackageFactory,
-    SellerFactory,
-)
+from tests.factories import OrderFactory, PackageFactory, SellerFactory
 
 
 def _automatic(company: Company) -> None:
@@ -59,10 +55,7 @@ def _paid_with_saving(company: Company) -> None:
 def _lost_payment(company: Company) -> None:
     wallet_of(company)
     order = OrderFactory.create(
-        company=company,
-        gateway="yookassa",
-        payment_id=f"pay-{company.pk}",
-        created_at=ago(hours=2),
+        company=company, gateway="yookassa", payment_id=f"pay-{company.pk}", created_at=ago(hours=2)
     )
     Order.objects.filter(pk=order.pk).update(created_at=ago(hours=2))
     answer = yookassa_payment(order.public_id, id=order.payment_id)

@@ -8,26 +8,14 @@ from accounts.jobs import PURGES
 from accounts.models import Company
 from channels.deliver import sweeps
 from channels.history import day_counts, drop_watch, export
-from channels.models import (
-    CountedDay,
-    DayCount,
-    DeliveryDrop,
-    Message,
-    MessageExport,
-    StaleDay,
-)
+from channels.models import CountedDay, DayCount, DeliveryDrop, Message, MessageExport, StaleDay
 from links.models import LinkImport
 from otp import settlement
 from otp.models import Verification
 from parsing.days import start_of
 from tests.channels.history.test_drop_watch import send, usual
 from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
-from tests.factories import (
-    AttemptFactory,
-    MessageFactory,
-    TransferFactory,
-    VerificationFactory,
-)
+from tests.factories import AttemptFactory, MessageFactory, TransferFactory, VerificationFactory
 
 
 def _file(company: Company) -> None:

@@ -6,13 +6,8 @@ from django.utils import timezone
 
 from accounts.models import Company, GuardMode, Mail
 from accounts.people import closing
-from billing.models import (
-    SpentDay,
-)
-from channels.models import (
-    RouteDay,
-    RouterState,
-)
+from billing.models import SpentDay
+from channels.models import RouteDay, RouterState
 from links import link_imports
 from links.models import Link, LinkImport
 from otp import savings_count, usual_spending
@@ -21,9 +16,7 @@ from otp.protection import evidence_counting, restrictions, week_replay, week_re
 from persons import company_deletion, company_export
 from persons.models import CompanyExport
 from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
-from tests.factories import (
-    EndpointFactory,
-)
+from tests.factories import EndpointFactory
 from tests.otp.protection.sends import sent
 from tests.otp.test_usual_spending import spent
 from tests.otp.tried import tried

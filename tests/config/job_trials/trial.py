@@ -8,13 +8,8 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.models import Company
-from billing.models import (
-    Wallet,
-)
-from tests.factories import (
-    MemberFactory,
-    WalletFactory,
-)
+from billing.models import Wallet
+from tests.factories import MemberFactory, WalletFactory
 
 Work = Callable[[Company], object]
 OF_COMPANY = "NEW.company_id = {company}"

@@ -12,12 +12,7 @@ from django.utils import timezone
 
 from catalogue.ids import first_id_at, uuid7
 from storage.months import new_tables, partitions
-from storage.months.calendar import (
-    last_day,
-    month_of,
-    next_month,
-    parse_month,
-)
+from storage.months.calendar import last_day, month_of, next_month, parse_month
 from storage.months.partitions import MonthlyTable
 from tests.api.races import at_once
 from tests.session_settings import session_setting

@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 
-from tools.bench.load import (
-    Generator,
-    PythonLoop,
-    RequestSource,
-    post,
-)
+from tools.bench.load import Generator, PythonLoop, RequestSource, post
 from tools.bench.load import generator as make_generator
 
 

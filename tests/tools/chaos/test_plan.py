@@ -1,14 +1,6 @@
 from collections import Counter
 
-from tools.chaos.plan import (
-    POOR,
-    PRICES,
-    Disruption,
-    Options,
-    Target,
-    UserBehaviour,
-    make,
-)
+from tools.chaos.plan import POOR, PRICES, Disruption, Options, Target, UserBehaviour, make
 
 FULL = Options(seed=7, sends=5000, kills=20, flush=False, short=False)
 SHORT = Options(seed=7, sends=300, kills=6, flush=False, short=True)

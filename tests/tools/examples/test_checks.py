@@ -8,15 +8,7 @@ import pytest
 from tools.examples import __main__
 from tools.examples.__main__ import LanguageResult
 from tools.examples.checks import CHECKS, ExampleRun, FailedError, verify_webhook
-from tools.examples.languages import (
-    LANGUAGES,
-    SOURCES,
-    Language,
-    Toolchain,
-    Workspace,
-    build,
-    tool,
-)
+from tools.examples.languages import LANGUAGES, SOURCES, Language, Toolchain, Workspace, build, tool
 from tools.examples.service import Service
 
 PYTHON = next(one for one in LANGUAGES if one.name == "python")

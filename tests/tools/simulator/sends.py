@@ -177,12 +177,7 @@ class Vendor:
 
 WHATSAPP = Vendor("whatsapp_cloud", "whatsapp", send_whatsapp, "/hooks/whatsapp")
 GATEWAY_VENDOR = Vendor(
-    "telegram_gateway",
-    "telegram",
-    send_gateway,
-    "/hooks/telegram-gateway",
-    read_gateway,
-    "expired",
+    "telegram_gateway", "telegram", send_gateway, "/hooks/telegram-gateway", read_gateway, "expired"
 )
 BOT = Vendor("telegram_bot", "telegram", send_bot)
 TWILIO = Vendor("twilio", "sms", send_twilio, "/hooks/twilio", read_twilio, "undelivered")

@@ -72,11 +72,7 @@ class World:
 
     def hold(self, message: Message, n: int = 1) -> None:
         TransferFactory.create(
-            company=self.company,
-            kind="hold",
-            amount=message.price,
-            message_id=message.id,
-            hold=n,
+            company=self.company, kind="hold", amount=message.price, message_id=message.id, hold=n
         )
         self.wallet(-message.price, message.price)
 

@@ -80,11 +80,7 @@ def test_errors_that_a_kill_explains_are_told_from_others(tmp_path: Path) -> Non
         json.dumps({"event": "dispatch_failed", "level": "error", "exception": away}),
         json.dumps({"event": "database_unavailable", "level": "error", "error": "PoolTimeout"}),
         json.dumps(
-            {
-                "event": "Service Unavailable: /hooks/x",
-                "level": "error",
-                "logger": "django.request",
-            }
+            {"event": "Service Unavailable: /hooks/x", "level": "error", "logger": "django.request"}
         ),
         json.dumps({"event": "message_not_rendered", "level": "error", "exception": bug}),
         json.dumps({"event": "api_request", "level": "info", "status": 200}),

@@ -90,10 +90,7 @@ def test_truncated_request_does_not_arrive_whole(server: Receiver, fault: str) -
 
 
 def test_dropped_response_was_sent_upstream(server: Receiver) -> None:
-    with (
-        proxied(server, drop_answer=1) as (url, counts),
-        pytest.raises(requests.ConnectionError),
-    ):
+    with proxied(server, drop_answer=1) as (url, counts), pytest.raises(requests.ConnectionError):
         ask(url)
 
     assert arrived(server) == [BODY]

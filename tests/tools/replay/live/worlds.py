@@ -9,9 +9,7 @@ SMALL: dict[str, Any] = {
     "days": 1,
     "warm_up_days": 0.2,
     "sends_per_day": 1000,
-    "countries": [
-        {"code": "KZ", "share": 1, "ranges": [{"prefix": "+7701", "share": 1}]},
-    ],
+    "countries": [{"code": "KZ", "share": 1, "ranges": [{"prefix": "+7701", "share": 1}]}],
     "reach": [{"channels": ["telegram"], "share": 0.6}, {"channels": [], "share": 0.4}],
     "channels": {"telegram": {}},
     "baseline": ["telegram", "sms"],

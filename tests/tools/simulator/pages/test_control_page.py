@@ -4,13 +4,7 @@ import pytest
 import requests
 
 from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, eventually, get, post
-from tests.tools.simulator.sends import (
-    ALL,
-    WITH_RECEIPTS,
-    Vendor,
-    send_smsc,
-    send_twilio,
-)
+from tests.tools.simulator.sends import ALL, WITH_RECEIPTS, Vendor, send_smsc, send_twilio
 
 
 def control(simulator: Simulator, query: str = "") -> str:

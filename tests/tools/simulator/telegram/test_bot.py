@@ -38,8 +38,7 @@ def updates(receiver: Receiver, phone: str, many: int) -> list[dict[str, Any]]:
 
 def test_foreign_client_sends_a_link_behind_a_button(simulator: Simulator, phone: str) -> None:
     sent = as_bot(
-        simulator,
-        lambda bot: bot.send_message(int(phone), "Код 4821", reply_markup=BUTTON),
+        simulator, lambda bot: bot.send_message(int(phone), "Код 4821", reply_markup=BUTTON)
     )
 
     (message,) = simulator.messages(phone)

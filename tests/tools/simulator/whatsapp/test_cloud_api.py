@@ -16,11 +16,7 @@ from pywa.types.templates import (
 from pywa.utils import webhook_updates_validator
 
 from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, post
-from tests.tools.simulator.sends import (
-    WHATSAPP,
-    send_whatsapp,
-    template,
-)
+from tests.tools.simulator.sends import WHATSAPP, send_whatsapp, template
 
 
 def error(answer: requests.Response) -> tuple[int, int]:
