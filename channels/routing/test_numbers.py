@@ -18,15 +18,6 @@ from channels.phone_numbers import NOT_A_PHONE, country_of, is_landline
 from channels.providers import scripted
 from channels.routing import company_policy
 
-REFUSED_AT_ONCE = {
-    "0001": Error.INVALID_PHONE,
-    "0002": Error.INSUFFICIENT_TOKENS,
-    "0005": Error.RESEND_TOO_SOON,
-    "0011": Error.SEND_LIMIT,
-    "0012": Error.TOO_MANY_ATTEMPTS,
-    "0013": Error.CHANNEL_UNAVAILABLE,
-    "0014": Error.COUNTRY_NOT_ALLOWED,
-}
 # What links are never refused for: to a link, these numbers are as any other.
 OF_CODES = {Error.RESEND_TOO_SOON, Error.TOO_MANY_ATTEMPTS}
 RETRY_AFTER = {  # seconds: the shortest window of each limit
@@ -77,6 +68,10 @@ OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {
         Error.CHALLENGE_REQUIRED,
     ),
     HELD_BACK: (_("held back by the protection against SMS pumping"), Error.SEND_LIMIT),
+}
+_LATER = {scripted.UNREACHABLE, scripted.REFUSED, CHALLENGED, HELD_BACK}
+REFUSED_AT_ONCE = {
+    digits: error for digits, (_words, error) in OUTCOMES.items() if error and digits not in _LATER
 }
 
 

@@ -34,6 +34,7 @@ def test_all_spellings_normalise_to_one_number(spelling: str, country: str) -> N
 @pytest.mark.parametrize(
     ("phone", "country", "normal"),
     [
+        # The number of a spreadsheet, without its fraction.
         ("79161234567.0", "RU", "+79161234567"),
         ("491601234567.0", "DE", "+491601234567"),  # with the 0 it would be another one's
         ("+491601234567.00", "RU", "+491601234567"),
@@ -41,35 +42,17 @@ def test_all_spellings_normalise_to_one_number(spelling: str, country: str) -> N
         ("0301234567.0", "DE", "+49301234567"),
         ("030.123.456.0", "DE", "+49301234560"),  # a group of its own
         ("8.916.123.45.60", "RU", "+79161234560"),
-    ],
-)
-def test_spreadsheets_number_is_read_without_its_fraction(
-    phone: str, country: str, normal: str
-) -> None:
-    assert normalise(phone, country) == normal
-
-
-@pytest.mark.parametrize(
-    ("phone", "normal"),
-    [
-        ("+77012345678", "+77012345678"),
-        ("87012345678", "+77012345678"),
-        ("88001234567", "+78001234567"),
-        ("+44 (0)20 7946 0958", "+442079460958"),
-        ("+39 06 1234 5678", "+390612345678"),
-        ("+1 (202) 555-0123", "+12025550123"),
-        ("+70001234567", "+70001234567"),  # possible, if no plan knows it
-        ("4930901820", "+4930901820"),  # valid as an international number
-        ("15551234567", "+15551234567"),  # possible, and long enough to be international
-    ],
-)
-def test_numbers_of_many_countries_normalise(phone: str, normal: str) -> None:
-    assert normalise(phone, "RU") == normal
-
-
-@pytest.mark.parametrize(
-    ("phone", "country", "normal"),
-    [
+        # Numbers of many countries.
+        ("+77012345678", "RU", "+77012345678"),
+        ("87012345678", "RU", "+77012345678"),
+        ("88001234567", "RU", "+78001234567"),
+        ("+44 (0)20 7946 0958", "RU", "+442079460958"),
+        ("+39 06 1234 5678", "RU", "+390612345678"),
+        ("+1 (202) 555-0123", "RU", "+12025550123"),
+        ("+70001234567", "RU", "+70001234567"),  # possible, if no plan knows it
+        ("4930901820", "RU", "+4930901820"),  # valid as an international number
+        ("15551234567", "RU", "+15551234567"),  # possible, and long enough to be international
+        # An 8 is 7 at home, or where it can be nothing else.
         ("84912345678", "RU", "+74912345678"),
         ("84912345678", "VN", "+84912345678"),
         ("+84912345678", "RU", "+84912345678"),
@@ -77,11 +60,16 @@ def test_numbers_of_many_countries_normalise(phone: str, normal: str) -> None:
         ("8 916 123 45 67", "KZ", "+79161234567"),
         ("+8 (916) 123-45-67", "RU", "+79161234567"),  # no country's code is 89
         ("+89161234567", "DE", "+79161234567"),
+        # Digits without a plus are international first, then national.
+        ("919161234567", "RU", "+919161234567"),
+        ("+9161234567", "RU", "+9161234567"),  # with a plus, possible is enough
+        ("9161234567", "IN", "+919161234567"),
+        ("80291234567", "BY", "+375291234567"),
+        ("901234567", "UZ", "+998901234567"),
+        ("998901234567", "KZ", "+998901234567"),
     ],
 )
-def test_eight_is_seven_at_home_or_where_it_can_be_nothing_else(
-    phone: str, country: str, normal: str
-) -> None:
+def test_number_is_read_as_its_country_writes_it(phone: str, country: str, normal: str) -> None:
     assert normalise(phone, country) == normal
 
 
@@ -95,23 +83,6 @@ def test_ten_digits_that_begin_with_nine_are_russian_mobiles(country: str) -> No
 @pytest.mark.parametrize("prefix", ["700", "701", "705", "707", "708", "747", "771", "775", "778"])
 def test_ten_digits_of_a_kazakh_mobile(prefix: str) -> None:
     assert normalise(f"{prefix}1234567", "KZ") == f"+7{prefix}1234567"
-
-
-@pytest.mark.parametrize(
-    ("phone", "country", "normal"),
-    [
-        ("919161234567", "RU", "+919161234567"),
-        ("+9161234567", "RU", "+9161234567"),  # with a plus, possible is enough
-        ("9161234567", "IN", "+919161234567"),
-        ("80291234567", "BY", "+375291234567"),
-        ("901234567", "UZ", "+998901234567"),
-        ("998901234567", "KZ", "+998901234567"),
-    ],
-)
-def test_digits_without_a_plus_are_international_first_then_national(
-    phone: str, country: str, normal: str
-) -> None:
-    assert normalise(phone, country) == normal
 
 
 COSTLY = [

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from io import StringIO
-from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -21,6 +20,7 @@ from channels import full_reconciliation, reconciliation, tasks
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message, OpenMessage
 from tests.api.clients import Api
+from tests.billing.seals.books import by_force
 from tests.channels.message_stages import accepted, apply_event, send
 from tests.document_factories import ClosedMonthFactory
 from tests.factories import CompanyFactory, MessageFactory, OrderFactory, TransferFactory
@@ -69,15 +69,9 @@ def test_empty_ledger_has_no_breach() -> None:
     assert found() == set()
 
 
-def without_triggers(statement: str, params: list[int | UUID]) -> None:
-    """What the database refuses to everybody, done by force."""
-    with session_setting("session_replication_role", "replica"), connection.cursor() as cursor:
-        cursor.execute(statement, params)
-
-
 def lose_a_line() -> None:
     kept = Transfer.objects.filter(kind="grant").values_list("id", flat=True)[0]
-    without_triggers("DELETE FROM billing_transfer WHERE id = %s", [kept])
+    by_force("DELETE FROM billing_transfer WHERE id = %s", [kept])
 
 
 def deliver_without_settling() -> None:
@@ -110,7 +104,7 @@ def charge_an_open_one() -> None:
 def forget_the_message() -> None:
     message = Message.objects.get(state="failed")
     Attempt.objects.filter(message=message).delete()
-    without_triggers("DELETE FROM channels_message WHERE id = %s", [message.id])
+    by_force("DELETE FROM channels_message WHERE id = %s", [message.id])
 
 
 def pay_without_crediting() -> None:
@@ -148,7 +142,7 @@ def undo_the_proof() -> None:
 
 def change_a_balance() -> None:
     first = Transfer.objects.order_by("created_at", "id")[0]
-    without_triggers(
+    by_force(
         "UPDATE billing_transfer SET balance_after = balance_after + 1 WHERE id = %s", [first.pk]
     )
 

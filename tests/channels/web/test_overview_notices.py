@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone, translation
+from django.utils import timezone
 
 from accounts.models import Member
 from channels.models import DayCount, DayTotal, DeliveryDrop
@@ -14,13 +14,7 @@ from channels.web.overview.notices import notices_for
 from tests.channels.accounts import open_breaker
 from tests.factories import CompanyFactory
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def english() -> object:
-    with translation.override("en"):
-        yield
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
 
 
 def spend(member: Member, tokens: int, *days_ago: int, mode: str = "live") -> None:
