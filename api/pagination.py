@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -48,12 +48,22 @@ class _Batch:
     is_full: bool
 
 
+def list_body(
+    rows: QuerySet[Any],
+    query: Mapping[str, str],
+    body_of_row: Callable[[Any], dict[str, Any]],
+    *,
+    company_id: int,
+    history: QuerySet[Any] | None = None,
+) -> dict[str, Any]:
+    """The response fields of `page_of` for a company; a long page waits for its turn."""
+    with LONG_PAGES.turn(company_id) if limit_of(query) > PAGE else nullcontext():
+        return body_of_page(page_of(rows, query, history=history), body_of_row)
+
+
 def body_of_page(page: Page, body_of_row: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """The response fields of a list."""
-    with _turn(len(page.rows)):
-        data = [body_of_row(row) for row in page.rows]
     return {
-        "data": data,
+        "data": [body_of_row(row) for row in page.rows],
         "has_more": page.next_cursor is not None,
         "next_cursor": page.next_cursor,
     }
@@ -80,22 +90,18 @@ def page_of(
     rows than asked for, even none.
     """
     limit = limit_of(query)
-    with _turn(limit):
-        batch = _batch(rows, history, _start(rows, query), limit, scans or SCANS)
+    batch = _batch(rows, history, _start(rows, query), limit, scans or SCANS)
     scanned_until = None if batch.is_full or batch.end is None else batch.end.created_at
     return Page(batch.rows, batch.end and encode(*batch.end), scanned_until)
-
-
-def _turn(rows: int) -> AbstractContextManager[None]:
-    return LONG_PAGES.turn() if rows > PAGE else nullcontext()
 
 
 def page_or_first(
     rows: QuerySet[Any], query: Mapping[str, str], *, history: QuerySet[Any] | None = None
 ) -> Page:
-    """For web pages: an invalid cursor shows the first page."""
+    """For web pages, none of them long: an invalid cursor shows the first page."""
     try:
-        return page_of(rows, query, history=history)
+        limit, cursor = min(PAGE, limit_of(query)), query.get("cursor", "")
+        return page_of(rows, {"limit": str(limit), "cursor": cursor}, history=history)
     except DomainError:
         return page_of(rows, {}, history=history)
 

@@ -35,7 +35,7 @@ JOB = Job("link_imports", _("imports of links"))
 CHUNK = 250  # links made in one commit
 MAX_UNFINISHED = 5  # imports of one company
 KEPT = timedelta(days=7)
-READING = HeavyWork("files of links read", most=1, waiting=12)  # seconds each
+READING = HeavyWork("files of links read", most=1, waiting=12, share=2)  # seconds each
 State = LinkImport.State
 # Data frames take whole numbers for decimals once a cell of their column is empty.
 _FRACTION = re.compile(r"[.,]0{1,2}\Z")
@@ -47,7 +47,7 @@ def upload(*, company: Company, user: User, mode: str, name: str, content: bytes
     _check_unfinished(company)  # before the work of reading it
     principal = api_keys.without_key(company, mode)
     check_status(principal)
-    with READING.turn():
+    with READING.turn(company.pk):
         table = csv_files.read(content)
         faults = [
             str(table.faults.get(index, "")) or _fault(row, principal)

@@ -13,16 +13,27 @@ from storage.sessions import give_back
 
 
 class HeavyWork:
-    def __init__(self, name: str, *, most: int, waiting: int = 8, patience: float = 4.0) -> None:
-        """`most` at once; `waiting` threads have `patience` seconds for a turn."""
+    def __init__(
+        self,
+        name: str,
+        *,
+        most: int,
+        waiting: int = 8,
+        share: int | None = None,
+        patience: float = 4.0,
+    ) -> None:
+        """`most` at once; `waiting` threads have `patience` seconds for a turn. A company has
+        `share` places, half of the waiting ones if not given.
+        """
         self.name, self.patience = name, patience
         self.turns, self.queue = BoundedSemaphore(most), BoundedSemaphore(most + waiting)
-        self._share, self._of_company, self._lock = waiting // 2, Counter[int](), Lock()
+        self._share = waiting // 2 if share is None else share
+        self._of_company, self._lock = Counter[int](), Lock()
 
     @contextmanager
-    def turn(self, company_id: int | None = None) -> Iterator[None]:
+    def turn(self, company_id: int | None) -> Iterator[None]:
         """Raises OperationalError, which becomes a 503, when it is busy, or when the company has
-        half of the places already.
+        its share of the places already. None: what belongs to no company.
         """
         give_back()
         # Nobody may hold the connection of a transaction while waiting.

@@ -11,5 +11,5 @@ class PBKDF2PasswordHasher(hashers.PBKDF2PasswordHasher):
     """Django's, a few at a time."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        with HASHES.turn():
+        with HASHES.turn(None):
             return super().encode(password, salt, iterations)

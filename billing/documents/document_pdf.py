@@ -36,9 +36,8 @@ LABEL_WIDTH = 70
 DASH = "—"
 
 
-@DRAWING.turn()
 def draw(document: Document) -> bytes:
-    with translation.override(document.language):
+    with DRAWING.turn(document.company_id), translation.override(document.language):
         name = title(document)
         pdf = new_sheet(name, document.language, document.created_at, is_landscape=True)
         if document.kind == Document.Kind.CLOSING and is_russian(document):

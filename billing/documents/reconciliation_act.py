@@ -54,6 +54,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class ReconciliationAct:
+    company: Company
     first: date
     last: date
     seller: Party
@@ -82,7 +83,7 @@ def make(company: Company, first: date, last: date) -> ReconciliationAct:
         )
         for currency in currencies
     ]
-    return ReconciliationAct(first, last, parties["seller"], parties["buyer"], accounts)
+    return ReconciliationAct(company, first, last, parties["seller"], parties["buyer"], accounts)
 
 
 def _payments(company: Company, first: date, last: date) -> list[tuple[str, Row]]:

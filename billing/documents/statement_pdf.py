@@ -29,9 +29,8 @@ from billing.wallet.amounts import money
 MAX_TRANSFERS = 1000  # in one file; the CSV statement has all
 
 
-@DRAWING.turn()
 def draw_statement(statement: PeriodStatement, language: str) -> bytes:
-    with translation.override(language):
+    with DRAWING.turn(statement.company.pk), translation.override(language):
         title = _("Statement of %(company)s") % {"company": statement.company.one_line_name}
         pdf = new_sheet(title, language, statement.created_at, is_landscape=True)
         heading(pdf, title)
@@ -165,9 +164,8 @@ def _table(
     pdf.set_font(FONT_FAMILY, size=TEXT)
 
 
-@DRAWING.turn()
 def draw_act(act: ReconciliationAct, language: str) -> bytes:
-    with translation.override(language):
+    with DRAWING.turn(act.company.pk), translation.override(language):
         title = _("Act of reconciliation")
         pdf = new_sheet(title, language, timezone.now())
         heading(pdf, title)

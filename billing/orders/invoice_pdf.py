@@ -24,9 +24,8 @@ WIDTH = 180  # mm
 QR_SIDE = 38  # mm
 
 
-@DRAWING.turn()
 def draw(document: Document) -> bytes:
-    with translation.override(document.order.language):
+    with DRAWING.turn(document.order.company_id), translation.override(document.order.language):
         order = document.order
         pdf = new_sheet(document.title, order.language, order.created_at)
         if document.order.is_open:

@@ -16,7 +16,7 @@ from accounts.models import Company
 from api.base_view import ApiResponse, ApiView
 from api.calls import body_of
 from api.idempotency import IdempotentView
-from api.pagination import body_of_page, page_of
+from api.pagination import list_body
 from api.request_fields import QueryFields, RequestFields, allowed_values
 from billing.gateways import registry
 from billing.gateways.base import Gateway
@@ -74,8 +74,9 @@ class Seals(ApiView):
         asked.check()
         rows = Seal.objects.filter(company=self.principal.company_id).defer("parts")
         rows = rows if period == DAY else rows.last_of_months()
-        page = page_of(rows, request.query_params.dict())
-        return ApiResponse(self.success(body_of_page(page, SEAL.body_of)))
+        query, company_id = request.query_params.dict(), self.principal.company_id
+        body = list_body(rows, query, SEAL.body_of, company_id=company_id)
+        return ApiResponse(self.success(body))
 
 
 class Documents(ApiView):
@@ -83,8 +84,9 @@ class Documents(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         rows = Document.objects.of(self.principal.company_id)
-        page = page_of(rows, request.query_params.dict())
-        return ApiResponse(self.success(body_of_page(page, DOCUMENT.body_of)))
+        query, company_id = request.query_params.dict(), self.principal.company_id
+        body = list_body(rows, query, DOCUMENT.body_of, company_id=company_id)
+        return ApiResponse(self.success(body))
 
 
 class TopUpView(IdempotentView):
@@ -103,8 +105,9 @@ class TopUps(TopUpView):
 
     def get(self, request: Request) -> HttpResponse:
         rows = Order.objects.of(self.principal.company_id).select_related("package")
-        page = page_of(rows, request.query_params.dict())
-        return ApiResponse(self.success(body_of_page(page, ORDER.body_of)))
+        query, company_id = request.query_params.dict(), self.principal.company_id
+        body = list_body(rows, query, ORDER.body_of, company_id=company_id)
+        return ApiResponse(self.success(body))
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)

@@ -1,6 +1,6 @@
 """GET /messages, /messages/{id}, /channels and /test/messages."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -48,8 +48,7 @@ class Messages(ApiView):
     calls = (LIST_MESSAGES,)
 
     def get(self, request: Request) -> HttpResponse:
-        page = _page(self, request.query_params)
-        return ApiResponse(self.success(pagination.body_of_page(page, MESSAGE.body_of)))
+        return ApiResponse(self.success(_list(self, request.query_params, MESSAGE.body_of)))
 
 
 class MessageDetail(ApiView):
@@ -98,8 +97,7 @@ class TestMessages(ApiView):
     def get(self, request: Request) -> HttpResponse:
         if not self.principal.is_test:
             raise DomainError(Error.FORBIDDEN, message=TEST_KEYS_ONLY)
-        page = _page(self, request.query_params)
-        return ApiResponse(self.success(pagination.body_of_page(page, _as_on_phone)))
+        return ApiResponse(self.success(_list(self, request.query_params, _as_on_phone)))
 
 
 def _not_found(message_id: UUID) -> DomainError:
@@ -114,7 +112,9 @@ def _own_messages(view: ApiView) -> MessageQuerySet:
     return Message.objects.filter(company_id=view.principal.company_id, mode=view.principal.mode)
 
 
-def _page(view: ApiView, query: Mapping[str, str]) -> pagination.Page:
+def _list(
+    view: ApiView, query: Mapping[str, str], body_of_row: Callable[[Message], dict[str, Any]]
+) -> dict[str, Any]:
     """By phone in any format, channel, status, kind and time (`from` ≤ created < `to`)."""
     asked = QueryFields(query)
     phone, state = asked.text(WITH_PHONE), asked.text(WITH_STATUS)
@@ -134,7 +134,9 @@ def _page(view: ApiView, query: Mapping[str, str]) -> pagination.Page:
         rows = messages.with_phone(rows, phone_numbers.normalise(phone, view.principal.country))
     has_index = phone or not (chosen or state)
     searched = None if has_index else messages.among(history, state or "")
-    return pagination.page_of(rows, query, history=searched)
+    return pagination.list_body(
+        rows, query, body_of_row, company_id=view.principal.company_id, history=searched
+    )
 
 
 def _channel(channel: Channel, mode: str, country: str) -> dict[str, Any]:

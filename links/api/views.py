@@ -82,10 +82,9 @@ class Links(LinkView):
     calls = (LIST,)
 
     def get(self, request: Request) -> HttpResponse:
-        page = self.page(request.query_params)
-        return self.answer(pagination.body_of_page(page, LINK.body_of))
+        return self.answer(self._body(request.query_params))
 
-    def page(self, query: Mapping[str, str]) -> pagination.Page:
+    def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
         """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
         asked = QueryFields(query)
         slug, batch, state = asked.text(WITH_SLUG), asked.text(OF_BATCH), asked.text(WITH_STATE)
@@ -99,7 +98,13 @@ class Links(LinkView):
             batch_id = parse_id("bat", batch)
             links = links.filter(batch_id=batch_id) if batch_id else links.none()
         has_index = slug or batch or not state
-        return pagination.page_of(links, query, history=None if has_index else history)
+        return pagination.list_body(
+            links,
+            query,
+            LINK.body_of,
+            company_id=self.principal.company_id,
+            history=None if has_index else history,
+        )
 
 
 class LinkDetail(LinkView):

@@ -1,7 +1,7 @@
 """A flood of what takes a processor for long leaves threads and connections to codes and links."""
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -27,12 +27,14 @@ Call = Callable[[Client, Company], Any]
 
 
 def _invoice(client: Client, company: Company) -> Any:
-    order = OrderFactory.create(company=company, invoice_year=2026, invoice_number=1)
+    order = company.orders.first() or OrderFactory.create(
+        company=company, invoice_year=2026, invoice_number=1
+    )
     return client.get(reverse("invoice-file", args=[INVOICES.token(order.pk)]))
 
 
 def _document(client: Client, company: Company) -> Any:
-    document = DocumentFactory.create(company=company)
+    document = company.documents.first() or DocumentFactory.create(company=company)
     return client.get(reverse("document-file", args=[DOCUMENTS.token(document.pk), "pdf"]))
 
 
@@ -53,7 +55,7 @@ def _import(client: Client, company: Company) -> Any:
     return client.post(reverse("link-import"), {"file": file, "mode": "test"})
 
 
-@pytest.mark.parametrize(
+CALLS = pytest.mark.parametrize(
     ("work", "call"),
     [
         (DRAWING, _invoice),
@@ -63,21 +65,43 @@ def _import(client: Client, company: Company) -> Any:
         (READING, _import),
     ],
 )
+
+
+@CALLS
 def test_what_comes_on_top_is_told_that_the_service_is_busy(
     client: Client, owner: Member, work: HeavyWork, call: Call
 ) -> None:
     with ExitStack() as turns:
         for _ in range(work.turns._value):
-            turns.enter_context(work.turn())
+            turns.enter_context(work.turn(None))
         busy = call(client, owner.company)
 
     assert busy.status_code == 503
     assert busy["Retry-After"] == "5"
 
 
+@CALLS
+def test_company_that_has_its_share_is_refused_and_no_other_is(
+    client: Client, owner: Member, work: HeavyWork, call: Call
+) -> None:
+    with _share_taken(work, owner.company.pk):
+        refused = call(client, owner.company)
+    with _share_taken(work, owner.company.pk + 1):
+        others = call(client, owner.company)
+
+    assert (refused.status_code, others.status_code) in {(503, 200), (503, 302)}
+
+
+@contextmanager
+def _share_taken(work: HeavyWork, company_id: int) -> Iterator[None]:
+    work._of_company[company_id] = work._share
+    yield
+    del work._of_company[company_id]
+
+
 def test_long_bulk_call_waits_for_its_turn_and_a_short_one_does_not(api: Api) -> None:
     links = [{"url": f"https://example.com/{n}"} for n in range(SMALL_BULK + 1)]
-    with MAKING.turn():
+    with MAKING.turn(None):
         busy = api.post("/links/bulk", {"links": links})
         short = api.post("/links/bulk", {"links": links[1:]})
 
@@ -87,12 +111,22 @@ def test_long_bulk_call_waits_for_its_turn_and_a_short_one_does_not(api: Api) ->
 
 @pytest.mark.parametrize("path", ["/messages", "/links", "/documents", "/top-up", "/seals"])
 def test_long_page_waits_for_its_turn_and_a_short_one_does_not(api: Api, path: str) -> None:
-    with LONG_PAGES.turn():
+    with LONG_PAGES.turn(None):
         busy = api.get(f"{path}?limit={PAGE + 1}")
         short = api.get(f"{path}?limit={PAGE}")
 
     assert (busy.status, busy.body["code"], short.status) == (503, "unavailable", 200)
     assert api.get(f"{path}?limit={PAGE + 1}").status == 200
+
+
+@pytest.mark.parametrize("path", ["/messages", "/links", "/documents", "/top-up", "/seals"])
+def test_long_pages_of_one_company_leave_places_to_others(api: Api, path: str) -> None:
+    with _share_taken(LONG_PAGES, api.company.pk):
+        refused = api.get(f"{path}?limit={PAGE + 1}")
+    with _share_taken(LONG_PAGES, api.company.pk + 1):
+        others = api.get(f"{path}?limit={PAGE + 1}")
+
+    assert (refused.status, others.status) == (503, 200)
 
 
 def test_one_company_has_half_of_the_places() -> None:
