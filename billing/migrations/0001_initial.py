@@ -183,7 +183,7 @@ class Migration(migrations.Migration):
                 ('consented_at', models.DateTimeField(blank=True, null=True, verbose_name='agreed')),
                 ('resumed_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('paused_at', models.DateTimeField(blank=True, null=True, verbose_name='paused')),
-                ('paused_for', models.CharField(blank=True, choices=[('declined', 'the payment was declined'), ('unpaid', 'the last top-up was canceled or not paid in time'), ('no_price', 'what it buys is no longer on sale'), ('requisites', "an invoice needs the company's billing details"), ('no_gateway', 'the payment method is no longer available'), ('currency', 'prices are in another currency than the one you agreed to')], max_length=10, verbose_name='paused because')),
+                ('paused_for', models.CharField(blank=True, choices=[('declined', 'the payment was declined'), ('unpaid', 'the last top-up was canceled or not paid in time'), ('no_price', 'what it buys is no longer on sale'), ('requisites', "an invoice needs the company's billing details"), ('no_gateway', 'the payment method is no longer available'), ('currency', 'prices are in another currency than the one you agreed to'), ('price', 'one top-up now costs more than you allowed a month')], max_length=10, verbose_name='paused because')),
                 ('consented_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='agreed by')),
                 ('package', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='billing.package', verbose_name='package')),
             ],

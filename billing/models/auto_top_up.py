@@ -44,6 +44,9 @@ class AutoTopUp(models.Model):
         REQUISITES = "requisites", _("an invoice needs the company's billing details")
         NO_GATEWAY = "no_gateway", _("the payment method is no longer available")
         CURRENCY = "currency", _("prices are in another currency than the one you agreed to")
+        PRICE = "price", _("one top-up now costs more than you allowed a month")
+
+    NEW_TERMS = (Pause.CURRENCY, Pause.PRICE)  # which the old terms cannot resume
 
     company = models.OneToOneField(
         Company, models.PROTECT, primary_key=True, verbose_name=_("company")
@@ -93,8 +96,8 @@ class AutoTopUp(models.Model):
 
     @property
     def can_resume(self) -> bool:
-        """By the same terms, which another currency makes other ones."""
-        return self.paused_at is not None and self.paused_for != self.Pause.CURRENCY
+        """By the same terms."""
+        return self.paused_at is not None and self.paused_for not in self.NEW_TERMS
 
 
 class AutomaticOrder(models.Model):

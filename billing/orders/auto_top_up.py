@@ -117,6 +117,8 @@ def _obstacle(
         return Pause.NO_PRICE
     if quote.currency != setting.currency:
         return Pause.CURRENCY
+    if quote.amount > setting.sum_a_month:
+        return Pause.PRICE
     if gateway.has_invoice and BillingProfile.of(setting.company).missing:
         return Pause.REQUISITES
     return None
@@ -324,7 +326,7 @@ def agree(
 def resume(*, company: Company, user: User, ip: str | None = None) -> bool:
     """Resumes by the same terms; False if nothing is paused, or the terms have to be new ones."""
     rows = AutoTopUp.objects.filter(company=company, is_on=True).exclude(paused_at=None)
-    rows = rows.exclude(paused_for=AutoTopUp.Pause.CURRENCY)
+    rows = rows.exclude(paused_for__in=AutoTopUp.NEW_TERMS)
     if not rows.update(paused_at=None, paused_for="", resumed_at=timezone.now()):
         return False
     record("auto_top_up.resumed", company, company=company, user=user, ip=ip)

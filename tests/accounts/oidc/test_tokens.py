@@ -81,6 +81,7 @@ HS256 = {"alg": "HS256", "kid": "rsa", "typ": "JWT"}
 FORGED: dict[str, Callable[[str], str]] = {
     "other nonce": lambda n: signed(claims("other")),
     "no nonce": lambda n: signed(claims(n, nonce=None)),
+    "half a character for a nonce": lambda n: signed(claims(n, nonce="\ud800")),
     "other audience": lambda n: signed(claims(n, aud="other")),
     "several audiences": lambda n: signed(claims(n, aud=[CLIENT_ID, "other"])),
     "other party": lambda n: signed(claims(n, azp="other")),

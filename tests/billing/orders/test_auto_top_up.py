@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import responses
+from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import Company, Mail
@@ -199,6 +200,17 @@ class TestPauses:
         (mail,) = Mail.objects.all()
         assert mail.template == "auto_top_up_paused"
         assert "больше не продаётся" in mail.text
+
+    def test_price_above_what_a_month_allows(self, payer: Company) -> None:
+        agree(payer)
+        save(payer)
+        Package.objects.update(price=F("price") * 1000)
+
+        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
+
+        assert (pause_of(payer), Order.objects.count()) == (Pause.PRICE, 0)
+        assert "дороже, чем вы разрешили" in Mail.objects.get().text
+        assert not auto_top_up.resume(company=payer, user=user_of(payer))
 
     def test_invoice_without_requisites(self, payer: Company) -> None:
         agree(payer, "invoice")
