@@ -5,7 +5,8 @@ from pathlib import Path
 from babel.messages import pofile
 from babel.messages.catalog import Catalog
 
-ROOT = Path(__file__).parents[2]
+from tests.packages import PACKAGES, ROOT
+
 BUTTON = re.compile(r"<button\b(?P<attributes>[^>]*)>(?P<content>.*?)</button>", re.DOTALL)
 SAMPLE = re.compile(r"{% code .*?{% endcode %}", re.DOTALL)  # for a company's own page
 PLAIN = re.compile(r"""{%\s*translate\s+(["'])(.*?)\1(?:\s+context\s+(["'])(.*?)\3)?\s*%}""")
@@ -46,7 +47,7 @@ def buttons(catalogue: Catalog) -> Iterator[tuple[str, list[str]]]:
         for button in BUTTON.finditer(SAMPLE.sub("", text)) if name != NAMED_BY_VIEWS else ():
             words = list(_words(button["attributes"] + button["content"], catalogue))
             yield name, words or [NAMED_BY_DATA.get(name, f"button without words in {name}")]
-    for path in sorted(ROOT.glob("*/**/*.py")):
+    for path in sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py")):
         for verb in VERB.findall(path.read_text("utf-8")):
             words = [_in_russian(text, "", catalogue) for text in WORDS.findall(verb)]
             if words:

@@ -83,22 +83,19 @@ class TestGroupOfSteps:
         assert held(company) == 96
 
 
+def fall_back(api: Api) -> Message:
+    """A message whose first channel does not reach its person."""
+    attempt = submitted(api, PHONE)
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.UNREACHABLE)])
+    return Message.objects.get(pk=attempt.message_id)
+
+
+@pytest.mark.usefixtures("chain")
 class TestFallback:
-    @pytest.fixture(autouse=True)
-    def chain(self, company: Company) -> None:
-        Company.objects.filter(pk=company.pk).update(
-            falls_back=True, fallback_chain=["whatsapp", "sms"]
-        )
-
-    def go_on(self, api: Api) -> Message:
-        attempt = submitted(api, PHONE)
-        transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.UNREACHABLE)])
-        return Message.objects.get(pk=attempt.message_id)
-
     def test_dearer_step_counts_what_it_costs_more(self, api: Api) -> None:
         set_budget(api.company, day=16, RU=16)
 
-        message = self.go_on(api)
+        message = fall_back(api)
 
         assert (message.channel, message.price, held(api.company)) == ("sms", 16, 16)
         assert used(api.company) == (16, {"RU": 16})
@@ -107,14 +104,14 @@ class TestFallback:
     def test_step_over_a_budget_is_not_taken(self, api: Api, budget: dict[str, int]) -> None:
         set_budget(api.company, **budget)
 
-        message = self.go_on(api)
+        message = fall_back(api)
 
         assert (message.state, message.channel, held(api.company)) == ("failed", "whatsapp", 0)
         assert FallbackEvent.objects.get().reason == "budget"
         assert used(api.company) == (0, {"RU": 0})
 
     def test_cheaper_step_refunds_the_budgets(self, api: Api) -> None:
-        message = self.go_on(api)
+        message = fall_back(api)
         assert used(api.company) == (16, {"RU": 16})
 
         assert step(move(message.company_id, message.pk, hold=2, old=16, new=1)) == [PAID]
@@ -123,7 +120,7 @@ class TestFallback:
         assert held(api.company) == 1
 
     def test_cheaper_step_refunds_nothing_of_another_day(self, api: Api) -> None:
-        message = self.go_on(api)
+        message = fall_back(api)
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET LOCAL session_replication_role = replica")  # rows are immutable
             cursor.execute("UPDATE billing_transfer SET created_at = created_at - interval '1 day'")
@@ -135,6 +132,6 @@ class TestFallback:
     def test_too_few_tokens_are_not_called_a_budget(self, api: Api) -> None:
         ledger.withdraw(company=api.company, amount=990, reason="test")
 
-        self.go_on(api)
+        fall_back(api)
 
         assert FallbackEvent.objects.get().reason == "tokens"

@@ -21,7 +21,7 @@ from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.billing.budgets.test_budget_steps import move, step
+from tests.billing.budgets.test_budget_steps import fall_back, move, step
 from tests.billing.budgets.test_budgets import PHONE, URL, held
 from tests.channels.message_stages import submitted
 from tests.factories import CompanyFactory, MessageFactory, UserFactory
@@ -169,35 +169,25 @@ def test_release_refunds_the_key_and_the_country_that_held_it(
     assert (wallet.day_tokens, wallet.hour_tokens) == (1, {"RU": 1, "KZ": 0})
 
 
+@pytest.mark.usefixtures("chain")
 class TestFallback:
-    @pytest.fixture(autouse=True)
-    def chain(self, company: Company) -> None:
-        Company.objects.filter(pk=company.pk).update(
-            falls_back=True, fallback_chain=["whatsapp", "sms"]
-        )
-
-    def go_on(self, api: Api) -> Message:
-        attempt = submitted(api, PHONE)
-        transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.UNREACHABLE)])
-        return Message.objects.get(pk=attempt.message_id)
-
     def test_dearer_step_counts_what_it_costs_more(self, api: Api) -> None:
         limit(key_of(api), 16)
 
-        assert self.go_on(api).channel == "sms"
+        assert fall_back(api).channel == "sms"
         assert used(key_of(api)) == 16
 
     def test_step_over_the_limit_is_not_taken(self, api: Api) -> None:
         limit(key_of(api), 15)
 
-        message = self.go_on(api)
+        message = fall_back(api)
 
         assert (message.state, message.channel, held(api.company)) == ("failed", "whatsapp", 0)
         assert FallbackEvent.objects.get().reason == "budget"
         assert used(key_of(api)) == 0
 
     def test_cheaper_step_refunds_the_key(self, api: Api) -> None:
-        message, key = self.go_on(api), key_of(api)
+        message, key = fall_back(api), key_of(api)
 
         step(move(message.company_id, message.pk, hold=2, old=16, new=1, api_key_id=key.pk))
 
