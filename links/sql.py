@@ -61,6 +61,10 @@ UPDATE links_link SET retired_at = now() WHERE id IN (
   ORDER BY id FOR UPDATE)
 """
 
+GENERATED = """
+SELECT key FROM links_link WHERE key = ANY(%(keys)s::text[]) AND retired_at IS NULL AND NOT is_alias
+"""
+
 SHORTEN = f"""
 WITH payer AS (SELECT %(company_id)s::bigint AS company_id)
 {_INSERT.format(message="NULL::uuid", expires_at=_EXPIRES_AT, source="payer")} RETURNING expires_at

@@ -96,8 +96,8 @@ def _insert(owner: Owner, wanted: NewLink) -> Link:
     # A savepoint, so that a slug that is taken does not break an open transaction.
     needs_block = row["is_alias"] or connection.in_atomic_block
     with transaction.atomic() if needs_block else nullcontext():
-        if row["is_alias"]:
-            retire_aliases(owner, [row["key"]])
+        if row["is_alias"] and retire_aliases(owner, [row]):
+            raise DomainError(Error.ALIAS_TAKEN)
         (made,) = fetch_rows(sql.SHORTEN, sql.params(row, wanted.lifetime), _Made)
     return Link(**row, expires_at=made.expires_at)
 
@@ -188,7 +188,8 @@ def _write_with_alias(
 ) -> None:
     try:
         with transaction.atomic():  # a refusal brings the retired alias back
-            retire_aliases(message.sender.principal, [row["key"]])
+            if retire_aliases(message.sender.principal, [row]):
+                raise DomainError(Error.ALIAS_TAKEN)
             _raise_if_refused(message, acceptance.first_row(statement, params, _Accepted))
     except IntegrityError as error:
         if acceptance.violated_constraint(error) != "link_key_once":
@@ -227,7 +228,11 @@ def shorten_many(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> 
         if owner.mode == Mode.TEST:
             rate_limit.consume_test_quota(owner.company_id, "links", len(wanted))
         results = _reuse_some(owner, wanted, batch_id)
-        retire_aliases(owner, [link.row(owner)["key"] for link in wanted if link.alias])
+        rows = {n: link.row(owner) for n, link in enumerate(wanted) if link.alias}
+        taken = retire_aliases(owner, list(rows.values()))
+        results |= {
+            n: DomainError(Error.ALIAS_TAKEN) for n, row in rows.items() if row["key"] in taken
+        }
         for left in reversed(range(MAX_TRIES)):
             open_items = [n for n in range(len(wanted)) if n not in results]
             if not open_items:

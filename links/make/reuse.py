@@ -9,6 +9,7 @@ from django.db import IntegrityError, connection, transaction
 
 from channels.accept import acceptance
 from links import sql
+from links.addresses import short_hosts
 from links.make.new_link import MAX_TRIES, NewLink, Owner
 from links.models import Link
 from storage.statements.named_rows import fetch_all
@@ -85,10 +86,15 @@ def _link(row: Mapping[str, Any], known: _Found) -> Link:
     return link
 
 
-def retire_aliases(owner: Owner, keys: Sequence[str]) -> None:
-    """Free the aliases of dead links, so that new links can have them."""
-    if not keys:
-        return
+def retire_aliases(owner: Owner, rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Free the aliases of dead links, so that new links can have them. Returns the keys of those
+    that spell a generated slug, whose link is found before theirs.
+    """
+    if not rows:
+        return set()
+    spelled = {short_hosts.key(row["host_id"], row["slug"]): row["key"] for row in rows}
     values: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
     with connection.cursor() as cursor:
-        cursor.execute(sql.RETIRE, values | {"keys": keys})
+        cursor.execute(sql.RETIRE, values | {"keys": list(spelled.values())})
+        cursor.execute(sql.GENERATED, {"keys": list(spelled)})
+        return {spelled[key] for (key,) in cursor.fetchall()}
