@@ -99,8 +99,9 @@ def test_phone_is_not_looked_for_where_phones_are_anonymised(
 
 
 _TRANSFERS = """
-INSERT INTO billing_transfer (company_id, kind, amount, key, proof, reason, created_at)
-SELECT CASE WHEN n <= 400 THEN 2000000 + n ELSE 2000000 END, 'grant', 1, 'large:' || n, '', '',
+INSERT INTO billing_transfer
+  (company_id, kind, amount, key, proof, reason, balance_after, created_at)
+SELECT CASE WHEN n <= 400 THEN 2000000 + n ELSE 2000000 END, 'grant', 1, 'large:' || n, '', '', n,
   now() - (1 + random() * 20) * interval '1 day' FROM generate_series(1, 30000) AS n;
 ANALYZE billing_transfer"""
 
