@@ -11,7 +11,7 @@ from channels import sql
 
 FRONT = 32  # messages of a company: as many as a worker claims at once
 BATCH = 1000  # rows written by one sweep
-LOCK = 0x6B766C74  # an advisory lock
+LOCK = 0x6B766C74  # the advisory lock of the one worker that reorders
 _BEHIND = 2  # added to the priority of a code, 0, and of a link, 1
 
 _IS_CROWDED = """
