@@ -19,6 +19,7 @@ from accounts.people.roles import (
     anyone,
     can_manage_members,
     can_read_settings,
+    choose_company,
     member_required,
     nobody,
 )
@@ -185,7 +186,7 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
     is_theirs = isinstance(user, User) and is_same(user.email, invitation.email)
     if request.method == "POST" and isinstance(user, User) and is_theirs:
         members.join(invitation=invitation, user=user, ip=client_ip(request.META))
-        request.session["company"] = invitation.company_id
+        choose_company(request, invitation.company_id)
         request.session.pop("invitation", None)
         return redirect("overview")
     request.session["invitation"] = token  # so that a sign-up asks for no company

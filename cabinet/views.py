@@ -25,6 +25,7 @@ from accounts.people.roles import (
     all_memberships,
     can_manage_keys,
     can_read_keys,
+    choose_company,
     current_member,
     lacks_second_factor,
     member_required,
@@ -88,7 +89,7 @@ def company_switch(request: HttpRequest) -> HttpResponse:
     chosen = request.POST.get("company", "")
     if chosen not in {str(member.company_id) for member in memberships(request)}:
         raise Http404
-    request.session["company"] = int(chosen)
+    choose_company(request, int(chosen))
     return redirect("overview")
 
 

@@ -6,22 +6,26 @@ from operator import attrgetter
 from typing import Concatenate, ParamSpec, TypedDict, cast
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
+from django.middleware.csrf import rotate_token
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRefresh
 from django_htmx.middleware import HtmxDetails
 
 from accounts.models import Company, Member, User
 from accounts.security import sessions
-from accounts.security.reauthentication import has_factor
+from accounts.security.reauthentication import DRAFT, has_factor
 from processes.server.client_ip import client_ip
 
 P = ParamSpec("P")
 Allows = Callable[[Member], bool]
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_COMPANY = "company"  # of the session: the id of the one that its pages act for
 
 
 class Actor(TypedDict):
@@ -90,8 +94,35 @@ def memberships(request: HttpRequest) -> list[Member]:
 def current_member(request: HttpRequest) -> Member | None:
     """The membership in the company chosen in this session, else in the first one."""
     mine = memberships(request)
-    chosen = request.session.get("company") if mine else None
+    chosen = request.session.get(_COMPANY) if mine else None
     return next((row for row in mine if row.company_id == chosen), mine[0] if mine else None)
+
+
+def choose_company(request: HttpRequest, company_id: int) -> None:
+    """The session acts for this company from now on. Forms of another one that are open in other
+    tabs, or wait for a proof, are void: they would change this one.
+    """
+    if request.session.get(_COMPANY) == company_id:
+        return
+    request.session[_COMPANY] = company_id
+    request.session.pop(DRAFT, None)
+    rotate_token(request)
+
+
+def _was_left(request: HttpRequest, member: Member) -> bool:
+    """Whether the session acted for another company, whose member the person no longer is."""
+    chosen = request.session.get(_COMPANY)
+    if chosen is None and len(memberships(request)) > 1:
+        request.session[_COMPANY] = member.company_id  # the first one: nothing of others is open
+    return chosen not in (None, member.company_id)
+
+
+def _redirect_to(member: Member, request: CabinetRequest) -> HttpResponse:
+    text = _("You are no longer a member of the company of that page. Now you act for %(name)s.")
+    messages.warning(request, text % {"name": member.company.name})
+    if request.htmx:
+        return HttpResponseClientRefresh()
+    return HttpResponseRedirect(reverse("overview"))
 
 
 def redirect_without_company(request: HttpRequest) -> HttpResponseRedirect:
@@ -135,10 +166,13 @@ def member_required(
             member = current_member(request)
             if member is None:
                 return redirect_without_company(request)
+            cabinet = cast(CabinetRequest, request)
+            if _was_left(request, member):
+                choose_company(request, member.company_id)
+                return _redirect_to(member, cabinet)
             allows = to_read if request.method in SAFE_METHODS else to_change
             if not allows(member):
                 raise PermissionDenied
-            cabinet = cast(CabinetRequest, request)
             cabinet.member, cabinet.company = member, member.company
             cabinet.actor = Actor(user=cabinet.user, ip=client_ip(request.META))
             if lacks_second_factor(cabinet, member):
