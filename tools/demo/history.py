@@ -1,12 +1,8 @@
 """A made-up past of one company, or of many made-up ones: days filled one statement a table."""
 
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, timedelta
-from itertools import groupby
-from types import MappingProxyType
 from typing import Any
 
 from django.conf import settings
@@ -28,9 +24,6 @@ from tools.queries import queries
 
 CHUNK = 50_000  # messages per statement
 _MEMORY = "128MB"  # for what a statement sorts
-# From this many messages on, the indexes of a month are built afterwards.
-BULK = 100_000
-BULK_TABLES = ("channels_message", "channels_attempt", "otp_verification", "billing_transfer")
 _MONTH = 30  # days
 _PAUSE = 5  # seconds from one line of progress to the next
 _SQL = {query.name: query.text for query in queries(__file__, "rows.sql").values()}
@@ -71,11 +64,6 @@ def of_companies(
             f"This database has companies that are no demo: {real}. Made-up messages cannot be"
             " removed again, and would be counted in what the operator sees. Use a database of its"
             " own, or say --beside-real-companies."
-        )
-    if messages > months * BULK and not month_tables.is_alone():
-        say(
-            "Something else is connected to this database, so every row is put into its indexes:"
-            " twice as slow as filling months without them."
         )
     month_tables.create_earlier(timezone.localdate() - timedelta(days=months * _MONTH + 1))
     recent = timezone.now() - timedelta(days=settings.RAW_RETENTION)
@@ -132,65 +120,37 @@ def fill_companies(
     made: Senders, *, messages: int, days: int, on_chunk: Progress = _ignore_progress
 ) -> int:
     """Fills the days before today until these companies have `messages`; returns how many
-    were added. Each chunk is a commit, or each month of many messages, so an interrupted call is
-    continued by the next one.
+    were added. Each chunk is a commit, so an interrupted call is continued by the next one.
     """
     done = _filled_days(made.company_ids)
     targets = _spread(messages, days)
     missing = {day: max(0, count - done.get(day, 0)) for day, count in targets.items()}
     senders.buy(made.company_ids, made.weights, missing)
     params = made.params()
-    for month, its_days in groupby(missing, key=_month_of):
-        counts = {day: missing[day] for day in its_days}
-        with _places(month, sum(counts.values()), sum(done.get(day, 0) for day in counts)) as into:
-            for day, count in counts.items():
-                bounds, first = params | _bounds("companies", day), done.get(day, 0) + 1
-                for start in range(first, first + count, CHUNK):
-                    size = min(CHUNK, first + count - start)
-                    _fill_chunk(bounds, start, size, into)
-                    on_chunk(day, size)
+    for day, count in missing.items():
+        bounds, first = params | _bounds("companies", day), done.get(day, 0) + 1
+        for start in range(first, first + count, CHUNK):
+            size = min(CHUNK, first + count - start)
+            _fill_chunk(bounds, start, size)
+            on_chunk(day, size)
     return sum(missing.values())
 
 
-def _month_of(day: date) -> date | None:
-    """The month in UTC, as partitions have it; None for a day that lies in two."""
-    start, end = start_of(day), start_of(day + timedelta(days=1)) - timedelta(microseconds=1)
-    first, last = (at.astimezone(UTC).date().replace(day=1) for at in (start, end))
-    return first if first == last else None
-
-
-def _places(month: date | None, new: int, old: int) -> AbstractContextManager[Mapping[str, str]]:
-    """The table to write to instead of another, where that is quicker."""
-    if month and new >= max(BULK, old) and month_tables.is_possible(month, BULK_TABLES):
-        return month_tables.detached(month, *BULK_TABLES)
-    return nullcontext({})
-
-
 @transaction.atomic
-def _fill_chunk(params: Mapping[str, Any], first: int, count: int, into: Mapping[str, str]) -> None:
+def _fill_chunk(params: Mapping[str, Any], first: int, count: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute(f"SET LOCAL work_mem = '{_MEMORY}'")
-        _generate(cursor, params, first, count, into)
+        _generate(cursor, params, first, count)
         senders.cover(cursor)
-        transfers = into.get("billing_transfer", "billing_transfer")
-        past_transfers.book(cursor, _TRANSFERS, {}, into=transfers)
+        past_transfers.book(cursor, _TRANSFERS, {})
         cursor.execute("DROP TABLE demo_message")
 
 
-def _generate(
-    cursor: CursorWrapper,
-    params: Mapping[str, Any],
-    first: int,
-    count: int,
-    into: Mapping[str, str] = MappingProxyType({}),
-) -> None:
+def _generate(cursor: CursorWrapper, params: Mapping[str, Any], first: int, count: int) -> None:
     batch = {**params, "first": first, "count": count}
-    cursor.execute(_GENERATE, batch)
-    for text in _SQL.values():
-        cursor.execute(
-            re.sub(r"(?<=^INSERT INTO )\w+", lambda n: into.get(n[0], n[0]), text), batch
-        )
+    for text in (_GENERATE, *_SQL.values()):
+        cursor.execute(text, batch)
 
 
 @transaction.atomic

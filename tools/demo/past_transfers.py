@@ -16,7 +16,7 @@ from tools.demo import DemoError
 # `rows` selects holds and their settlements, top-ups, grants and withdrawals.
 _BOOK = """
 WITH history AS ({rows}), moved AS (
-  INSERT INTO {into}
+  INSERT INTO billing_transfer
     (company_id, kind, amount, key, message_id, hold, proof, reason, created_at, balance_after)
   SELECT company_id, kind, amount, key, message_id, hold, proof, reason, created_at,
     CASE WHEN kind NOT IN ('hold', 'release') THEN 0 END FROM history
@@ -40,13 +40,11 @@ WHERE t.id = lines.id AND t.balance_after <> lines.balance
 """
 
 
-def book(
-    cursor: CursorWrapper, rows: str, params: Mapping[str, Any], *, into: str = "billing_transfer"
-) -> None:
+def book(cursor: CursorWrapper, rows: str, params: Mapping[str, Any]) -> None:
     """Refused where the books say already what was moved on these days."""
     if sealed := SealedDay.last():
         raise DemoError(f"The days up to {sealed} are sealed: use a new database.")
-    cursor.execute(_BOOK.format(rows=rows, into=into), params)
+    cursor.execute(_BOOK.format(rows=rows), params)
 
 
 @transaction.atomic
