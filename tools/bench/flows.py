@@ -2,28 +2,21 @@
 
 import selectors
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
 
-import orjson
 import requests
 
-from config.environment.variables import ROOT
 from tools.bench.api_calls import Send, Verify, Wait
-from tools.bench.load import Connection, post, whole
+from tools.bench.load import Connection, Load, RequestSource, post, whole
 from tools.bench.machine import Meter
 from tools.bench.results import Interval, Row, percentile
 from tools.bench.runner import Bench, Call, Series, order
 from tools.stack.stack import CannotMeasureError, Setup, until
 
-PATH_SIDES = ("floor", "ours")
 CONNECTIONS = 16
-FIRST = 1000  # messages of the floor, when it comes before any flood
 FASTEST = 4000  # messages a second that are made ready for the flood
 SAMPLES, WARM_UP_SAMPLES = 200, 20
 PAUSE = 0.02  # seconds between samples: the service is idle when the next one comes
@@ -56,27 +49,30 @@ WHERE name = 'twilio' AND open_until IS NOT NULL"""
 
 
 class Flood(Send):
-    """Accepted as fast as possible while the worker delivers."""
+    """Accepted as fast as possible while the worker delivers; the floor accepts and no more."""
 
-    sides = ("ours",)
-    wanted = Setup("bench_path", waiters=0, delivery=True)
+    wanted = Setup("bench_path", "bench_path_floor", waiters=0, floor=True, delivery=True)
+
+    def wrong(self, feed: RequestSource, load: Load) -> int:
+        return load.refused  # what is accepted is checked by its charge
 
 
 def measure_path(bench: Bench) -> list[Row]:
-    row = Row("path", "accepted → delivered, messages", PATH_SIDES, None, least=0.3, aim=0.6)
-    flood, many = Flood(bench), FIRST
+    title = "accepted → delivered, messages, beside sends of the floor"
+    row = Row("path", title, Flood.sides, CONNECTIONS, least=0.13, aim=0.25)
+    flood = Flood(bench)
     bench.stack.arrange(flood.wanted)
+    series = Series(bench, flood, CONNECTIONS)
+    series.interval("floor", -1, 1)
     _whole(bench, flood, -1, 1)
-    with Floor(bench) as floor:
-        for number in range(bench.rounds):
-            for side in order(PATH_SIDES, number):
-                bench.stack.tidy()
-                if side == "ours":
-                    interval = _whole(bench, flood, number, bench.seconds)
-                    many = interval.requests
-                else:
-                    interval = floor.run(number, many)
-                row.intervals.append(interval)
+    for number in range(bench.rounds):
+        for side in order(row.sides, number):
+            bench.stack.tidy()
+            row.intervals.append(
+                _whole(bench, flood, number, bench.seconds)
+                if side == "ours"
+                else series.interval(side, number)
+            )
     return [row]
 
 
@@ -97,48 +93,6 @@ def _whole(bench: Bench, flood: Flood, number: int, seconds: int) -> Interval:
     notes = {"accepted per s": load.rate, "drained in s": drained}
     latency = {"p50": float(p50 or 0), "p99": float(p99 or 0)}
     return reading.interval("ours", number, many, errors=errors, notes=notes, **latency)
-
-
-class Floor:
-    """Runs `end_to_end_floor` in a process of its own, on a database hidden from the worker."""
-
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        environ = bench.stack.environ | {"DATABASE_URL": bench.stack.copy("bench_path_floor")}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tools.bench.floors.end_to_end_floor"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environ,
-            cwd=ROOT,
-        )
-
-    def __enter__(self) -> "Floor":
-        accounts = [[row.company_id, row.key_id] for row in self._bench.accounts]
-        self._ask({"accounts": accounts})
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=20)  # it ends with its input
-
-    def run(self, number: int, many: int) -> Interval:
-        phones = self._bench.phones.take(many)
-        meter = Meter(self._bench.stack, process=self._process.pid)
-        done = self._ask({"phones": phones})
-        reading = meter.read()
-        latency, errors = {name: done[name] for name in ("p50", "p99")}, many - done["delivered"]
-        return reading.interval("floor", number, many, errors=errors, **latency)
-
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self._process.stdin is not None  # noqa: S101 - both were opened as pipes
-        assert self._process.stdout is not None  # noqa: S101
-        self._process.stdin.write(orjson.dumps(request) + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise CannotMeasureError("the floor of the path has died")
-        heard: dict[str, Any] = orjson.loads(line)
-        return heard
 
 
 def measure_handover(bench: Bench) -> list[Row]:

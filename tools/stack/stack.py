@@ -156,6 +156,7 @@ class Setup:
     """What a row needs to run. A database is a copy of the seeded one, made at its first use."""
 
     database: str
+    floor_database: str = ""  # the floor's, if a worker must not see what it writes
     waiters: int = 48  # SEND_WAITERS of the web; 0: every send is answered `queued` at once
     floor: bool = False
     hello: bool = False
@@ -206,7 +207,9 @@ class Stack:
         plans = {"web": Plan(tuple(web(self.web)), ours, self.web)}
         if wanted.floor:
             plans["floor"] = _granian(
-                self.floor, "tools.bench.floors.floor_wsgi:application", database
+                self.floor,
+                "tools.bench.floors.floor_wsgi:application",
+                ("DATABASE_URL", self.copy(wanted.floor_database or wanted.database)),
             )
         if wanted.hello:
             plans["hello"] = _granian(self.hello, "tools.bench.floors.hello:application")
