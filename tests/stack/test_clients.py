@@ -22,8 +22,8 @@ import requests
 from accounts.models import Mode
 from config.environment.variables import ROOT
 from tests.factories import ApiKeyFactory
+from tests.stack import schema_tools
 from tests.stack.stack import Stack
-from tools.examples import schema_tools
 from tools.examples.checks import phone
 from tools.examples.languages import MissingError
 

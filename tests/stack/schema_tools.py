@@ -1,6 +1,6 @@
 """npm tools that lint the OpenAPI schema, and what the JavaScript examples import.
 
-`python -m tools.examples.schema_tools` installs them into var/; tests that need them are skipped
+`python -m tests.stack.schema_tools` installs them into var/; tests that need them are skipped
 where they are not.
 """
 
@@ -31,7 +31,7 @@ def find(name: str) -> Path:
         raise MissingError("Node.js 20.19 or newer")
     command = MODULES / ".bin" / name
     if not command.exists():
-        raise MissingError(f"no {name}: python -m tools.examples.schema_tools")
+        raise MissingError(f"no {name}: python -m tests.stack.schema_tools")
     return command
 
 
