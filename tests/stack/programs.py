@@ -35,7 +35,7 @@ def wait_until(
 
 def answers(url: str) -> bool:
     with suppress(requests.RequestException):
-        return requests.get(url, timeout=2).ok
+        return requests.get(url, timeout=2, allow_redirects=False).ok
     return False
 
 

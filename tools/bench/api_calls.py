@@ -12,8 +12,7 @@ from tools.bench.floors import hello
 from tools.bench.load import Load, RequestSource, ask, head, post, whole
 from tools.bench.runner import Call
 from tools.stack import seed
-from tools.stack.seed import Account
-from tools.stack.stack import CannotMeasureError, Setup, until
+from tools.stack.stack import Account, CannotMeasureError, Setup, until
 
 BROWSER = {
     "User_Agent": "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"

@@ -8,8 +8,8 @@ from typing import ClassVar
 from tools.bench.load import Generator, Load, RequestSource
 from tools.bench.machine import Meter, Reading
 from tools.bench.results import Interval, Row
-from tools.stack.seed import Account, Phones
-from tools.stack.stack import CannotMeasureError, Setup, Stack
+from tools.stack.seed import Phones
+from tools.stack.stack import Account, CannotMeasureError, Setup, Stack
 
 WARM_UP = 1  # seconds, before each side is counted: connections open and prepare their statements
 FIRST_GUESS = 5_000.0  # requests a second, until it is known better

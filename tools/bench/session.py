@@ -13,7 +13,7 @@ from tools.bench.load import Generator
 from tools.bench.results import Row
 from tools.bench.runner import Bench
 from tools.stack import seed
-from tools.stack.stack import CannotMeasureError, Stack
+from tools.stack.stack import Account, CannotMeasureError, Stack
 
 FLOWS: dict[str, Callable[[Bench], list[Row]]] = {
     "handover": flows.measure_handover,
@@ -49,7 +49,7 @@ def measure(
     return rows
 
 
-def seeded() -> list[seed.Account]:
+def seeded() -> list[Account]:
     """Companies in a migrated database, which is then ready to be copied."""
     call_command("migrate", verbosity=0)
     accounts = seed.companies(seed.COMPANIES)

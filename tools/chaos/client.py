@@ -18,6 +18,7 @@ from typing import Any
 import requests
 
 from tools.chaos.plan import PlannedRequest, UserBehaviour
+from tools.stack.stack import Account
 
 CONFLICT, UNAVAILABLE = 409, 503
 LINK = "https://example.com/orders/{}"
@@ -116,14 +117,6 @@ class Journal:
         places = ",".join("?" * (len(row) + 1))
         with self._lock:
             self._db.execute(f"INSERT INTO {table} VALUES ({places})", (*row, time.time()))  # noqa: S608
-
-
-@dataclass(frozen=True)
-class Account:
-    """A company as its backend knows it."""
-
-    company_id: int
-    key: str
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Runs the load and the planned faults, from the first request until all is settled."""
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -10,14 +9,12 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import django
 import redis
 from django.core.management import call_command
 from django.db import connections
 
 from tools.chaos.checks import rows
 from tools.chaos.client import (
-    Account,
     Arrival,
     Backend,
     Client,
@@ -30,6 +27,7 @@ from tools.chaos.fault_injector import DatabaseProbe, FaultInjector
 from tools.chaos.payments import CreditKiller, Payers
 from tools.chaos.plan import Options, Plan, Speed
 from tools.chaos.stack import Stack
+from tools.stack.stack import Account, set_up_django
 
 if TYPE_CHECKING:
     from tools.chaos.months import Archiver
@@ -54,9 +52,7 @@ def prepare(
     stack: Stack, tokens: Sequence[int], speed: Speed, *, is_smart: bool = False
 ) -> list[Account]:
     """Django, the schema, and a company for each amount of tokens."""
-    os.environ.update(stack.environ)
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    django.setup()
+    set_up_django(stack.environ)
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # answers cut short are our own doing
     from tools.chaos import companies  # noqa: PLC0415 - models need Django set up
 

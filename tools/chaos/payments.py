@@ -10,11 +10,12 @@ import requests
 
 from catalogue.ids import parse_id
 from tools.chaos.checks import Finding, select
-from tools.chaos.client import Account, Backend
+from tools.chaos.client import Backend
 from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.plan import INVOICE, PlannedPayment, Target
 from tools.chaos.stack import Stack
 from tools.queries import queries
+from tools.stack.stack import Account
 
 TIMEOUT = 30.0
 RETRY_AFTER = 0.3  # seconds until it is tried again: the order is not placed, or a store is down

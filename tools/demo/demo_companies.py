@@ -49,7 +49,7 @@ BUYER = {
 
 def sell(company: Company, user: User, tokens: int) -> None:
     """Leaves the company with exactly `tokens` available."""
-    _set_prices()
+    set_prices()
     billing_profiles.change(company=company, user=user, changes=BUYER)
     gateway = registry.find(Invoice.name)
     if gateway is not None:
@@ -60,7 +60,7 @@ def sell(company: Company, user: User, tokens: int) -> None:
     ledger.grant(company=company, amount=tokens - available, reason="demo")
 
 
-def _set_prices() -> None:
+def set_prices() -> None:
     for position, (code, tokens, price) in enumerate(PACKAGES):
         values = {"tokens": tokens, "price": Decimal(price), "position": position}
         Package.objects.get_or_create(code=code, defaults=values)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import psycopg
 from django.conf import settings
@@ -15,6 +16,7 @@ from billing.wallet import ledger
 from catalogue.ids import uuid7
 from links.addresses.slugs import generate
 from otp import codes
+from tools.stack.stack import Account
 
 TOKENS = 10**12
 COMPANIES = 100
@@ -31,32 +33,25 @@ _COPY_LINKS = """
 COPY links_link (id, company_id, mode, slug, key, is_alias, url) FROM STDIN"""
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
-    """A company that sends: whose it is and the live key it sends with."""
-
-    company_id: int
-    key_id: int
-    key: str
-
-
 def companies(many: int = COMPANIES) -> list[Account]:
     """Made by the product's own services, in the database Django is connected to."""
-    user = User.objects.create_user(email="bench@example.com")
-    return [_company(user, f"Company {number}") for number in range(many)]
+    # Codes that nobody enters are an attack, and judged as one.
+    return [company(f"Company {number}", guard_mode=GuardMode.OFF) for number in range(many)]
 
 
-def _company(user: User, name: str) -> Account:
-    company = company_service.sign_up_company(user=user, name=name)
-    company.status, company.all_countries = Company.Status.APPROVED, True
-    company.guard_mode = GuardMode.OFF  # codes that nobody enters are an attack, and judged as one
-    company.save(update_fields=["status", "all_countries", "guard_mode"])
-    ledger.grant(company=company, amount=TOKENS, reason="bench")
-    lift_budgets(company)
+def company(name: str, *, tokens: int = TOKENS, **fields: Any) -> Account:
+    """An approved company with a live key, which writes to every country without a budget."""
+    user, _ = User.objects.get_or_create(email="tools@example.com")
+    made = company_service.sign_up_company(user=user, name=name)
+    fields = {"status": Company.Status.APPROVED, "all_countries": True} | fields
+    Company.objects.filter(pk=made.pk).update(**fields)
+    made.refresh_from_db()
+    ledger.grant(company=made, amount=tokens, reason="tools")
+    lift_budgets(made)
     key, plaintext = company_service.create_api_key(
-        company=company, user=user, mode=Mode.LIVE, name="bench"
+        company=made, user=user, mode=Mode.LIVE, name="tools"
     )
-    return Account(company.pk, key.pk, plaintext)
+    return Account(made.pk, key.pk, plaintext)
 
 
 def lift_budgets(company: Company) -> None:

@@ -1,11 +1,9 @@
-"""Runs the service and its floors as child processes, with the command lines of `make run`."""
+"""Runs the service and its floors as processes of their own, by the command lines of `make run`."""
 
-import http.client
 import os
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import SystemRandom
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import django
@@ -21,28 +20,41 @@ import psycopg
 import redis
 from psycopg import sql
 
-from config.environment.variables import ROOT
 from config.local.demo_environment import environment
 from config.local.embedded import Servers, temporary
-from config.local.preflight import check_port
-from config.local.processes import StartError, last_lines, signal_group, spawn
+from config.local.processes import StartError
 from config.local.store_servers import Postgres, Redis
+from tests.stack.programs import Program
 
 HOST = "127.0.0.1"
-PATIENCE = 60.0  # seconds until a program must answer
 # Below those that the system gives to outgoing connections: one of these would have the port before
 # the server listens.
 _PORTS = range(10_000, 32_000)
 GRANIAN = {"interface": "wsgi", "workers": "2", "blocking-threads": "64", "backpressure": "2048"}
+SIMULATOR = ("-m", "tools.simulator")
 _CELERY = ["-m", "celery", "-q", "-A", "config"]
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
+OWN = {
+    "API_RATE": "100000000",  # counted as always, never reached
+    "SIMULATOR_RECEIPT_DELAY_MS": "0",
+}
 
 
 class CannotMeasureError(Exception):
     """Why there is no figure, in one line."""
 
 
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A company that sends: whose it is and the live key it sends with."""
+
+    company_id: int
+    key_id: int
+    key: str
+
+
 def web(port: int) -> list[str]:
-    """As `config.local.supervisor` starts it; a test holds the two together."""
+    """As `config.local.supervisor` starts it."""
     return ["-m", "config.web_server", "--host", HOST, "--port", str(port), "--workers", "2"]
 
 
@@ -84,71 +96,50 @@ def _is_free(port: int) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class Plan:
+def kept_environ() -> dict[str, str]:
+    """The variables of this process that concern no setting of the service."""
+    return {name: os.environ[name] for name in KEPT if name in os.environ}
+
+
+def environment_of(
+    servers: Servers, place: Path, web: int, simulator: int, options: Mapping[str, str]
+) -> dict[str, str]:
+    """What every program gets; `options` are those that a user gives to `make run`."""
+    made = environment(
+        {**kept_environ(), **options}, var=place, host=HOST, port=web, simulator_port=simulator
+    )
+    return made | servers.environ() | OWN
+
+
+def set_up_django(environ: Mapping[str, str]) -> None:
+    """In this process."""
+    os.environ.update({"DJANGO_SETTINGS_MODULE": "config.settings", **environ})
+    django.setup()
+
+
+def url_of(port: int) -> str:
+    return f"http://{HOST}:{port}"
+
+
+class Plan(NamedTuple):
     """What to run, and how: two programs of the same plan are the same program."""
 
-    command: tuple[str, ...]
+    command: Sequence[str]
     environ: tuple[tuple[str, str], ...] = ()  # beside what all of them get
     port: int | None = None  # where it listens
 
 
-class Program:
-    def __init__(self, plan: Plan, *, log: Path, environ: Mapping[str, str]) -> None:
-        self.plan = plan
-        self.log = log
-        if plan.port is not None:
-            # granian would share a taken port without a word, and half of the requests with it.
-            check_port(log.stem, HOST, plan.port)
-        self.process = spawn(
-            [sys.executable, *plan.command],
-            log=log,
-            die=signal.SIGTERM,  # killed outright, granian would leave its workers behind
-            env=dict(environ) | dict(plan.environ),
-            cwd=ROOT,
-        )
-
-    @property
-    def pid(self) -> int:
-        return self.process.pid
-
-    def wait_ready(self) -> None:
-        """A program without a port is ready when it is running; who needs it asks further."""
-        deadline = time.monotonic() + PATIENCE
-        while not (self.plan.port is None or _answers(self.plan.port)):
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                tail = " ".join(last_lines(self.log, 3))
-                raise CannotMeasureError(f"{self.log.stem} does not start: {tail}")
-            time.sleep(0.05)
-
-    def stop(self) -> None:
-        signal_group(self.process, signal.SIGTERM)
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
-            signal_group(self.process, signal.SIGKILL)
-            self.process.wait()
-
-
-def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection(HOST, port, timeout=2)
-    try:
-        connection.request("GET", "/livez")
-        return connection.getresponse().status < 500
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
+def program(log: Path, plan: Plan, environ: Mapping[str, str], *, ready: str = "") -> Program:
+    """Ready when it answers on its port, or when its log has these words."""
+    url = f"{url_of(plan.port)}/livez" if plan.port else ""
+    environ = dict(environ) | dict(plan.environ)
+    made = Program(plan.command, log=log, environ=environ, url=url, words=ready)
+    if plan.port:
+        made.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
+    return made
 
 
 SEEDED = "kvitok"  # the database that others are copied from
-KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
-OWN = {
-    "API_RATE": "100000000",  # counted as always, never reached
-    "SIMULATOR_RECEIPT_DELAY_MS": "0",
-}
 
 
 @dataclass(frozen=True)
@@ -167,44 +158,45 @@ class Stack:
     def __init__(
         self, servers: Servers, place: Path, options: Mapping[str, str] | None = None
     ) -> None:
-        """`options`: what `config.local.demo_environment` takes from a user's environment."""
         self.place = place
         (place / "log").mkdir()
         self.postgres, self.redis_server = own_stores(servers)
         self.web, self.floor, self.hello, self.simulator = free_ports(4)
-        kept = {name: os.environ[name] for name in KEPT if name in os.environ} | dict(options or {})
-        made = environment(
-            kept, var=place, host="127.0.0.1", port=self.web, simulator_port=self.simulator
-        )
-        self.environ = made | servers.environ() | OWN
+        self.environ = environment_of(servers, place, self.web, self.simulator, options or {})
         self.redis = redis.Redis.from_url(self.redis_server.url)
-        self._running: dict[str, Program] = {}
+        self._running: dict[str, tuple[Plan, Program]] = {}
         self._databases = {SEEDED}
         self._store: tuple[str, psycopg.Connection] | None = None
 
     def set_up_django(self) -> None:
         """In this process, on the database that others are copied from."""
-        os.environ.update(self.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"})
-        django.setup()
+        set_up_django(self.environ)
 
     def arrange(self, wanted: Setup) -> None:
         """Have exactly this running; what is as it should be stays."""
         url = self._database(wanted.database)
         plans = self._plans(wanted, url)
-        for name in [name for name, row in self._running.items() if plans.get(name) != row.plan]:
-            self._running.pop(name).stop()
+        self._stop([name for name, (plan, _) in self._running.items() if plans.get(name) != plan])
         self.redis.flushall()
         missing = {name: plan for name, plan in plans.items() if name not in self._running}
         for name, plan in missing.items():
             log = self.place / "log" / f"{name}.log"
-            self._running[name] = Program(plan, log=log, environ=self.environ)
+            self._running[name] = plan, program(log, plan, self.environ)
+            self._running[name][1].launch()
         for name in missing:
-            self._running[name].wait_ready()
+            self._running[name][1].wait_ready()
+
+    def _stop(self, names: Sequence[str]) -> None:
+        for name in names:
+            stopped = self._running.pop(name)[1]
+            stopped.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                stopped.wait_stopped()
 
     def _plans(self, wanted: Setup, url: str) -> dict[str, Plan]:
         database = ("DATABASE_URL", url)
         ours = (database, ("SEND_WAITERS", str(wanted.waiters)))
-        plans = {"web": Plan(tuple(web(self.web)), ours, self.web)}
+        plans = {"web": Plan(web(self.web), ours, self.web)}
         if wanted.floor:
             plans["floor"] = _granian(
                 self.floor,
@@ -214,14 +206,14 @@ class Stack:
         if wanted.hello:
             plans["hello"] = _granian(self.hello, "tools.bench.floors.hello:application")
         if wanted.delivery:
-            plans["worker"] = Plan(tuple(worker()), (database,))
-            plans["beat"] = Plan(tuple(beat(self.place)), (database,))
-            plans["simulator"] = Plan(("-m", "tools.simulator"), (), self.simulator)
+            plans["worker"] = Plan(worker(), (database,))
+            plans["beat"] = Plan(beat(self.place), (database,))
+            plans["simulator"] = Plan(SIMULATOR, (), self.simulator)
         return plans
 
     def programs(self) -> dict[str, int]:
         """The first process of each program that runs."""
-        return {name: program.pid for name, program in self._running.items()}
+        return {name: started.running.pid for name, (_, started) in self._running.items()}
 
     def roots(self) -> dict[str, Sequence[int]]:
         """The processes on top of each group that CPU is counted for."""
@@ -262,9 +254,7 @@ class Stack:
 
     def close(self) -> None:
         self.use(None)
-        for program in self._running.values():
-            program.stop()
-        self._running.clear()
+        self._stop(list(self._running))
         self.redis.close()
 
     def use(self, database: str | None) -> None:
@@ -311,7 +301,7 @@ def temporary_stack(
 
 
 def _granian(port: int, application: str, *environ: tuple[str, str]) -> Plan:
-    return Plan(tuple(granian(port, application)), environ, port)
+    return Plan(granian(port, application), environ, port)
 
 
 def _is_complaint(line: str) -> bool:

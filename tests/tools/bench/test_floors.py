@@ -20,6 +20,7 @@ from tests.api.clients import Api
 from tests.factories import VerificationFactory
 from tools.bench.floors import hello, views
 from tools.stack import seed
+from tools.stack.stack import Account
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -108,7 +109,7 @@ def test_bulk(company: Company, api: Api) -> None:
 @pytest.mark.parametrize("is_there", [True, False])
 def test_follow(company: Company, *, is_there: bool) -> None:
     connection.ensure_connection()
-    account = seed.Account(company.pk, 0, "")
+    account = Account(company.pk, 0, "")
     made = seed.links(connection.connection, account, 1, url=hello.URL)
     slug = made[0] if is_there else "nobodys"
 

@@ -21,8 +21,8 @@ from tools.bench.load import Connection, post, whole
 from tools.bench.profile import python_stacks, statements
 from tools.bench.profile.python_stacks import Control
 from tools.bench.profile.statements import Costs, StatementNames
-from tools.stack.seed import Account, Phones
-from tools.stack.stack import CannotMeasureError, Stack, until
+from tools.stack.seed import Phones
+from tools.stack.stack import Account, CannotMeasureError, Stack, until
 
 _BACKENDS = "SELECT pid, backend_type, application_name FROM pg_stat_activity"
 

@@ -19,6 +19,7 @@ from otp.route_learning import CLOSED_AFTER
 from storage.sessions import database_now
 from tools.replay.timeline import Outcome, Played
 from tools.stack import seed
+from tools.stack.stack import Account
 
 FAR = timedelta(days=1)
 _TOKENS = """
@@ -34,7 +35,7 @@ WHERE m.company_id = %s ORDER BY m.id, a.n
 """
 
 
-def companies(rules: Sequence[StoredRule]) -> list[seed.Account]:
+def companies(rules: Sequence[StoredRule]) -> list[Account]:
     """One for each rule, without a guard: it would take squeezed arrivals for an attack."""
     accounts = seed.companies(len(rules))
     for account, rule in zip(accounts, rules, strict=True):
@@ -78,7 +79,7 @@ def learned_versions() -> int:
     return RouterState.objects.values_list("version", flat=True).get() - 1
 
 
-def outcomes(account: seed.Account) -> dict[str, Outcome]:
+def outcomes(account: Account) -> dict[str, Outcome]:
     """By phone: what was tried when, and what was charged."""
     outcomes: dict[str, Outcome] = defaultdict(Outcome)
     with connection.cursor() as cursor:
@@ -91,7 +92,7 @@ def outcomes(account: seed.Account) -> dict[str, Outcome]:
     return outcomes
 
 
-def held_out(account: seed.Account) -> set[str]:
+def held_out(account: Account) -> set[str]:
     """The phones whose codes followed the company's own order."""
     messages = Message.objects.filter(company=account.company_id, params__route__arm=HOLD_OUT)
     return set(messages.values_list("phone", flat=True))
