@@ -59,6 +59,7 @@ class Program:
         self.url = url
         self.words = words
         self.die = signal.SIGKILL  # what it gets when the tests themselves are killed
+        self.patience = PATIENCE
         self.log_start = 0  # where in the log this life began
         self.heard = 0  # how far the log was looked through for complaints
         self.process: subprocess.Popen[bytes] | None = None
@@ -80,7 +81,7 @@ class Program:
         )
 
     def wait_ready(self) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         while not self.is_ready():
             failed = self.running.poll() is not None or time.monotonic() > deadline
             assert not failed, last_lines(self.log, 20, since=self.log_start)

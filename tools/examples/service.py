@@ -1,17 +1,13 @@
 """The service that the examples talk to, our own or a running one, and a bad network before it."""
 
-import http.client
 import json
 import os
 import re
 import select
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,11 +17,10 @@ from urllib.parse import urlsplit
 
 import requests
 
-from config.environment.variables import ROOT
-from config.local.processes import StartError, last_lines, signal_group, spawn
-from tools.stack.stack import KEPT, free_ports
+from config.local.processes import StartError
+from tests.stack.programs import Program
+from tools.stack.stack import free_ports, kept_environ
 
-PATIENCE = 120.0  # seconds until everything must have started
 _STARTED = "Ctrl-C stops everything"
 
 
@@ -58,44 +53,31 @@ def running() -> Iterator[Service]:
             raise StartError("KVITOK_KEY must be a test key: what it sends is read back")
         yield Service(url.rstrip("/"), key)
         return
-    with tempfile.TemporaryDirectory(prefix="kvitok-examples-") as place, _started(Path(place)):
-        demo = json.loads((Path(place) / "demo.json").read_text(encoding="utf-8"))
-        yield Service(demo["base_url"], demo["test_key"])
+    with tempfile.TemporaryDirectory(prefix="kvitok-examples-") as place:
+        supervisor = _supervisor(Path(place))
+        try:
+            supervisor.start()
+            demo = json.loads((Path(place) / "demo.json").read_text(encoding="utf-8"))
+            yield Service(demo["base_url"], demo["test_key"])
+        finally:
+            supervisor.terminate()
+            supervisor.wait_stopped(30)
 
 
-@contextmanager
-def _started(place: Path) -> Iterator[None]:
-    log = place / "supervisor.log"
-    port, simulator_port = free_ports(2)
-    ours = {
-        "VAR_DIR": str(place),
-        "PORT": str(port),
-        "SIMULATOR_PORT": str(simulator_port),
-        "SIMULATOR_RECEIPT_DELAY_MS": "0",
-    }
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    command = [sys.executable, "-m", "config.local.supervisor"]
-    process = spawn(command, log=log, env=kept | ours, cwd=ROOT)
-    try:
-        _wait(process, log)
-        yield
-    finally:
-        signal_group(process, signal.SIGTERM)
-        process.wait(30)
-
-
-def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while _STARTED not in log.read_text(encoding="utf-8", errors="replace"):
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise StartError("the service does not start: " + " ".join(last_lines(log, 3)))
-        time.sleep(0.1)
+def _supervisor(place: Path) -> Program:
+    port, simulator_port = map(str, free_ports(2))
+    ours = {"VAR_DIR": str(place), "PORT": port, "SIMULATOR_PORT": simulator_port}
+    environ = kept_environ() | ours | {"SIMULATOR_RECEIPT_DELAY_MS": "0"}
+    log, command = place / "supervisor.log", ["-m", "config.local.supervisor"]
+    program = Program(command, log=log, environ=environ, words=_STARTED)
+    program.die, program.patience = signal.SIGTERM, 120.0
+    return program
 
 
 HANG_SECONDS = 20.0  # seconds, longer than an example waits
 RETRY_AFTER = 3  # seconds: none of the pauses that the examples would choose themselves
 _HOP_BY_HOP = {"connection", "content-length", "host", "http2-settings", "transfer-encoding",
-               "upgrade"}  # fmt: skip
+               "upgrade", "content-encoding"}  # fmt: skip  # the body is decoded here
 
 
 class BadNetwork(ThreadingHTTPServer):
@@ -149,14 +131,10 @@ class _Handler(BaseHTTPRequestHandler):
             case 3:
                 self._answer(503, [*_JSON, ("Retry-After", str(RETRY_AFTER))], _UNAVAILABLE)
             case _:
-                answer, content = self._forward(body)
+                answer = self._forward(body)
                 self.server.replayed = answer.headers.get("Idempotent-Replayed") == "true"
-                headers = [
-                    (name, value)
-                    for name, value in answer.getheaders()
-                    if name.lower() not in _HOP_BY_HOP
-                ]
-                self._answer(answer.status, headers, content)
+                headers = _end_to_end(answer.headers.items())
+                self._answer(answer.status_code, headers, answer.content)
         self.close_connection = True
 
     def _body(self) -> bytes:
@@ -169,21 +147,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return b"".join(chunks)
 
-    def _forward(self, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
-        upstream = self.server.upstream
-        kind = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
-        connection = kind[upstream.scheme](
-            str(upstream.hostname), upstream.port, timeout=HANG_SECONDS
-        )
-        headers = {
-            name: value for name, value in self.headers.items() if name.lower() not in _HOP_BY_HOP
-        }
-        try:
-            connection.request("POST", self.path, body, headers)
-            answer = connection.getresponse()
-            return answer, answer.read()
-        finally:
-            connection.close()
+    def _forward(self, body: bytes) -> requests.Response:
+        url = self.server.upstream._replace(path=self.path).geturl()
+        headers = _end_to_end(self.headers.items())
+        return requests.post(url, data=body, headers=dict(headers), timeout=HANG_SECONDS)
 
     def _keep_silent(self) -> None:
         readable, _, _ = select.select([self.connection], [], [], HANG_SECONDS)
@@ -198,6 +165,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *_arguments: object) -> None:  # noqa: A002 - as inherited
         pass
+
+
+def _end_to_end(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in headers if name.lower() not in _HOP_BY_HOP]
 
 
 _JSON = [("Content-Type", "application/json")]
