@@ -22,11 +22,12 @@ from config.environment.variables import ROOT
 from tests.stack.programs import children
 from tools import svg
 from tools.chaos.checks import broken_checks
-from tools.chaos.client import Arrival, PhoneUsers
+from tools.chaos.client import PhoneUsers
 from tools.chaos.load import Traffic, prepare
 from tools.chaos.plan import SHORT, PlannedRequest, UserBehaviour
 from tools.chaos.stack import Stack, kept
 from tools.command_line import ExitCode, parser, run_command, say, write_json
+from tools.stack.clients import Arrival
 
 COMPANIES, TOKENS = 20, 10_000_000
 FIRST_PHONE = 79_260_000_000

@@ -14,19 +14,12 @@ from django.core.management import call_command
 from django.db import connections
 
 from tools.chaos.checks import rows
-from tools.chaos.client import (
-    Arrival,
-    Backend,
-    Client,
-    Journal,
-    LogFollower,
-    PhoneUsers,
-    Scheduler,
-)
+from tools.chaos.client import Backend, Journal, PhoneUsers
 from tools.chaos.fault_injector import DatabaseProbe, FaultInjector
 from tools.chaos.payments import CreditKiller, Payers
 from tools.chaos.plan import Options, Plan, Speed
 from tools.chaos.stack import Stack
+from tools.stack.clients import Arrival, Client, LogFollower, Scheduler
 from tools.stack.stack import Account, set_up_django
 
 if TYPE_CHECKING:

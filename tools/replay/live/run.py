@@ -3,7 +3,6 @@
 Django's models are imported where it has been set up.
 """
 
-import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from tools.replay.policies import SmartPolicy
 from tools.replay.run import BASELINE_PATIENCE
 from tools.replay.timeline import Outcome, Send
 from tools.replay.world import SMS, World
-from tools.stack.stack import SEEDED, Setup, Stack, temporary_stack, until
+from tools.stack.stack import SEEDED, Setup, Stack, temporary_stack, until, url_of
 
 POLICIES = ("sms", "baseline", "ours")
 A_SECOND = 12.0  # sends of one policy; two cores carry two policies at once
@@ -87,11 +86,11 @@ def _played(run: Run, seed: int, stack: Stack, say: Say) -> LiveResult:
         for name, sends in run.sends.items()
     }
     by_phone = {row.send.person.phone: row for several in visits.values() for row in several}
-    people = People(f"http://127.0.0.1:{stack.web}", stack.place / "simulator.sqlite3", by_phone)
+    people = People(url_of(stack.web), stack.place / "simulator.sqlite3", by_phone)
     # The router learns from every company's codes, so ours is played when the others are done.
     others = Phase([*visits["sms"], *visits["baseline"]], lambda: None)
     alone = Phase(visits["ours"], service.start_learning)
-    asyncio.run(people.play([others, alone], _patient(service.is_settled)))
+    people.play([others, alone], _patient(service.is_settled))
     held_out = service.held_out(accounts["ours"])
     lived = {
         name: _lived(visits[name], service.outcomes(account)) for name, account in accounts.items()
