@@ -25,6 +25,15 @@ def is_of(address: str) -> Q:
     return reduce(or_, (Q(email__iexact=spelling) for spelling in address_spellings(address)))
 
 
+def is_claimed(address: str) -> bool:
+    """Whether an account was made with it, or somebody has confirmed it. Whoever has only added it
+    to an account proves nothing, and must not keep its owner out.
+    """
+    confirmed = EmailAddress.objects.filter(is_of(address), verified=True)
+    # Both are always asked: the time must not tell of an account.
+    return any([confirmed.exists(), User.objects.filter(is_of(address)).exists()])
+
+
 def as_stored(address: str) -> str:
     """As its account has it; one that has none yet, as people read it. Raises ValidationError."""
     if address.isascii() and "xn--" not in address.lower():

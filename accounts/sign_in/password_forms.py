@@ -16,7 +16,7 @@ from accounts.audit import record_authentication_event
 from accounts.models import User
 from accounts.security.notifications import primary_address
 from accounts.sign_in import passwords
-from accounts.sign_in.addresses import as_stored
+from accounts.sign_in.addresses import as_stored, is_claimed
 from accounts.sign_in.passwords import require_bounded
 
 # Instead of a sentence from each validator; what is wrong with a password its error says.
@@ -94,6 +94,11 @@ class EnumerationSafeSignupForm(BoundedPasswordsMixin, allauth.SignupForm):
     """Neither answer nor timing tells of an account: a known address costs the same work as a new
     one, which is then rolled back.
     """
+
+    def validate_unique_email(self, value: str) -> str:
+        email: str = super().validate_unique_email(value)
+        self.account_already_exists &= is_claimed(email)
+        return email
 
     def clean(self) -> dict[str, Any]:
         """Rate the password against the company name as well, which validators cannot know yet."""

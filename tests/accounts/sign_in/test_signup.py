@@ -2,6 +2,7 @@ import re
 from threading import Barrier, Thread
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core import mail
 from django.core.mail import EmailMessage
@@ -76,6 +77,39 @@ def test_confirmation_link_confirms_the_address(client: Client) -> None:
     address = User.objects.get().emailaddress_set.get()
     assert page.status_code == 200
     assert address.verified
+
+
+def add_address(user: User, address: str, *, is_confirmed: bool) -> EmailAddress:
+    """Beside the account's own one."""
+    EmailAddress.objects.get_or_create(user=user, email=user.email, primary=True, verified=True)
+    return EmailAddress.objects.create(user=user, email=address, verified=is_confirmed)
+
+
+def test_address_that_a_stranger_has_only_added_signs_up(
+    client: Client, settings: Settings
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    added = add_address(MemberFactory.create().user, NEW["email"], is_confirmed=False)
+
+    client.post(reverse("account_signup"), NEW)
+    found = re.search(r"/account/confirm-email/\S+", str(emails()[0].body))
+    assert found is not None
+    client.post(found[0])
+
+    owner = User.objects.get(email=NEW["email"])
+    assert owner.emailaddress_set.get().verified
+    assert not added.can_set_verified()
+
+
+def test_address_that_somebody_has_confirmed_makes_no_second_account(
+    client: Client, settings: Settings
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    add_address(MemberFactory.create().user, NEW["email"], is_confirmed=True)
+
+    client.post(reverse("account_signup"), NEW)
+
+    assert not User.objects.filter(email=NEW["email"]).exists()
 
 
 def test_log_in_remembers_the_language(client: Client) -> None:
