@@ -24,6 +24,7 @@ from links import sql
 from links.addresses import target_urls
 from links.follow import resolution
 from links.make.new_link import PENDING_LIFETIME
+from links.manage.stopping import check_not_suspended
 from links.models import Link
 
 AUDITED = ("url", "expired_url", "utm", "expires_at")
@@ -58,6 +59,8 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     if link.retired_at is not None:
         raise DomainError(Error.ALIAS_TAKEN)
+    if not wanted.by_operator and wanted != Change(is_enabled=False):
+        check_not_suspended(link.company)
     if wanted.is_enabled and not wanted.by_operator and (reason := _reason_not_to_enable(link)):
         raise DomainError(Error.FORBIDDEN, message=reason)
     if wanted.expired_url and link.company.status == Company.Status.PENDING:

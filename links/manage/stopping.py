@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
 from accounts.models import Company, User
+from api.base_view import SUSPENDED
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id, public_id
 from links.follow import resolution
@@ -55,9 +56,11 @@ def release(
     by_operator: bool = False,
 ) -> bool:
     """Returns False when nothing is stopped. A stop of the company survives the release of a batch.
-    Raises `forbidden` for a stop by the operator.
+    Raises `forbidden` for a stop by the operator, and while the company is suspended.
     """
-    _lock_company(company)
+    stored = _lock_company(company)
+    if not by_operator:
+        check_not_suspended(stored)
     stops = Stop.objects.filter(company=company, batch_id=batch_id)
     if not by_operator and stops.filter(is_operators=True).exists():
         raise DomainError(Error.FORBIDDEN, message=BY_OPERATOR)
@@ -67,14 +70,21 @@ def release(
     return bool(count)
 
 
-def _lock_company(company: Company) -> None:
+def check_not_suspended(company: Company) -> None:
+    """Its links go on as they are: nobody of the company leads their visitors elsewhere."""
+    if company.status == Company.Status.SUSPENDED:
+        raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
+
+
+def _lock_company(company: Company) -> Company:
     """Serialises stops and releases of a company, with or without a stop to lock.
 
     The change is published even when nothing changed: this may be the retry of a request that died
     between its commit and publishing.
     """
-    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     transaction.on_commit(resolution.publish_stop_change)
+    return stored
 
 
 def _record(
