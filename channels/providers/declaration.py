@@ -72,6 +72,7 @@ class Vendor:
     failures: Texts = field(default_factory=dict)  # by the vendor's code of an attempt or receipt
     alerts: Texts = field(default_factory=dict)  # by the code of an alert, for operators
     advice: Texts = field(default_factory=dict)  # for the company, by the code
+    checks: Texts = field(default_factory=dict)  # titles of its own checks, by topic
     cures: Texts = field(default_factory=dict)  # for operators, by the topic of a check
     folder: str = ""
 

@@ -24,29 +24,12 @@ TITLES: dict[str, StrOrPromise] = {
     "account": gettext_lazy("the account and its token"),
     "away": gettext_lazy("connection"),
     "bind": gettext_lazy("the bind"),
-    "number": gettext_lazy("the phone number"),
-    "number_registered": gettext_lazy("the phone number is registered"),
-    "number_verified": gettext_lazy("the phone number is verified"),
-    "number_quality": gettext_lazy("quality of the phone number"),
-    "display_name": gettext_lazy("the display name"),
-    "app_secret": gettext_lazy("the app secret is set"),
-    "verify_token": gettext_lazy("the verify token is set"),
-    "business_account": gettext_lazy("the business account's id is set"),
-    "subscribed_app": gettext_lazy("our app is subscribed to the account"),
-    "templates": gettext_lazy("message templates"),
-    "template": gettext_lazy("a message template"),
     "webhook": gettext_lazy("the webhook"),
     "webhook_address": gettext_lazy("the webhook's address"),
     "webhook_fields": gettext_lazy("what the webhook subscribes to"),
-    "webhook_calls": gettext_lazy("the webhook's last calls"),
-    "secret": gettext_lazy("the webhook's secret is set"),
-    "trial": gettext_lazy("the account is not a trial one"),
     "balance": gettext_lazy("the balance"),
     "sender": gettext_lazy("the sender"),
-    "service": gettext_lazy("senders of the messaging service"),
-    "countries": gettext_lazy("the countries it may send to"),
-    "callback_secret": gettext_lazy("the secret of reports is set"),
-}
+} | {topic: title for vendor in VENDORS.values() for topic, title in vendor.checks.items()}
 
 CREDENTIALS_CURE = gettext_lazy(
     "Compare the account's variables with the vendor's console, then restart every process."

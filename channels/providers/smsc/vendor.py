@@ -53,6 +53,9 @@ ADVICE = texts(
     (("7",), _("Ask the person to check the number: no operator recognises it.")),
 )
 
+CHECKS = {
+    "callback_secret": _("the secret of reports is set"),
+}
 CURES = {
     "balance": _("Top up the balance with SMSC."),
     "sender": _(
@@ -111,5 +114,6 @@ VENDOR = Vendor(
     failures=FAILURES,
     alerts=ALERTS,
     advice=ADVICE,
+    checks=CHECKS,
     cures=CURES,
 )

@@ -52,6 +52,10 @@ ADVICE = {
     ),
 }
 
+CHECKS = {
+    "webhook_calls": _("the webhook's last calls"),
+    "secret": _("the webhook's secret is set"),
+}
 CURES = {
     "secret": _(
         "Set TELEGRAM_BOT_SECRET and give it to setWebhook: without it no update is accepted."
@@ -109,5 +113,6 @@ VENDOR = Vendor(
     simulated="telegram",
     failures=FAILURES,
     advice=ADVICE,
+    checks=CHECKS,
     cures=CURES,
 )

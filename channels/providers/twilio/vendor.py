@@ -61,6 +61,11 @@ ADVICE = texts(
     (("21211",), _("Ask the person to check the number: no operator recognises it.")),
 )
 
+CHECKS = {
+    "trial": _("the account is not a trial one"),
+    "service": _("senders of the messaging service"),
+    "countries": _("the countries it may send to"),
+}
 CURES = {
     "trial": _("Upgrade the account: a trial one sends to verified phones only (21608)."),
     "balance": _("Top up in Twilio Console, Billing, and turn auto-recharge on."),
@@ -127,5 +132,6 @@ VENDOR = Vendor(
     failures=FAILURES,
     alerts=ALERTS,
     advice=ADVICE,
+    checks=CHECKS,
     cures=CURES,
 )

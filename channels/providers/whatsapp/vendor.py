@@ -128,6 +128,19 @@ ALERTS = texts(
     ),
 )
 
+CHECKS = {
+    "number": _("the phone number"),
+    "number_registered": _("the phone number is registered"),
+    "number_verified": _("the phone number is verified"),
+    "number_quality": _("quality of the phone number"),
+    "display_name": _("the display name"),
+    "app_secret": _("the app secret is set"),
+    "verify_token": _("the verify token is set"),
+    "business_account": _("the business account's id is set"),
+    "subscribed_app": _("our app is subscribed to the account"),
+    "templates": _("message templates"),
+    "template": _("a message template"),
+}
 CURES = {
     "number_registered": _(
         "Register the number: WhatsApp Manager, Phone numbers, the number, or POST to "
@@ -269,5 +282,6 @@ VENDOR = Vendor(
     failures=FAILURES,
     alerts=ALERTS,
     advice={"131026": OTHER_CHANNEL, "131050": OTHER_CHANNEL},
+    checks=CHECKS,
     cures=CURES,
 )
