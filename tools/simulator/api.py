@@ -15,19 +15,13 @@ from tools.simulator.pages.control_page import ControlPage
 from tools.simulator.pages.phones_page import PhonesPage
 from tools.simulator.pages.shared import LocalOnly
 from tools.simulator.payments.pages import PaymentApi, PaymentPages
-from tools.simulator.payments.stripe import Stripe
-from tools.simulator.payments.tbank import TBank
 from tools.simulator.payments.till import PaymentBook, PaymentProvider, Till
-from tools.simulator.payments.yookassa import YooKassa
 from tools.simulator.request_bodies import json_body
 from tools.simulator.settings import Settings
 from tools.simulator.smpp.server import Smpp
-from tools.simulator.smsc import Smsc
 from tools.simulator.telegram.bot import TelegramBot
-from tools.simulator.telegram.gateway import TelegramGateway
-from tools.simulator.twilio import Twilio
 from tools.simulator.vendor import Handler, HttpVendor, json_answer
-from tools.simulator.whatsapp.cloud_api import WhatsApp, account_event
+from tools.simulator.whatsapp.cloud_api import account_event
 from tools.simulator.whatsapp.templates import TITLES
 
 LONGEST_REPLY = 70
@@ -47,9 +41,8 @@ _LACKS = (  # what an account's setup may be without
 
 
 class Api:
-    def __init__(self, carrier: Carrier, bot: TelegramBot) -> None:
+    def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
-        self._bot = bot
 
     def routes(self, guard: LocalOnly) -> list[web.RouteDef]:
         return [
@@ -88,7 +81,8 @@ class Api:
             return _errors({"phone": "must have 7 to 15 digits"})
         if action not in CONTACT_ACTIONS:
             return _errors({"action": f"must be one of {', '.join(CONTACT_ACTIONS)}"})
-        return json_answer(self._bot.change_contact(phone, action).shown())
+        bot = cast(TelegramBot, self._carrier.vendors[TelegramBot.name])
+        return json_answer(bot.change_contact(phone, action).shown())
 
     async def read(self, request: web.Request) -> web.Response:
         message = self._asked_of(request)
@@ -154,7 +148,7 @@ class Api:
             wanted = json.loads(await request.read())
         except ValueError:
             return _errors({"body": "must be a JSON object"})
-        known, errors = read_fault(wanted)
+        known, errors = read_fault(wanted, self._carrier.vendors)
         if errors:
             return _errors(errors)
         fault = self._carrier.faults.add(known)
@@ -192,15 +186,13 @@ def build_app(
     settings: Settings, log: MessageLog, smpp_listener: socket.socket | None = None
 ) -> web.Application:
     carrier = Carrier(settings, log)
-    bot, centre = TelegramBot(carrier), Smpp(carrier)
-    kinds = (WhatsApp, TelegramGateway, Twilio, Smsc)
-    vendors: list[HttpVendor] = [bot, *(kind(carrier) for kind in kinds)]
+    centre = Smpp(carrier)
+    vendors = [kind(carrier) for kind in HttpVendor.kinds()]
     carrier.vendors.update({vendor.name: vendor for vendor in (*vendors, centre)})
     # The payment providers share nothing with the carriers but the log of the wire and its calls.
     book = PaymentBook(settings.log_path.with_suffix(".payments.sqlite3"))
-    providers: dict[str, PaymentProvider] = {
-        kind.name: kind(settings, book) for kind in (Stripe, YooKassa, TBank)
-    }
+    providers = {kind.name: kind(settings, book) for kind in PaymentProvider.kinds()}
+    carrier.wire.providers = [*carrier.vendors, *providers]
     till, guard = Till(book, providers, carrier.courier), LocalOnly(settings)
     app = web.Application()
     for played in (*vendors, *providers.values()):
@@ -208,7 +200,7 @@ def build_app(
             handler = played.refusing(cast(Handler, route.handler))
             recorded = carrier.wire.recorded(played.name, handler)
             app.add_routes([web.RouteDef(route.method, route.path, recorded, route.kwargs)])
-    ours = (Api(carrier, bot), PhonesPage(carrier), ControlPage(carrier))
+    ours = (Api(carrier), PhonesPage(carrier), ControlPage(carrier))
     for each in (*ours, PaymentApi(till), PaymentPages(till)):
         app.add_routes(each.routes(guard))
     app.on_shutdown.append(carrier.events.close)

@@ -4,7 +4,7 @@ A fault changes what vendors do to sends in general; an outcome says all of one 
 whoever drew the fate of many people can play it. Where there is one, no fault is asked.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
@@ -43,7 +43,6 @@ REPORTED = {
 KINDS = (*REFUSALS, *SILENCES, LOST, SERVER_ERROR, *RECEIPTS, *VISITS)
 # What befalls only a message that was taken, whatever was answered.
 AFTERWARDS = (*RECEIPTS, *VISITS)
-PROVIDERS = ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "smpp", "twilio", "smsc")
 HANG_MS, LATE_MS = 60_000, 5_000
 
 
@@ -169,18 +168,19 @@ def _seconds(fault: Fault, default_ms: int) -> float:
     return (default_ms if fault.latency_ms is None else fault.latency_ms) / 1000
 
 
-def read_fault(wanted: object) -> tuple[dict[str, Any], dict[str, str]]:
+def read_fault(wanted: object, providers: Collection[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """What a request for a fault says, and what is wrong with it, field by field."""
     if not isinstance(wanted, dict):
         return {}, {"body": "must be a JSON object"}
+    rules = _rules(providers)
     known = {name: value for name, value in wanted.items() if value is not None}
     errors = {
-        name: RULES[name][1] if name in RULES else f"unknown; allowed: {', '.join(RULES)}"
+        name: rules[name][1] if name in rules else f"unknown; allowed: {', '.join(rules)}"
         for name, value in known.items()
-        if name not in RULES or not RULES[name][0](value)
+        if name not in rules or not rules[name][0](value)
     }
     if not errors and not known.keys() & {"kind", "latency_ms"}:
-        errors["kind"] = f"{RULES['kind'][1]}; may be left out only when latency_ms is given"
+        errors["kind"] = f"{rules['kind'][1]}; may be left out only when latency_ms is given"
     if "phone" in known and "phone" not in errors:
         known["phone"] = digits(known["phone"])
     return known, errors
@@ -190,20 +190,28 @@ def _whole(value: object, low: int, high: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
-RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "channel": (lambda value: value in CHANNELS, f"must be one of {', '.join(CHANNELS)}"),
-    "provider": (lambda value: value in PROVIDERS, f"must be one of {', '.join(PROVIDERS)}"),
-    "phone": (is_phone, "must be a string with 7 to 15 digits, in any spelling"),
-    "kind": (lambda value: value in KINDS, f"must be one of {', '.join(KINDS)}"),
-    "latency_ms": (
-        lambda value: _whole(value, 0, 3_600_000),
-        "must be a whole number of milliseconds from 0 to 3600000",
-    ),
-    "times": (
-        lambda value: _whole(value, 1, 1_000_000_000),
-        "must be a whole number from 1; left out, the fault stays until deleted",
-    ),
-}
+Rule = tuple[Callable[[Any], bool], str]
+
+
+def _rules(providers: Collection[str]) -> dict[str, Rule]:
+    return {
+        "channel": _one_of(CHANNELS),
+        "provider": _one_of(providers),
+        "phone": (is_phone, "must be a string with 7 to 15 digits, in any spelling"),
+        "kind": _one_of(KINDS),
+        "latency_ms": (
+            lambda value: _whole(value, 0, 3_600_000),
+            "must be a whole number of milliseconds from 0 to 3600000",
+        ),
+        "times": (
+            lambda value: _whole(value, 1, 1_000_000_000),
+            "must be a whole number from 1; left out, the fault stays until deleted",
+        ),
+    }
+
+
+def _one_of(names: Collection[str]) -> Rule:
+    return lambda value: value in names, f"must be one of {', '.join(names)}"
 
 
 LONGEST_MS = 3_600_000

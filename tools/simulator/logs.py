@@ -9,7 +9,7 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from weakref import WeakValueDictionary
 
 from aiohttp import web
 
-from tools.simulator.faults import PROVIDERS
 from tools.simulator.messages import Message, Phone, Phones, iso
 from tools.simulator.pages.shared import Events
 from tools.simulator.settings import Settings
@@ -202,7 +201,7 @@ MAX_BODY = 4000  # bytes of a body that are kept
 MIN_SECRET_LENGTH = 5  # shorter is no secret to anybody: masked, it would take codes with it
 FORM = "application/x-www-form-urlencoded"
 MASK = "•••"
-SECRET_SETTING = re.compile(r".*_(token|secret|password)")
+SECRET_VARIABLE = re.compile(r".*_(TOKEN|SECRET|PASSWORD)")
 SECRET_FIELDS = re.compile(r"^((?:psw|apikey|password|token|secret)=).*$", re.MULTILINE)
 BOT_TOKEN = re.compile(r"/bot[^/\s]+/")
 
@@ -228,20 +227,16 @@ class WireLog:
 
     def __init__(self, settings: Settings, events: Events) -> None:
         self._events = events
-        self.providers = list(PROVIDERS)  # whose calls are kept
+        self.providers: list[str] = []  # whose calls are kept
         self._kept: deque[Exchange] = deque(maxlen=MAX_EXCHANGES)
         self._numbers = count(1)
-        secrets = {
-            value
-            for name, value in asdict(settings).items()
-            if SECRET_SETTING.fullmatch(name) and len(value) > MIN_SECRET_LENGTH
-        }
-        self._secrets = sorted(secrets, key=len, reverse=True)
+        named = filter(SECRET_VARIABLE.fullmatch, settings.env)
+        secrets = {settings.smpp_password, *map(settings.variable, named)}
+        long = (value for value in secrets if len(value) > MIN_SECRET_LENGTH)
+        self._secrets = sorted(long, key=len, reverse=True)
 
     def recorded(self, provider: str, handler: "Handler") -> "Handler":
         """The handler of a vendor's route, with its calls kept."""
-        if provider not in self.providers:
-            self.providers.append(provider)
 
         async def record(request: web.Request) -> web.StreamResponse:
             exchange = self._keep(provider, request.method, request.path_qs)

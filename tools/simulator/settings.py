@@ -1,7 +1,7 @@
 """The simulator's settings, from the same environment as the service."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -12,8 +12,6 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A text is the variable of its name, or its default where that is empty."""
-
     port: int
     log_path: Path
     own_url: str  # where a browser finds the pages
@@ -25,31 +23,11 @@ class Settings:
     smpp_window: int
     smpp_system_id: str
     smpp_password: str
-    whatsapp_token: str = ""
-    whatsapp_phone_number_id: str = ""
-    whatsapp_business_account_id: str = ""
-    whatsapp_app_secret: str = ""
-    whatsapp_code_template: str = "verification_code"
-    whatsapp_link_template: str = "short_link"
-    whatsapp_code_link_template: str = "code_with_link"
-    telegram_gateway_token: str = ""
-    telegram_bot_token: str = ""
-    telegram_bot_secret: str = ""
-    telegram_bot_username: str = "simulator_bot"
-    twilio_account_sid: str = ""
-    twilio_auth_token: str = ""
-    twilio_from: str = ""
-    smsc_login: str = ""
-    smsc_password: str = ""
-    smsc_sender: str = ""
-    smsc_callback_secret: str = ""
-    stripe_secret_key: str = ""
-    stripe_webhook_secret: str = ""
-    yookassa_shop_id: str = ""
-    yookassa_secret_key: str = ""
-    tbank_token: str = ""
-    tbank_account: str = ""
-    tbank_webhook_secret: str = ""
+    env: Mapping[str, str]
+
+    def variable(self, name: str, default: str = "") -> str:
+        """A vendor's own variable; an empty one counts as not set."""
+        return self.env.get(name) or default
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:
@@ -61,8 +39,6 @@ def read_settings(env: Mapping[str, str]) -> Settings:
     # Our locale → the code of the template's language, as the service has it.
     pairs = (item.partition(":") for item in (env.get("WHATSAPP_LANGUAGES") or "ru:ru").split(","))
     languages = {locale.strip(): code.strip() for locale, _, code in pairs}
-    given = {item.name: env.get(item.name.upper()) for item in fields(Settings)}
-    texts = {item.name for item in fields(Settings) if isinstance(item.default, str)}
     return Settings(
         port=port,
         log_path=Path(log),
@@ -75,7 +51,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         smpp_window=int(dict(parse_qsl(centre.query)).get("window", "10")),
         smpp_system_id=centre.username or "",
         smpp_password=centre.password or "",
-        **{name: text for name, text in given.items() if name in texts and text},
+        env=env,
     )
 
 

@@ -4,6 +4,8 @@ https://www.twilio.com/docs/usage/api and twilio/twilio-oai.
 
 import base64
 import binascii
+import hashlib
+import hmac
 import re
 import secrets
 from collections.abc import Callable, Mapping
@@ -13,7 +15,7 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from tools.simulator import signatures
+from tools.simulator.carrier import Carrier
 from tools.simulator.messages import Message, count_segments, digits
 from tools.simulator.request_bodies import form, whole
 from tools.simulator.vendor import Handler, HttpVendor, Json, Post, RefusedError, is_callback
@@ -47,6 +49,12 @@ class Twilio(HttpVendor):
     channel = "sms"
     can_reply = True
     malformed = _refused(21604, "A 'To' phone number is required.")
+
+    def __init__(self, carrier: Carrier) -> None:
+        super().__init__(carrier)
+        self._sid = self.settings.variable("TWILIO_ACCOUNT_SID")
+        self._token = self.settings.variable("TWILIO_AUTH_TOKEN")
+        self._from = self.settings.variable("TWILIO_FROM")
 
     def routes(self) -> list[web.RouteDef]:
         account, services = f"/twilio/{API}/Accounts/{{account}}", "/twilio/v1/Services/{sid}"
@@ -106,16 +114,15 @@ class Twilio(HttpVendor):
 
     def account(self, _request: web.Request) -> Json:
         kind = "Trial" if "trial" in self.carrier.lacks else "Full"
-        account = {"sid": self.settings.twilio_account_sid, "friendly_name": "Simulator"}
+        account = {"sid": self._sid, "friendly_name": "Simulator"}
         return account | {"status": "active", "type": kind}
 
     def balance(self, _request: web.Request) -> Json:
         balance = "-0.05" if "money" in self.carrier.lacks else "96.42"
-        sid = self.settings.twilio_account_sid
-        return {"account_sid": sid, "balance": balance, "currency": "USD"}
+        return {"account_sid": self._sid, "balance": balance, "currency": "USD"}
 
     def numbers(self, request: web.Request) -> Json:
-        ours, wanted = self.settings.twilio_from, request.query.get("PhoneNumber", "")
+        ours, wanted = self._from, request.query.get("PhoneNumber", "")
         can = {"voice": True, "sms": True, "mms": False, "fax": False}
         row = {"sid": NUMBER, "phone_number": ours, "friendly_name": ours, "capabilities": can}
         lacks = "sender" in self.carrier.lacks
@@ -176,7 +183,7 @@ class Twilio(HttpVendor):
             "SmsStatus": word,
             "To": message.extra["to"],
             "From": message.extra["from"],
-            "AccountSid": self.settings.twilio_account_sid,
+            "AccountSid": self._sid,
         }
         if event == "failed":
             fields["ErrorCode"] = str(UNREACHABLE_HANDSET)
@@ -193,12 +200,12 @@ class Twilio(HttpVendor):
         url, sid = message.extra["callback"].partition("?")[0], "SM" + secrets.token_hex(16)
         fields = {
             "ApiVersion": API,
-            "AccountSid": self.settings.twilio_account_sid,
+            "AccountSid": self._sid,
             "MessageSid": sid,
             "SmsSid": sid,
             "SmsStatus": "received",
             "From": f"+{message.phone}",
-            "To": self.settings.twilio_from,
+            "To": self._from,
             "Body": text,
             "NumMedia": "0",
             "NumSegments": str(count_segments(text)),
@@ -209,12 +216,12 @@ class Twilio(HttpVendor):
         headers = {
             "Content-Type": "application/x-www-form-urlencoded; charset=UTF-8",
             "I-Twilio-Idempotency-Token": secrets.token_hex(16),
-            "X-Twilio-Signature": signatures.twilio(self.settings.twilio_auth_token, url, form),
+            "X-Twilio-Signature": signed(self._token, url, form),
         }
         return Post(url, urlencode(form).encode(), headers)
 
     def _check_account(self, request: web.Request) -> None:
-        sid, token = self.settings.twilio_account_sid, self.settings.twilio_auth_token
+        sid, token = self._sid, self._token
         wrong = _refused(20003, "Authenticate", status=401)
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         try:
@@ -263,12 +270,12 @@ class Twilio(HttpVendor):
             raise _refused(21603, "A 'From' phone number is required.")
         if sender == to:
             raise _refused(21266, "'To' and 'From' number cannot be the same")
-        if sender != self.settings.twilio_from:
+        if sender != self._from:
             raise _not_ours(sender)
         return {"from": sender, "service": ""}
 
     def _resource(self, message: Message, word: str) -> Json:
-        account, sid = self.settings.twilio_account_sid, message.provider_id
+        account, sid = self._sid, message.provider_id
         at = format_datetime(datetime.fromtimestamp(message.at, UTC))
         uri = f"/{API}/Accounts/{account}/Messages/{sid}"
         return {
@@ -322,3 +329,9 @@ def _moment(value: str) -> float:
 def _not_ours(sender: str) -> RefusedError:
     text = f"The 'From' phone number {sender} is not a valid, message-capable Twilio phone number"
     return _refused(21606, text)
+
+
+def signed(auth_token: str, url: str, form: Mapping[str, str]) -> str:
+    text = url + "".join(name + form[name] for name in sorted(form))
+    mac = hmac.new(auth_token.encode(), text.encode(), hashlib.sha1)
+    return base64.b64encode(mac.digest()).decode()

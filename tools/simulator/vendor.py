@@ -1,23 +1,27 @@
 """What every vendor shares: the sending of receipts, refusals, routes and their faults."""
 
 import asyncio
+import inspect
 import json
+import pkgutil
 import socket
 import string
 import struct
 import time
 from abc import ABC, abstractmethod
 from asyncio import BaseTransport
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp import web
 from yarl import URL
 
+from tools import simulator
 from tools.simulator import messages
 from tools.simulator.faults import FaultPlan
 from tools.simulator.logs import MessageLog, WireLog
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from tools.simulator.carrier import Carrier
 
 Json = dict[str, Any]
+Kind = TypeVar("Kind")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 HOST_SIGNS = frozenset(string.ascii_letters + string.digits + ".-:")
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -88,11 +93,28 @@ class Vendor(ABC):
         return None
 
 
+def _below(kind: type[Kind]) -> Iterator[type[Kind]]:
+    for child in kind.__subclasses__():
+        yield child
+        yield from _below(child)
+
+
 class HttpService(ABC):
     """What answers calls over HTTP: its handlers may raise."""
 
     name: ClassVar[str]
     malformed: ClassVar[RefusedError]  # what is said to a body that is not what its type promises
+
+    @classmethod
+    def kinds(cls) -> list[type[Self]]:
+        """The concrete classes below this one; a module anywhere in the simulator is enough."""
+        for module in pkgutil.walk_packages(simulator.__path__, f"{simulator.__name__}."):
+            if not module.name.endswith(".__main__"):
+                import_module(module.name)
+        return sorted(
+            (kind for kind in _below(cls) if not inspect.isabstract(kind)),
+            key=lambda kind: kind.name,
+        )
 
     @abstractmethod
     def routes(self) -> list[web.RouteDef]: ...

@@ -15,8 +15,8 @@ from tests.channels.providers.finding import http_providers, name_of, provider_c
 from tests.channels.providers.test_checks import QUESTIONS
 from tests.channels.providers.vendors import PAYLOADS, VENDORS
 from tests.tools.simulator import sends
-from tools.simulator.faults import PROVIDERS
 from tools.simulator.pages.shared import LANGUAGES
+from tools.simulator.vendor import HttpVendor
 
 ROOT = Path(__file__).resolve().parents[3]
 GUIDE = (ROOT / "docs/adding-a-provider.md").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_has_a_title_a_setup_guide_and_a_page_of_what_it_lacks(name: str) -> Non
 
 
 def test_has_a_simulator(name: str) -> None:
-    assert name in PROVIDERS
+    assert name in {kind.name for kind in HttpVendor.kinds()}
     assert all(f"provider_{name}" in words for words in LANGUAGES.values())
     assert name in {vendor.name for vendor in sends.ALL}
 

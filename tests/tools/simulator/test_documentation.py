@@ -15,7 +15,7 @@ TEXT = (ROOT / "docs/simulator.md").read_text(encoding="utf-8")
 
 def test_every_call_is_documented() -> None:
     nothing: Any = SimpleNamespace()
-    routes = Api(nothing, nothing).routes(LocalOnly(SimpleNamespace(own_url="")))  # type: ignore[arg-type]
+    routes = Api(nothing).routes(LocalOnly(SimpleNamespace(own_url="")))  # type: ignore[arg-type]
 
     assert [one for one in routes if f"`{one.method} {one.path}`" not in TEXT] == []
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from tools.simulator.carrier import Carrier
-from tools.simulator.faults import PROVIDERS, read_fault
+from tools.simulator.faults import read_fault
 from tools.simulator.logs import Exchange
 from tools.simulator.messages import iso
 from tools.simulator.pages.phones_page import HEADERS, View, clock
@@ -43,7 +43,7 @@ class ControlPage:
             number = whole(given.get(name))
             if number is not None:  # the rules refuse anything else
                 given[name] = number
-        known, mistakes = read_fault(given)
+        known, mistakes = read_fault(given, self._carrier.vendors)
         if mistakes:
             return self._page(request, mistakes)
         self._carrier.faults.add(known)
@@ -91,7 +91,7 @@ class ControlView(View):
             fault_list=f"<ul>{faults}</ul>{self._button('clear', 'clear')}"
             if faults
             else self.quiet("no_faults"),
-            providers=self.options(PROVIDERS, "provider", "any_provider", provider),
+            providers=self.options(self.carrier.vendors, "provider", "any_provider", provider),
             providers_filter=self.options(wire.providers, "provider", "any_provider", provider),
             exchanges_count=texts["exchanges_lead"].format(SHOWN),
             exchange_list="".join(latest) or self.quiet("no_exchanges"),

@@ -187,13 +187,13 @@ class Stripe(PaymentProvider):
         named = {"id": f"evt_{secrets.token_hex(12)}", "type": kind, "data": {"object": what}}
         event = OBJECTS["event"] | named | {"created": int(time.time())}
         body, sent_at = json.dumps(event).encode(), str(int(time.time()))
-        key = (secret or self.settings.stripe_webhook_secret).encode()
+        key = (secret or self.settings.variable("STRIPE_WEBHOOK_SECRET")).encode()
         mac = hmac.new(key, f"{sent_at}.".encode() + body, hashlib.sha256).hexdigest()
         return self.to_service(body, {"Stripe-Signature": f"t={sent_at},v1={mac}"})
 
     def _ours(self, call: Call) -> Call:
         async def answer(request: web.Request) -> web.Response:
-            expected = f"Bearer {self.settings.stripe_secret_key}"
+            expected = f"Bearer {self.settings.variable('STRIPE_SECRET_KEY')}"
             if request.headers.get("Authorization") != expected:
                 return _error(401, "Invalid API Key provided")
             return await call(request)

@@ -27,6 +27,10 @@ class TBank(Bank):
     name = "tbank"
     malformed = _refused(400, "Некорректный запрос")
 
+    @property
+    def _account(self) -> str:
+        return self.settings.variable("TBANK_ACCOUNT")
+
     def routes(self) -> list[web.RouteDef]:
         return [
             web.post("/tbank/api/v1/b2b/qr/onetime", self._ours(self.create)),
@@ -36,7 +40,7 @@ class TBank(Bank):
 
     async def create(self, request: web.Request) -> web.Response:
         given = json_object(await request.read())
-        if wrong := _mistake(given, self.settings.tbank_account):
+        if wrong := _mistake(given, self._account):
             raise _refused(400, f"Некорректный запрос: {wrong}")
         payment = Payment(
             id=str(uuid4()),
@@ -58,7 +62,7 @@ class TBank(Bank):
 
     async def statement(self, request: web.Request) -> web.Response:
         query = request.query
-        if query.get("accountNumber") != self.settings.tbank_account:
+        if query.get("accountNumber") != self._account:
             raise _refused(403, "Ошибка авторизации")
         try:
             since, until = (datetime.fromisoformat(query[name]) for name in ("from", "to"))
@@ -80,19 +84,19 @@ class TBank(Bank):
             "paymentUrl": self.page(payment),
             "type": "Onetime",
             "status": STATUSES.get(payment.state, "Ready"),
-            "accountNumber": self.settings.tbank_account,
+            "accountNumber": self._account,
             "sum": float(payment.amount),
         }
 
     def operation(self, row: Operation) -> Json:
         at = datetime.fromtimestamp(row.at, UTC)
-        ours = {"acct": self.settings.tbank_account, "inn": "7700000005", "name": "Продавец"}
+        ours = {"acct": self._account, "inn": "7700000005", "name": "Продавец"}
         theirs = {"acct": "40702810900000000099", "inn": row.inn, "name": row.name}
         return {
             "operationId": row.id,
             "operationDate": f"{at:%Y-%m-%dT%H:%M:%SZ}",
             "operationStatus": "Transaction",
-            "accountNumber": self.settings.tbank_account,
+            "accountNumber": self._account,
             "typeOfOperation": "Credit" if row.is_incoming else "Debit",
             "documentNumber": row.number,
             "docDate": f"{at:%Y-%m-%d}",
@@ -118,7 +122,7 @@ class TBank(Bank):
     def news(self) -> Post:
         newest = self.book.operations[-1:]
         known = self.operation(newest[0]) if newest else {"operationId": "none"}
-        return self._post(known | {"accountNumber": self.settings.tbank_account})
+        return self._post(known | {"accountNumber": self._account})
 
     def paid(self, payment: Payment) -> list[Post]:
         self.book.book(Operation(payment.amount, payment.title))
@@ -128,12 +132,13 @@ class TBank(Bank):
         self.book.book(Operation(amount, f"Возврат: {payment.title}", is_incoming=False))
 
     def _post(self, notice: dict[str, Any], secret: str = "") -> Post:
-        bearer = f"Bearer {secret or self.settings.tbank_webhook_secret}"
+        bearer = f"Bearer {secret or self.settings.variable('TBANK_WEBHOOK_SECRET')}"
         return self.to_service(json.dumps(notice).encode(), {"Authorization": bearer})
 
     def _ours(self, call: Call) -> Call:
         async def answer(request: web.Request) -> web.Response:
-            if request.headers.get("Authorization") != f"Bearer {self.settings.tbank_token}":
+            expected = f"Bearer {self.settings.variable('TBANK_TOKEN')}"
+            if request.headers.get("Authorization") != expected:
                 raise _refused(401, "Ошибка аутентификации")
             return await call(request)
 

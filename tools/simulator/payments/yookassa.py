@@ -24,6 +24,10 @@ class YooKassa(PaymentProvider):
     name = "yookassa"
     malformed = _refused(400, "invalid_request", "Missing amount")
 
+    @property
+    def _shop(self) -> str:
+        return self.settings.variable("YOOKASSA_SHOP_ID")
+
     def routes(self) -> list[web.RouteDef]:
         return [
             web.post("/yookassa/v3/payments", self._ours(self.create)),
@@ -70,7 +74,7 @@ class YooKassa(PaymentProvider):
         raise _refused(404, "not_found", "Refund doesn't exist")
 
     async def me(self, _request: web.Request) -> web.Response:
-        shop = {"account_id": self.settings.yookassa_shop_id, "status": "enabled", "test": True}
+        shop = {"account_id": self._shop, "status": "enabled", "test": True}
         return web.json_response(shop)
 
     def payment(self, payment: Payment) -> Json:
@@ -83,7 +87,7 @@ class YooKassa(PaymentProvider):
             "created_at": datetime.fromtimestamp(payment.at, UTC).isoformat(),
             "description": payment.title,
             "metadata": {"order": payment.order} if payment.order else {},
-            "recipient": {"account_id": self.settings.yookassa_shop_id, "gateway_id": "1"},
+            "recipient": {"account_id": self._shop, "gateway_id": "1"},
             "refundable": payment.state == PAID and payment.left > 0,
             "test": True,
         } | ({"confirmation": page} if payment.state == OPEN else {})
@@ -106,7 +110,7 @@ class YooKassa(PaymentProvider):
 
     def _ours(self, call: Call) -> Call:
         async def answer(request: web.Request) -> web.Response:
-            pair = f"{self.settings.yookassa_shop_id}:{self.settings.yookassa_secret_key}"
+            pair = f"{self._shop}:{self.settings.variable('YOOKASSA_SECRET_KEY')}"
             basic = f"Basic {b64encode(pair.encode()).decode()}"
             if request.headers.get("Authorization") != basic:
                 raise _refused(401, "invalid_credentials", "Error in shopId or secret key")

@@ -83,7 +83,7 @@ class TelegramBot(HttpVendor):
         method, token = request.match_info["method"].lower(), request.match_info["token"]
         if not TOKEN.fullmatch(token):
             raise NOT_FOUND
-        if token != self.settings.telegram_bot_token:
+        if token != self.settings.variable("TELEGRAM_BOT_TOKEN"):
             raise _refused(401, "Unauthorized")
         given = await fields(request)
         if method == "sendmessage":
@@ -179,9 +179,10 @@ class TelegramBot(HttpVendor):
 
     def _get_me(self, _given: dict[str, Any]) -> Json:
         cannot = ("can_join_groups", "can_read_all_group_messages", "supports_inline_queries")
-        number = int(self.settings.telegram_bot_token.partition(":")[0])
+        number = int(self.settings.variable("TELEGRAM_BOT_TOKEN").partition(":")[0])
         me = {"id": number, "is_bot": True, "first_name": "Simulator"}
-        return me | {"username": self.settings.telegram_bot_username} | dict.fromkeys(cannot, False)
+        username = self.settings.variable("TELEGRAM_BOT_USERNAME", "simulator_bot")
+        return me | {"username": username} | dict.fromkeys(cannot, False)
 
     def _set_webhook(self, given: dict[str, Any]) -> bool:
         url, secret = given.get("url") or "", given.get("secret_token") or ""
@@ -210,7 +211,7 @@ class TelegramBot(HttpVendor):
         """Where updates go: as set by the bot, or to the service that we stand in for."""
         service = (
             f"{self.settings.public_url}/hooks/telegram-bot",
-            self.settings.telegram_bot_secret,
+            self.settings.variable("TELEGRAM_BOT_SECRET"),
         )
         return Webhook(*(self.carrier.log.bot_webhook() or service))
 

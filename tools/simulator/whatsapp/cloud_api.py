@@ -3,6 +3,8 @@ reads of an account: https://developers.facebook.com/documentation/business-mess
 """
 
 import base64
+import hashlib
+import hmac
 import json
 import re
 import secrets
@@ -12,7 +14,6 @@ from typing import Any
 
 from aiohttp import web
 
-from tools.simulator import signatures
 from tools.simulator.carrier import Carrier
 from tools.simulator.messages import Message, digits, is_phone
 from tools.simulator.request_bodies import json_object, mapping
@@ -91,7 +92,7 @@ class WhatsApp(HttpVendor):
         """The requested fields that Meta has; `id` comes unasked."""
         lacks = self.carrier.lacks
         known = {
-            "id": self.settings.whatsapp_phone_number_id,
+            "id": self.settings.variable("WHATSAPP_PHONE_NUMBER_ID"),
             "display_phone_number": "+1 555-078-3881",
             "verified_name": "Simulator",
             "status": "PENDING" if "registration" in lacks else "CONNECTED",
@@ -106,7 +107,7 @@ class WhatsApp(HttpVendor):
 
     async def subscriptions(self, request: web.Request) -> web.Response:
         """The token of the app itself."""
-        self._check(request, f"{APP['id']}|{self.settings.whatsapp_app_secret}")
+        self._check(request, f"{APP['id']}|{self.settings.variable('WHATSAPP_APP_SECRET')}")
         lacks = self.carrier.lacks
         subscribed = ("messages",) if "webhook_fields" in lacks else WEBHOOK_FIELDS
         subscription = {
@@ -184,11 +185,11 @@ class WhatsApp(HttpVendor):
         if not VERSION.fullmatch(path["version"]):
             raise graph_error(404, 2500, f"Unknown path components: /{path['version']}")
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        known = known or settings.whatsapp_token
+        known = known or settings.variable("WHATSAPP_TOKEN")
         if scheme.lower() != "bearer" or not known or token.strip() != known:
             raise graph_error(401, 190, "Invalid OAuth access token - Cannot parse access token")
-        account = {"id": settings.whatsapp_business_account_id}
-        account |= {"number": settings.whatsapp_phone_number_id}
+        account = {"id": settings.variable("WHATSAPP_BUSINESS_ACCOUNT_ID")}
+        account |= {"number": settings.variable("WHATSAPP_PHONE_NUMBER_ID")}
         for name in account.keys() & path.keys():
             if path[name] != account[name] or not path[name]:
                 text = f"Unsupported request. Object with ID '{path[name]}' does not exist"
@@ -241,12 +242,12 @@ def account_event(settings: Settings, request: dict[str, Any]) -> MakePost | Non
 
 def _messaging(settings: Settings) -> Json:
     number = {"display_phone_number": "15550783881"}
-    number |= {"phone_number_id": settings.whatsapp_phone_number_id}
+    number |= {"phone_number_id": settings.variable("WHATSAPP_PHONE_NUMBER_ID")}
     return {"messaging_product": "whatsapp", "metadata": number}
 
 
 def _call(settings: Settings, field: str, value: Json) -> Post:
-    entry: Json = {"id": settings.whatsapp_business_account_id or "102290129340398"}
+    entry: Json = {"id": settings.variable("WHATSAPP_BUSINESS_ACCOUNT_ID") or "102290129340398"}
     if field != "messages":
         entry["time"] = int(time.time())  # of the webhook; messages carry times of their own
     entry["changes"] = [{"value": value, "field": field}]
@@ -256,7 +257,7 @@ def _call(settings: Settings, field: str, value: Json) -> Post:
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "facebookexternalua",
-        "X-Hub-Signature-256": signatures.whatsapp(settings.whatsapp_app_secret, raw),
+        "X-Hub-Signature-256": signed(settings.variable("WHATSAPP_APP_SECRET"), raw),
     }
     return Post(f"{settings.public_url}/hooks/whatsapp", raw, headers)
 
@@ -300,3 +301,7 @@ def _wamid(phone: str) -> str:
     token = secrets.token_hex(9).upper().encode()
     raw = b"\x1c\x18" + bytes([len(phone)]) + phone.encode() + b"\x15\x02\x00\x11\x18\x12" + token
     return "wamid." + base64.b64encode(raw + b"\x00").decode()
+
+
+def signed(app_secret: str, body: bytes) -> str:
+    return "sha256=" + hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()

@@ -90,10 +90,12 @@ def approved(settings: Settings) -> dict[str, Template]:
         ru="Сообщение для вас: {0}\nСсылка открывается кнопкой ниже.",
     )
     with_link = Template("utility", branded, 2, has_code=True, link=link)
+    of_codes = settings.variable("WHATSAPP_CODE_TEMPLATE", "verification_code")
+    of_links = settings.variable("WHATSAPP_LINK_TEMPLATE", "short_link")
     return {
-        settings.whatsapp_code_template: Template("authentication", code, 1, has_code=True),
-        settings.whatsapp_link_template: Template("utility", plain, 1, has_code=False, link=link),
-        settings.whatsapp_code_link_template: with_link,
+        of_codes: Template("authentication", code, 1, has_code=True),
+        of_links: Template("utility", plain, 1, has_code=False, link=link),
+        settings.variable("WHATSAPP_CODE_LINK_TEMPLATE", "code_with_link"): with_link,
     }
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, post
 from tests.tools.simulator.sends import GATEWAY, GATEWAY_VENDOR, send_gateway
-from tools.simulator import signatures
+from tools.simulator.telegram import gateway
 
 TOKEN = ACCOUNT["TELEGRAM_GATEWAY_TOKEN"]
 
@@ -37,7 +37,7 @@ def test_reports_are_signed_and_carry_the_payload(
     assert [one.word for one in received] == ["sent", "delivered"]
     for one in received:
         timestamp = one.hook.headers["x-request-timestamp"]
-        signed = signatures.telegram_gateway(TOKEN, timestamp, one.hook.body)
+        signed = gateway.signed(TOKEN, timestamp, one.hook.body)
         assert one.hook.headers["x-request-signature"] == signed
         assert abs(int(timestamp) - time.time()) < 5
         assert one.hook.json["payload"] == f"ref-{phone}"
