@@ -44,7 +44,7 @@ def note(name: str) -> StrOrPromise:
 
 @cache
 def _build(name: str) -> Gateway:
-    module = import_module(f"billing.gateways.{name}")
+    module = import_module(f"billing.gateways.{name}.gateway")
     make = cast(Callable[..., Gateway], getattr(module, GATEWAYS[name].gateway))
     if not GATEWAYS[name].url:  # of ours
         return make(public_url=settings.PUBLIC_URL)

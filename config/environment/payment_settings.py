@@ -4,7 +4,8 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from billing.gateways.declared import GATEWAYS, DeclaredGateway
+from billing.gateways.declaration import DeclaredGateway
+from billing.gateways.declared import GATEWAYS
 from catalogue.options import variable
 from config.environment import addresses
 from config.environment.variables import env

@@ -1,0 +1,12 @@
+"""The demo payment: what payers read, and the options of an account."""
+
+from django.utils.translation import gettext_lazy as _
+
+from billing.gateways.declaration import DeclaredGateway
+
+GATEWAY = DeclaredGateway(
+    title=_("Demo payment"),
+    note=_("Test payment, nothing is charged."),
+    gateway="Sandbox",
+    hook="sandbox-gateway",
+)

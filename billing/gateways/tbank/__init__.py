@@ -1,0 +1,1 @@
+"""T-Bank's SBP links for companies."""

@@ -1,0 +1,1 @@
+"""YooKassa: cards and SBP."""
