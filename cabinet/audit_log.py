@@ -21,7 +21,7 @@ from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
 from api import pagination
 from cabinet.form_fields import FilterForm, grouped
-from cabinet.settings_forms import SECTIONS, lifetime_words
+from cabinet.settings_forms import SECTIONS, LimitsSection, lifetime_words
 from cabinet.spreadsheets import csv_download
 from catalogue import channels, languages
 from parsing.days import start_of
@@ -82,11 +82,7 @@ def _empty(name: str) -> str:
     return NOTHING
 
 
-STANDARD = {
-    *("cool_down", "codes_per_10_min", "codes_per_hour", "codes_per_day"),
-    *("links_per_10_min", "links_per_day", "day", "*"),
-    *countries.CODES,
-}
+STANDARD = {*LimitsSection.stored, "day", "*", *countries.CODES}
 
 
 def _channel(name: str) -> str:

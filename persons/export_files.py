@@ -209,34 +209,14 @@ FILES = (
     ),
 )
 
+# The operator's, what stands beside the settings or passes, and the deletion itself.
+_NO_SETTINGS = frozenset(
+    {"id", "api_rate", "budgets", "guard_restrictions", "closes_at", "deleted_at", "erased_at"}
+)
 SETTINGS = [
-    "name",
-    "status",
-    "country",
-    "language",
-    "brand",
-    "default_channel",
-    "code_length",
-    "allowed_countries",
-    "all_countries",
-    "default_link_lifetime",
-    "cool_down",
-    "codes_per_10_min",
-    "codes_per_hour",
-    "codes_per_day",
-    "links_per_10_min",
-    "links_per_day",
-    "falls_back",
-    "fallback_chain",
-    "patience",
-    "fallback_max_cost",
-    "policy",
-    "link_host",
-    "link_targets",
-    "link_utm",
-    "link_expired_url",
-    "requires_second_factor",
-    "created_at",
+    field.name
+    for field in Company._meta.fields  # noqa: SLF001 - public in Django
+    if field.name not in _NO_SETTINGS
 ]
 
 

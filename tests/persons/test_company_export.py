@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from accounts.audit import record
 from accounts.models import AuditEvent, Member
+from cabinet.settings_forms import SECTIONS
 from channels.models import Message
 from persons import company_export
 from persons.erasure import erase
@@ -85,6 +86,13 @@ def test_archive_has_every_file_and_column(owner: Member) -> None:
     assert rows(files["messages-live.csv"])
     assert rows(files["audit.csv"])
     assert rows(files["orders.csv"])
+
+
+def test_archive_has_every_setting_of_the_cabinet() -> None:
+    stored = {name for form in SECTIONS.values() for name in form.stored}
+
+    assert len(stored) > 15
+    assert stored - set(SETTINGS) == set()
 
 
 def test_rows_are_there_once_whatever_the_size_of_a_part(
