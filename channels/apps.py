@@ -12,4 +12,4 @@ class ChannelsConfig(AppConfig):
         from webhooks import events  # noqa: PLC0415 - models come first
 
         search_sources.register()
-        events.declare(calls.MESSAGE_EVENT)
+        events.declare(*calls.EVENTS)

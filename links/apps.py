@@ -28,4 +28,4 @@ class LinksConfig(AppConfig):
             link_imports.purge,
         ]
         search_sources.register()
-        events.declare(calls.CLICK_EVENT)
+        events.declare(*calls.EVENTS)

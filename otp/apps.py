@@ -26,5 +26,4 @@ class OtpConfig(AppConfig):
         extensions.purgers += [history.purge_phones, evidence_counting.purge, savings_count.purge]
         search_sources.register()
         notices.register_audit_words()
-        events.declare(calls.VERIFICATION_EVENT)
-        events.declare(calls.GUARD_EVENT)
+        events.declare(*calls.EVENTS)

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Mode
 from catalogue.ids import public_id, uuid7
+from catalogue.texts import StrOrPromise
 
 
 class EventKind(models.TextChoices):
@@ -29,13 +30,18 @@ class EventKind(models.TextChoices):
     GUARD_TRIGGERED = "guard.triggered", _("sends began to be held back as an attack")
 
 
+def event_kinds() -> list[tuple[str, StrOrPromise]]:
+    """A function, so that a new event needs no migration."""
+    return [(kind.value, kind.label) for kind in EventKind]
+
+
 class Event(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="events", db_index=False, db_constraint=False
     )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
-    kind = models.CharField(_("event"), max_length=20, choices=EventKind)
+    kind = models.CharField(_("event"), max_length=20, choices=event_kinds)
     key = models.CharField(max_length=120)  # deduplicates: one event per kind and key
     data = models.JSONField()
     at = models.DateTimeField(_("happened"))

@@ -15,6 +15,7 @@ from api.calls import (
     Field,
     Fields,
     array,
+    example_of,
     text,
     time_or_day,
 )
@@ -22,7 +23,7 @@ from catalogue.errors import Error
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_STATUSES
 from channels.web.message_fields import CHANNEL, KIND, MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
 from parsing import clipboard
-from webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
+from webhooks.events import EventDeclaration, iso
 from webhooks.models import EventKind
 
 WITH_PHONE = Field(
@@ -125,20 +126,16 @@ LIST_CHANNELS = Call(
 CALLS = (LIST_MESSAGES, GET_MESSAGE, TEST_MESSAGES, LIST_CHANNELS)
 
 
+_EVENT_FIELDS = tuple(field for field in MESSAGE if field.name not in {"read_at", "test"})
+
+
 def _example(kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
     status = kind.removeprefix("message.")
     is_over, is_sent = status != "sent", status in {"sent", "delivered"}
-    return {
+    return example_of(_EVENT_FIELDS) | {
         "id": f"msg_{subject}",
-        "kind": "code",
-        "phone": EXAMPLE_PHONE,
-        "channel": "whatsapp",
         "status": status,
         "error": "recipient_unreachable" if status == "failed" else None,
-        "cost": 1,
-        "segments": None,
-        "short_url": None,
-        "request_id": "req_6f1d2c3b4a59687766aa00",
         "created_at": iso(now - timedelta(seconds=3)),
         "sent_at": iso(now - timedelta(seconds=2)) if is_sent else None,
         "delivered_at": iso(now) if status == "delivered" else None,
@@ -161,6 +158,8 @@ MESSAGE_EVENT = EventDeclaration(
             "Delivery was not confirmed in time and the tokens were returned."
         ),
     },
-    tuple(field for field in MESSAGE if field.name not in {"read_at", "test"}),
+    _EVENT_FIELDS,
     _example,
 )
+
+EVENTS = (MESSAGE_EVENT,)

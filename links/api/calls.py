@@ -265,3 +265,5 @@ CLICK_EVENT = EventDeclaration(
     ),
     _example,
 )
+
+EVENTS = (CLICK_EVENT,)

@@ -270,3 +270,5 @@ GUARD_EVENT = EventDeclaration(
     ),
     _guard_example,
 )
+
+EVENTS = (VERIFICATION_EVENT, GUARD_EVENT)

@@ -4,6 +4,7 @@ import catalogue.ids
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
+import webhooks.models
 from django.db import migrations, models
 
 from storage import migration_operations
@@ -91,7 +92,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
-                ('kind', models.CharField(choices=[('message.sent', 'a message was handed to the carrier'), ('message.delivered', 'a message was delivered'), ('message.failed', 'a message could not be delivered'), ('message.expired', 'delivery was not proved in time'), ('otp.verified', 'the correct code was entered'), ('link.clicked', 'a person opened a short link'), ('balance.low', 'the balance is running out'), ('top_up.paid', 'a top-up was paid'), ('guard.triggered', 'sends began to be held back as an attack')], max_length=20, verbose_name='event')),
+                ('kind', models.CharField(choices=webhooks.models.event_kinds, max_length=20, verbose_name='event')),
                 ('key', models.CharField(max_length=120)),
                 ('data', models.JSONField()),
                 ('at', models.DateTimeField(verbose_name='happened')),
