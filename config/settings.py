@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
+from catalogue import languages
 from catalogue.channels import CHANNELS
 from config.environment import addresses, payment_settings, vendor_settings
 from config.environment.library_settings import (
@@ -332,8 +333,7 @@ METRICS_DIR = Path(env.str("METRICS_DIR", "") or VAR_DIR / "metrics")
 # --- Language, time, files ---------------------------------------------------------------------
 
 LANGUAGE_CODE = "ru"
-# The first is the default; the last, English, is for whoever has none of the others.
-LANGUAGES = [("ru", "Русский"), ("en", "English")]
+LANGUAGES = languages.declared(LANGUAGE_CODE)
 OPERATOR_LANGUAGE = env.str("OPERATOR_LANGUAGE", "") or LANGUAGE_CODE
 if OPERATOR_LANGUAGE not in dict(LANGUAGES):
     raise ImproperlyConfigured(f"OPERATOR_LANGUAGE must be one of {', '.join(dict(LANGUAGES))}")

@@ -26,6 +26,14 @@ def translated() -> list[str]:
     return sorted((path.stem for path in FOLDER.glob("*.toml")), reverse=True)
 
 
+def declared(default: str) -> list[tuple[str, str]]:
+    """Codes and own names, for the settings: the default is the first, and the last is the one
+    without countries, for whoever has none of the others.
+    """
+    known = sorted(translated(), key=lambda code: (code != default, not texts(code)["countries"]))
+    return [(code, texts(code)["name"]) for code in known]
+
+
 def choices() -> list[tuple[str, str]]:
     """For a field or a form: codes and the languages' own names."""
     return list(settings.LANGUAGES)
@@ -53,7 +61,7 @@ def in_each(text: StrOrPromise, **facts: StrOrPromise) -> dict[str, str]:
 
 def other(code: str) -> str:
     """The second language of a page that shows two."""
-    return next(known for known in codes() if known != code)
+    return worldwide() if code != worldwide() else settings.LANGUAGE_CODE
 
 
 def of_country(country: str) -> str:

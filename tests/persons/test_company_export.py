@@ -23,7 +23,7 @@ from cabinet.settings_forms import SECTIONS
 from channels.models import Message
 from persons import company_export
 from persons.erasure import erase
-from persons.export_files import FILES
+from persons.export_files import FILES, SETTINGS
 from persons.models import CompanyExport, CompanyExportPart
 from persons.person import Person
 from tests.cabinet.pages import create_content
