@@ -6,8 +6,9 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import IntEnum
+from itertools import zip_longest
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -80,6 +81,19 @@ def names_of(known: Collection[str]) -> Callable[[str], list[str]]:
         return [name for name in known if name in asked]
 
     return names
+
+
+def columns(rows: Iterable[Sequence[str]], *, left: int = 1) -> list[str]:
+    """A line for each row; all columns but the first `left` are aligned to the right."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def write_json(path: Path | None, content: Any) -> None:

@@ -9,7 +9,7 @@ import orjson
 from links.clicks.buffer import STREAM
 from links.make.create import MAX_LINKS
 from tools.bench.floors import hello
-from tools.bench.load import Load, RequestSource, ask, head, post, whole
+from tools.bench.load import Load, RequestSource, as_json, ask, call, head, post
 from tools.bench.runner import Call
 from tools.stack import seed
 from tools.stack.stack import Account, CannotMeasureError, Setup, until
@@ -33,10 +33,6 @@ WHERE m.phone BETWEEN %s AND %s"""
 _DELIVERED = """
 SELECT count(*) FROM channels_message WHERE phone BETWEEN %s AND %s AND state = 'delivered'"""
 _OPEN = "SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')"
-
-
-def as_json(**fields: object) -> str:
-    return orjson.dumps(fields).decode()
 
 
 def beyond(answered: int, done: int) -> int:
@@ -199,8 +195,9 @@ class Redirect(ApiCall):
     wanted = Setup("bench_calls", waiters=0, floor=True, hello=True)
 
     def prepare(self) -> None:
-        call = post("/api/v1/links/shorten", self.stack.web, self.bench.accounts[0].key)
-        made = [ask(self.stack.web, whole(call, as_json(url=hello.URL))) for _ in range(SLUGS)]
+        port, key = self.stack.web, self.bench.accounts[0].key
+        shorten = call("links/shorten", port, key, url=hello.URL)
+        made = [ask(port, shorten) for _ in range(SLUGS)]
         if any(answer.status != 200 for answer in made):
             raise CannotMeasureError(f"no link to follow: {made[0].body.decode()[:200]}")
         self.slugs = [answer.json()["slug"] for answer in made]
@@ -280,4 +277,4 @@ class Cold(Call):
 
 
 ROWS = (Verify, Send, Hot, Shorten, Redirect, Wait, Counted, Cold, Bulk)
-CALLS: dict[str, type[Call]] = {call.name: call for call in ROWS}
+CALLS: dict[str, type[Call]] = {row.name: row for row in ROWS}

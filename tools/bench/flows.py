@@ -1,6 +1,5 @@
 """The rows that are no closed loop of one call: the whole path, the hand-over, a hanging vendor."""
 
-import selectors
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
@@ -10,7 +9,7 @@ from dataclasses import replace
 import requests
 
 from tools.bench.api_calls import Send, Verify, Wait
-from tools.bench.load import Connection, Load, RequestSource, post, whole
+from tools.bench.load import Burst, Connection, Load, RequestSource, call
 from tools.bench.machine import Meter
 from tools.bench.results import Interval, Row, percentile
 from tools.bench.runner import Bench, Call, Series, order
@@ -186,80 +185,42 @@ def _hang(bench: Bench, fault: Mapping[str, str] | None) -> None:
 
 
 def _sends_beside(bench: Bench, series: Series, number: int) -> Interval:
-    call = Wait(bench)
+    wait = Wait(bench)
     _hang(bench, {"channel": "sms", "kind": "hang"})
-    started, sends = time.monotonic(), _send_sms(bench, HUNG)
-    until(lambda: call.counted(_HANGING)[0] > HUNG // 2, seconds=30, what="the calls that hang")
+    started, hanging = time.monotonic(), _sms(bench, HUNG)
+    until(lambda: wait.counted(_HANGING)[0] > HUNG // 2, seconds=30, what="the calls that hang")
     interval = series.interval("during", number, min(bench.seconds, MAX_SECONDS))
-    until(lambda: call.counted(_OPENED)[0] > 0, seconds=60, what="the breaker to open")
+    until(lambda: wait.counted(_OPENED)[0] > 0, seconds=60, what="the breaker to open")
     opened = time.monotonic() - started
     _hang(bench, None)
-    until(lambda: _is_closed_by_a_probe(bench, call), seconds=120, what="the breaker to close")
+    until(lambda: _is_closed_by_a_probe(bench, wait), seconds=120, what="the breaker to close")
     closed = time.monotonic() - started
-    for send in sends:
-        send.close()
+    hanging.close()
     return replace(interval, notes={"breaker opened": opened, "closed": closed})
 
 
-def _is_closed_by_a_probe(bench: Bench, call: Wait) -> bool:
-    for send in _send_sms(bench, 1):
-        while send.hear() is None:
-            pass
-        send.close()
-    return not call.counted(_OPENED)[0]
+def _is_closed_by_a_probe(bench: Bench, wait: Wait) -> bool:
+    _sms(bench, 1).answered(30.0)
+    return not wait.counted(_OPENED)[0]
 
 
-def _send_sms(bench: Bench, many: int) -> list[Connection]:
-    """All at once; nobody reads the answers."""
-    account, connections = bench.accounts[0], []
-    port = bench.stack.web
-    for phone in bench.phones.take(many):
-        connection = Connection(port)
-        body = f'{{"phone": "{phone}", "channel": "sms"}}'
-        connection.send(whole(post("/api/v1/otp/send", port, account.key), body))
-        connections.append(connection)
-    return connections
+def _sms(bench: Bench, many: int) -> Burst:
+    port, key = bench.stack.web, bench.accounts[0].key
+    phones = bench.phones.take(many)
+    sends = [call("otp/send", port, key, phone=phone, channel="sms") for phone in phones]
+    return Burst(port, sends)
 
 
 def _guesses_beside(bench: Bench, series: Series, number: int) -> Interval:
     _hang(bench, {"channel": "whatsapp"})
-    sends = Sends(bench)
+    wait = Wait(bench)
+    sends = Burst(wait.port("ours"), wait.feed("ours", WAITING).whole())
     at_once = sends.answered(AT_ONCE)
     interval = series.interval("during", number, min(bench.seconds, MAX_SECONDS))
     waiting = WAITING - at_once - sends.answered(0.01)
     _hang(bench, None)
     sends.answered(2 * HANG)
-    until(lambda: not sends.call.open_messages(), seconds=60, what="delivery after the hang")
+    until(lambda: not wait.open_messages(), seconds=60, what="delivery after the hang")
+    missing = WAITING - sends.statuses.count(200)
     notes = {"queued at once": float(at_once), "waiting to the end": float(waiting)}
-    return replace(interval, errors=interval.errors + sends.missing, notes=notes)
-
-
-class Sends:
-    """All sent at once; their answers are read when they come."""
-
-    def __init__(self, bench: Bench) -> None:
-        self.call = Wait(bench)
-        self._statuses: list[int] = []
-        self._selector = selectors.DefaultSelector()
-        feed = self.call.feed("ours", WAITING)
-        for number, body in feed.lines:
-            connection = Connection(self.call.port("ours"))
-            self._selector.register(connection.socket, selectors.EVENT_READ, connection)
-            connection.send(whole(feed.heads[number], body))
-
-    @property
-    def missing(self) -> int:
-        """The number of sends that were not accepted."""
-        return WAITING - self._statuses.count(200)
-
-    def answered(self, seconds: float) -> int:
-        """Reads what comes within this time; how many answers that were."""
-        deadline, before = time.monotonic() + seconds, len(self._statuses)
-        while self._selector.get_map() and (left := deadline - time.monotonic()) > 0:
-            for key, _event in self._selector.select(timeout=left):
-                answer = key.data.hear()
-                if answer is not None:
-                    self._statuses.append(answer.status)
-                    self._selector.unregister(key.fileobj)
-                    key.data.close()
-        return len(self._statuses) - before
+    return replace(interval, errors=interval.errors + missing, notes=notes)

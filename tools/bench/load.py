@@ -11,8 +11,11 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from tools.bench.results import percentile
 from tools.stack.stack import CannotMeasureError
@@ -122,18 +125,20 @@ def ask(port: int, request: bytes) -> Answer:
 class Loop:
     """Each connection sends its next request as soon as it has its answer."""
 
-    def __init__(self, port: int, requests: Sequence[bytes], *, again: bool) -> None:
+    def __init__(self, port: int, requests: Sequence[bytes], *, again: bool = False) -> None:
         self._port, self._requests, self._again = port, requests, again
         self._place = self.starved = self.refused = self.broken = 0
-        self.times: list[float] = []
+        self.times: list[float] = []  # seconds
 
-    def run(self, connections: int, seconds: float) -> Load:
+    def run(self, connections: int, seconds: float = inf) -> Load:
+        """For this time; without one, until each request has been answered once."""
+        self._is_timed = seconds < inf
         with selectors.DefaultSelector() as selector:
             opened = [self._open(selector) for _ in range(connections)]
             started = time.perf_counter()
             for connection in opened:
-                connection.send(self._next())
-            while time.perf_counter() - started < seconds:
+                self._send(selector, connection)
+            while selector.get_map() and time.perf_counter() - started < seconds:
                 for key, _event in selector.select(timeout=0.1):
                     self._serve(selector, key.data)
             elapsed = time.perf_counter() - started
@@ -149,26 +154,71 @@ class Loop:
         selector.register(connection.socket, selectors.EVENT_READ, connection)
         return connection
 
-    def _next(self) -> bytes:
+    def _send(self, selector: selectors.BaseSelector, connection: Connection) -> None:
         if self._place == len(self._requests):
+            if not self._is_timed:
+                return self._close(selector, connection)
             self._place = 0
             self.starved += not self._again
         self._place += 1
-        return self._requests[self._place - 1]
+        return connection.send(self._requests[self._place - 1])
+
+    def _close(self, selector: selectors.BaseSelector, connection: Connection) -> None:
+        selector.unregister(connection.socket)
+        connection.close()
 
     def _serve(self, selector: selectors.BaseSelector, connection: Connection) -> None:
         try:
             answer = connection.hear()
         except OSError:
             self.broken += 1
-            selector.unregister(connection.socket)
-            connection.close()
-            self._open(selector).send(self._next())
+            self._close(selector, connection)
+            self._send(selector, self._open(selector))
             return
         if answer is not None:
-            self.times.append(time.perf_counter() - connection.sent_at)
+            self.times.append(connection.seconds())
             self.refused += answer.status >= 400
-            connection.send(self._next())
+            self._send(selector, connection)
+
+
+def answered(port: int, requests: Sequence[bytes], connections: int) -> list[float]:
+    """Sends each request once; the seconds until each was answered."""
+    loop = Loop(port, requests)
+    loop.run(connections)
+    if loop.broken:
+        raise ConnectionError(f"{loop.broken} connections broke")
+    if loop.refused:
+        raise CannotMeasureError(f"{loop.refused} of {len(requests)} calls were refused")
+    return loop.times
+
+
+class Burst:
+    """All sent at once, each over a connection of its own; answers are read when they come."""
+
+    def __init__(self, port: int, requests: Iterable[bytes]) -> None:
+        self.statuses: list[int] = []
+        self._selector = selectors.DefaultSelector()
+        for request in requests:
+            connection = Connection(port)
+            self._selector.register(connection.socket, selectors.EVENT_READ, connection)
+            connection.send(request)
+
+    def answered(self, seconds: float) -> int:
+        """Reads what comes within this time; how many answers that were."""
+        deadline, before = time.monotonic() + seconds, len(self.statuses)
+        while self._selector.get_map() and (left := deadline - time.monotonic()) > 0:
+            for key, _event in self._selector.select(timeout=left):
+                answer = key.data.hear()
+                if answer is not None:
+                    self.statuses.append(answer.status)
+                    self._selector.unregister(key.fileobj)
+                    key.data.close()
+        return len(self.statuses) - before
+
+    def close(self) -> None:
+        for key in list(self._selector.get_map().values()):
+            key.data.close()
+        self._selector.close()
 
 
 @dataclass
@@ -200,6 +250,15 @@ def head(method: str, path: str, port: int, **headers: str) -> str:
 def post(path: str, port: int, key: str) -> str:
     """The head of a call of the API; floors get the same one, to have as much to read."""
     return head("POST", path, port, Authorization=f"Bearer {key}", Content_Type="application/json")
+
+
+def as_json(**fields: object) -> str:
+    return orjson.dumps(fields).decode()
+
+
+def call(path: str, port: int, key: str, **fields: object) -> bytes:
+    """A whole call of the API."""
+    return whole(post(f"/api/v1/{path}", port, key), as_json(**fields))
 
 
 class Wrk:

@@ -5,104 +5,102 @@ import platform
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
+from tests.stack.programs import children
 from tools.bench.results import Interval
 from tools.stack.stack import Stack
 
 TICKS = os.sysconf("SC_CLK_TCK")  # a second
-CLIENT = "client"  # the group that generates the load: this process and what it has waited for
+CLIENT = "client"  # what generates the load: this process and the children it has waited for
+WORKER = {"beat": "worker"}  # counted as one in the bench
 PACKAGES = ("Django", "djangorestframework", "granian", "psycopg", "redis", "celery", "orjson")
+_BACKENDS = "SELECT pid, backend_type, application_name FROM pg_stat_activity"
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
-    """CPU in ticks: its own, and that of the children it has waited for."""
+class Spent(NamedTuple):
+    """By one process, since its start or between two readings."""
 
-    parent: int
-    own: int
-    buried: int
+    seconds: float = 0.0
+    switches: int = 0
 
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    at: float  # monotonic seconds
-    groups: dict[str, int]  # ticks
-    busy: int  # ticks of the whole machine
-    steal: int  # ticks the host gave to other machines
+    def plus(self, other: "Spent", times: int = 1) -> "Spent":
+        return Spent(self.seconds + times * other.seconds, self.switches + times * other.switches)
 
 
-@dataclass(frozen=True, slots=True)
-class CpuTime:
-    """Between two snapshots."""
-
-    seconds: float
-    groups: dict[str, float]  # CPU seconds
-    others: float  # cores used by other processes
-    steal: float  # cores
+def cpu_seconds(pid: int) -> float:
+    """CPU time of all its threads, ended ones included, to the nanosecond."""
+    seconds = time.clock_gettime((~pid << 3) | 2)  # CPUCLOCK_SCHED, see clock_getcpuclockid(3)
+    if pid == os.getpid():
+        seconds += sum(os.times()[2:4])
+    return seconds
 
 
-def parse_process(stat: str) -> Process:
-    # The name before the last bracket may hold anything, spaces and brackets included.
-    fields = stat.rpartition(")")[2].split()
-    utime, stime, children_utime, children_stime = map(int, fields[11:15])
-    return Process(int(fields[1]), utime + stime, children_utime + children_stime)
-
-
-def parse_machine(stat: str) -> tuple[int, int]:
-    """(busy, stolen) ticks. Interrupts count as busy: processes are charged for those they meet."""
-    ticks = stat.splitlines()[0].split()[1:]
-    user, nice, system, _idle, _wait, irq, softirq, steal, *_ = map(int, ticks)
-    return user + nice + system + irq + softirq, steal
-
-
-def processes() -> dict[int, Process]:
-    processes = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):  # it may end while we look
-                processes[int(entry.name)] = parse_process((entry / "stat").read_text())
-    return processes
-
-
-def ticks_of(root: int, known: Mapping[int, Process]) -> int:
-    """CPU of a process and all below it, ended ones included."""
-    children = defaultdict(list)
-    for pid, process in known.items():
-        children[process.parent].append(pid)
-    total, left = 0, [root]
-    while left:
-        pid = left.pop()
-        if pid in known:
-            total += known[pid].own + known[pid].buried
-            left += children[pid]
+def _switches(pid: int) -> int:
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):
+            lines = (task / "status").read_text().splitlines()
+            total += sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
     return total
 
 
-def snapshot(roots: Mapping[str, Sequence[int]]) -> Snapshot:
-    known = processes()
-    me = known[os.getpid()]  # without what runs below us: those are the groups
-    groups = {name: sum(ticks_of(pid, known) for pid in pids) for name, pids in roots.items()}
-    busy, steal = parse_machine(Path("/proc/stat").read_text())
-    return Snapshot(time.monotonic(), groups | {CLIENT: me.own + me.buried}, busy, steal)
+def reading(pids: Iterable[int]) -> dict[int, Spent]:
+    counts = {}
+    for pid in pids:
+        with suppress(OSError):  # it may have ended
+            counts[pid] = Spent(cpu_seconds(pid), _switches(pid))
+    return counts
 
 
-def between(before: Snapshot, after: Snapshot) -> CpuTime:
-    seconds = after.at - before.at
-    groups = {name: after.groups[name] - ticks for name, ticks in before.groups.items()}
-    others = after.busy - before.busy - sum(groups.values())
-    return CpuTime(
-        seconds,
-        {name: ticks / TICKS for name, ticks in groups.items()},
-        max(0.0, others / TICKS / seconds),
-        (after.steal - before.steal) / TICKS / seconds,
-    )
+def between(
+    before: Mapping[int, Spent], after: Mapping[int, Spent], names: Mapping[int, str]
+) -> dict[str, Spent]:
+    """By name; a process that is new has spent all it has since it started."""
+    totals: dict[str, Spent] = {}
+    for pid, spent in after.items():
+        used = spent.plus(before.get(pid, Spent()), -1)
+        totals[names[pid]] = totals.get(names[pid], Spent()).plus(used)
+    return totals
+
+
+def members(stack: Stack) -> dict[int, str]:
+    """Names of all processes: the service's, the stores', the simulator's and the load's."""
+    names = {os.getpid(): CLIENT, stack.redis_server.pid: "redis"}
+    for program, root in stack.programs().items():
+        below = sorted(children(root))
+        names[root] = f"{program}, parent" if program == "web" else program
+        names |= dict.fromkeys(below, names[root])
+        if program == "web":
+            workers = [pid for pid in below if _threads(pid) > 1]
+            names |= {pid: f"web {number}" for number, pid in enumerate(workers, 1)}
+    root = stack.postgres.pid
+    names |= dict.fromkeys([root, *children(root)], "postgres, other")
+    for pid, kind, application in stack.store.execute(_BACKENDS):
+        if kind == "client backend":
+            names[pid] = f"postgres for {application}" if application else "postgres for the bench"
+        elif kind in {"walwriter", "checkpointer"} or kind.startswith("autovacuum"):
+            names[pid] = f"postgres, {kind}"
+    return names
+
+
+def _threads(pid: int) -> int:
+    with suppress(OSError):
+        return len(list(Path(f"/proc/{pid}/task").iterdir()))
+    return 0
+
+
+def _machine_ticks() -> tuple[int, int]:
+    """(busy, stolen). Interrupts count as busy: processes are charged for those they meet."""
+    ticks = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    user, nice, system, _idle, _wait, irq, softirq, steal, *_ = map(int, ticks)
+    return user + nice + system + irq + softirq, steal
 
 
 def describe(data: Path) -> dict[str, Any]:
@@ -169,27 +167,37 @@ def _fdatasync(place: Path) -> float:
 
 
 class Meter:
-    """Runs from when it is made; `more` are processes beside those of the stack, by group."""
+    """Runs from when it is made."""
 
-    def __init__(self, stack: Stack, **more: int) -> None:
-        self._stack = stack
-        self._roots = stack.roots() | {name: [pid] for name, pid in more.items()}
-        self._loop = loop()
-        self._synced = stack.synced()
-        self._before = snapshot(self._roots)
+    def __init__(self, stack: Stack) -> None:
+        self._stack, self._loop, self._synced = stack, loop(), stack.synced()
+        self._names = members(stack)
+        self._at, self._ticks = time.monotonic(), _machine_ticks()
+        self._before = reading(self._names)
 
     def read(self) -> "Reading":
-        spent = between(self._before, snapshot(self._roots))
+        names = self._names | members(self._stack)
+        spent = between(self._before, reading(names), names)
+        seconds = time.monotonic() - self._at
+        busy, steal = (
+            (now - then) / TICKS / seconds
+            for now, then in zip(_machine_ticks(), self._ticks, strict=True)
+        )
+        others = max(0.0, busy - sum(each.seconds for each in spent.values()) / seconds)
         (times, total), (times_before, total_before) = self._stack.synced(), self._synced
         fsync = (total - total_before) * 1000 / max(1, times - times_before)
-        return Reading(spent, fsync, self._loop)
+        return Reading(seconds, spent, others, steal, fsync, self._loop, names)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    spent: CpuTime
+    seconds: float
+    spent: dict[str, Spent]  # by process
+    others: float  # cores that other processes used
+    steal: float  # cores that the host gave to other machines
     fsync: float  # µs, the mean of the write-ahead log's
     loop: float  # ms that `loop` took just before
+    names: dict[int, str]  # of the processes
 
     def interval(
         self,
@@ -204,9 +212,11 @@ class Reading:
         notes: dict[str, Any] | None = None,
     ) -> Interval:
         """`seconds` where the load itself tells how long it took."""
-        lasted, spent = seconds or self.spent.seconds, self.spent
+        lasted, groups = seconds or self.seconds, defaultdict[str, float](float)
+        for name, each in self.spent.items():
+            group = name.replace(",", "").partition(" ")[0]
+            groups[WORKER.get(group, group)] += each.seconds * 1e6 / max(1, requests)
         return Interval(
-            *(side, number, requests, lasted, requests / lasted, p50, p99, errors),
-            {name: cpu * 1e6 / max(1, requests) for name, cpu in spent.groups.items()},
-            *(spent.others, spent.steal, self.fsync, self.loop, notes or {}),
+            *(side, number, requests, lasted, requests / lasted, p50, p99, errors, dict(groups)),
+            *(self.others, self.steal, self.fsync, self.loop, notes or {}),
         )

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from math import ceil
 from statistics import median
 from typing import Any
+
+from tools.command_line import columns
 
 NOISY = 0.3  # cores taken by others, above which an interval is marked
 
@@ -126,37 +129,40 @@ class Row:
 
 
 # Groups of processes in the order of the report, and their names.
-GROUPS = {"web": "web", "floor": "web", "hello": "web", "process": "process", "worker": "worker"}
+GROUPS = {"web": "web", "floor": "web", "hello": "web", "worker": "worker"}
 GROUPS |= {"simulator": "sim", "postgres": "pg", "redis": "redis", "client": "client"}
 STOLEN = 0.1  # cores, worth telling
 DRIFT = 1.3  # times, worth telling
-_WIDTHS = (9, 3, 8, 7, 7, 8, 6, 6, 6, 5)
 _HEAD = ("row", "c", "side", "per s", "p50 ms", "p99 ms", "errors", "others", "fsync", "loop")
 
 
 def table(rows: Iterable[Row]) -> str:
-    lines = [_line(_HEAD) + "  CPU µs each"]
+    rows = list(rows)
+    sides = [(row, side) for row in rows for side in row.sides]
+    head, *lines = columns([_HEAD, *(_cells(row, side) for row, side in sides)], left=3)
+    groups = (cpu(row.cpu(side)) for row, side in sides)
+    left = (f"{line}  {spent}" for line, spent in zip(lines, groups, strict=True))
+    shown = [f"{head}  CPU µs each"]
     for row in rows:
-        lines += ["", *_row(row)]
-    return "\n".join(lines)
+        shown += ["", *islice(left, len(row.sides))]
+        shown += [f"{'':13} {text}" for text in _verdict(row)]
+    return "\n".join(shown)
 
 
-def _row(row: Row) -> list[str]:
-    lines = []
-    for number, side in enumerate(row.sides):
-        first = (row.name, str(row.connections or "")) if number == 0 else ("", "")
-        noisy = "!" if row.others(side) > NOISY else ""
-        figures = (
-            f"{row.middle(side, 'rate'):,.0f}",
-            f"{row.middle(side, 'p50'):.2f}",
-            f"{row.middle(side, 'p99'):.2f}",
-            str(row.errors(side)),
-            f"{row.others(side):.2f}{noisy}",
-            f"{row.middle(side, 'fsync'):.0f}",
-            f"{row.middle(side, 'loop'):.1f}",
-        )
-        lines.append(_line((*first, side, *figures)) + "  " + cpu(row.cpu(side)))
-    return lines + [f"{'':13} {text}" for text in _verdict(row)]
+def _cells(row: Row, side: str) -> Sequence[str]:
+    is_first = side == row.sides[0]
+    return (
+        row.name if is_first else "",
+        str(row.connections or "") if is_first else "",
+        side,
+        f"{row.middle(side, 'rate'):,.0f}",
+        f"{row.middle(side, 'p50'):.2f}",
+        f"{row.middle(side, 'p99'):.2f}",
+        str(row.errors(side)),
+        f"{row.others(side):.2f}{'!' if row.others(side) > NOISY else ''}",
+        f"{row.middle(side, 'fsync'):.0f}",
+        f"{row.middle(side, 'loop'):.1f}",
+    )
 
 
 def _verdict(row: Row) -> list[str]:
@@ -224,11 +230,3 @@ def summary(rows: Iterable[Row]) -> str:
     if stolen > STOLEN:
         lines.append(f"The host took up to {stolen:.2f} cores from this machine.")
     return "\n".join(lines)
-
-
-def _line(cells: Iterable[str]) -> str:
-    parts = [
-        word.ljust(width) if place in (0, 2) else word.rjust(width)
-        for place, (word, width) in enumerate(zip(cells, _WIDTHS, strict=True))
-    ]
-    return " ".join(parts)

@@ -215,14 +215,6 @@ class Stack:
         """The first process of each program that runs."""
         return {name: started.running.pid for name, (_, started) in self._running.items()}
 
-    def roots(self) -> dict[str, Sequence[int]]:
-        """The processes on top of each group that CPU is counted for."""
-        pids = {name: [pid] for name, pid in self.programs().items()}
-        if "beat" in pids:
-            pids["worker"] += pids.pop("beat")
-        stores = {"postgres": [self.postgres.pid], "redis": [self.redis_server.pid]}
-        return {**pids, **stores}
-
     def synced(self) -> tuple[int, float]:
         """(flushes of the write-ahead log to disk, ms that they took), recently."""
         row = self.store.execute(_SYNCED).fetchone()

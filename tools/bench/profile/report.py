@@ -12,7 +12,7 @@ from tools.bench.results import percentile
 LEAST = 0.004  # of a table's total: smaller rows are added up in one
 LINES = 14  # of ours, for each program
 WEB = ("web 1", "web 2")
-BESIDE = ("load generator", "simulator", "postgres for the bench")  # not the service's
+BESIDE = ("client", "simulator", "postgres for the bench")  # not the service's
 
 
 def text(profile: Profile) -> str:

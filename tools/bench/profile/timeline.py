@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from tools.bench.load import Connection
-from tools.bench.profile import windows
+from tools.bench.machine import members
 from tools.bench.profile.python_stacks import Control
 from tools.bench.profile.statements import StatementNames
 from tools.bench.profile.windows import MessageLoad
@@ -57,7 +57,7 @@ def measure(
     spans = _send(connection, load.sends(phones.take(many)))
     control.command("finish")
     connection.close()
-    names = windows.members(stack)
+    names = members(stack)
     seen = events(control, names, StatementNames.of_service())
     answers = [(end - start) * 1000 for start, end in spans]
     return Timeline(steps(fastest(spans), seen), answers)

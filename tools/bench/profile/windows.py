@@ -1,111 +1,23 @@
 """The windows of a profile: the same load undisturbed, sampled, and with statements logged."""
 
-import os
-import selectors
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import redis
 
 from otp import codes
-from tools.bench import machine
-from tools.bench.api_calls import as_json
-from tools.bench.load import Connection, post, whole
+from tools.bench.load import answered, call
+from tools.bench.machine import Meter, Reading, Spent, cpu_seconds
 from tools.bench.profile import python_stacks, statements
 from tools.bench.profile.python_stacks import Control
 from tools.bench.profile.statements import Costs, StatementNames
 from tools.stack.seed import Phones
 from tools.stack.stack import Account, CannotMeasureError, Stack, until
-
-_BACKENDS = "SELECT pid, backend_type, application_name FROM pg_stat_activity"
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """By one process, since its start or between two readings."""
-
-    seconds: float
-    switches: int
-
-    def plus(self, other: "Spent", times: int = 1) -> "Spent":
-        return Spent(self.seconds + times * other.seconds, self.switches + times * other.switches)
-
-
-NOTHING = Spent(0.0, 0)
-
-
-def cpu_seconds(pid: int) -> float:
-    """CPU time of all its threads, ended ones included, to the nanosecond."""
-    return time.clock_gettime((~pid << 3) | 2)  # CPUCLOCK_SCHED, see clock_getcpuclockid(3)
-
-
-def reading(pids: Mapping[int, str]) -> dict[int, Spent]:
-    counts = {}
-    for pid in pids:
-        with suppress(OSError):  # it may have ended
-            counts[pid] = Spent(cpu_seconds(pid), _switches(pid))
-    return counts
-
-
-def between(
-    before: Mapping[int, Spent], after: Mapping[int, Spent], names: Mapping[int, str]
-) -> dict[str, Spent]:
-    """By name; a process that is new has spent all it has since it started."""
-    totals: dict[str, Spent] = {}
-    for pid, spent in after.items():
-        used = spent.plus(before.get(pid, NOTHING), -1)
-        totals[names[pid]] = totals.get(names[pid], NOTHING).plus(used)
-    return totals
-
-
-def members(stack: Stack) -> dict[int, str]:
-    """Names of all processes: the service's, the stores', the simulator's and the load's."""
-    known = machine.processes()
-    names = {os.getpid(): "load generator"}
-    for program, root in stack.programs().items():
-        children = [pid for pid, row in known.items() if row.parent == root]
-        workers = [pid for pid in sorted(children) if _threads(pid) > 1]
-        names[root] = f"{program}, parent" if program == "web" else program
-        names |= dict.fromkeys(children, names[root])
-        if program == "web":
-            names |= {pid: f"web {number}" for number, pid in enumerate(workers, 1)}
-    names[stack.redis_server.pid] = "redis"
-    return names | _of_postgres(stack, known)
-
-
-def _of_postgres(stack: Stack, known: Mapping[int, machine.Process]) -> dict[int, str]:
-    root = stack.postgres.pid
-    names = {pid: "postgres, other" for pid, row in known.items() if row.parent == root}
-    names[root] = "postgres, other"
-    for pid, kind, application in stack.store.execute(_BACKENDS):
-        if kind == "client backend":
-            names[pid] = f"postgres for {application}" if application else "postgres for the bench"
-        elif kind in {"walwriter", "checkpointer"} or kind.startswith("autovacuum"):
-            names[pid] = f"postgres, {kind}"
-    return names
-
-
-def _threads(pid: int) -> int:
-    with suppress(OSError):
-        return len(list(Path(f"/proc/{pid}/task").iterdir()))
-    return 0
-
-
-def _switches(pid: int) -> int:
-    total = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(OSError):
-            lines = (task / "status").read_text().splitlines()
-            total += sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
-    return total
-
 
 FLUSHED = 11.0  # seconds after which an idle backend has handed in what it counted
 _DATABASE = """
@@ -157,21 +69,21 @@ class MessageLoad:
     def run(self, many: int, connections: int) -> list[float]:
         """The seconds until each send was answered. All is charged and settled at the end."""
         phones = self._phones.take(many)
-        answered = drive(self._stack.web, self.sends(phones), connections)
+        seconds = answered(self._stack.web, self.sends(phones), connections)
         ends = [phones[0], phones[-1]]
         self._until_none(_OPEN, [], "the delivery of all messages")
-        drive(self._stack.web, self._verifies(ends), connections)
+        answered(self._stack.web, self._verifies(ends), connections)
         self._until_none(_UNSETTLED, ends, "the settlement of all codes")
         charged = self._count(_CHARGED, ends)
         if charged != many:
             raise CannotMeasureError(f"{charged} of {many} messages were charged")
-        return answered
+        return seconds
 
     def sends(self, phones: Sequence[str]) -> list[bytes]:
         accounts = self._accounts
         return [
             self._call(
-                "/api/v1/otp/send",
+                "otp/send",
                 accounts[number % len(accounts)],
                 phone=phone,
                 channel="whatsapp",
@@ -183,7 +95,7 @@ class MessageLoad:
         rows = self._stack.store.execute(_CODES, ends)
         return [
             self._call(
-                "/api/v1/otp/verify",
+                "otp/verify",
                 self._by_company[company],
                 phone=phone,
                 code=codes.derive(number, key_id=key_id, length=length),
@@ -192,7 +104,7 @@ class MessageLoad:
         ]
 
     def _call(self, path: str, account: Account, **fields: str) -> bytes:
-        return whole(post(path, self._stack.web, account.key), as_json(**fields))
+        return call(path, self._stack.web, account.key, **fields)
 
     def _until_none(self, query: str, ends: Sequence[str], what: str) -> None:
         until(lambda: not self._count(query, ends), seconds=60, what=what, every=0.05)
@@ -201,38 +113,6 @@ class MessageLoad:
         self.polls += 1
         row = self._stack.store.execute(query, ends).fetchone()
         return int(row[0]) if row else 0
-
-
-def drive(port: int, requests: Iterable[bytes], connections: int) -> list[float]:
-    """Sends each request once; each connection its next one as soon as it has its answer."""
-    left, taken = iter(requests), []
-    with selectors.DefaultSelector() as selector, ExitStack() as opened:
-        for request in islice(left, connections):
-            connection = opened.enter_context(closing(Connection(port)))
-            selector.register(connection.socket, selectors.EVENT_READ, connection)
-            connection.send(request)
-        while selector.get_map():
-            for key, _events in selector.select(timeout=20):
-                seconds = _answer(key.data)
-                if seconds is None:
-                    continue
-                taken.append(seconds)
-                following = next(left, None)
-                if following is None:
-                    selector.unregister(key.data.socket)
-                else:
-                    key.data.send(following)
-    return taken
-
-
-def _answer(connection: Connection) -> float | None:
-    """Seconds until it came, once it is whole."""
-    answer = connection.hear()
-    if answer is None:
-        return None
-    if answer.status != 200:
-        raise CannotMeasureError(f"answered {answer.status}: {answer.body.decode()[:200]}")
-    return connection.seconds()
 
 
 TRIES = 3  # times the rounds wanted, while processes are sampled
@@ -250,15 +130,15 @@ class Window:
 
     def us(self, name: str) -> float:
         """CPU of a message in this process."""
-        return self.spent.get(name, NOTHING).seconds * 1e6 / self.messages
+        return self.spent.get(name, Spent()).seconds * 1e6 / self.messages
 
-    def add(self, spent: dict[str, Spent], seconds: float, many: int, others: float) -> None:
+    def add(self, read: Reading, many: int) -> None:
         self.messages += many
-        self.seconds += seconds
-        self.others.append(others)
-        self.rounds.append({name: cost.seconds * 1e6 / many for name, cost in spent.items()})
-        for name, cost in spent.items():
-            self.spent[name] = self.spent.get(name, NOTHING).plus(cost)
+        self.seconds += read.seconds
+        self.others.append(read.others)
+        self.rounds.append({name: cost.seconds * 1e6 / many for name, cost in read.spent.items()})
+        for name, cost in read.spent.items():
+            self.spent[name] = self.spent.get(name, Spent()).plus(cost)
 
 
 @dataclass
@@ -387,14 +267,10 @@ class Profiler:
 
     @contextmanager
     def _window(self, window: Window) -> Iterator[None]:
-        before_names = members(self._stack)
-        before = reading(before_names)
-        began = machine.snapshot(self._stack.roots())
+        meter = Meter(self._stack)
         yield
-        used = machine.between(began, machine.snapshot(self._stack.roots()))
-        names = before_names | members(self._stack)
-        self._names |= names
-        spent = between(before, reading(names), names)
-        window.add(spent, used.seconds, self._messages, used.others)
-        total = sum(cost.seconds for cost in spent.values())
-        self._say(f"{total:.2f} s of CPU in {used.seconds:.1f} s, others {used.others:.2f} cores")
+        read = meter.read()
+        self._names |= read.names
+        window.add(read, self._messages)
+        total = sum(cost.seconds for cost in read.spent.values())
+        self._say(f"{total:.2f} s of CPU in {read.seconds:.1f} s, others {read.others:.2f} cores")
