@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from config.local.processes import die_with_parent
+from config.local.processes import StartError, die_with_parent
 
 
 class ExitCode(IntEnum):
@@ -42,6 +42,9 @@ def run_command(name: str, run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         say(f"{name}: interrupted")
         return ExitCode.INTERRUPTED
+    except StartError as error:
+        say(f"{name}: {error}")
+        return ExitCode.NOT_MADE
     except Exception:  # the process's edge
         say(f"{name}: the run could not be made\n{traceback.format_exc()}")
         return ExitCode.NOT_MADE

@@ -9,14 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psycopg
-
-from config.local.processes import StartError
 from tools.bench import machine, results
 from tools.bench.load import HINT, PythonLoop, generator
 from tools.bench.results import Row
 from tools.command_line import ExitCode, names_of, numbers, parser, run_command, say, write_json
-from tools.stack.stack import SEEDED, CannotMeasureError, Stack, set_up, temporary_stack
+from tools.stack.stack import SEEDED, Stack, set_up, temporary_stack
 
 RESULTS = Path(__file__).parent / "results"
 ROWS = (
@@ -43,13 +40,9 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _run(options: argparse.Namespace) -> ExitCode:
     started = time.monotonic()
-    try:
-        with temporary_stack("bench") as stack:
-            set_up(stack.url(SEEDED))
-            result, rows = _session(options, stack)
-    except (CannotMeasureError, StartError, OSError, psycopg.Error) as error:
-        say(f"bench: cannot measure: {error}")
-        return ExitCode.NOT_MADE
+    with temporary_stack("bench") as stack:
+        set_up(stack.url(SEEDED))
+        result, rows = _session(options, stack)
     result |= {"took": round(time.monotonic() - started, 1)}
     result |= {"rows": [row.as_dict() for row in rows]}
     say("\n" + results.table(rows) + "\n\n" + results.summary(rows))

@@ -4,8 +4,10 @@ Everything about a message of a history follows from its day and its number in i
 makes the same history.
 """
 
+from config.local.processes import StartError
+
 KEY_ID = "past"  # not in OTP_KEYS: these codes cannot be derived
 
 
-class DemoError(Exception):
+class DemoError(StartError):
     """Why nothing was made, in a sentence or two for people."""

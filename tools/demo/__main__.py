@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError
 
 from config.local.demo_environment import load_running
-from tools.command_line import ExitCode, run_command, say
+from tools.command_line import ExitCode, run_command
 from tools.demo import DemoError
 
 
@@ -27,9 +27,8 @@ def _run(options: argparse.Namespace) -> ExitCode:
     try:
         django.setup()
         make(options)
-    except (DemoError, ImproperlyConfigured, OperationalError) as error:
-        say(f"demo: {error}")
-        return ExitCode.NOT_MADE
+    except (ImproperlyConfigured, OperationalError) as error:
+        raise DemoError(str(error)) from None
     return ExitCode.PASSED
 
 

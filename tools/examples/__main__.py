@@ -9,9 +9,6 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
-import requests
-
-from config.local.processes import StartError
 from tools.command_line import ExitCode, names_of, parser, run_command, say, write_json
 from tools.examples.checks import CHECKS, ExampleRun, FailedError
 from tools.examples.languages import LANGUAGES, STEMS, BuildError, Language, MissingError, Toolchain
@@ -77,14 +74,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(options: argparse.Namespace) -> ExitCode:
     chosen = [row for row in LANGUAGES if row.name in options.only]
-    try:
-        with running() as service, ThreadPoolExecutor(options.jobs) as pool:
-            outcomes = list(
-                pool.map(lambda row: check_language(row, service, install=options.install), chosen)
-            )
-    except (StartError, requests.RequestException) as error:
-        say(f"examples: {error}")
-        return ExitCode.NOT_MADE
+    with running() as service, ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(
+            pool.map(lambda row: check_language(row, service, install=options.install), chosen)
+        )
     say("\n" + "\n".join([table(outcomes), "", *reasons(outcomes)]))
     write_json(options.json, [asdict(row) for row in outcomes])
     is_good = all(row.is_good for row in outcomes)

@@ -15,11 +15,9 @@ from config.local.processes import StartError, die_with_parent
 from tools.command_line import ExitCode, numbers, parser, run_command, say, write_json
 from tools.replay import plots
 from tools.replay.goals import goals, line
-from tools.replay.live.comparison import NotPlayableError
 from tools.replay.run import Result, as_json, run, table
 from tools.replay.sensitivity import variants
-from tools.replay.world import World, WorldError, build, read
-from tools.stack.stack import CannotMeasureError
+from tools.replay.world import World, build, read
 
 MOST_LIVE = 1_000_000
 SHIPPED = Path(__file__).parent / "worlds"
@@ -39,12 +37,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(given: argparse.Namespace) -> ExitCode:
-    try:
-        files = [read(path) for path in given.world or sorted(SHIPPED.glob("*.json"))]
-        worlds = [build(file) for file in files]
-    except (WorldError, OSError) as error:
-        say(f"replay: {error}")
-        return ExitCode.NOT_MADE
+    files = [read(path) for path in given.world or sorted(SHIPPED.glob("*.json"))]
+    worlds = [build(file) for file in files]
     if given.live:
         return _run_live(given, worlds)
     results: list[Result] = []
@@ -66,13 +60,8 @@ def _run_live(given: argparse.Namespace, worlds: Sequence[World]) -> ExitCode:
     from tools.replay.live.run import run_live  # noqa: PLC0415 - it imports the whole stack
 
     if len(worlds) != 1:
-        say("replay: --live plays one world: name it with --world")
-        return ExitCode.NOT_MADE
-    try:
-        result = run_live(worlds[0], given.seeds[0], given.live, say)
-    except (NotPlayableError, StartError, CannotMeasureError) as error:
-        say(f"replay: {error}")
-        return ExitCode.NOT_MADE
+        raise StartError("--live plays one world: name it with --world")
+    result = run_live(worlds[0], given.seeds[0], given.live, say)
     for text in result.lines():
         say(text)
     write_json(given.json, {"worlds": [], "live": result.as_json()})

@@ -171,7 +171,6 @@ def _length(world: World, prefix: str) -> int:
 
 REFUSAL_SECONDS = 0.5
 LIFETIME = 300.0  # of a code
-FIRST_PROMPT = 60.0
 
 
 @dataclass(slots=True)

@@ -9,6 +9,8 @@ import phonenumbers
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from config.local.processes import StartError
+
 _SHAPE = Draft202012Validator(
     json.loads(Path(__file__).with_name("world.schema.json").read_text(encoding="utf-8"))
 )
@@ -39,7 +41,7 @@ TEXT: dict[str, Any] = {
 }
 
 
-class WorldError(ValueError):
+class WorldError(StartError):
     """The path of the value and what is wrong with it."""
 
 
@@ -145,7 +147,7 @@ class World:
 def read(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
+    except (OSError, json.JSONDecodeError) as error:
         raise WorldError(f"{path.name}: no JSON: {error}") from error
 
 

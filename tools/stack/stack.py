@@ -40,7 +40,7 @@ OWN = {
 }
 
 
-class CannotMeasureError(Exception):
+class CannotMeasureError(StartError):
     """Why there is no figure, in one line."""
 
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import psycopg
 
-from config.local.processes import StartError
 from tools.bench import machine
 from tools.bench.profile.python_stacks import Control
 from tools.command_line import ExitCode, parser, run_command, say, write_json
-from tools.stack.stack import SEEDED, CannotMeasureError, Setup, Stack, set_up, temporary_stack
+from tools.stack.stack import SEEDED, Setup, Stack, set_up, temporary_stack
 
 DATABASE = "bench_profile"
 WAITERS = 48  # as the service has by default
@@ -33,18 +32,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> ExitCode:
-    try:
-        with temporary_stack("profile") as stack:
-            stack.set_up_django()
-            set_up(stack.url(SEEDED))
-            control = Control(stack.place / "profile")
-            stack.environ |= control.environ()
-            facts = machine.describe(stack.postgres.directory) | {"client": "built-in client"}
-            say(machine.words(facts))
-            write_json(options.json, facts | _measure(options, stack, control))
-    except (CannotMeasureError, StartError, OSError, psycopg.Error) as error:
-        say(f"profile: cannot measure: {error}")
-        return ExitCode.NOT_MADE
+    with temporary_stack("profile") as stack:
+        stack.set_up_django()
+        set_up(stack.url(SEEDED))
+        control = Control(stack.place / "profile")
+        stack.environ |= control.environ()
+        facts = machine.describe(stack.postgres.directory) | {"client": "built-in client"}
+        say(machine.words(facts))
+        write_json(options.json, facts | _measure(options, stack, control))
     return ExitCode.PASSED
 
 

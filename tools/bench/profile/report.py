@@ -1,13 +1,14 @@
 """Formats a profile: each table adds up to the CPU that the kernel counted."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
 from tools.bench.profile import python_stacks
 from tools.bench.profile.windows import Profile, Window
 from tools.bench.results import percentile
+from tools.command_line import columns
 
 LEAST = 0.004  # of a table's total: smaller rows are added up in one
 LINES = 14  # of ours, for each program
@@ -30,37 +31,39 @@ def _programs(profile: Profile) -> list[tuple[str, tuple[str, ...]]]:
 
 def _processes(profile: Profile) -> str:
     plain = profile.plain
-    lines = [
-        f"CPU of one message, µs ({plain.messages} messages, undisturbed; ranges of"
-        f" {len(plain.rounds)} rounds; others took {median(plain.others):.2f} cores)",
-        _row("process", ("µs", "range", "switches", "idle ms/s", "sampled", "logged")),
-    ]
     service = [name for name in plain.spent if name not in BESIDE]
     service.sort(key=lambda name: -plain.us(name))
-    lines += [_process(profile, name) for name in service]
-    lines.append(_row("the service", (f"{sum(map(plain.us, service)):,.0f}",)))
-    lines += [_process(profile, name) for name in BESIDE if name in plain.spent]
-    vacuum = median(profile.vacuums)
-    lines.append(f"vacuum and statistics beside it: {vacuum:,.0f} µs a message")
+    rows: list[Sequence[str]] = [
+        ("process", "µs", "range", "switches", "idle ms/s", "sampled", "logged"),
+        *(_process(profile, name) for name in service),
+        ("the service", f"{sum(map(plain.us, service)):,.0f}"),
+        *(_process(profile, name) for name in BESIDE if name in plain.spent),
+    ]
     answers = [1000 * s for s in profile.answers]
     p50, p99 = percentile(answers, 0.5), percentile(answers, 0.99)
-    lines.append(f"a send is answered in p50 {p50:.1f} ms, p99 {p99:.1f} ms")
-    return "\n".join(lines)
+    return "\n".join(
+        [
+            f"CPU of one message, µs ({plain.messages} messages, undisturbed; ranges of"
+            f" {len(plain.rounds)} rounds; others took {median(plain.others):.2f} cores)",
+            *columns(rows),
+            f"vacuum and statistics beside it: {median(profile.vacuums):,.0f} µs a message",
+            f"a send is answered in p50 {p50:.1f} ms, p99 {p99:.1f} ms",
+        ]
+    )
 
 
-def _process(profile: Profile, name: str) -> str:
+def _process(profile: Profile, name: str) -> Sequence[str]:
     plain = profile.plain
     rounds = [cost.get(name, 0.0) for cost in plain.rounds]
-    switches = plain.spent[name].switches / plain.messages
-    cells = (
+    return (
+        name,
         f"{plain.us(name):,.0f}",
         f"{min(rounds):,.0f}-{max(rounds):,.0f}",
-        f"{switches:.1f}",
+        f"{plain.spent[name].switches / plain.messages:.1f}",
         f"{profile.idle.get(name, 0.0):.2f}",
         _times(profile.sampled, plain, name),
         _times(profile.logged, plain, name),
     )
-    return _row(name, cells)
 
 
 def _times(window: Window, plain: Window, name: str) -> str:
@@ -106,19 +109,18 @@ def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
 
 def matrix(cells: Mapping[tuple[str, str], float], total: float) -> list[str]:
     """Rows of causes, columns of activities. What no sample explains has a row of its own."""
-    columns, rows = _largest(cells, 0, 0.02 * total), _largest(cells, 1, LEAST * total)
-    lines = [_wide("", [*columns, "all"])]
-    for row in rows:
-        values = [cells.get((column, row), 0.0) for column in columns]
+    doing, causes = _largest(cells, 0, 0.02 * total), _largest(cells, 1, LEAST * total)
+    small = sum(value for (_, cause), value in cells.items() if cause not in causes)
+    sums = [sum(v for (name, _), v in cells.items() if name == column) for column in doing]
+    ends = {"smaller ones": small, "not attributed": total - sum(cells.values())}
+    rows: list[Sequence[str]] = [("", *doing, "all")]
+    for row in causes:
         whole = sum(value for (_, cause), value in cells.items() if cause == row)
-        lines.append(_wide(row, [f"{value:,.0f}" for value in (*values, whole)]))
-    small = sum(value for (_, cause), value in cells.items() if cause not in rows)
-    attributed = sum(cells.values())
-    lines.append(_wide("smaller ones", [*("" for _ in columns), f"{small:,.0f}"]))
-    lines.append(_wide("not attributed", [*("" for _ in columns), f"{total - attributed:,.0f}"]))
-    sums = [sum(v for (name, _), v in cells.items() if name == column) for column in columns]
-    lines.append(_wide("as the kernel counted", [*(f"{v:,.0f}" for v in sums), f"{total:,.0f}"]))
-    return lines
+        values = (*(cells.get((column, row), 0.0) for column in doing), whole)
+        rows.append((row, *(f"{value:,.0f}" for value in values)))
+    rows += [(name, *("" for _ in doing), f"{value:,.0f}") for name, value in ends.items()]
+    rows.append(("as the kernel counted", *(f"{value:,.0f}" for value in (*sums, total))))
+    return columns(rows)
 
 
 def _largest(cells: Mapping[tuple[str, str], float], place: int, least: float) -> list[str]:
@@ -134,9 +136,8 @@ def _statements(profile: Profile, program: str) -> str:
         return ""
     costs, many = profile.statements[program], profile.logged.messages
     total = profile.logged.us(program)
-    lines = [
-        f"{program}: CPU of its statements for one message, µs",
-        _row("statement", ("calls", "parse", "bind", "execute", "after", "all", "each"), 60),
+    rows: list[Sequence[str]] = [
+        ("statement", "calls", "parse", "bind", "execute", "after", "all", "each")
     ]
     left, small = total, 0.0
     for name, cost in sorted(costs.statements.items(), key=lambda each: -each[1].cpu):
@@ -148,20 +149,13 @@ def _statements(profile: Profile, program: str) -> str:
         parts = (cost.parse, cost.bind, cost.execute, cost.after, cost.cpu)
         cells = [f"{part * 1e6 / many:,.0f}" for part in parts]
         each = f"{cost.cpu * 1e6 / cost.calls:,.0f}" if cost.calls else ""
-        lines.append(_row(name[-59:], (f"{cost.calls / many:.2f}", *cells, each), 60))
+        rows.append((name[-59:], f"{cost.calls / many:.2f}", *cells, each))
     logging = costs.logging * 1e6 / many
     sums = {"smaller ones": small, "the log itself": logging, "not attributed": left - logging}
-    for name, value in (sums | {"as the kernel counted": total}).items():
-        lines.append(_row(name, ("", "", "", "", "", f"{value:,.0f}"), 60))
-    return "\n".join(lines)
-
-
-def _row(name: str, cells: Iterable[str], width: int = 30) -> str:
-    return f"{name:<{width}}" + "".join(f"{cell:>12}" for cell in cells)
-
-
-def _wide(name: str, cells: Iterable[str]) -> str:
-    return f"{name:<34}" + "".join(f"{cell:>10}" for cell in cells)
+    sums["as the kernel counted"] = total
+    ends = [(name, "", "", "", "", "", f"{value:,.0f}") for name, value in sums.items()]
+    title = f"{program}: CPU of its statements for one message, µs"
+    return "\n".join([title, *columns([*rows, *ends])])
 
 
 def as_dict(profile: Profile) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 from channels.routing.smart.plans import Step
 from channels.routing.smart.reach import PhoneMemory
 from channels.routing.smart.router import Exploration
+from config.local.processes import StartError
 from tools.replay.policies import CLOSED_AFTER, SmartPolicy
 from tools.replay.run import (
     BASELINE_PATIENCE,
@@ -34,8 +35,8 @@ CARRIED = {"whatsapp", "telegram", SMS}  # what the service has a simulated vend
 LONGEST_MS = 3_600_000
 
 
-class NotPlayableError(Exception):
-    """The world cannot be played through the service; the text says why."""
+class NotPlayableError(StartError):
+    """Why the world cannot be played through the service."""
 
 
 @dataclass(frozen=True, slots=True)
