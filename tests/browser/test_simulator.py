@@ -36,9 +36,7 @@ def phone() -> str:
 
 
 def opened(page: Page, simulator: Simulator, query: str = "") -> Page:
-    """The page, once it listens: a change before that would need a reload."""
-    with page.expect_response("**/events"):
-        page.goto(f"{simulator.url}/{query}")
+    page.goto(f"{simulator.url}/{query}")
     return page
 
 

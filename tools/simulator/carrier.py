@@ -29,7 +29,6 @@ from tools.simulator.faults import (
 )
 from tools.simulator.logs import MessageLog, WireLog
 from tools.simulator.messages import Message
-from tools.simulator.pages.shared import Events
 from tools.simulator.settings import Settings
 from tools.simulator.vendor import LOOPBACK, HttpVendor, ReceiptSender, Tell, Vendor, abort
 
@@ -50,11 +49,11 @@ class Carrier:
     def __init__(self, settings: Settings, log: MessageLog) -> None:
         self.settings = settings
         self.log = log
-        self.faults, self.outcomes, self.events = Faults(), Outcomes(), Events()
+        self.faults, self.outcomes = Faults(), Outcomes()
         self.lacks: set[str] = set()
         self.vendors: dict[str, Vendor] = {}
-        self.wire = WireLog(settings, self.events)
-        self.courier = ReceiptSender(log, self.events, self.vendors, self.wire)
+        self.wire = WireLog(settings)
+        self.courier = ReceiptSender(log, self.vendors, self.wire)
         self._own = {urlsplit(url)[:2] for url in (settings.short_url, settings.public_url)}
 
     async def carry(
@@ -95,7 +94,6 @@ class Carrier:
         if plan.arrival is not None:
             message.extra["arrives"] = message.at + plan.arrival
         self.log.add(message)
-        self.events.changed([message.phone])
         self.courier.run([partial(_same, visit) for visit in self._visits(message)], vendor.name)
 
     def delay(self, plan: FaultPlan) -> float:

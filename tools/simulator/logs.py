@@ -19,7 +19,6 @@ from weakref import WeakValueDictionary
 from aiohttp import web
 
 from tools.simulator.messages import Message, Phone, Phones, iso
-from tools.simulator.pages.shared import Events
 from tools.simulator.settings import Settings
 
 if TYPE_CHECKING:
@@ -225,8 +224,7 @@ class Exchange:
 class WireLog:
     """The newest `KEPT` exchanges, in memory only; secrets are masked when they are shown."""
 
-    def __init__(self, settings: Settings, events: Events) -> None:
-        self._events = events
+    def __init__(self, settings: Settings) -> None:
         self.providers: list[str] = []  # whose calls are kept
         self._kept: deque[Exchange] = deque(maxlen=MAX_EXCHANGES)
         self._numbers = count(1)
@@ -265,7 +263,6 @@ class WireLog:
         exchange.outcome = exchange.outcome or outcome
         exchange.answer = answer[:MAX_BODY]
         exchange.seconds = time.time() - exchange.at
-        self._events.changed()
 
     def latest(self, provider: str = "", phone: str = "") -> Iterator[Exchange]:
         """The newest first, of one provider and of phones with these digits, where given."""

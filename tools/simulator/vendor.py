@@ -26,7 +26,6 @@ from tools.simulator import messages
 from tools.simulator.faults import FaultPlan
 from tools.simulator.logs import MessageLog, WireLog
 from tools.simulator.messages import DUPLICATE, SILENT, Message
-from tools.simulator.pages.shared import Events
 from tools.simulator.request_bodies import MalformedError
 
 if TYPE_CHECKING:
@@ -175,10 +174,8 @@ MakePost = Callable[[], Post | Tell | None]
 
 
 class ReceiptSender:
-    def __init__(
-        self, log: MessageLog, events: Events, vendors: Mapping[str, Vendor], wire: WireLog
-    ) -> None:
-        self._log, self._events, self._vendors, self._wire = log, events, vendors, wire
+    def __init__(self, log: MessageLog, vendors: Mapping[str, Vendor], wire: WireLog) -> None:
+        self._log, self._vendors, self._wire = log, vendors, wire
         self._jobs: dict[int, asyncio.Task[None]] = {}
         self._single_calls: set[asyncio.Task[None]] = set()
 
@@ -210,7 +207,7 @@ class ReceiptSender:
         """One more receipt, after those that are under way."""
         message.reach(event)
         message.pending.append(event)
-        self._note(message)
+        self._log.save(message)
         if message.id not in self._jobs:
             self.start(message, 0)
 
@@ -218,7 +215,7 @@ class ReceiptSender:
         """Only this receipt, and now."""
         message.reach(event)
         message.pending[:] = [event]
-        self._note(message)
+        self._log.save(message)
         self.start(message, 0)
 
     def run(
@@ -250,17 +247,13 @@ class ReceiptSender:
     async def _report(self, message: Message, marked: str) -> bool:
         event = marked.lstrip(DUPLICATE + SILENT)
         if message.reach(event):
-            self._note(message)
+            self._log.save(message)
         if marked.startswith(SILENT):
             return True
         moment = time.time() + (1 if marked.startswith(DUPLICATE) else 0)
         vendor = self._vendors[message.provider]
         make = partial(vendor.receipt, message, event, moment)
         return await self._push(make, vendor.name, message.phone)
-
-    def _note(self, message: Message) -> None:
-        self._log.save(message)
-        self._events.changed([message.phone])
 
     async def _push(self, make: MakePost, provider: str, phone: str) -> bool:
         for gap in GAPS:

@@ -1,23 +1,27 @@
 """The control page: faults per vendor and phone, and the wire log."""
 
-import html
 from collections.abc import Mapping
 from itertools import islice
-from urllib.parse import urlencode
 
 from aiohttp import web
 
 from tools.simulator.carrier import Carrier
-from tools.simulator.faults import read_fault
+from tools.simulator.faults import KINDS, read_fault
 from tools.simulator.logs import Exchange
-from tools.simulator.messages import iso
-from tools.simulator.pages.phones_page import HEADERS, View, clock
-from tools.simulator.pages.shared import LocalOnly, fault_words, language_of
+from tools.simulator.messages import digits, iso
+from tools.simulator.pages.shared import (
+    LANGUAGES,
+    Texts,
+    clock,
+    faults_of,
+    language_of,
+    options,
+    page,
+)
 from tools.simulator.request_bodies import form, whole
+from tools.simulator.vendor import Json
 
 SHOWN = 100
-# Without a referrer a browser calls the origin of a form "null", and the guard refuses it.
-FORM_HEADERS = HEADERS | {"Referrer-Policy": "same-origin"}
 
 
 class ControlPage:
@@ -26,12 +30,12 @@ class ControlPage:
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
 
-    def routes(self, guard: LocalOnly) -> list[web.RouteDef]:
+    def routes(self) -> list[web.RouteDef]:
         return [
-            web.get("/control", guard(self.show)),
-            web.post("/control/faults", guard(self.add)),
-            web.post("/control/faults/clear", guard(self.clear)),
-            web.post("/control/faults/{id}/remove", guard(self.remove)),
+            web.get("/control", self.show),
+            web.post("/control/faults", self.add),
+            web.post("/control/faults/clear", self.clear),
+            web.post("/control/faults/{id}/remove", self.remove),
         ]
 
     async def show(self, request: web.Request) -> web.Response:
@@ -58,71 +62,43 @@ class ControlPage:
         return self._changed(request)
 
     def _changed(self, request: web.Request) -> web.Response:
-        self._carrier.events.changed()
         location = f"/control?lang={language_of(request)}"
         return web.Response(status=303, headers={"Location": location})
 
     def _page(self, request: web.Request, mistakes: Mapping[str, str]) -> web.Response:
-        return web.Response(
-            text=ControlView(self._carrier, request).render(mistakes),
+        texts, wire = LANGUAGES[language_of(request)], self._carrier.wire
+        provider, wanted = request.query.get("provider", ""), digits(request.query.get("phone", ""))
+        latest = islice(wire.latest(provider, wanted), SHOWN)
+        return page(
+            request,
+            "control.html",
+            texts,
             status=400 if mistakes else 200,
-            content_type="text/html",
-            headers=FORM_HEADERS,
-        )
-
-
-class ControlView(View):
-    template = "control.html"
-
-    def render(self, mistakes: Mapping[str, str]) -> str:
-        texts, provider, wire = self.words, self.query.get("provider", ""), self.carrier.wire
-        query = {"lang": self.lang, "provider": provider, "phone": self.wanted}
-        problems = html.escape("; ".join(f"{name}: {why}" for name, why in mistakes.items()))
-        refused = f'<p class="notice" role="alert">{texts["refused"]}. {problems}</p>'
-        faults = "".join(
-            f"<li><span>{fault_words(fault, texts)}</span>"
-            f"{self._button(f'{fault.id}/remove', 'remove')}</li>"
-            for fault in self.carrier.faults
-        )
-        latest = map(self._exchange, islice(wire.latest(provider, self.wanted), SHOWN))
-        return self.page(
-            here=html.escape(f"/control?{urlencode(query)}"),
-            mistakes=refused if mistakes else "",
-            fault_list=f"<ul>{faults}</ul>{self._button('clear', 'clear')}"
-            if faults
-            else self.quiet("no_faults"),
-            providers=self.options(self.carrier.vendors, "provider", "any_provider", provider),
-            providers_filter=self.options(wire.providers, "provider", "any_provider", provider),
+            wanted=wanted,
+            provider=provider,
+            mistakes="; ".join(f"{name}: {why}" for name, why in mistakes.items()),
+            faults=faults_of(self._carrier.faults, texts),
+            kinds=options(texts, "kind", KINDS),
+            providers=options(texts, "provider", self._carrier.vendors),
+            seen=options(texts, "provider", wire.providers),
             exchanges_count=texts["exchanges_lead"].format(SHOWN),
-            exchange_list="".join(latest) or self.quiet("no_exchanges"),
+            exchanges=[self._exchange(exchange, texts) for exchange in latest],
         )
 
-    def _button(self, action: str, word: str) -> str:
-        return (
-            f'<form action="/control/faults/{action}?lang={self.lang}" method="post">'
-            f'<button type="submit">{self.words[word]}</button></form>'
-        )
-
-    def _exchange(self, exchange: Exchange) -> str:
-        texts, wire = self.words, self.carrier.wire
-        answer = html.escape(wire.answer_text(exchange)) or texts["empty_body"]
-        direction = "to_vendor"
+    def _exchange(self, exchange: Exchange, texts: Texts) -> Json:
+        wire, outcome, direction = self._carrier.wire, exchange.outcome, "to_vendor"
         if exchange.is_receipt:
             direction = "visit" if exchange.method == "GET" else "to_us"
-        outcome = html.escape(exchange.outcome)
-        said = texts.get(f"outcome_{exchange.outcome}", outcome) if outcome else texts["no_answer"]
-        tone = "delivered" if exchange.outcome.startswith(("2", "3")) else "failed"
-        summary = [
-            f'<time datetime="{iso(exchange.at)}">{clock(exchange.at)}</time>',
-            f"<b>{texts[f'provider_{exchange.provider}']}</b>",
-            f"<span>{texts[direction]}</span>",
-            f"<span>+{html.escape(exchange.phone)}</span>" if exchange.phone else "",
-            f'<span class="state-{tone}">{said}</span>',
-            f"<span>{texts['ms'].format(round(exchange.seconds * 1000))}</span>" if outcome else "",
-        ]
-        return (
-            f'<details class="exchange" data-key="{exchange.number}-{outcome}">'
-            f"<summary>{' '.join(filter(None, summary))}</summary>"
-            f"<h3>{texts['request']}</h3><pre>{html.escape(wire.request_text(exchange))}</pre>"
-            f"<h3>{texts['answer']}</h3><pre>{answer}</pre></details>"
-        )
+        return {
+            "key": f"{exchange.number}-{outcome}",
+            "at": iso(exchange.at),
+            "clock": clock(exchange.at),
+            "provider": texts[f"provider_{exchange.provider}"],
+            "direction": texts[direction],
+            "phone": exchange.phone,
+            "tone": "delivered" if outcome.startswith(("2", "3")) else "failed",
+            "said": texts.get(f"outcome_{outcome}", outcome) if outcome else texts["no_answer"],
+            "ms": texts["ms"].format(round(exchange.seconds * 1000)) if outcome else "",
+            "request": wire.request_text(exchange),
+            "answer": wire.answer_text(exchange) or texts["empty_body"],
+        }

@@ -1,14 +1,14 @@
-"""What the pages share: who may see them, their texts, and events for those that watch."""
+"""What the pages share: who may see them, their texts and templates."""
 
-import asyncio
 import csv
-import json
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from aiohttp import web
+from django.template import Context, Engine
 
 from tools.simulator.channels import CHANNELS
 from tools.simulator.faults import Fault
@@ -16,6 +16,20 @@ from tools.simulator.settings import Settings
 
 if TYPE_CHECKING:
     from tools.simulator.vendor import Handler
+
+HERE = Path(__file__).parent
+ENGINE = Engine(dirs=[str(HERE / "templates")])  # escapes whatever comes from outside
+HEADERS = {
+    "Cache-Control": "no-store",
+    # Without a referrer a browser calls the origin of a form "null", and the guard refuses it.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+}
+Texts = Mapping[str, str]
 
 
 class LocalOnly:
@@ -40,13 +54,13 @@ class LocalOnly:
         return origin is None or urlsplit(origin).netloc == request.host
 
 
-def read_texts(path: Path) -> Mapping[str, Mapping[str, str]]:
+def read_texts(path: Path) -> Mapping[str, Texts]:
     with path.open(encoding="utf-8", newline="") as file:
         (_, *languages), *rows = csv.reader(file)
     return {lang: {row[0]: row[n] for row in rows} for n, lang in enumerate(languages, 1)}
 
 
-LANGUAGES = read_texts(Path(__file__).with_name("texts.csv"))
+LANGUAGES = read_texts(HERE / "texts.csv")
 
 
 def language_of(request: web.Request) -> str:
@@ -58,7 +72,21 @@ def language_of(request: web.Request) -> str:
     return "en" if accepted.strip().lower().startswith("en") else "ru"
 
 
-def fault_words(fault: Fault, texts: Mapping[str, str]) -> str:
+def page(
+    request: web.Request, template: str, texts: Texts, *, status: int = 200, **facts: object
+) -> web.Response:
+    lang = language_of(request)
+    known = {"t": texts, "lang": lang, "other": "ru" if lang == "en" else "en"}
+    context = Context(known | facts, use_l10n=False, use_tz=False)
+    text = ENGINE.get_template(template).render(context)
+    return web.Response(text=text, status=status, content_type="text/html", headers=HEADERS)
+
+
+def options(texts: Texts, kind: str, values: Iterable[str]) -> list[tuple[str, str]]:
+    return [(value, texts[f"{kind}_{value}"]) for value in values]
+
+
+def fault_words(fault: Fault, texts: Texts) -> str:
     facts = [
         texts[f"kind_{fault.kind or 'latency'}"],
         CHANNELS[fault.channel].title if fault.channel else "",
@@ -70,60 +98,11 @@ def fault_words(fault: Fault, texts: Mapping[str, str]) -> str:
     return " · ".join(part for part in facts if part)
 
 
-GATHER = 0.1  # seconds in which a burst becomes one event
-HEARTBEAT = 15.0
-NAMED = 50  # phones named in one event; a page reloads its list anyway
+def faults_of(faults: Iterable[Fault], texts: Texts) -> list[tuple[str, str]]:
+    return [(fault.id, fault_words(fault, texts)) for fault in faults]
 
 
-class Watcher:
-    def __init__(self) -> None:
-        self.phones: dict[str, None] = {}
-        self.stirred = asyncio.Event()
-
-
-class Events:
-    def __init__(self) -> None:
-        self._watchers: set[Watcher] = set()
-        self._closing = False
-
-    def changed(self, phones: Iterable[str] = ()) -> None:
-        for watcher in self._watchers:
-            watcher.phones.update(dict.fromkeys(phones))
-            watcher.stirred.set()
-
-    async def close(self, _app: web.Application) -> None:
-        self._closing = True
-        self.changed()
-
-    async def stream(self, request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(
-            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
-        )
-        await response.prepare(request)
-        watcher = Watcher()
-        self._watchers.add(watcher)
-        try:
-            await self._feed(response, watcher)
-        except ConnectionResetError:
-            pass  # the page was closed
-        finally:
-            self._watchers.discard(watcher)
-        return response
-
-    async def _feed(self, response: web.StreamResponse, watcher: Watcher) -> None:
-        await response.write(b"retry: 1000\n\n")
-        while not self._closing:
-            try:
-                await asyncio.wait_for(watcher.stirred.wait(), HEARTBEAT)
-            except TimeoutError:
-                await response.write(b":\n\n")
-                continue
-            await response.write(_event(watcher))
-            await asyncio.sleep(GATHER)
-
-
-def _event(watcher: Watcher) -> bytes:
-    phones = list(watcher.phones)[-NAMED:]
-    watcher.phones.clear()
-    watcher.stirred.clear()
-    return f"event: change\ndata: {json.dumps({'phones': phones})}\n\n".encode()
+def clock(moment: float) -> str:
+    local = time.localtime(moment)
+    today = time.strftime("%Y%m%d") == time.strftime("%Y%m%d", local)
+    return time.strftime("%H:%M:%S" if today else "%d.%m.%Y %H:%M:%S", local)

@@ -132,7 +132,6 @@ class TelegramBot(HttpVendor):
             entity = {"offset": 0, "length": length, "type": "bot_command"}
             updates.append(self._message_update(phone, text=word, entities=[entity]))
         self.carrier.log.keep_contact(phone)
-        self.carrier.events.changed([digits])
         posts = [self._webhook().carrying(body) for body in updates]
         self.carrier.courier.run(posts, self.name, digits)
         return phone

@@ -1,9 +1,6 @@
-import json
 import re
-from collections.abc import Iterator
 
 import pytest
-import requests
 
 from tests.tools.simulator.peers import Simulator, get, post
 from tests.tools.simulator.sends import send_bot, send_whatsapp, template
@@ -72,29 +69,3 @@ def test_foreign_pages_may_not_ask(simulator: Simulator, headers: dict[str, str]
     assert get(f"{simulator.url}/phones", headers=headers).status_code == 403
     answer = post(f"{simulator.url}/faults", json={"kind": "hang"}, headers=headers)
     assert answer.status_code == 403
-
-
-@pytest.fixture
-def stream(simulator: Simulator) -> Iterator[requests.Response]:
-    with get(f"{simulator.url}/events", stream=True) as answer:
-        yield answer
-
-
-def next_event(lines: Iterator[str], phone: str) -> dict[str, list[str]]:
-    for line in lines:
-        if line.startswith("data: ") and phone in line:
-            event: dict[str, list[str]] = json.loads(line.removeprefix("data: "))
-            return event
-    raise AssertionError("the stream ended")
-
-
-def test_stream_names_the_phones_that_changed(
-    simulator: Simulator, stream: requests.Response, phone: str
-) -> None:
-    lines = stream.iter_lines(chunk_size=1, decode_unicode=True)
-    assert next(lines) == "retry: 1000"
-
-    send_whatsapp(simulator, phone)
-
-    assert stream.headers["Content-Type"] == "text/event-stream"
-    assert next_event(lines, phone)["phones"] == [phone]
