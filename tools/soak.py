@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -39,7 +39,6 @@ KINDS = (("code", "whatsapp"), ("code", "sms"), ("code_link", "whatsapp"), ("lin
 MEMORY, OTHERS = 1.1, 1.2  # how much more the last quarter may have
 SLACK = 4.0  # megabytes, connections, threads: below that a ratio says nothing
 ROWS_SLACK = 5_000
-WIDTH, PANEL, DEPTH, GAP, TOP = 920, 400, 110, 60, 70  # of the drawing and of its panels
 _NUMBERS = {
     "connections": "SELECT count(*) FROM pg_stat_activity"
     " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
@@ -59,9 +58,6 @@ class Sample:
     redis: float = 0.0  # MB
     open_messages: int = 0
     answered: int = 0
-
-
-Series = tuple[str, Callable[[Sample], float]]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -193,24 +189,25 @@ def _line(sample: Sample) -> str:
     )
 
 
-def rises(samples: Sequence[Sample]) -> list[str]:
-    """One line for each figure of the last quarter that is above the second's.
-
-    The first quarter fills caches and pools. What is kept on purpose (Redis has idempotency keys
-    for a day, tables their history) grows with the load and is not judged.
+def _figures(samples: Sequence[Sample]) -> Iterator[tuple[str, list[float], float, float]]:
+    """What is judged: its name, its values, how much more the last quarter may have, and what of
+    that says nothing. What is kept on purpose (Redis has idempotency keys for a day, tables their
+    history) grows with the load.
     """
-    if len(samples) < 8:
-        return []
-    figures = [
-        (f"memory of {name}, MB", [row.memory[name] for row in samples], MEMORY, SLACK)
-        for name in samples[-1].memory
-    ]
+    for name in samples[-1].memory:
+        yield f"memory of {name}, MB", [row.memory[name] for row in samples], MEMORY, SLACK
     for name in ("files", "threads", "connections", "dead_rows", "open_messages"):
         title = "open files" if name == "files" else name.replace("_", " ")
         slack = ROWS_SLACK if name == "dead_rows" else SLACK
-        figures.append((title, [getattr(row, name) for row in samples], OTHERS, slack))
+        yield title, [getattr(row, name) for row in samples], OTHERS, slack
+
+
+def rises(samples: Sequence[Sample]) -> list[str]:
+    """One line for each figure of the last quarter that is above the second's. The first quarter
+    fills caches and pools.
+    """
     rising = []
-    for name, values, most, slack in figures:
+    for name, values, most, slack in _figures(samples) if len(samples) >= 8 else ():
         before, after = quarters(values)
         if after > before * most + slack:
             rising.append(f"{name}: {before:,.0f} in the second quarter, {after:,.0f} in the last")
@@ -219,48 +216,24 @@ def rises(samples: Sequence[Sample]) -> list[str]:
 
 def quarters(values: Sequence[float]) -> tuple[float, float]:
     """Medians of the second and of the last quarter."""
-    part = len(values) // 4
-    return median(values[part : 2 * part]), median(values[-part:])
+    part = max(1, len(values) // 4)
+    return median(values[part : 2 * part] or values), median(values[-part:])
 
 
 def plot(samples: Sequence[Sample], rate: float) -> str:
-    """As an SVG: a small panel for each figure, all over the same minutes."""
-    memory: list[Series] = [
-        (name, lambda row, name=name: row.memory[name])  # type: ignore[misc]
-        for name in samples[-1].memory
+    """As an SVG: what is judged, as times its median of the second quarter."""
+    lines = [
+        (
+            name,
+            [
+                (row.at / 60, n / (quarters(values)[0] or 1))
+                for row, n in zip(samples, values, strict=True)
+            ],
+        )
+        for name, values, _most, _slack in _figures(samples)
     ]
-    panels: list[tuple[str, list[Series]]] = [
-        ("memory of the processes, MB", memory),
-        ("connections to PostgreSQL", [("", lambda row: row.connections)]),
-        ("threads", [("", lambda row: row.threads)]),
-        ("open files", [("", lambda row: row.files)]),
-        ("dead rows, thousands", [("", lambda row: row.dead_rows / 1000)]),
-        ("open messages", [("", lambda row: row.open_messages)]),
-        ("Redis, MB", [("", lambda row: row.redis)]),
-        ("answered, thousands", [("", lambda row: row.answered / 1000)]),
-    ]
-    shown = [panel for panel in panels if any(value(s) for _, value in panel[1] for s in samples)]
-    title = f"{samples[-1].at / 60:.0f} minutes at {rate:g} sends a second"
-    body = [_panel(n, name, series, samples) for n, (name, series) in enumerate(shown)]
-    return svg.drawing(title, body, WIDTH, TOP + (len(shown) + 1) // 2 * (DEPTH + GAP))
-
-
-def _panel(n: int, name: str, series: Sequence[Series], samples: Sequence[Sample]) -> str:
-    left, top = 24 + n % 2 * (PANEL + 48), TOP + n // 2 * (DEPTH + GAP)
-    highest = max([1.0, *(value(row) for _, value in series for row in samples)])
-    parts = [
-        svg.text(left, top - 10, f"{name}: up to {highest:,.0f}"),
-        f'<rect x="{left}" y="{top}" width="{PANEL}" height="{DEPTH}" fill="#ffffff"/>',
-    ]
-    across = PANEL / max(1.0, samples[-1].at)
-    for number, (label, value) in enumerate(series):
-        colour = svg.colour(number)
-        points = [
-            (left + row.at * across, top + DEPTH * (1 - value(row) / highest)) for row in samples
-        ]
-        parts.append(svg.polyline(points, colour))
-        parts.append(svg.text(left + 6 + 80 * number, top + DEPTH + 18, label, fill=colour))
-    return "\n".join(parts)
+    title = f"{samples[-1].at / 60:.0f} minutes at {rate:g} sends a second, 1: the second quarter"
+    return svg.chart(title, lines, "minutes")
 
 
 if __name__ == "__main__":

@@ -152,6 +152,7 @@ class Setup:
     floor: bool = False
     hello: bool = False
     delivery: bool = False  # worker, beat and simulator
+    environ: tuple[tuple[str, str], ...] = ()  # more of the service's own programs
 
 
 class Stack:
@@ -195,7 +196,7 @@ class Stack:
 
     def _plans(self, wanted: Setup, url: str) -> dict[str, Plan]:
         database = ("DATABASE_URL", url)
-        ours = (database, ("SEND_WAITERS", str(wanted.waiters)))
+        ours = (database, ("SEND_WAITERS", str(wanted.waiters)), *wanted.environ)
         plans = {"web": Plan(web(self.web), ours, self.web)}
         if wanted.floor:
             plans["floor"] = _granian(
@@ -206,8 +207,8 @@ class Stack:
         if wanted.hello:
             plans["hello"] = _granian(self.hello, "tools.bench.floors.hello:application")
         if wanted.delivery:
-            plans["worker"] = Plan(worker(), (database,))
-            plans["beat"] = Plan(beat(self.place), (database,))
+            plans["worker"] = Plan(worker(), (database, *wanted.environ))
+            plans["beat"] = Plan(beat(self.place), (database, *wanted.environ))
             plans["simulator"] = Plan(SIMULATOR, (), self.simulator)
         return plans
 

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import psycopg
 
 from tools.bench import machine
-from tools.bench.profile.python_stacks import Control
+from tools.bench.profile.python_stacks import TRACE, Control
 from tools.command_line import ExitCode, parser, run_command, say, write_json
 from tools.stack.stack import SEEDED, Setup, Stack, set_up, temporary_stack
 
@@ -58,15 +59,16 @@ def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dic
     stack.copy(DATABASE)
     with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
         statements.prepare(admin, DATABASE)
-    stack.arrange(Setup(DATABASE, waiters=0 if options.no_wait else WAITERS, delivery=True))
+    setup = Setup(DATABASE, waiters=0 if options.no_wait else WAITERS, delivery=True)
     load = windows.MessageLoad(stack, accounts, phones)
     if options.timeline:
+        stack.arrange(replace(setup, environ=(("KVITOK_MODE", TRACE),)))
         steps = timeline.measure(stack, control, load, phones, options.timeline)
         say(timeline.text(steps))
         return steps._asdict()
     many, connections = options.messages, options.connections
     profiler = windows.Profiler(
-        stack, control, load, messages=many, connections=connections, say=say
+        stack, setup, control, load, messages=many, connections=connections, say=say
     )
     profile = profiler.run(options.rounds)
     say("\n" + report.text(profile))

@@ -1,18 +1,14 @@
 """Sampled Python stacks: what each was doing, whose code ran, and the commands to the processes."""
 
-import json
-import os
 import re
 import sysconfig
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from config.environment.variables import ROOT
-from tools.stack.stack import CannotMeasureError
 
 HEADER = "Stack (most recent call first):"
 _FRAME = re.compile(r'  File "(.+)", line (\d+) in (.+)')
@@ -143,39 +139,21 @@ def hottest(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
     return costs
 
 
-PATIENCE = 10.0  # seconds for a process to carry a command out
-INTERVAL = 4.0  # ms of CPU between two samples; the kernel's clock ticks no faster on most machines
+PATIENCE = 10.0  # seconds for processes to write down their steps
+INTERVAL = 4.0  # ms of CPU between two samples, as `inside.sitecustomize` has it
+SAMPLE, TRACE = "sample", "trace"
 
 
 class Control:
+    """What the processes are to note, and what they have noted, in files of a folder."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir()
         self._kept: dict[Path, list[tuple[int, int]]] = {}  # parts of files with good samples
 
     def environ(self) -> dict[str, str]:
-        """For the processes, so that they can be commanded."""
         return {"PYTHONPATH": INSIDE, "KVITOK_PROFILE": str(self._folder)}
-
-    def pids(self) -> list[int]:
-        pids = (int(pipe.stem) for pipe in self._folder.glob("*.pipe"))
-        return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
-
-    def command(self, *arguments: str) -> None:
-        for pid in self.pids():
-            with suppress(FileNotFoundError):
-                (self._folder / f"{pid}.{arguments[0]}").unlink()
-            pipe = os.open(self._folder / f"{pid}.pipe", os.O_WRONLY | os.O_NONBLOCK)
-            os.write(pipe, f"{' '.join(arguments)}\n".encode())
-            os.close(pipe)
-        deadline = time.monotonic() + PATIENCE
-        while left := [pid for pid in self.pids() if not self._has_done(pid, arguments[0])]:
-            if time.monotonic() > deadline:
-                raise CannotMeasureError(f"processes {left} do not {arguments[0]}")
-            time.sleep(0.01)
-
-    def _has_done(self, pid: int, word: str) -> bool:
-        return (self._folder / f"{pid}.{word}").exists()
 
     def positions(self) -> dict[Path, int]:
         """How much each process has written so far."""
@@ -197,16 +175,17 @@ class Control:
                     stacks.setdefault(name, []).extend(parse(text))
         return stacks
 
-    def steps(self) -> dict[int, str]:
-        """What each process noted while it was traced, as JSON, by pid."""
-        files = self._folder.glob("*.steps")
-        return {int(file.stem): file.read_text(encoding="utf-8") for file in files}
+    def begin(self) -> None:
+        """The steps from now on are noted."""
+        (self._folder / "trace").touch()
+        time.sleep(0.5)  # every process looks ten times a second
 
-    def collector_seconds(self, names: Mapping[int, str]) -> dict[str, float]:
-        """CPU of the garbage collector while sampling, by process."""
-        seconds: dict[str, float] = {}
-        for file in self._folder.glob("*.gc"):
-            if (name := names.get(int(file.stem))) is not None:
-                facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-                seconds[name] = seconds.get(name, 0.0) + facts["gc_seconds"]
-        return seconds
+    def steps(self, pids: Collection[int]) -> dict[int, str]:
+        """What each process has noted, as JSON, by pid."""
+        (self._folder / "finish").touch()
+        files = {pid: self._folder / f"{pid}.steps" for pid in pids}
+        deadline = time.monotonic() + PATIENCE
+        while not all(file.exists() for file in files.values()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        written = {pid: file for pid, file in files.items() if file.exists()}
+        return {pid: file.read_text(encoding="utf-8") for pid, file in written.items()}

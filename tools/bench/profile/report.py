@@ -93,11 +93,10 @@ def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
         lines += profile.lines[name]
     us = python_stacks.INTERVAL * 1000 / many
     total = sum(profile.sampled.us(name) for name in names)
-    collector = sum(profile.collector.get(name, 0.0) for name in names) * 1e6 / many
     cells = {key: count * us for key, count in samples.items()}
     head = (
         f"{title}: CPU of one message by activity and by whose code ran, µs"
-        f" ({samples.total()} samples; of it garbage collector {collector:,.0f})"
+        f" ({samples.total()} samples)"
     )
     rows = matrix(cells, total)
     hottest = [
@@ -185,5 +184,4 @@ def as_dict(profile: Profile) -> dict[str, Any]:
         "idle_ms_per_s": profile.idle,
         "vacuum_us": profile.vacuums,
         "counts": profile.counts,
-        "collector": profile.collector,
     }

@@ -52,13 +52,11 @@ def measure(
 ) -> Timeline:
     connection = Connection(stack.web)
     _send(connection, load.sends(phones.take(WARM_UP)))
-    control.command("trace")
+    control.begin()
     _send(connection, load.sends(phones.take(WARM_UP)))
     spans = _send(connection, load.sends(phones.take(many)))
-    control.command("finish")
     connection.close()
-    names = members(stack)
-    seen = events(control, names, StatementNames.of_service())
+    seen = events(control, members(stack), StatementNames.of_service())
     answers = [(end - start) * 1000 for start, end in spans]
     return Timeline(steps(fastest(spans), seen), answers)
 
@@ -77,8 +75,9 @@ def _send(connection: Connection, requests: Sequence[bytes]) -> list[tuple[float
 
 def events(control: Control, names: Mapping[int, str], statements: StatementNames) -> list[Event]:
     seen = []
-    for pid, text in control.steps().items():
-        process = names.get(pid, "").removesuffix(" 1").removesuffix(" 2")
+    python = {pid for pid, name in names.items() if name.startswith(("web", "worker", "beat"))}
+    for pid, text in control.steps(python).items():
+        process = names[pid].removesuffix(" 1").removesuffix(" 2")
         for began, ended, thread, label in json.loads(text):
             if label.startswith("SQL "):
                 label = statements.of(label.removeprefix("SQL "))  # noqa: PLW2901

@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
@@ -14,10 +14,10 @@ from otp import codes
 from tools.bench.load import answered, call
 from tools.bench.machine import Meter, Reading, Spent, cpu_seconds
 from tools.bench.profile import python_stacks, statements
-from tools.bench.profile.python_stacks import Control
+from tools.bench.profile.python_stacks import SAMPLE, Control
 from tools.bench.profile.statements import Costs, StatementNames
 from tools.stack.seed import Phones
-from tools.stack.stack import Account, CannotMeasureError, Stack, until
+from tools.stack.stack import Account, CannotMeasureError, Setup, Stack, until
 
 FLUSHED = 11.0  # seconds after which an idle backend has handed in what it counted
 _DATABASE = """
@@ -149,7 +149,6 @@ class Profile:
     answers: list[float] = field(default_factory=list)  # seconds, of the plain window
     python: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
     lines: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
-    collector: dict[str, float] = field(default_factory=dict)  # seconds, by process
     statements: dict[str, Costs] = field(default_factory=dict)
     counts: Counts = field(default_factory=dict)  # of one message
     idle: dict[str, float] = field(default_factory=dict)  # ms of CPU a second, by process
@@ -160,21 +159,22 @@ class Profiler:
     def __init__(
         self,
         stack: Stack,
-        sampler: Control,
+        setup: Setup,
+        control: Control,
         load: MessageLoad,
         *,
         messages: int,
         connections: int,
         say: Callable[[str], None],
     ) -> None:
-        self._stack, self._control, self._load = stack, sampler, load
+        self._stack, self._setup, self._control, self._load = stack, setup, control, load
         self._messages, self._connections, self._say = messages, connections, say
         self._names: dict[int, str] = {}
         self._beside: Counts = {}  # counted for other programs
         self.profile = Profile()
 
     def run(self, rounds: int) -> Profile:
-        self._load.run(self._messages, self._connections)  # warms up
+        self._start()
         self._plain(rounds)
         self._sampled(rounds)
         self._logged(rounds)
@@ -206,33 +206,34 @@ class Profiler:
         return {name: cost.seconds * 1000 / window.seconds for name, cost in window.spent.items()}
 
     def _sampled(self, rounds: int) -> None:
+        """Where a process crashes the round is repeated: the handler may read a frame that is just
+        being freed.
+        """
         profile, left = self.profile, rounds
+        self._start(SAMPLE)
         for _ in range(TRIES * rounds):
-            left -= left > 0 and self._sampled_round()
+            if left:
+                self._vacuum()
+                before = self._control.positions()
+                try:
+                    with self._window(profile.sampled):
+                        self._load.run(self._messages, self._connections)
+                except OSError as error:
+                    self._say(f"a process ended: the round is repeated ({error})")
+                    continue
+                self._control.keep(before)
+                left -= 1
         if left:
             raise CannotMeasureError("processes ended again and again while they were sampled")
         for name, stacks in self._control.stacks(self._names).items():
             profile.python[name] = python_stacks.counted(stacks)
             profile.lines[name] = python_stacks.hottest(stacks)
-        profile.collector = self._control.collector_seconds(self._names)
+        self._start()
 
-    def _sampled_round(self) -> bool:
-        """False if a process crashed: the handler may read a frame that is just being freed."""
-        self._vacuum()
-        processes = len(self._control.pids())
-        self._control.command("sample", str(python_stacks.INTERVAL))
-        before = self._control.positions()
-        try:
-            with self._window(self.profile.sampled):
-                self._load.run(self._messages, self._connections)
-        except OSError as error:
-            self._say(f"a process ended while it was sampled: the round is repeated ({error})")
-            until(lambda: len(self._control.pids()) == processes, seconds=30, what="its restart")
-            return False
-        finally:
-            self._control.command("rest")
-        self._control.keep(before)
-        return True
+    def _start(self, mode: str = "") -> None:
+        """Starts the programs once more, which then note what this mode says."""
+        self._stack.arrange(replace(self._setup, environ=(("KVITOK_MODE", mode),)))
+        self._load.run(self._messages, self._connections)  # warms up
 
     def _logged(self, rounds: int) -> None:
         log, names = self._stack.postgres.log, StatementNames.of_service()
