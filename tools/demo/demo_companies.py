@@ -2,8 +2,10 @@
 
 import json
 import secrets
+import tomllib
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
@@ -24,27 +26,9 @@ from tools.demo import history
 from tools.demo.senders import EMAIL
 from tools.stack.seed import lift_budgets
 
-PACKAGES = (("start", 1_000, "1900"), ("growth", 10_000, "17000"), ("scale", 100_000, "150000"))
-STEPS = ((100, "2"), (1_000, "1.9"), (10_000, "1.7"), (100_000, "1.5"))
+_ON_SALE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+BUYER: dict[str, str] = _ON_SALE["buyer"]
 PAID, UNPAID = "growth", "start"
-SELLER = {
-    "name": "ООО «Демонстрация»",
-    "inn": "7700000009",
-    "kpp": "770001001",
-    "address": "101000, Москва, Примерная улица, дом 1",
-    "bank_name": "ПАО «Пример-банк», г. Москва",
-    "bic": "044500000",
-    "account": "40700000000000000001",
-    "corr_account": "30100000000000000001",
-    "vat_rate": Decimal(22),
-    "head": "Демонстрационная Подпись",
-}
-BUYER = {
-    "legal_name": "ООО «Демо»",
-    "inn": "7800000002",
-    "kpp": "780001001",
-    "address": "190000, Санкт-Петербург, Примерный переулок, дом 2",
-}
 
 
 def sell(company: Company, user: User, tokens: int) -> None:
@@ -61,16 +45,16 @@ def sell(company: Company, user: User, tokens: int) -> None:
 
 
 def set_prices() -> None:
-    for position, (code, tokens, price) in enumerate(PACKAGES):
+    for position, (code, tokens, price) in enumerate(_ON_SALE["packages"]):
         values = {"tokens": tokens, "price": Decimal(price), "position": position}
         Package.objects.get_or_create(code=code, defaults=values)
-    for tokens, price in STEPS:
+    for tokens, price in _ON_SALE["steps"]:
         Tariff.objects.get_or_create(
             currency=settings.CURRENCY, tokens_from=tokens, defaults={"price": Decimal(price)}
         )
     # Since before the demo's history begins.
     since = timezone.localdate() - timedelta(days=100)
-    Seller.objects.get_or_create(pk=1, defaults=SELLER | {"documents_since": since})
+    Seller.objects.get_or_create(pk=1, defaults=_ON_SALE["seller"] | {"documents_since": since})
 
 
 def _order(company: Company, user: User, package: str, gateway: Gateway) -> Order:

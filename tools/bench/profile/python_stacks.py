@@ -3,10 +3,11 @@
 import re
 import sysconfig
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from config.environment.variables import ROOT
 
@@ -18,58 +19,11 @@ INSIDE = str(Path(__file__).parent / "inside")
 
 OURS = "Python of ours"
 NO_FRAME = "between two calls"  # a thread of the server that runs no Python just now
-CAUSES = {  # of a package, by its first folder
-    "django": "Django and asgiref",
-    "asgiref": "Django and asgiref",
-    "rest_framework": "DRF",
-    "psycopg": "psycopg",
-    "psycopg_binary": "psycopg",
-    "psycopg_pool": "connection pool",
-    "redis": "Redis client",
-    "celery": "Celery and kombu",
-    "kombu": "Celery and kombu",
-    "billiard": "Celery and kombu",
-    "vine": "Celery and kombu",
-    "structlog": "logging",
-    "django_structlog": "logging",
-    "requests": "HTTP client",
-    "urllib3": "HTTP client",
-    "granian": "HTTP server",
-    "phonenumbers": "phone numbers",
-    "prometheus_client": "metrics",
-}
-LIBRARY_CAUSES = {  # of the standard library, by its module; others count for their caller
-    "json": "JSON",
-    "logging": "logging",
-    "threading": "locks and queues of threads",
-    "queue": "locks and queues of threads",
-    "concurrent": "locks and queues of threads",
-    "http": "HTTP client",
-}
-OWN_CAUSES = {  # of modules of ours that belong to a library's work
-    "processes/server/": "HTTP server",
-    "config/web_server": "HTTP server",
-    "storage/primary_connection": "psycopg",  # its wait for the socket
-}
-ACTIVITIES = (  # by a function that is in the stack; the first that fits
-    ("channels/vendor_webhooks.py", "vendor_webhook", "webhook"),
-    ("otp/web/api.py", "post", "verify"),
-    ("channels/web/send_view.py", "post", "send"),
-    ("channels/outcomes/receipts.py", "apply_stored", "apply"),
-    ("otp/settlement.py", "settle_verified", "settle"),
-    ("channels/deliver/dispatcher.py", "claim", "claim"),
-    ("channels/deliver/dispatcher.py", "hand_over", "hand over"),
-    ("channels/deliver/dispatcher.py", "record", "record"),
-    ("channels/deliver/dispatcher.py", "_listen", "wake-ups"),
-    ("channels/deliver/dispatcher.py", "run", "loop"),
-    ("channels/waiting/outcome_signals.py", "_listen_forever", "signals"),
-    ("processes/background.py", "_run", "waker"),
-    ("processes/background.py", "run", "periodic"),
-    ("processes/server/gateway.py", "", "HTTP"),
-    ("config/web_server.py", "", "HTTP"),
-    ("celery/", "", "Celery"),
-    ("kombu/", "", "Celery"),
-)
+_TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("causes.toml").read_text("utf-8"))
+CAUSES: dict[str, str] = _TABLES["packages"]
+LIBRARY_CAUSES: dict[str, str] = _TABLES["library"]
+OWN_CAUSES: dict[str, str] = _TABLES["own"]
+ACTIVITIES: list[tuple[str, str, str]] = _TABLES["activities"]
 
 
 class Frame(NamedTuple):

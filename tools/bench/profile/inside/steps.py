@@ -1,14 +1,17 @@
 """Notes when a process of the service began and ended each step of a message's way.
 
 The steps are functions of libraries, where a process waits for another one, and of the service,
-found by name and replaced at run time. All times are of CLOCK_MONOTONIC, which processes share.
+found by the names in `steps.toml` and replaced at run time. All times are of CLOCK_MONOTONIC, which
+processes share.
 """
 
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 Label = Callable[..., str]
@@ -28,45 +31,9 @@ def _path(_gateway: Any, environ: dict[str, Any], *_: Any) -> str:
     return f"request {environ['PATH_INFO']}"
 
 
-# By module: the function, or class and method, and its label.
-STEPS: dict[str, dict[str, str | Label]] = {
-    "psycopg": {
-        "Cursor.execute": _sql,
-        "Connection.commit": "SQL COMMIT",
-        "Connection.rollback": "SQL ROLLBACK",
-    },
-    "psycopg_pool": {"ConnectionPool.getconn": "a connection from the pool"},
-    "redis.connection": {
-        "AbstractConnection.send_command": _command,
-        "AbstractConnection.read_response": "Redis answers",
-    },
-    "urllib3.connection": {
-        "HTTPConnection.request": "call of the vendor is written",
-        "HTTPConnection.getresponse": "vendor answers",
-    },
-    "processes.server.gateway": {"Gateway.schedule": "head arrives", "Gateway._run": _path},
-    "channels.accept.send_limits": {"acquire": "limits"},
-    "channels.accept.acceptance": {"accept": "acceptance"},
-    "channels.waiting.outcome_signals": {
-        "Waiter.wait": "send waits for its outcome",
-        "_deliver": "signal arrives",
-        "publish": "outcomes published",
-    },
-    "channels.wakeups": {"wake_now": "workers woken"},
-    "processes.outbox_loop": {
-        "OutboxLoop.wake": "wake-up arrives",
-        "OutboxLoop.add": "call returns",
-    },
-    "channels.deliver.claims": {"claim": "claim"},
-    "channels.deliver.dispatcher": {
-        "Dispatcher.dispatch": "round",
-        "Dispatcher.record": "record",
-        "hand_over": "hand over",
-    },
-    "channels.outcomes.transitions": {"commit_events": "outcomes committed"},
-    "channels.outcomes.receipts": {"store": "receipts stored", "apply_stored": "receipts applied"},
-    "otp.settlement": {"settle_verified": "settlement looked for"},
-}
+_OF: dict[str, str | Label] = {"SQL …": _sql, "Redis …": _command, "request …": _path}
+_FILE = Path(__file__).with_suffix(".toml")
+STEPS: dict[str, dict[str, str]] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
 
 
 def start() -> None:
@@ -75,7 +42,7 @@ def start() -> None:
         module = sys.modules.get(module_name)
         if module is not None:
             for name, label in steps.items():
-                _replace(module, name, label)
+                _replace(module, name, _OF.get(label, label))
 
 
 def taken() -> list[tuple[float, float, str, str]]:
