@@ -6,11 +6,13 @@ import base64
 import binascii
 import hashlib
 import hmac
+import json
 import re
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -35,7 +37,7 @@ PAGE, LARGEST_PAGE = 50, 1000
 SEARCHED = 20_000  # newest messages that a list looks through when no To is given
 UNREACHABLE_HANDSET = 30003
 WORDS = {"sent": "sent", "delivered": "delivered", "failed": "undelivered", "read": "read"}
-NUMBER = "PN" + "0" * 32
+OBJECTS: dict[str, Json] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 
 
 def _refused(code: int, message: str, status: int = 400) -> RefusedError:
@@ -114,8 +116,7 @@ class Twilio(HttpVendor):
 
     def account(self, _request: web.Request) -> Json:
         kind = "Trial" if "trial" in self.carrier.lacks else "Full"
-        account = {"sid": self._sid, "friendly_name": "Simulator"}
-        return account | {"status": "active", "type": kind}
+        return OBJECTS["account"] | {"sid": self._sid, "type": kind}
 
     def balance(self, _request: web.Request) -> Json:
         balance = "-0.05" if "money" in self.carrier.lacks else "96.42"
@@ -123,39 +124,30 @@ class Twilio(HttpVendor):
 
     def numbers(self, request: web.Request) -> Json:
         ours, wanted = self._from, request.query.get("PhoneNumber", "")
-        can = {"voice": True, "sms": True, "mms": False, "fax": False}
-        row = {"sid": NUMBER, "phone_number": ours, "friendly_name": ours, "capabilities": can}
+        row = OBJECTS["number"] | {"phone_number": ours, "friendly_name": ours}
         lacks = "sender" in self.carrier.lacks
         has_it = not lacks and wanted in {"", ours} and ours.startswith("+")
-        rows = [row | {"status": "in-use"}] if has_it else []
+        rows = [row] if has_it else []
         return {"incoming_phone_numbers": rows, "page": 0, "page_size": 50}
 
     def senders(self, request: web.Request) -> Json:
         """The senders of a messaging service: one number, unless it lacks any."""
         kind, service = request.match_info["kind"], request.match_info["sid"]
-        row = {"sid": NUMBER, "service_sid": service, "phone_number": "+15005550006"}
+        row = OBJECTS["sender"] | {"service_sid": service}
         has_it = kind == "PhoneNumbers" and "sender" not in self.carrier.lacks
         return _listed(SENDER_LISTS[kind], [row] if has_it else [])
 
     def campaigns(self, request: web.Request) -> Json:
         """https://www.twilio.com/docs/messaging/api/usapptoperson-resource"""
-        is_failed = "campaign" in self.carrier.lacks
-        errors = [{"error_code": 30893, "description": "Message flow"}]
-        row = {
-            "sid": "QE" + "0" * 32,
-            "messaging_service_sid": request.match_info["sid"],
-            "us_app_to_person_usecase": "2FA",
-            "campaign_status": "FAILED" if is_failed else "VERIFIED",
-            "errors": errors if is_failed else [],
-        }
-        return _listed("compliance", [row])
+        row = OBJECTS["campaign"] | {"messaging_service_sid": request.match_info["sid"]}
+        failed = OBJECTS["failed_campaign"] if "campaign" in self.carrier.lacks else {}
+        return _listed("compliance", [row | failed])
 
     def permissions(self, request: web.Request) -> Json:
         wanted = [code for code in request.query.get("CountryCode", "").split(",") if code]
         lacking = wanted[:1] if "country" in self.carrier.lacks else []
-        common = {"type": "country", "prefix": "", "message": ""}
         rows = [
-            {"country_code": code, "enabled": n >= len(lacking)} | common
+            OBJECTS["country"] | {"country_code": code, "enabled": n >= len(lacking)}
             for n, code in enumerate(wanted)
         ]
         return {"permissions": rows}
@@ -278,22 +270,16 @@ class Twilio(HttpVendor):
         account, sid = self._sid, message.provider_id
         at = format_datetime(datetime.fromtimestamp(message.at, UTC))
         uri = f"/{API}/Accounts/{account}/Messages/{sid}"
-        return {
+        return OBJECTS["message"] | {
             "account_sid": account,
-            "api_version": API,
             "body": message.text,
             "date_created": at,
             "date_sent": at if word in WORDS.values() else None,
             "date_updated": at,
-            "direction": "outbound-api",
             "error_code": UNREACHABLE_HANDSET if word == "undelivered" else None,
-            "error_message": None,
             "from": message.extra["from"] or None,
             "messaging_service_sid": message.extra["service"] or None,
-            "num_media": "0",
             "num_segments": str(count_segments(message.text)),
-            "price": None,
-            "price_unit": "USD",
             "sid": sid,
             "status": word,
             "subresource_uris": {"media": f"{uri}/Media.json"},

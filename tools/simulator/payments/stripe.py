@@ -16,7 +16,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tools.simulator.payments.till import CANCELED, OPEN, PAID, Call, Payment, PaymentProvider
+from tools.simulator.payments.till import CANCELED, OPEN, PAID, Payment, PaymentProvider
 from tools.simulator.request_bodies import form, whole
 from tools.simulator.vendor import Json, Post, RefusedError
 
@@ -39,13 +39,13 @@ class Stripe(PaymentProvider):
     has_disputes = True
     malformed = RefusedError({"error": {"type": "invalid_request_error", "message": "Form"}}, 400)
 
-    def routes(self) -> list[web.RouteDef]:
+    def calls(self) -> list[web.RouteDef]:
         return [
-            web.post(SESSIONS, self._ours(self.create)),
-            web.get(SESSIONS, self._ours(self.list)),
-            web.get(f"{SESSIONS}/{{id}}", self._ours(self.retrieve)),
-            web.post(INTENTS, self._ours(self.charge)),
-            web.get(f"{INTENTS}/{{id}}", self._ours(self.retrieve_intent)),
+            web.post(SESSIONS, self.create),
+            web.get(SESSIONS, self.list),
+            web.get(f"{SESSIONS}/{{id}}", self.retrieve),
+            web.post(INTENTS, self.charge),
+            web.get(f"{INTENTS}/{{id}}", self.retrieve_intent),
         ]
 
     async def create(self, request: web.Request) -> web.Response:
@@ -54,7 +54,7 @@ class Stripe(PaymentProvider):
         currency = given.get(f"{price}[currency]", "")
         minor = given.get(f"{price}[unit_amount]", "")
         if given.get("mode") != "payment" or len(currency) != 3 or not minor.isdecimal():
-            return _error(400, "Missing required param: line_items.", param="line_items")
+            raise _refused(400, "Missing required param: line_items.", param="line_items")
         payment = Payment(
             id=f"cs_test_{secrets.token_hex(29)}",
             provider=self.name,
@@ -73,11 +73,11 @@ class Stripe(PaymentProvider):
         given = await form(request)
         currency, minor = given.get("currency", ""), given.get("amount", "")
         if len(currency) != 3 or not minor.isdecimal() or given.get("confirm") != "true":
-            return _error(400, "Missing required param: amount.", param="amount")
+            raise _refused(400, "Missing required param: amount.", param="amount")
         method = given.get("payment_method", "")
         if not self._is_saved(method, given.get("customer", "")):
             text = f"No such PaymentMethod: '{method}'"
-            return _error(400, text, code="resource_missing", param="payment_method")
+            raise _refused(400, text, code="resource_missing", param="payment_method")
         named = f"pi_{secrets.token_hex(12)}"
         payment = Payment(
             id=named,
@@ -104,7 +104,7 @@ class Stripe(PaymentProvider):
             self.book.save(made)
         elif made.fields != payment.fields:
             text = "Keys for idempotent requests can only be used with the same parameters."
-            return _error(400, text, kind="idempotency_error")
+            raise _refused(400, text, kind="idempotency_error")
         return web.json_response(shown(made))
 
     def _is_saved(self, method: str, customer: str) -> bool:
@@ -127,7 +127,7 @@ class Stripe(PaymentProvider):
         named = request.match_info["id"]
         payment = self.book.of(self.name, named)
         if payment is None or _is_intent(payment):
-            return _missing("checkout.session", named)
+            raise _missing("checkout.session", named)
         session = self.session(payment)
         expanded = {value for name, value in request.query.items() if name.startswith("expand[")}
         if EXPANDED in expanded and payment.state == PAID:
@@ -138,7 +138,9 @@ class Stripe(PaymentProvider):
         named = request.match_info["id"]
         paid = (row for row in self._own() if row.state == PAID)
         payment = next((row for row in paid if row.reference == named), None)
-        return web.json_response(intent(payment)) if payment else _missing("payment_intent", named)
+        if payment is None:
+            raise _missing("payment_intent", named)
+        return web.json_response(intent(payment))
 
     def session(self, payment: Payment) -> Json:
         is_paid, fields = payment.state == PAID, payment.fields
@@ -191,14 +193,10 @@ class Stripe(PaymentProvider):
         mac = hmac.new(key, f"{sent_at}.".encode() + body, hashlib.sha256).hexdigest()
         return self.to_service(body, {"Stripe-Signature": f"t={sent_at},v1={mac}"})
 
-    def _ours(self, call: Call) -> Call:
-        async def answer(request: web.Request) -> web.Response:
-            expected = f"Bearer {self.settings.variable('STRIPE_SECRET_KEY')}"
-            if request.headers.get("Authorization") != expected:
-                return _error(401, "Invalid API Key provided")
-            return await call(request)
-
-        return self.guarded(answer)
+    def authorize(self, request: web.Request) -> None:
+        expected = f"Bearer {self.settings.variable('STRIPE_SECRET_KEY')}"
+        if request.headers.get("Authorization") != expected:
+            raise _refused(401, "Invalid API Key provided")
 
 
 def intent(payment: Payment) -> Json:
@@ -267,12 +265,11 @@ def _metadata(payment: Payment, name: str) -> dict[str, str]:
     return {match[1]: value for match, value in matches if match}
 
 
-def _missing(kind: str, named: str) -> web.Response:
-    return _error(404, f"No such {kind}: '{named}'", code="resource_missing", param="id")
+def _missing(kind: str, named: str) -> RefusedError:
+    return _refused(404, f"No such {kind}: '{named}'", code="resource_missing", param="id")
 
 
-def _error(
+def _refused(
     status: int, message: str, *, kind: str = "invalid_request_error", **more: str
-) -> web.Response:
-    error = {"type": kind, "message": message} | more
-    return web.json_response({"error": error}, status=status)
+) -> RefusedError:
+    return RefusedError({"error": {"type": kind, "message": message} | more}, status)

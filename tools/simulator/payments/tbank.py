@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from tools.simulator.payments.till import CANCELED, PAID, Bank, Call, Operation, Payment
+from tools.simulator.payments.till import CANCELED, PAID, Bank, Operation, Payment
 from tools.simulator.request_bodies import json_object
 from tools.simulator.vendor import Json, Post, RefusedError
 
@@ -31,11 +31,11 @@ class TBank(Bank):
     def _account(self) -> str:
         return self.settings.variable("TBANK_ACCOUNT")
 
-    def routes(self) -> list[web.RouteDef]:
+    def calls(self) -> list[web.RouteDef]:
         return [
-            web.post("/tbank/api/v1/b2b/qr/onetime", self._ours(self.create)),
-            web.get("/tbank/api/v1/b2b/qr/{id}/info", self._ours(self.info)),
-            web.get("/tbank/api/v1/statement", self._ours(self.statement)),
+            web.post("/tbank/api/v1/b2b/qr/onetime", self.create),
+            web.get("/tbank/api/v1/b2b/qr/{id}/info", self.info),
+            web.get("/tbank/api/v1/statement", self.statement),
         ]
 
     async def create(self, request: web.Request) -> web.Response:
@@ -135,14 +135,10 @@ class TBank(Bank):
         bearer = f"Bearer {secret or self.settings.variable('TBANK_WEBHOOK_SECRET')}"
         return self.to_service(json.dumps(notice).encode(), {"Authorization": bearer})
 
-    def _ours(self, call: Call) -> Call:
-        async def answer(request: web.Request) -> web.Response:
-            expected = f"Bearer {self.settings.variable('TBANK_TOKEN')}"
-            if request.headers.get("Authorization") != expected:
-                raise _refused(401, "Ошибка аутентификации")
-            return await call(request)
-
-        return self.guarded(answer)
+    def authorize(self, request: web.Request) -> None:
+        expected = f"Bearer {self.settings.variable('TBANK_TOKEN')}"
+        if request.headers.get("Authorization") != expected:
+            raise _refused(401, "Ошибка аутентификации")
 
 
 def _mistake(given: Json, account: str) -> str:

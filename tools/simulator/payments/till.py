@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from uuid import uuid4
 
 from aiohttp import web
@@ -138,6 +138,20 @@ class PaymentProvider(HttpService):
         self.faults: list[CallFault] = []
 
     @abstractmethod
+    def calls(self) -> list[web.RouteDef]:
+        """Its routes, for those who are authorized."""
+
+    @abstractmethod
+    def authorize(self, request: web.Request) -> None:
+        """Raises RefusedError."""
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.RouteDef(row.method, row.path, self._faulty(cast(Call, row.handler)), row.kwargs)
+            for row in self.calls()
+        ]
+
+    @abstractmethod
     def notice(self, payment: Payment) -> Post:
         """Says in what state the payment is."""
 
@@ -167,11 +181,12 @@ class PaymentProvider(HttpService):
         typed = {"Content-Type": "application/json", **headers}
         return Post(url, body, typed, any_2xx=True, or_403=True)
 
-    def guarded(self, call: Call) -> Call:
+    def _faulty(self, call: Call) -> Call:
         """The call with the faults that were asked for; a lost answer has its effect."""
 
         async def answer(request: web.Request) -> web.Response:
             if not self.faults:
+                self.authorize(request)
                 return await call(request)
             fault = self.faults[0]
             fault.times -= 1
@@ -179,6 +194,7 @@ class PaymentProvider(HttpService):
                 self.faults.pop(0)
             if fault.kind == "server_error":
                 return web.json_response({"error": "simulated"}, status=500)
+            self.authorize(request)
             made = await call(request)
             await asyncio.sleep(fault.latency_ms / 1000)
             if fault.kind == "lost_answer":

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from tools.simulator.payments.till import CANCELED, OPEN, PAID, Call, Payment, PaymentProvider
+from tools.simulator.payments.till import CANCELED, OPEN, PAID, Payment, PaymentProvider
 from tools.simulator.request_bodies import json_object, mapping
 from tools.simulator.vendor import Json, Post, RefusedError
 
@@ -28,12 +28,12 @@ class YooKassa(PaymentProvider):
     def _shop(self) -> str:
         return self.settings.variable("YOOKASSA_SHOP_ID")
 
-    def routes(self) -> list[web.RouteDef]:
+    def calls(self) -> list[web.RouteDef]:
         return [
-            web.post("/yookassa/v3/payments", self._ours(self.create)),
-            web.get("/yookassa/v3/payments/{id}", self._ours(self.retrieve)),
-            web.get("/yookassa/v3/refunds/{id}", self._ours(self.refund)),
-            web.get("/yookassa/v3/me", self._ours(self.me)),
+            web.post("/yookassa/v3/payments", self.create),
+            web.get("/yookassa/v3/payments/{id}", self.retrieve),
+            web.get("/yookassa/v3/refunds/{id}", self.refund),
+            web.get("/yookassa/v3/me", self.me),
         ]
 
     async def create(self, request: web.Request) -> web.Response:
@@ -108,15 +108,10 @@ class YooKassa(PaymentProvider):
         body = {"type": "notification", "event": event, "object": what}
         return self.to_service(json.dumps(body).encode(), {})
 
-    def _ours(self, call: Call) -> Call:
-        async def answer(request: web.Request) -> web.Response:
-            pair = f"{self._shop}:{self.settings.variable('YOOKASSA_SECRET_KEY')}"
-            basic = f"Basic {b64encode(pair.encode()).decode()}"
-            if request.headers.get("Authorization") != basic:
-                raise _refused(401, "invalid_credentials", "Error in shopId or secret key")
-            return await call(request)
-
-        return self.guarded(answer)
+    def authorize(self, request: web.Request) -> None:
+        pair = f"{self._shop}:{self.settings.variable('YOOKASSA_SECRET_KEY')}"
+        if request.headers.get("Authorization") != f"Basic {b64encode(pair.encode()).decode()}":
+            raise _refused(401, "invalid_credentials", "Error in shopId or secret key")
 
 
 def _refund(payment: Payment, refund_id: str) -> Json:

@@ -2,7 +2,9 @@
 
 import re
 import secrets
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tools.simulator.request_bodies import mapping, mappings
@@ -14,22 +16,8 @@ LONGEST_CODE = 15
 LONGEST_BODY = 1024
 LONGEST_URL = 2000
 OPEN = {"ru": "Открыть", "en": "Open"}
-TITLES = {
-    100: "Invalid parameter",
-    130429: "Rate limit hit",
-    130497: "Business account is restricted from messaging users in this country",
-    131008: "Required parameter is missing",
-    131009: "Parameter value is not valid",
-    131026: "Message undeliverable",
-    131031: "Account has been locked",
-    131042: "Business eligibility payment issue",
-    131047: "Re-engagement message",
-    132000: "Number of parameters does not match the expected number of params",
-    132001: "Template name does not exist in the translation",
-    132005: "Translated text too long",
-    132012: "Parameter format does not match format in the created template",
-    132015: "Template is paused",
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+TITLES = {int(code): title for code, title in _TABLES["titles"].items()}
 
 
 def refused(code: int, details: str, status: int = 400) -> RefusedError:
@@ -73,29 +61,15 @@ class Template:
 
 
 def approved(settings: Settings) -> dict[str, Template]:
-    codes = settings.whatsapp_languages
-
-    def bodies(**wordings: str) -> dict[str, str]:
-        return {codes[locale]: wording for locale, wording in wordings.items()}
-
-    link = f"{settings.short_url}/"
-    code = bodies(en="{0} is your verification code.", ru="{0} — ваш код подтверждения.")
-    branded = bodies(
-        en="Your verification code: {0}. It was asked for by {1}; do not tell it to anyone.",
-        ru="Ваш код подтверждения: {0}. Его запросили для {1}; никому его не сообщайте.",
-    )
-    # Meta takes no body that begins or ends with a parameter.
-    plain = bodies(
-        en="A message for you: {0}\nThe button below opens the link.",
-        ru="Сообщение для вас: {0}\nСсылка открывается кнопкой ниже.",
-    )
-    with_link = Template("utility", branded, 2, has_code=True, link=link)
-    of_codes = settings.variable("WHATSAPP_CODE_TEMPLATE", "verification_code")
-    of_links = settings.variable("WHATSAPP_LINK_TEMPLATE", "short_link")
     return {
-        of_codes: Template("authentication", code, 1, has_code=True),
-        of_links: Template("utility", plain, 1, has_code=False, link=link),
-        settings.variable("WHATSAPP_CODE_LINK_TEMPLATE", "code_with_link"): with_link,
+        settings.variable(f"WHATSAPP_{kind.upper()}_TEMPLATE", row["name"]): Template(
+            row["category"],
+            {settings.whatsapp_languages[locale]: row[locale] for locale in OPEN},
+            row["parameters"],
+            has_code=row["has_code"],
+            link=f"{settings.short_url}/" if row["has_link"] else None,
+        )
+        for kind, row in _TABLES["templates"].items()
     }
 
 
