@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from operator import mul
 from typing import Any
 
-from tools.replay.world import DEFAULTS, MESSENGER, PEOPLE, SMS, TEXT
+from tools.replay.world import SMS, complete
 
 FACTORS = (0.5, 2.0)
 MOST = 0.98  # of a share that is doubled
@@ -18,27 +18,15 @@ Given = dict[str, Any]
 
 def variants(given: Given) -> Iterator[tuple[str, Given]]:
     """The name of each, such as `SMS lost ×2`, and the world as JSON; like ones are left out."""
-    complete = _complete(given)
+    world = complete(given)
     for name, (where, key, change) in PARAMETERS.items():
         for factor in FACTORS:
-            changed = copy.deepcopy(complete)
+            changed = copy.deepcopy(world)
             for place in _places(changed, where):
                 if key in place:
                     place[key] = change(place[key], factor)
-            if changed != complete:
+            if changed != world:
                 yield f"{name} ×{factor:g}", changed
-
-
-def _complete(given: Given) -> Given:
-    """With the defaults written out, as they are as uncertain as what the file says."""
-    world = copy.deepcopy({**DEFAULTS, **given})
-    world["people"] = {**copy.deepcopy(PEOPLE), **world.get("people", {})}
-    channels = world.get("channels", {"whatsapp": {}, "telegram": {}})
-    world["channels"] = {
-        name: {**copy.deepcopy(TEXT if name == SMS else MESSENGER), **channels.get(name, {})}
-        for name in {**channels, SMS: {}}
-    }
-    return world
 
 
 def _places(world: Given, where: str) -> list[Given]:

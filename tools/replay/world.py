@@ -1,6 +1,7 @@
 """A world: who lives there, and what its vendors do, with defaults for what the file leaves out."""
 
 import json
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,34 +12,12 @@ from jsonschema.exceptions import best_match
 
 from config.local.processes import StartError
 
-_SHAPE = Draft202012Validator(
-    json.loads(Path(__file__).with_name("world.schema.json").read_text(encoding="utf-8"))
-)
-
+HERE = Path(__file__).parent
+_SHAPE = Draft202012Validator(json.loads((HERE / "world.schema.json").read_text(encoding="utf-8")))
+_DEFAULTS: dict[str, Any] = json.loads((HERE / "defaults.json").read_text(encoding="utf-8"))
 DAY = 86400.0
 SMS = "sms"
 NATIONAL_DIGITS = 7  # that follow an operator's prefix
-DEFAULTS: dict[str, Any] = {"days": 14, "warm_up_days": 3, "sends_per_day": 5000}
-PEOPLE: dict[str, Any] = {
-    "returning": 0.5,
-    "wrong_number": 0.03,
-    "bars_sms": 0.0,
-    "enters_wrong": 0.06,
-    "gives_up": {"median": 75, "sigma": 0.6},
-    "typing": {"median": 9, "sigma": 0.5},
-}
-MESSENGER: dict[str, Any] = {
-    "latency": {"median": 2.5, "sigma": 0.6},
-    "lost": 0.01,
-    "tells_unreachable": 0.7,
-    "receipts": 0.98,
-}
-TEXT: dict[str, Any] = {
-    "latency": {"median": 4, "sigma": 0.67},
-    "lost": 0.03,
-    "tells_unreachable": 0.5,
-    "receipts": 0.95,
-}
 
 
 class WorldError(StartError):
@@ -89,10 +68,10 @@ class Attack:
     start: float
     seconds: float
     per_hour: float
-    numbers: str
     prefix: str
-    enters: float
-    ips: int
+    numbers: str = "random"
+    enters: float = 0.0
+    ips: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +134,22 @@ def load(path: Path) -> World:
     return build(read(path))
 
 
+def complete(given: dict[str, Any]) -> dict[str, Any]:
+    """With the defaults written out."""
+    world: dict[str, Any] = deepcopy(_DEFAULTS["world"] | given)
+    world["people"] = deepcopy(_DEFAULTS["people"]) | world.get("people", {})
+    world["channels"] = {
+        name: deepcopy(_DEFAULTS["sms" if name == SMS else "messenger"]) | how
+        for name, how in {**world["channels"], SMS: world["channels"].get(SMS, {})}.items()
+    }
+    return world
+
+
 def build(given: Any) -> World:
     if error := best_match(_SHAPE.iter_errors(given)):
         raise WorldError(f"{error.json_path.removeprefix('$.')}: {error.message}")
-    read = {**DEFAULTS, **given}
-    channels = _channels(read)
+    read = complete(given)
+    channels = {name: Behaviour(**_flat(how)) for name, how in read["channels"].items()}
     days = read["days"] * DAY
     return World(
         name=read["name"],
@@ -167,9 +157,9 @@ def build(given: Any) -> World:
         warm_up=read["warm_up_days"] * DAY,
         sends_per_day=read["sends_per_day"],
         baseline=_known(read.get("baseline", list(channels)), channels, "baseline"),
-        ranges=_ranges(read.get("countries", [{"code": "RU", "share": 1}]), channels),
+        ranges=_ranges(read["countries"], channels),
         reach=_reach(read["reach"], channels),
-        people={**PEOPLE, **read.get("people", {})},
+        people=read["people"],
         channels=channels,
         accounts=_accounts(read.get("accounts", {}), channels),
         changes=tuple(
@@ -181,15 +171,6 @@ def build(given: Any) -> World:
             for surge in read.get("surges", [])
         ),
     )
-
-
-def _channels(read: dict[str, Any]) -> dict[str, Behaviour]:
-    given = read.get("channels", {"whatsapp": {}, "telegram": {}})
-    named = {**given, SMS: given.get(SMS, {})}
-    return {
-        name: Behaviour(**_flat({**(TEXT if name == SMS else MESSENGER), **changes}))
-        for name, changes in named.items()
-    }
 
 
 def _flat(given: dict[str, Any]) -> dict[str, float]:
@@ -256,15 +237,8 @@ def _change(given: dict[str, Any], n: int, end: float, channels: dict[str, Behav
 
 
 def _attack(given: dict[str, Any]) -> Attack:
-    return Attack(
-        given["day"] * DAY,
-        given["hours"] * 3600,
-        given["per_hour"],
-        given.get("numbers", "random"),
-        given["prefix"],
-        given.get("enters", 0.0),
-        given.get("ips", 1),
-    )
+    more = {name: row for name, row in given.items() if name not in {"day", "hours"}}
+    return Attack(given["day"] * DAY, given["hours"] * 3600, **more)
 
 
 def _known(names: list[str], channels: dict[str, Behaviour], path: str) -> tuple[str, ...]:
