@@ -74,10 +74,13 @@ class _Found(NamedTuple):
     is_expired: bool
 
 
+# The same parameters for a request without a key.
+NO_PARAMS: dict[str, Any] = dict.fromkeys(("idem_path", "idem_key", "idem_hash"))
+
+# `payer` has a row for each request with a key.
 INSERT = """
 INSERT INTO api_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
-SELECT company_id, %(mode)s::text, %(idem_path)s::text, %(idem_key)s::text, %(idem_hash)s::bytea,
-       %(message_id)s::uuid FROM payer"""
+SELECT company_id, mode, idem_path, idem_key, idem_hash, message_id FROM payer"""
 
 _FIND = """
 SELECT request_hash, status, body, subject_id,

@@ -4,33 +4,21 @@ Lock order: verification → link → message → attempt → inserts → wallet
 open message's row in the queue is written by triggers, under its message's lock.
 """
 
-import re
-
 from catalogue.channels import CHANNELS
 from storage.months.recent_ids import months_of_last, within
 from storage.statements.json_rows import json_rows
+from storage.statements.sql_files import compact
 from webhooks import events
 
-COMMENT = re.compile(r"--.*")
-PARAMETER = re.compile(r"%\((\w+)\)s")
-
-# A fragment of the statement that accepts a send: `payer` has a row for each send that is paid for.
+# A fragment of the statements that accept sends: `payer` has a row for each that is paid for.
 INSERT_MESSAGE = """
 INSERT INTO channels_message (
   id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,
   locale, request_id, price, segments, priority, useful_until, deadline, fallback_at)
-SELECT %(message_id)s, payer.company_id, %(api_key_id)s, %(mode)s::text, %(kind)s::text,
-  %(content)s::text, %(channel)s::text, %(chain)s::jsonb, %(phone)s::text, {subject_id},
-  {params}, %(locale)s::text, %(request_id)s::text, %(price)s, %(segments)s, %(priority)s,
-  {useful_until}, now() + make_interval(secs => %(hold_seconds)s),
-  now() + make_interval(secs => %(patience)s::float)
-FROM payer {joined}"""
-
-FREE_PAYER = """
-SELECT %(company_id)s::bigint AS company_id FROM allowed"""
-
-NOT_BLOCKED = """
-NOT EXISTS (SELECT 1 FROM channels_blockedphone WHERE phone = %(phone)s::text)"""
+SELECT message_id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id,
+  message_params, locale, request_id, price, segments, priority, useful_until,
+  now() + make_interval(secs => hold_seconds), now() + make_interval(secs => patience)
+FROM payer"""
 
 # Claims due messages and writes their attempts in one commit. The queue says which may be due; the
 # message, locked, whether it is. One worker only claims it (SKIP LOCKED, due_at cleared). Skips
@@ -116,17 +104,6 @@ CLAIM = _CLAIM.format(
     has_subscribers=_HAS_SUBSCRIBERS,
     picked="picked AS (SELECT * FROM due),",
 )
-
-
-def of_rows(row: str, fragment: str) -> str:
-    """The fragment with columns of this relation in place of parameters."""
-    return PARAMETER.sub(rf"{row}.\1", fragment)
-
-
-def compact(statement: str) -> str:
-    """Strips comments and spaces: less to send for each connection that prepares it."""
-    return " ".join(COMMENT.sub("", statement).split())
-
 
 # The messages an account's rate allows right now: GCRA with a burst of a tenth of a second.
 _RATE_ALLOWANCE = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)

@@ -8,6 +8,7 @@ from api import idempotency
 from billing.wallet import holds
 from channels import sql as channels_sql
 from links.models import INSERTED_COLUMNS
+from storage.statements import sql_files
 
 _NAMES = ", ".join(INSERTED_COLUMNS)
 
@@ -31,19 +32,15 @@ def params_of_many(
 
 _INSERT = f"""
 INSERT INTO links_link (company_id, mode, message_id, expires_at, {_NAMES})
-SELECT company_id, %(mode)s::text, {{message}}, {{expires_at}},
+SELECT company_id, mode, {{message}}, {{expires_at}},
        {", ".join(f"%(link_{name})s::{kind}" for name, kind in INSERTED_COLUMNS.items())}
-FROM {{source}}"""  # noqa: S608
+FROM payer"""  # noqa: S608
 _EXPIRES_AT = "now() + make_interval(secs => %(link_lifetime)s::float)"
 
 # Fragments of the statement that accepts a send with a link; in the second one the link dies with
 # the code that it goes out with.
-INSERT = _INSERT.format(message="%(message_id)s::uuid", expires_at=_EXPIRES_AT, source="payer")
-INSERT_WITH_CODE = _INSERT.format(
-    message="%(message_id)s::uuid",
-    expires_at=f"LEAST({_EXPIRES_AT}, code.expires_at)",
-    source="payer, code",
-)
+INSERT = _INSERT.format(message="message_id", expires_at=_EXPIRES_AT)
+INSERT_WITH_CODE = _INSERT.format(message="message_id", expires_at=f"LEAST({_EXPIRES_AT}, ends_at)")
 
 # An alias whose link is dead becomes free: at once for the same company and mode, after 90 days for
 # others, because old messages still point at it. One that the operator disabled, or stopped with
@@ -66,8 +63,8 @@ SELECT key FROM links_link WHERE key = ANY(%(keys)s::text[]) AND retired_at IS N
 """
 
 SHORTEN = f"""
-WITH payer AS (SELECT %(company_id)s::bigint AS company_id)
-{_INSERT.format(message="NULL::uuid", expires_at=_EXPIRES_AT, source="payer")} RETURNING expires_at
+WITH payer AS (SELECT %(company_id)s::bigint AS company_id, %(mode)s::text AS mode)
+{_INSERT.format(message="NULL::uuid", expires_at=_EXPIRES_AT)} RETURNING expires_at
 """
 
 # A fragment; `n` are the links in the order given.
@@ -84,21 +81,7 @@ INSERT_MANY = f"""{INSERT_FROM_ARRAYS}
 ORDER BY n.key, n.position ON CONFLICT DO NOTHING RETURNING id, expires_at
 """
 
-# One statement, one commit: nothing is written unless the wallet paid.
-_SEND = """
-WITH allowed AS (SELECT WHERE {not_blocked}),
-payer AS ({payer}),
-link AS ({link}),
-message AS ({message}){more}
-SELECT EXISTS (SELECT 1 FROM payer) AS is_paid, NOT ({not_blocked}) AS is_blocked
-"""
-
-_MESSAGE = channels_sql.INSERT_MESSAGE.format(
-    subject_id="%(link_id)s",
-    params="%(params)s::jsonb",
-    useful_until="now() + make_interval(secs => %(hold_seconds)s)",
-    joined="",
-)
+_SEND = sql_files.read("links/make/send.sql")
 
 
 @cache
@@ -106,11 +89,11 @@ def send(*, is_test: bool, has_key: bool) -> str:
     more = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
     if has_key:
         more += f",\nidempotency_key AS ({idempotency.INSERT})"
-    return _SEND.format(
-        not_blocked=channels_sql.NOT_BLOCKED,
-        payer=channels_sql.FREE_PAYER if is_test else holds.HOLD_WALLET,
+    return sql_files.fill(
+        _SEND,
+        payer=holds.FREE_PAYER if is_test else holds.HOLD_WALLET,
         link=INSERT,
-        message=_MESSAGE,
+        message=channels_sql.INSERT_MESSAGE,
         more=more,
     )
 

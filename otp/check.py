@@ -114,12 +114,12 @@ class Verified:
 
 
 class _Judged(NamedTuple):
-    """The row of `sql.CHECK_CODE`, or one of `sql.CHECK_CODES`."""
+    """A row of `otp/check.sql`."""
 
+    number: int  # of the guess in its group
     judged_id: UUID
     right_at: datetime | None
     attempts_left: int
-    number: int = 0  # of the guess in its group
 
 
 def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> Verified:
@@ -150,7 +150,7 @@ class _Guess(NamedTuple):
 
 def _judge(guess: _Guess) -> _Judged | None:
     """None if no code could be checked."""
-    params = guess.lookup | cap_params() | {"macs": array_text(guess.macs)}
+    params = guess.lookup | cap_params() | {"number": 0, "macs": array_text(guess.macs)}
     return next(iter(fetch_rows(sql.recent(sql.CHECK_CODE), params, _Judged)), None)
 
 

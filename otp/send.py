@@ -37,37 +37,37 @@ from storage.statements.single_statement import fetch_rows
 
 
 class CodeRow(NamedTuple):
-    """The row of `sql.send`, whose first two are NULL if the send was refused; or one of
-    `sql.send_together`, which has rows of paid sends alone.
-    """
+    """A row of `otp/send.sql`. The last two mean something if the send was paid for."""
 
+    number: int  # of the send in its group
+    is_paid: bool
+    is_blocked: bool
+    is_capped: bool
     expires_in: float
     attempts_left: int
-    is_paid: bool = True
-    is_blocked: bool = False
-    is_capped: bool = False
-    number: int = 0  # of the send in its group
 
 
 @dataclass(frozen=True, slots=True)
 class CodeWrite:
-    """A send to write, with the parameters of `sql.send`; `statement` is for when it runs alone."""
+    """A send to write, with the columns of `asked`; `statement` is for when it runs alone."""
 
     statement: str
     params: Mapping[str, Any]
 
 
 def _alone(write: CodeWrite) -> CodeRow:
-    return acceptance.first_row(sql.recent(write.statement), write.params, CodeRow)
+    return acceptance.first_row(sql.recent(write.statement), {**write.params, "number": 0}, CodeRow)
 
 
 def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
     first = writes[0].params
     companies = {write.params["company_id"] for write in writes}
-    statement = sql.send_together(of_one_company=len(companies) == 1)
-    rows = [_asked_row(number, write.params) for number, write in enumerate(writes)]
-    params = {name: first[name] for name in _SHARED} | {"asked": dump_rows(_first_of_each(rows))}
-    return by_number(fetch_rows(sql.recent(statement), params, CodeRow), len(writes))
+    of_one = len(companies) == 1
+    statement = sql.SEND_OF_ONE_COMPANY if of_one else sql.SEND_OF_SEVERAL_COMPANIES
+    asked = [_asked_row(number, write.params) for number, write in enumerate(writes)]
+    params = {name: first[name] for name in _SHARED} | {"asked": dump_rows(_first_of_each(asked))}
+    rows = fetch_rows(sql.recent(statement), params, CodeRow)
+    return by_number((row for row in rows if row.is_paid), len(writes))
 
 
 def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     firsts = []
     for row in rows:
         code = (row["company_id"], row["phone"], row["purpose"])
-        key = (row["company_id"], row.get("idem_key", row["number"]))
+        key = (row["company_id"], row["idem_key"] or row["number"])
         if code not in codes and key not in keys:
             firsts.append(row)
         codes.add(code)
@@ -100,7 +100,7 @@ _SHARED = (
 
 def _asked_row(number: int, params: Mapping[str, Any]) -> dict[str, Any]:
     row = {name: value for name, value in params.items() if name not in _SHARED}
-    values = {name: bytea(params[name]) for name in ("mac", "idem_hash") if name in params}
+    values = {name: bytea(params[name]) for name in ("mac", "idem_hash") if params[name]}
     return row | values | {"number": number}
 
 

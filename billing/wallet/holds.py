@@ -1,35 +1,42 @@
 """SQL fragments by which the statements that accept messages open their holds.
 
-In them `allowed` has the messages to pay for, and `payer` those that are paid.
+In them `allowed` has the messages to pay for, and `payer` those that are paid, with their columns.
 """
 
 from billing.budgets import sql
 
 # The condition in the UPDATE keeps parallel sends from spending a token twice; no row means that
 # nothing was written.
-_KEY = f"COALESCE(%(api_key_id)s::bigint, {sql.NO_KEY})::text"
+_KEY = f"COALESCE(n.api_key_id, {sql.NO_KEY})::text"
 HOLD_WALLET = f"""
-UPDATE billing_wallet w SET available = available - %(price)s, held = held + %(price)s,
-  day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + %(price)s,
+payer AS (
+UPDATE billing_wallet w SET available = w.available - n.price, held = w.held + n.price,
+  day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + n.price,
   hour = GREATEST(w.hour, p.hour), hour_tokens = {sql.HOUR_BASE}
-    || jsonb_build_object(%(country)s::text, {sql.hour_used("%(country)s")} + %(price)s),
+    || jsonb_build_object(n.country, {sql.hour_used("n.country")} + n.price),
   key_day = GREATEST(w.key_day, p.today), key_tokens = {sql.KEY_BASE}
-    || jsonb_build_object({_KEY}, {sql.key_used(_KEY)} + %(price)s)
-FROM ({sql.PERIOD}) AS p
-WHERE company_id = %(company_id)s AND available >= %(price)s AND EXISTS (SELECT 1 FROM allowed)
-  AND {sql.DAY_USED} + %(price)s <= %(day_budget)s
-  AND {sql.hour_used("%(country)s")} + %(price)s <= %(hour_budget)s
-  AND {sql.key_used(_KEY)} + %(price)s <= %(key_limit)s::bigint
-RETURNING company_id"""  # noqa: S608
+    || jsonb_build_object({_KEY}, {sql.key_used(_KEY)} + n.price)
+FROM allowed n CROSS JOIN ({sql.PERIOD}) AS p
+WHERE w.company_id = n.company_id AND w.available >= n.price
+  AND {sql.DAY_USED} + n.price <= n.day_budget
+  AND {sql.hour_used("n.country")} + n.price <= n.hour_budget
+  AND {sql.key_used(_KEY)} + n.price <= n.key_limit
+RETURNING n.*)"""  # noqa: S608
+
+# With a test key nothing is paid.
+FREE_PAYER = """
+payer AS (SELECT * FROM allowed)"""
 
 HOLD_TRANSFER = """
 INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
-SELECT company_id, 'hold', %(price)s, %(message_id)s, 1, '', '' FROM payer"""
+SELECT company_id, 'hold', price, message_id, 1, '', '' FROM payer"""
 
 
-# The same for several messages, those of `allowed`: a company pays for all of its own or for none.
+# As HOLD_WALLET, for several messages: a company pays for all of its own or for none. For one it
+# costs 70 µs more.
 def _hold_wallets(free: str = "") -> str:
     return f"""
+charged AS (
 UPDATE billing_wallet w SET available = w.available - bill.tokens, held = w.held + bill.tokens,
   day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + bill.tokens,
   hour = GREATEST(w.hour, p.hour), hour_tokens = {sql.HOUR_BASE} || (
@@ -60,7 +67,8 @@ WHERE w.company_id = bill.company_id AND w.available >= bill.tokens
   AND NOT EXISTS (
     SELECT 1 FROM jsonb_each_text(by_key.tokens) AS k
     WHERE {sql.key_used("k.key")} + k.value::bigint > (by_key.limits->>k.key)::bigint)
-RETURNING w.company_id"""  # noqa: S608
+RETURNING w.company_id),
+payer AS (SELECT allowed.* FROM allowed JOIN charged USING (company_id))"""  # noqa: S608
 
 
 HOLD_WALLETS = _hold_wallets()

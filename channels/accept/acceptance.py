@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection
 
 from accounts.keys.api_keys import Principal
-from api import rate_limit
+from api import idempotency, rate_limit
 from api.idempotency import IdempotencyKey
 from billing.budgets import budgets
 from billing.budgets.budgets import KeyLimit
@@ -60,7 +60,7 @@ class NewMessage:
     id: UUID = field(default_factory=uuid7)
 
     def params(self) -> dict[str, Any]:
-        """What `sql.INSERT_MESSAGE`, `holds.HOLD_TRANSFER` and `idempotency.INSERT` need."""
+        """What `sql.INSERT_MESSAGE`, `holds.HOLD_WALLET` and `idempotency.INSERT` need."""
         principal, idempotency_key = self.sender.principal, self.sender.idempotency_key
         return {
             "message_id": self.id,
@@ -82,7 +82,7 @@ class NewMessage:
             **budgets.params(
                 principal.budgets, country_of(self.request.phone), principal.day_limit
             ),
-            **(idempotency_key.params if idempotency_key else {}),
+            **(idempotency_key.params if idempotency_key else idempotency.NO_PARAMS),
         }
 
 

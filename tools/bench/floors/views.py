@@ -15,6 +15,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
+from api import idempotency
 from billing.budgets import budgets
 from billing.models import Budget
 from catalogue.ids import public_id, uuid7
@@ -37,7 +38,8 @@ def send_params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
     """For `SEND`: a code by WhatsApp, whose code nobody works out."""
     message_id = uuid7()
     (failed_hour, _), (failed_day, _) = settings.WRONG_CODE_LIMITS
-    return {
+    return idempotency.NO_PARAMS | {
+        "number": 0,
         "message_id": message_id,
         "company_id": company_id,
         "api_key_id": key_id,
@@ -82,6 +84,7 @@ def verify(request: HttpRequest) -> HttpResponse:
     asked = orjson.loads(request.body)
     (failed_hour, _), (failed_day, _) = settings.WRONG_CODE_LIMITS
     params = {
+        "number": 0,
         **{name: asked[name] for name in ("company_id", "phone")},
         "mode": "live",
         "purpose": "verification",
@@ -92,7 +95,7 @@ def verify(request: HttpRequest) -> HttpResponse:
     row = _execute(CHECK, params)
     if row is None:
         return _answer({"success": False, "code": "code_not_found"}, 422)
-    verification_id, verified_at, attempts_left = row
+    _number, verification_id, verified_at, attempts_left = row
     if verified_at is None:
         return _answer(_INVALID | {"attempts_left": attempts_left}, 422)
     known = {"id": public_id("otp", verification_id), "phone": asked["phone"]}
@@ -103,10 +106,10 @@ def send(request: HttpRequest) -> HttpResponse:
     asked = orjson.loads(request.body)
     params = send_params(asked["company_id"], asked["key_id"], asked["phone"])
     row = _execute(SEND, params)
-    if row is None or not row[0]:
+    if row is None or not row[1]:
         return _answer({"success": False, "code": "insufficient_tokens"}, 402)
     known = {"id": public_id("msg", params["message_id"]), "phone": asked["phone"]}
-    return _answer(_QUEUED | known | {"expires_in": int(row[3]), "attempts_left": row[4]})
+    return _answer(_QUEUED | known | {"expires_in": int(row[4]), "attempts_left": row[5]})
 
 
 def shorten(request: HttpRequest) -> HttpResponse:

@@ -1,0 +1,27 @@
+-- Spends an attempt of each guess and consumes the right codes: one round trip, one commit. Checks
+-- of one phone are serialised, so they share neither an attempt nor a success, and never exceed
+-- the cap: `otp_judge`, of `otp/judge.sql`, waits for its turn. There is no row for a guess whose
+-- code cannot be checked.
+--
+-- {is_alone}: of one guess, whose row is of parameters. In a group a guess whose code, or whose
+-- turn, somebody else has is left out, and runs alone: so no guess waits for another company's,
+-- and no two groups for each other.
+WITH guesses AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(%(guesses)s::json) AS n(
+    number int, company_id bigint, mode text, phone text, purpose text, macs bytea[])
+  LIMIT json_array_length(%(guesses)s::json)),
+free AS MATERIALIZED (
+  SELECT * FROM guesses n
+  WHERE {is_alone} OR (
+    EXISTS (
+      SELECT FROM otp_verification v
+      WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
+        AND v.purpose = n.purpose AND v.superseded_at IS NULL
+        AND v.id BETWEEN :first_id AND :last_id
+      FOR NO KEY UPDATE SKIP LOCKED)
+    AND pg_try_advisory_xact_lock(
+      hashtextextended('guess:' || company_id || ':' || mode || ':' || phone, 0))))
+SELECT number, judged_id, right_at, attempts_left
+FROM free CROSS JOIN LATERAL otp_judge(company_id, mode, phone, purpose, macs,
+  %(failed_hour)s::int, %(failed_day)s::int, :first_id, :last_id)
+WHERE judged_id IS NOT NULL

@@ -1,0 +1,81 @@
+-- Sends codes: `asked` has a row for each. Alone, one whose row is of parameters instead, it waits
+-- for locks. In a group it skips what somebody else has locked; what is skipped or refused there
+-- runs alone. One statement, one commit.
+--
+-- A live code with time and attempts left is repeated; otherwise a new verification supersedes it.
+-- Nothing is written unless the wallet paid: every insert reads from `payer`. The unique index on
+-- the live row, not this statement, keeps parallel sends from making two live codes: the loser
+-- retries.
+--
+-- Lock order: verification, inserts, wallet. Blanks: {skip_locked}, {is_alone}; {payer} has the
+-- rows of `allowed` that are paid for, with what pays for them; {message} writes the messages and
+-- {more} what belongs to some sends: a hold, a link, an Idempotency-Key.
+WITH asked AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(%(asked)s::json) AS n(
+    number int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,
+    content text, channel text, chain jsonb, patience float, phone text, locale text,
+    request_id text, price bigint, segments int, priority int, hold_seconds float, country text,
+    day_budget bigint, hour_budget bigint, key_limit bigint, idem_path text, idem_key text,
+    idem_hash bytea, verification_id uuid, purpose text, mac bytea, key_id text, length int,
+    params jsonb)
+  LIMIT json_array_length(%(asked)s::json)),
+standing AS (  -- locked before the wallet, so it shows the last check's result
+  SELECT n.number, live.* FROM asked n CROSS JOIN LATERAL (
+    SELECT v.id, v.expires_at, v.max_attempts - v.attempts AS attempts_left, v.key_id, v.length,
+      v.verified_at IS NULL AND v.attempts < v.max_attempts AND v.key_id = ANY(%(key_ids)s::text[])
+        AND v.expires_at >= now() + make_interval(secs => %(resend_margin)s) AS is_current
+    FROM otp_verification v
+    WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
+      AND v.purpose = n.purpose AND v.superseded_at IS NULL
+      AND v.id BETWEEN :first_id AND :last_id
+    FOR NO KEY UPDATE {skip_locked}) AS live),
+checked AS MATERIALIZED (  -- the cap is as of the snapshot; only the check counts exactly
+  SELECT n.*, cap.guesses, s.id IS NOT NULL AS is_current,
+    COALESCE(s.id, n.verification_id) AS subject_id,
+    COALESCE(s.key_id, n.key_id) AS code_key, COALESCE(s.length, n.length) AS code_length,
+    COALESCE(s.expires_at, now() + make_interval(secs => %(lifetime)s)) AS ends_at,
+    LEAST(COALESCE(s.attempts_left, %(max_attempts)s), cap.guesses) AS attempts_left,
+    EXISTS (SELECT FROM channels_blockedphone b WHERE b.phone = n.phone OFFSET 0) AS is_blocked,
+    {is_alone} OR (
+      NOT EXISTS (  -- its code is locked by somebody else
+        SELECT FROM otp_verification v
+        WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
+          AND v.purpose = n.purpose AND v.superseded_at IS NULL
+          AND v.id BETWEEN :first_id AND :last_id AND v.id NOT IN (SELECT id FROM standing)
+        OFFSET 0)
+      AND NOT EXISTS (  -- it was sent before, and would break the whole group
+        SELECT FROM api_idempotentrequest k
+        WHERE k.company_id = n.company_id AND k.mode = n.mode AND k.path = n.idem_path
+          AND k.key = n.idem_key
+        OFFSET 0)) AS is_free
+  FROM asked n
+  LEFT JOIN LATERAL (
+    SELECT * FROM standing WHERE standing.number = n.number AND is_current LIMIT 1) AS s ON true
+  CROSS JOIN LATERAL otp_guess_cap(n.company_id, n.mode, n.phone, %(failed_hour)s::int,
+                                   %(failed_day)s::int, :first_id, :last_id) AS cap),
+allowed AS NOT MATERIALIZED (
+  SELECT *, params || jsonb_build_object('key', code_key, 'length', code_length, 'minutes',
+      GREATEST(1, floor(EXTRACT(epoch FROM ends_at - now()) / 60))::int) AS message_params,
+    GREATEST(ends_at, now() + make_interval(secs => %(least_use)s)) AS useful_until
+  FROM checked WHERE NOT is_blocked AND guesses > 0 AND is_free),
+{payer},
+superseded AS (
+  UPDATE otp_verification v SET superseded_at = now(),  -- an expired one has nothing left to end
+    settled_at = CASE WHEN v.verified_at IS NULL AND v.expires_at <= now() THEN now()
+                      ELSE v.settled_at END
+  FROM standing
+  WHERE v.id = standing.id AND v.id BETWEEN :first_id AND :last_id
+    AND standing.number IN (SELECT number FROM payer WHERE NOT is_current)
+  RETURNING v.id),
+made AS (
+  INSERT INTO otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length,
+                                max_attempts, expires_at)
+  SELECT subject_id, company_id, mode, phone, purpose, mac, key_id, length, %(max_attempts)s,
+    ends_at
+  FROM payer, (SELECT count(*) FROM superseded) AS first  -- read, so that it runs first
+  WHERE NOT is_current),
+message AS ({message}){more}
+SELECT number, EXISTS (SELECT FROM payer WHERE payer.number = checked.number) AS is_paid,
+  is_blocked, guesses = 0 AS is_capped, EXTRACT(epoch FROM ends_at - now())::float AS expires_in,
+  attempts_left
+FROM checked

@@ -1,0 +1,45 @@
+"""Each `.sql` file is a statement that PostgreSQL can plan, however its blanks are filled."""
+
+from itertools import product
+
+import pytest
+from django.db import connection
+
+from config.environment.variables import ROOT
+from links import sql as links_sql
+from otp import sql
+from storage.statements.single_statement import _numbered
+from tests.storage.test_sql_files import installed
+
+pytestmark = pytest.mark.django_db
+_BOTH = (False, True)
+STATEMENTS = {
+    "links/make/send.sql": [
+        links_sql.send(is_test=is_test, has_key=has_key)
+        for is_test, has_key in product(_BOTH, _BOTH)
+    ],
+    "otp/check.sql": [sql.CHECK_CODE, sql.CHECK_CODES],
+    "otp/send.sql": [
+        *(
+            sql.send(is_test=is_test, has_link=has_link, has_key=has_key, link_dies=link_dies)
+            for is_test, has_link, has_key, link_dies in product(_BOTH, repeat=4)
+        ),
+        sql.SEND_OF_ONE_COMPANY,
+        sql.SEND_OF_SEVERAL_COMPANIES,
+    ],
+}
+
+
+def test_each_file_is_listed_here() -> None:
+    apps = {path.parent.parent for path in ROOT.glob("*/migrations/0001_initial.py")}
+    files = {str(path.relative_to(ROOT)) for app in apps for path in app.rglob("*.sql")}
+
+    assert files - installed().keys() == STATEMENTS.keys()
+
+
+@pytest.mark.parametrize("path", STATEMENTS)
+def test_statement_can_be_planned(path: str) -> None:
+    with connection.cursor() as cursor:
+        for statement in map(sql.recent, STATEMENTS[path]):
+            text = _numbered(statement).text.decode()
+            cursor.cursor.connection.execute(f"EXPLAIN (GENERIC_PLAN) {text}", prepare=False)
