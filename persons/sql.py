@@ -67,11 +67,13 @@ WHERE id = ANY(%(links)s)
 CLICKS = "DELETE FROM links_click WHERE link_id = ANY(%(links)s)"
 REPORTS = "UPDATE links_report SET words = '' WHERE link_id = ANY(%(links)s) AND words <> ''"
 
-# The texts of the company's own templates stay in the parameters; `text` is what it wrote to this
-# person, `sender` has hashes of their address and device.
+# Parameters that say nothing of the person stay, such as the company's own templates. All others
+# go, so also one that is added later. `text` is what the company wrote to this person.
 MESSAGES_ERASED = """
 UPDATE channels_message SET phone = %(anonymised)s,
-  params = (params - 'sender')
+  params = COALESCE((
+      SELECT jsonb_object_agg(kept.key, kept.value) FROM jsonb_each(params) AS kept
+      WHERE kept.key IN ('brand', 'key', 'length', 'link', 'minutes', 'route', 'texts')), '{}')
     || CASE WHEN params ? 'short_url' THEN '{"short_url": null}' ELSE '{}' END::jsonb
     || CASE WHEN params ? 'text' THEN '{"text": ""}' ELSE '{}' END::jsonb
 WHERE id = ANY(%(messages)s)

@@ -66,7 +66,9 @@ def test_neither_hash_of_phone_nor_of_address_and_device_is_left(
     message = leave(company)
     leave_with_the_service()
     sender = {kind: send_check.hashed(company.pk, kind, "1") for kind in ("ip", "device")}
-    Message.objects.filter(pk=message.pk).update(params={"brand": "x", "sender": sender})
+    Message.objects.filter(pk=message.pk).update(
+        params={"brand": "x", "sender": sender, "added_later": PHONE}
+    )
 
     erase(person=Person(PHONE, None if is_everywhere else company.pk))
 
