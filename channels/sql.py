@@ -25,6 +25,9 @@ FROM payer"""
 # messages without a usable account or with too little useful time left. Returns everything
 # needed to send.
 #
+# A message that no account of ours can carry now is passed over in the queue itself: to look at it
+# and choose among accounts takes ten times as long, and there may be thousands before a code.
+#
 # Chooses among accounts that may carry the message and have not reported this recipient
 # unreachable: first those that have not failed it, then the longest matching phone prefix, then the
 # operator's order, then a random choice by the weights and by whose codes are entered more often.
@@ -65,6 +68,8 @@ due AS (
     ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
     LIMIT 1) chosen
   WHERE chosen.is_ours AND o.due_at <= now() AND m.due_at <= now()
+    AND o.route_key = ANY(ARRAY(SELECT concat_ws(' ', mode, channel, content) FROM route
+      WHERE is_ours))
     AND m.state IN ('queued', 'sent') AND m.id BETWEEN :first_id AND :last_id
     AND m.useful_until > now() + make_interval(secs => %(margin)s)
   ORDER BY o.priority, o.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),

@@ -4,9 +4,10 @@
 CREATE OR REPLACE FUNCTION enqueue_open_message() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO channels_openmessage
-    (message_id, priority, due_at, useful_until, deadline, fallback_at)
+    (message_id, priority, due_at, useful_until, deadline, fallback_at, route_key)
   VALUES
-    (NEW.id, NEW.priority, NEW.due_at, NEW.useful_until, NEW.deadline, NEW.fallback_at);
+    (NEW.id, NEW.priority, NEW.due_at, NEW.useful_until, NEW.deadline, NEW.fallback_at,
+     concat_ws(' ', NEW.mode, NEW.channel, NEW.content));
   RETURN NULL;
 END $$;
 
@@ -17,13 +18,14 @@ BEGIN
     RETURN NULL;
   END IF;
   UPDATE channels_openmessage SET priority = NEW.priority, due_at = NEW.due_at,
-    useful_until = NEW.useful_until, deadline = NEW.deadline, fallback_at = NEW.fallback_at
+    useful_until = NEW.useful_until, deadline = NEW.deadline, fallback_at = NEW.fallback_at,
+    route_key = concat_ws(' ', NEW.mode, NEW.channel, NEW.content)
   WHERE message_id = NEW.id;
   IF NOT FOUND THEN  -- it is opened again
     INSERT INTO channels_openmessage
-      (message_id, priority, due_at, useful_until, deadline, fallback_at, attempt_id)
+      (message_id, priority, due_at, useful_until, deadline, fallback_at, route_key, attempt_id)
     SELECT NEW.id, NEW.priority, NEW.due_at, NEW.useful_until, NEW.deadline, NEW.fallback_at,
-      a.id
+      concat_ws(' ', NEW.mode, NEW.channel, NEW.content), a.id
     FROM (SELECT) AS one LEFT JOIN channels_attempt a
       ON a.message_id = NEW.id AND a.state::text IN ('submitting', 'ambiguous', 'sent');
   END IF;
@@ -58,9 +60,11 @@ WHEN (
     <> (NEW.state::text IN ('queued', 'sent') OR NEW.is_owed)
   OR (
     (NEW.state::text IN ('queued', 'sent') OR NEW.is_owed)
-    AND (OLD.priority, OLD.due_at, OLD.useful_until, OLD.deadline, OLD.fallback_at, OLD.is_owed)
+    AND (OLD.priority, OLD.due_at, OLD.useful_until, OLD.deadline, OLD.fallback_at, OLD.is_owed,
+        OLD.channel)
       IS DISTINCT FROM
-      (NEW.priority, NEW.due_at, NEW.useful_until, NEW.deadline, NEW.fallback_at, NEW.is_owed)
+      (NEW.priority, NEW.due_at, NEW.useful_until, NEW.deadline, NEW.fallback_at, NEW.is_owed,
+        NEW.channel)
   )
 )
 EXECUTE FUNCTION update_open_message();

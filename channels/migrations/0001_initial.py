@@ -438,6 +438,7 @@ class Migration(migrations.Migration):
                 ('deadline', models.DateTimeField()),
                 ('fallback_at', models.DateTimeField(null=True)),
                 ('attempt_id', models.UUIDField(null=True)),
+                ('route_key', models.TextField()),
             ],
             options={
                 'indexes': [models.Index(models.F('priority'), models.F('due_at'), condition=models.Q(('due_at__isnull', False)), name='open_message_due'), models.Index(fields=['deadline'], name='open_message_deadline'), models.Index(condition=models.Q(('fallback_at__isnull', False)), fields=['fallback_at'], name='open_message_fallback')],
@@ -517,5 +518,5 @@ class Migration(migrations.Migration):
         ),
         migrations.RunPython(partition_by_month("channels_message", "channels_attempt", "channels_receipt"), migrations.RunPython.noop),
         migrations.RunPython(migration_operations.setting("channels_message", "channels_attempt", "channels_receipt", "channels_openmessage"), migrations.RunPython.noop),
-        RunSqlFile("channels/deliver/open_messages.sql", "37c096d98a87c151"),
+        RunSqlFile("channels/deliver/open_messages.sql", "f28af5cf81622871"),
     ]

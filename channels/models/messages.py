@@ -289,6 +289,7 @@ class OpenMessage(models.Model):
     deadline = models.DateTimeField()
     fallback_at = models.DateTimeField(null=True)
     attempt_id = models.UUIDField(null=True)  # the open one: a message has one at most
+    route_key = models.TextField()  # mode, channel and content: what an account has to carry
 
     class Meta:
         indexes = [

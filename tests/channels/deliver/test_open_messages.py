@@ -8,7 +8,7 @@ from channels.lifecycle.state_machine import EventKind
 from channels.models import Message, OpenMessage
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted, apply_event, claim, send, submitted
-from tests.factories import AttemptFactory
+from tests.factories import AttemptFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TIMES = ("priority", "due_at", "useful_until", "deadline", "fallback_at")
@@ -56,3 +56,13 @@ def test_message_opened_again_is_queued_with_its_attempt() -> None:
     Message.objects.update(state="sent")
 
     assert OpenMessage.objects.get().attempt_id == attempt.pk
+
+
+def test_message_on_its_next_channel_is_queued_for_that_channel() -> None:
+    message = MessageFactory.create()
+    keys = [OpenMessage.objects.values_list("route_key", flat=True).get()]
+
+    Message.objects.update(channel="sms")
+
+    keys += OpenMessage.objects.values_list("route_key", flat=True)
+    assert keys == [f"live {channel} {message.content}" for channel in ("whatsapp", "sms")]

@@ -12,7 +12,9 @@ from accounts.models import Company
 from channels.deliver import claims, sweeps, turns
 from channels.models import Message, OpenMessage
 from tests.api.races import at_once
+from tests.channels.accounts import create_account
 from tests.factories import MessageFactory
+from tests.plans import explain, nodes, reads
 
 
 def backlog(company: Company, **fields: Any) -> list[Message]:
@@ -85,3 +87,20 @@ def test_message_that_is_being_claimed_is_left_alone(company: Company) -> None:
     assert moved == 2 * turns.FRONT - 1
     behind = OpenMessage.objects.filter(priority=2).values_list("message_id", flat=True)
     assert set(behind) == {one.pk for one in crowd[turns.FRONT : -1]}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_backlog_that_no_account_can_carry_is_passed_over_in_the_queue(company: Company) -> None:
+    """Its messages are not looked at, one by one, each time that somebody sends a code."""
+    backlog(company)
+    create_account("whatsapp_cloud", is_enabled=False)
+    late = due(channel="sms")
+
+    with reads() as statements:
+        assert claimed_ids(turns.FRONT) == [late.pk]
+
+    claim = statements[-1]
+    with transaction.atomic():
+        plan = explain(claim)
+    queue = [node for node in nodes(plan) if node.get("Relation Name") == "channels_openmessage"]
+    assert [node["Actual Rows"] for node in queue] == [0]
