@@ -61,33 +61,47 @@ FROM due WHERE a.id = due.id AND a.message_id BETWEEN :first_id AND :last_id
 RETURNING a.message_id, a.id AS attempt_id, a.provider, a.provider_id, a.state
 """  # noqa: S608
 
-PATIENCE_EXPIRED = f"""
-SELECT message_id FROM channels_openmessage WHERE fallback_at <= now()
-  AND {_not_waiting("patience", "message_id")}
-ORDER BY fallback_at LIMIT %s
-"""  # noqa: S608
+_DUE = """
+SELECT message_id, attempt_id FROM (
+  SELECT o.message_id, o.attempt_id, o.{at},
+    row_number() OVER (PARTITION BY m.company_id ORDER BY o.{at}) AS turn
+  FROM ({queue}) AS o JOIN channels_message m ON m.id = o.message_id
+  WHERE {messages} AND m.id BETWEEN :first_id AND :last_id AND {not_waiting}) AS due
+ORDER BY turn, {at} LIMIT %s
+"""
 
-OVERDUE_ATTEMPTS = f"""
-SELECT message_id, attempt_id FROM channels_openmessage
-WHERE deadline < now() AND attempt_id IS NOT NULL AND {_not_waiting("deadline", "message_id")}
-ORDER BY deadline LIMIT %s
-"""  # noqa: S608
 
-OVERDUE_MESSAGES = f"""
-SELECT m.id FROM (
-  (SELECT message_id FROM channels_openmessage
-   WHERE due_at IS NOT NULL AND useful_until < now() + make_interval(secs => %s)
-     AND {_not_waiting("deadline", "message_id")} LIMIT %s)
-  UNION (SELECT message_id FROM channels_openmessage
-         WHERE deadline < now() AND attempt_id IS NULL
-           AND {_not_waiting("deadline", "message_id")} ORDER BY deadline LIMIT %s)) AS o
-JOIN channels_message m ON m.id = o.message_id
-WHERE m.state IN ('queued', 'sent') AND m.id BETWEEN :first_id AND :last_id
-"""  # noqa: S608
+def _due(step: str, at: str, queue: str, messages: str = "true") -> str:
+    """What became due, those of each company in turn: the thousands of one leave the others places
+    in every batch.
+    """
+    not_waiting = _not_waiting(step, "o.message_id")
+    return _DUE.format(at=at, queue=queue, messages=messages, not_waiting=not_waiting)
+
+
+PATIENCE_EXPIRED = _due(
+    "patience", "fallback_at", "SELECT * FROM channels_openmessage WHERE fallback_at <= now()"
+)
+
+OVERDUE_ATTEMPTS = _due(
+    "deadline",
+    "deadline",
+    "SELECT * FROM channels_openmessage WHERE deadline < now() AND attempt_id IS NOT NULL",
+)
+
+OVERDUE_MESSAGES = _due(
+    "deadline",
+    "deadline",
+    """
+    SELECT * FROM channels_openmessage
+    WHERE due_at IS NOT NULL AND useful_until < now() + make_interval(secs => %s)
+    UNION SELECT * FROM channels_openmessage WHERE deadline < now() AND attempt_id IS NULL""",
+    "m.state IN ('queued', 'sent')",
+)
 
 
 class _DueAttempt(NamedTuple):
-    """A row of `EXPIRED_LEASES`, `DUE_POLLS` or `OVERDUE_ATTEMPTS`."""
+    """A row of `EXPIRED_LEASES`, `DUE_POLLS` or `_DUE`."""
 
     message_id: UUID
     attempt_id: UUID
@@ -140,7 +154,7 @@ def _commit(step: str, events: list[Event]) -> None:
 def fall_back() -> int:
     """Switches messages without proof within the channel's patience to the next channel."""
     moved: list[Decision] = []
-    messages = _ids(PATIENCE_EXPIRED, [BATCH])
+    messages = [row.message_id for row in _read(PATIENCE_EXPIRED, [BATCH])]
     JOB.together(
         messages,
         lambda ids: moved.extend(transitions.fall_back(ids)),
@@ -186,15 +200,9 @@ def give_up() -> int:
     overdue = _read(OVERDUE_ATTEMPTS, [BATCH])
     events = [Event(row.message_id, row.attempt_id, EventKind.GIVEN_UP) for row in overdue]
     _commit("deadline", events)
-    messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH])
+    messages = [row.message_id for row in _read(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH])]
     JOB.together(messages, transitions.give_up, key=lambda message_id: ("deadline", message_id))
     return len(events) + len(messages)
-
-
-def _ids(statement: str, params: list[int]) -> list[UUID]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql.recent(statement), params)
-        return [name for (name,) in cursor.fetchall()]
 
 
 def _read(statement: str, params: list[Any]) -> list[_DueAttempt]:

@@ -1,6 +1,8 @@
 """One company's backlog does not hold up the messages of others."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from channels.deliver import claims, sweeps, turns
 from channels.models import Message, OpenMessage
 from tests.api.races import at_once
 from tests.channels.accounts import create_account
-from tests.factories import MessageFactory
+from tests.factories import AttemptFactory, MessageFactory
 from tests.plans import explain, nodes, reads
 
 
@@ -104,3 +106,45 @@ def test_backlog_that_no_account_can_carry_is_passed_over_in_the_queue(company: 
         plan = explain(claim)
     queue = [node for node in nodes(plan) if node.get("Relation Name") == "channels_openmessage"]
     assert [node["Actual Rows"] for node in queue] == [0]
+
+
+AGO = timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("has_attempt", [False, True])
+@pytest.mark.parametrize(
+    ("step", "times", "changed"),
+    [
+        (sweeps.fall_back, {"fallback_at": AGO}, {"channel": "sms"}),
+        (sweeps.give_up, {"useful_until": AGO, "deadline": AGO}, {"state": "expired"}),
+    ],
+)
+def test_what_one_company_has_overdue_keeps_no_other_waiting(
+    company: Company,
+    monkeypatch: pytest.MonkeyPatch,
+    step: Callable[[], int],
+    times: dict[str, timedelta],
+    changed: dict[str, str],
+    *,
+    has_attempt: bool,
+) -> None:
+    monkeypatch.setattr(sweeps, "BATCH", 3)
+    overdue = partial(_overdue, times, has_attempt=has_attempt)
+    for _ in range(4):
+        overdue(ago=2, company=company)
+    late = overdue(ago=1)
+
+    step()
+
+    done = Message.objects.filter(**changed)
+    assert done.count() == 3
+    assert late in done
+
+
+def _overdue(times: dict[str, timedelta], *, ago: int, has_attempt: bool, **fields: Any) -> Message:
+    moments = {name: timezone.now() - ago * time for name, time in times.items()}
+    chain = [{"channel": "sms", "price": 0, "patience": 60}]
+    message = MessageFactory.create(price=0, state="sent", chain=chain, **moments, **fields)
+    if has_attempt:
+        AttemptFactory.create(message=message)
+    return message
