@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.keys.api_keys import Principal
+from api import rate_limit
 from api.base_view import ApiResponse, ApiView
 from catalogue.errors import AfterEffectError, DomainError, Error, invalid_input
 from parsing.characters import is_line
@@ -219,6 +220,8 @@ class IdempotentView(ApiView):
             return replay
         try:
             with transaction.atomic():
+                if self.principal.is_test:
+                    rate_limit.consume_test_quota(self.principal.company_id, "keys")
                 insert(key)
                 try:
                     status, body = 200, effect()

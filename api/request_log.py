@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from catalogue.errors import Error
 from parsing.characters import stored_text
 from storage.statements.json_rows import dump_rows, json_rows
 from storage.store_errors import write_together
@@ -79,6 +80,7 @@ class RequestBuffer:
 
     def reset(self) -> None:
         self._entries: deque[Entry] = deque()
+        self._over_limit: set[tuple[int, str]] = set()  # since the last batch
         self._starting = threading.Lock()
         self._writing = threading.Lock()
         self._is_started = False
@@ -89,8 +91,19 @@ class RequestBuffer:
             self._start()
         if len(self._entries) >= CAPACITY:
             self._dropped += 1
-            return
-        self._entries.append(_stored(entry))
+        elif self._is_news(entry):
+            self._entries.append(_stored(entry))
+
+    def _is_news(self, entry: Entry) -> bool:
+        """Requests over the rate limit, whose number nothing limits, are kept once for each key and
+        call in a batch.
+        """
+        if entry.code != Error.RATE_LIMITED.code:
+            return True
+        key_and_call = (entry.api_key_id, entry.path)
+        is_first = key_and_call not in self._over_limit
+        self._over_limit.add(key_and_call)
+        return is_first
 
     def flush(self) -> None:
         """Writes all that are there now."""
@@ -98,6 +111,7 @@ class RequestBuffer:
             dropped, self._dropped = self._dropped, 0
             if dropped:
                 log.warning("requests_not_logged", count=dropped, error="too many at once")
+            self._over_limit.clear()
             for _batch in range(-(-len(self._entries) // BATCH)):
                 many = min(len(self._entries), BATCH)
                 _write([self._entries.popleft() for _one in range(many)])

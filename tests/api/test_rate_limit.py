@@ -17,6 +17,7 @@ from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import CacheEntry
 from api import rate_limit
+from api.models import IdempotentRequest
 from api.rate_limit import KeyRateLimiter
 from channels.models import Message
 from links.models import Link
@@ -175,7 +176,7 @@ def test_answer_of_the_window_before_does_not_end_the_present_one(
 
 @pytest.fixture(autouse=True)
 def quotas(settings: Settings) -> None:
-    settings.TEST_QUOTAS = {"links": 10, "messages": 4}
+    settings.TEST_QUOTAS = {"links": 10, "messages": 4, "keys": 3}
 
 
 def bulk(api: Api, count: int) -> Answer:
@@ -224,6 +225,21 @@ def test_messages(test_api: Api) -> None:
     assert_refused(test_api.post("/otp/send", {"phone": PHONE.format(5005)}), "4 сообщений")
     assert_refused(test_api.post("/links/send", {"phone": PHONE.format(5006), "url": URL}), "4")
     assert Message.objects.count() == 4
+
+
+@pytest.mark.django_db
+def test_keys_of_refused_calls(test_api: Api) -> None:
+    """Their responses are stored, and nothing else bounds how many."""
+    guesses = [
+        test_api.post(
+            "/otp/verify", {"phone": PHONE.format(n), "code": "123456"}, Idempotency_Key=str(n)
+        )
+        for n in (1000, 1001, 1002, 1000, 1003)
+    ]
+
+    assert [guess.code for guess in guesses[:4]] == ["code_not_found"] * 4
+    assert_refused(guesses[4], "3 значений Idempotency-Key")
+    assert IdempotentRequest.objects.count() == 3
 
 
 @pytest.mark.django_db

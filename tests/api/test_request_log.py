@@ -18,7 +18,7 @@ from api.models import ApiRequest
 from api_docs.calls import CALLS
 from catalogue import ids
 from tests.api.clients import Api, ClientOf
-from tests.factories import ApiKeyFactory, MemberFactory
+from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
 from tests.otp.sent_codes import code_of
 from webhooks import signing
 
@@ -101,6 +101,25 @@ def test_refusals_say_which_fields(api: Api) -> None:
         ("/otp/send", 422, "invalid_phone", kept[1][3]),
         ("/messages/{id}", 404, "not_found", []),
     ]
+
+
+def test_requests_over_the_limit_are_kept_once_in_a_batch(
+    client_of: ClientOf, settings: Settings
+) -> None:
+    settings.API_RATE = (1, 3600)
+    first, second = (client_of(CompanyFactory.create()) for _ in range(2))
+    for each in (first, second):
+        for path in ("/balance", "/balance", "/balance", "/channels", "/channels"):
+            each.get(path)
+
+    rows = [(one.company_id, one.path, one.status) for one in logged()]
+    assert rows == [
+        (each.company.pk, *row)
+        for each in (first, second)
+        for row in (("/balance", 200), ("/balance", 429), ("/channels", 429))
+    ]
+    first.get("/balance")
+    assert len(logged()) == len(rows) + 1
 
 
 def test_unknown_fields_are_kept_and_shown(api: Api, client: Client) -> None:
