@@ -10,6 +10,7 @@ from operator import or_
 from allauth.account.models import EmailAddress
 from django.core.exceptions import ValidationError
 from django.core.validators import EmailValidator
+from django.db import transaction
 from django.db.models import Q
 
 from accounts.models import User
@@ -32,6 +33,15 @@ def is_claimed(address: str) -> bool:
     confirmed = EmailAddress.objects.filter(is_of(address), verified=True)
     # Both are always asked: the time must not tell of an account.
     return any([confirmed.exists(), User.objects.filter(is_of(address)).exists()])
+
+
+@transaction.atomic
+def replace_main(user: User, old: str) -> None:
+    """By an operator, who vouches for the new one. The old one no longer opens the account."""
+    addresses = EmailAddress.objects.filter(user=user)
+    addresses.filter(is_of(old) | Q(primary=True)).delete()
+    main = {"verified": True, "primary": True}
+    EmailAddress.objects.update_or_create(user=user, email=user.email.lower(), defaults=main)
 
 
 def as_stored(address: str) -> str:

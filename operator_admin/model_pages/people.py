@@ -1,6 +1,6 @@
 """Admin of second factors and identities: operators reset them and see no secret."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from allauth.account.admin import EmailAddressAdmin as AllauthEmailAddressAdmin
 from allauth.account.models import EmailAddress
@@ -10,6 +10,7 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
@@ -22,7 +23,7 @@ from accounts.models import ApiKey, AuditEvent, JobFailure, Member, User
 from accounts.oidc import identities
 from accounts.people import companies
 from accounts.security import notifications, sessions
-from accounts.sign_in import mfa
+from accounts.sign_in import addresses, mfa
 from api.models import IdempotentRequest
 from cabinet import audit_log
 from operator_admin.model_pages.audited_admin import AuditedAdmin
@@ -156,13 +157,28 @@ class IdentityAdmin(OwnedAdmin):
 PRIVILEGE_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
+if TYPE_CHECKING:
+    UserFormBase = UserChangeForm[User]
+else:
+    UserFormBase = UserChangeForm  # generic in the stubs alone
+
+
+class UserForm(UserFormBase):
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        confirmed = EmailAddress.objects.filter(addresses.is_of(email), verified=True)
+        if confirmed.exclude(user=self.instance.pk).exists():
+            raise ValidationError(_("It belongs to another account"))
+        return email
+
+
 @admin.register(User)
 class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
     list_display = ("email", "name", "language", "is_staff", "is_active", "date_joined")
     list_filter = ("is_staff", "is_active", "language")
     search_fields = ("email__istartswith", "name")
     ordering = ("-date_joined",)
-    form = UserChangeForm
+    form = UserForm
     add_form = AdminUserCreationForm
     fieldsets = (
         (None, {"fields": ("email", "password", "name", "language")}),
@@ -188,6 +204,16 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
         fields = tuple(super().get_readonly_fields(request, obj))
         is_allowed = isinstance(request.user, User) and request.user.is_superuser
         return fields if is_allowed else (*fields, *PRIVILEGE_FIELDS)
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: Any) -> None:
+        is_moved = change and "email" in form.changed_data
+        if is_moved:
+            notifications.post_to_user("admin.changed", obj)  # still to the old mailbox
+        super().save_model(request, obj, form, change)
+        if is_moved:
+            addresses.replace_main(obj, form.initial["email"])
+        if is_moved and obj != request.user:
+            sessions.end_all(obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and may_change_user(request, obj)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -86,6 +88,44 @@ def test_factor_that_an_operator_resets_ends_the_sessions(client: Client, operat
 
     assert theirs.get(reverse("overview")).status_code == 302
     assert emails_to(person.email) == ["Оператор изменил вашу учётную запись"]
+
+
+def change_email(client: Client, person: User, email: str) -> Any:
+    page = reverse("admin:accounts_user_change", args=[person.pk])
+    form = client.get(page).context["adminform"].form
+    shown = {field.name: field.value() for field in form if field.name != "password"}
+    data = {name: value for name, value in shown.items() if value not in (None, False)}
+    return client.post(page, data | {"email": email})
+
+
+def test_old_mailbox_no_longer_opens_the_account(client: Client, operator: User) -> None:
+    person = make_person()
+    before, now = person.email, "new@example.net"
+    theirs = signed_in(person)
+    sign_in(client, operator, "mfa")
+
+    change_email(client, person, now)
+    for address in (before, now):
+        Client().post(reverse("account_reset_password"), {"email": address})
+
+    assert [address.email for address in EmailAddress.objects.filter(user=person)] == [now]
+    assert theirs.get(reverse("overview")).status_code == 302
+    told, reset = "Оператор изменил вашу учётную запись", "Новый пароль"
+    assert (emails_to(before)[:1], emails_to(now)) == ([told], [told, reset])
+    assert reset not in emails_to(before)
+
+
+def test_address_that_another_account_has_confirmed_is_refused(
+    client: Client, operator: User
+) -> None:
+    person = make_person()
+    EmailAddress.objects.create(user=UserFactory.create(), email=THIEF, verified=True)
+    sign_in(client, operator, "mfa")
+
+    response = change_email(client, person, THIEF)
+
+    assert "email" in response.context["adminform"].form.errors
+    assert User.objects.get(pk=person.pk).email == person.email
 
 
 @pytest.fixture
