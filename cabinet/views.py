@@ -33,6 +33,7 @@ from accounts.people.roles import (
     redirect_without_company,
 )
 from accounts.security import reauthentication
+from accounts.sign_in.addresses import is_same
 from cabinet.forms import CompanyForm, KeyForm, invitation_of
 from processes.server.client_ip import client_ip
 
@@ -53,7 +54,8 @@ def language(request: HttpRequest) -> HttpResponse:
 def company_create(request: HttpRequest) -> HttpResponse:
     if memberships(request):
         return redirect("overview")
-    if invitation_of(request):
+    invitation, person = invitation_of(request), request.user
+    if invitation and isinstance(person, User) and is_same(person.email, invitation.email):
         return redirect("invitation-join", request.session["invitation"])
     if all_memberships(request):
         return redirect_without_company(request)

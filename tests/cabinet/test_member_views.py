@@ -87,6 +87,19 @@ def test_link_is_good_for_seven_days(client: Client, owner: Member, days: int) -
     assert joined(owner.company) == ("developer" if days < 7 else None)
 
 
+def test_invitation_of_somebody_else_keeps_nobody_from_a_company(
+    client: Client, owner: Member
+) -> None:
+    link = invite(client)
+    stranger = Client()
+    stranger.get(link)
+    stranger.force_login(UserFactory.create())
+
+    page = stranger.get(reverse("company-create"))
+
+    assert page.status_code == 200
+
+
 def test_second_invitation_revokes_the_first(client: Client, owner: Member) -> None:
     first = invite(client, role="owner")
     with time_machine.travel(timezone.now() + timedelta(seconds=2)):
