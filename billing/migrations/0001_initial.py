@@ -201,7 +201,7 @@ class Migration(migrations.Migration):
                 ('amount', models.DecimalField(decimal_places=2, max_digits=14, verbose_name='amount')),
                 ('currency', models.CharField(max_length=3, verbose_name='currency')),
                 ('is_credited', models.BooleanField(default=False, verbose_name='credited')),
-                ('problem', models.CharField(blank=True, choices=[('late', 'late: the order had ended, the tokens are credited'), ('wrong_amount', 'another amount: nothing is credited'), ('wrong_currency', 'another currency: nothing is credited'), ('second', 'the order was paid already: nothing is credited'), ('unknown_order', 'no such order: nothing is credited')], max_length=16, verbose_name='problem')),
+                ('problem', models.CharField(blank=True, choices=[('late', 'late: the order had ended, the tokens are credited'), ('wrong_amount', 'another amount: nothing is credited'), ('wrong_currency', 'another currency: nothing is credited'), ('second', 'the order was paid already: nothing is credited'), ('unknown_order', 'no such order: nothing is credited'), ('deleted', 'the company is deleted: nothing is credited')], max_length=16, verbose_name='problem')),
                 ('reference', models.CharField(blank=True, max_length=60, verbose_name='bank reference')),
                 ('paid_on', models.DateField(blank=True, null=True, verbose_name='paid on')),
                 ('settled_at', models.DateTimeField(blank=True, null=True, verbose_name='settled')),

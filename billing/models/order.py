@@ -227,6 +227,7 @@ class Payment(models.Model):
         WRONG_CURRENCY = "wrong_currency", _("another currency: nothing is credited")
         SECOND = "second", _("the order was paid already: nothing is credited")
         UNKNOWN_ORDER = "unknown_order", _("no such order: nothing is credited")
+        DELETED = "deleted", _("the company is deleted: nothing is credited")
 
     class Resolution(models.TextChoices):
         CREDITED = "credited", _("credited")

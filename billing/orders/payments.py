@@ -247,6 +247,8 @@ def _problem(order: Order | None, amount: Decimal, currency: str) -> str:
         return Problem.UNKNOWN_ORDER
     if order.state == Order.State.PAID:
         return Problem.SECOND
+    if order.company.deleted_at is not None:
+        return Problem.DELETED
     if currency != order.currency:
         return Problem.WRONG_CURRENCY
     if amount != order.amount:

@@ -15,6 +15,7 @@ from billing.gateways.sandbox.gateway import Sandbox, webhook_body
 from billing.models import Order, Payment, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger
+from tests.billing.bank_statements.test_matching import paid, received
 from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, EndpointFactory, MemberFactory, UserFactory
 from webhooks.models import Event
@@ -43,6 +44,21 @@ def test_payment_credits_the_order(payer: Company) -> None:
     assert ledger.balance(payer.pk) == (1000, 0)
     assert top_ups(payer) == [(f"top_up:{order.id.hex}", 1000)]
     assert problems() == [""]
+
+
+@pytest.mark.parametrize("way", ["sandbox", "invoice"])
+def test_money_for_a_deleted_company_waits_for_the_operator(payer: Company, way: str) -> None:
+    """Nobody could use the tokens, or would know of them."""
+    order = place_order(payer, way)
+    Company.objects.filter(pk=payer.pk).update(deleted_at=timezone.now())
+
+    if way == "sandbox":
+        post_webhook(payment_event(order))
+    else:
+        received(paid(order))
+
+    assert ledger.balance(payer.pk) == (0, 0)
+    assert Payment.objects.needs_review().get().problem == "deleted"
 
 
 @pytest.mark.parametrize(
