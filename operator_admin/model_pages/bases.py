@@ -28,6 +28,7 @@ from accounts.people.roles import Actor
 from catalogue.texts import StrOrPromise
 from operator_admin.model_pages.change_list import KeysetChangeList, UncountedChangeList
 from parsing import form_fields
+from parsing.characters import is_line
 from processes.server.client_ip import client_ip
 
 ACTIONS = {
@@ -153,6 +154,8 @@ class ModelAdmin(ByHand, Autocompletion, FormFields):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         text = search_term.strip()
+        if not is_line(text):  # no row has a text like that, and PostgreSQL refuses it
+            return queryset.none(), False
         rows = self.find(queryset, text) if text else queryset
         if rows is None:
             return super().get_search_results(request, queryset, search_term)

@@ -31,6 +31,14 @@ def test_row_that_cannot_be_is_not_ticked(client: Client, page: str, chosen: str
     assert answer.status_code in {200, 302}
 
 
+def test_text_that_no_row_can_have_is_not_looked_for(client: Client) -> None:
+    field = {"app_label": "accounts", "model_name": "member", "field_name": "user"}
+
+    answer = client.get(reverse("admin:autocomplete"), field | {"term": "\x00"})
+
+    assert answer.json()["results"] == []
+
+
 @pytest.mark.parametrize("chosen", ["9999-12-31", "9" * 5000, "é"])
 @pytest.mark.parametrize("page", ["accounts_member", "billing_budget", "links_shorthost"])
 def test_row_that_cannot_be_is_refused_in_a_form(client: Client, page: str, chosen: str) -> None:
