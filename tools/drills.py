@@ -27,7 +27,7 @@ from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.load import Traffic, prepare
 from tools.chaos.plan import SHORT, PlannedRequest
 from tools.chaos.stack import Stack, kept
-from tools.command_line import ExitCode, parser, run_command, say
+from tools.command_line import ExitCode, columns, parser, run_command, say
 from tools.queries import queries
 
 EVERY_CHANNEL = ("whatsapp", "telegram", "sms")
@@ -119,7 +119,7 @@ class Figures:
 
     def lines(self, scenario: Scenario) -> list[str]:
         silence, delivery = scenario.max_silence, scenario.max_delivery
-        breaches = [
+        shown = [
             ("sends accepted", self.accepted, ""),
             ("  lost", self.lost, "0"),
             ("  delivered", self.delivered, ""),
@@ -132,22 +132,25 @@ class Figures:
             ("processes that ended by themselves", sum(self.deaths.values()), "0"),
             ("checks broken", len(self.broken_checks), "0"),
         ]
-        return [f"{name:<36}{value!s:>8}   {promise}".rstrip() for name, value, promise in breaches]
+        return columns((name, str(value), promise) for name, value, promise in shown)
 
     def breaches(self, scenario: Scenario) -> list[str]:
         """The promises that are broken, as one line each."""
-        faults = [
-            f"{getattr(self, name)} sends were {name.replace('_', ' ')}"
-            for name in ("lost", "charged_twice", "sent_twice")
-            if getattr(self, name)
+        broken = {
+            f"{self.lost} sends were lost": self.lost,
+            f"{self.charged_twice} sends were charged twice": self.charged_twice,
+            f"{self.sent_twice} sends were sent twice": self.sent_twice,
+            f"no answer for {self.silence:.1f} s": self.silence > scenario.max_silence,
+            f"no delivery for {self.first_delivery:.1f} s": (
+                self.first_delivery > scenario.max_delivery
+            ),
+            "no send was accepted": not self.accepted,
+        }
+        return [
+            *(why for why, is_broken in broken.items() if is_broken),
+            *self.deaths,
+            *self.broken_checks,
         ]
-        if self.silence > scenario.max_silence:
-            faults.append(f"no answer for {self.silence:.1f} s")
-        if self.first_delivery > scenario.max_delivery:
-            faults.append(f"no delivery for {self.first_delivery:.1f} s")
-        if not self.accepted:
-            faults.append("no send was accepted")
-        return [*faults, *self.deaths, *self.broken_checks]
 
 
 def counts() -> dict[str, int]:

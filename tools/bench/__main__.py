@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
 
 def _session(options: argparse.Namespace, stack: Stack) -> tuple[dict[str, Any], list[Row]]:
     stack.set_up_django()
-    from tools.bench import session  # noqa: PLC0415 - needs Django set up
+    from tools.bench import flows  # noqa: PLC0415 - needs Django set up
 
     generate = generator(stack.place)
     if isinstance(generate, PythonLoop):
@@ -69,7 +69,7 @@ def _session(options: argparse.Namespace, stack: Stack) -> tuple[dict[str, Any],
         "settings": {"seconds": options.seconds, "rounds": options.rounds},
     }
     say(machine.words(result))
-    rows = session.measure(options, stack, generate, say)
+    rows = flows.measure(options, stack, generate, say)
     return result | {"complaints": stack.complaints(), "loop_ms_after": machine.loop()}, rows
 
 

@@ -1,5 +1,8 @@
-"""The rows that are no closed loop of one call: the whole path, the hand-over, a hanging vendor."""
+"""Runs the requested rows, and measures those that are no closed loop of one call: the whole path,
+the hand-over, a hanging vendor.
+"""
 
+import argparse
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
@@ -8,12 +11,13 @@ from dataclasses import replace
 
 import requests
 
-from tools.bench.api_calls import Send, Verify, Wait
-from tools.bench.load import Burst, Connection, Load, RequestSource, call
+from tools.bench.api_calls import CALLS, Send, Verify, Wait
+from tools.bench.load import Burst, Connection, Generator, Load, RequestSource, call
 from tools.bench.machine import Meter
 from tools.bench.results import Interval, Row, percentile
-from tools.bench.runner import Bench, Call, Series, order
-from tools.stack.stack import CannotMeasureError, Setup, until
+from tools.bench.runner import Bench, Call, Series, measure_call, order
+from tools.stack import seed
+from tools.stack.stack import CannotMeasureError, Setup, Stack, until
 
 CONNECTIONS = 16
 FASTEST = 4000  # messages a second that are made ready for the flood
@@ -224,3 +228,36 @@ def _guesses_beside(bench: Bench, series: Series, number: int) -> Interval:
     missing = WAITING - sends.statuses.count(200)
     notes = {"queued at once": float(at_once), "waiting to the end": float(waiting)}
     return replace(interval, errors=interval.errors + missing, notes=notes)
+
+
+FLOWS: dict[str, Callable[[Bench], list[Row]]] = {
+    "handover": measure_handover,
+    "hang": measure_guesses,
+    "beside": measure_sends,
+    "path": measure_path,
+}
+
+
+def measure(
+    options: argparse.Namespace, stack: Stack, generate: Generator, say: Callable[[str], None]
+) -> list[Row]:
+    """Reports the rows that cannot be measured, and goes on with the others."""
+    bench = Bench(
+        stack=stack,
+        accounts=seed.migrated(),
+        phones=seed.Phones(),
+        generate=generate,
+        seconds=options.seconds,
+        rounds=options.rounds,
+        connections=options.concurrency,
+    )
+    rows: list[Row] = []
+    for name in options.only:
+        started = time.monotonic()
+        try:
+            flow = FLOWS.get(name)
+            rows += flow(bench) if flow else measure_call(bench, CALLS[name](bench))
+        except CannotMeasureError as error:
+            say(f"{name}: CANNOT BE MEASURED: {error}")
+        say(f"{name}: {time.monotonic() - started:.0f} s")
+    return rows

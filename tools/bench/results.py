@@ -1,6 +1,6 @@
 """Results: intervals, the rows they make up, and the table of these."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from math import ceil
@@ -95,21 +95,19 @@ class Row:
         sides = (self.of(side) for side in (self.sides[0], self.sides[-1]))
         return ratios(*([getattr(row, self.compared) for row in of_side] for of_side in sides))
 
+    def budgets(self) -> Iterator["Budget"]:
+        if ratio := self.ratio():
+            of = "" if self.compared == "rate" else f" of {self.compared}"
+            rounds = " ".join(f"{n:.2f}" for n in ratio[1])
+            what = f"ratio{of} {ratio[0]:.3f} ({rounds})"
+            yield Budget(what, ratio[0], self.least, self.aim, is_ceiling=self.at_most)
+        for figure, (must, aim) in self.limits.items():
+            value = self.middle(self.subject, figure)
+            yield Budget(f"{figure} {value:.2f} ms", value, must, aim, is_ceiling=True)
+
     def misses(self) -> list[str]:
         """The unmet budgets, in words."""
-        missed = []
-        ratio = self.ratio()
-        if ratio and self.least is not None and not self.reaches(ratio[0], self.least):
-            word = "at most" if self.at_most else "at least"
-            missed.append(f"{self.label}: {ratio[0]:.3f}, {word} {self.least:g}")
-        for figure, (must, _aim) in self.limits.items():
-            value = self.middle(self.subject, figure)
-            if value > must:
-                missed.append(f"{self.label}: {figure} {value:.1f} ms, at most {must:g}")
-        return missed
-
-    def reaches(self, ratio: float, limit: float) -> bool:
-        return ratio <= limit if self.at_most else ratio >= limit
+        return [f"{self.label}: {budget.text()}" for budget in self.budgets() if budget.is_missed]
 
     @property
     def label(self) -> str:
@@ -126,6 +124,33 @@ class Row:
         }
         facts = asdict(self) | {"summary": summary, "misses": self.misses()}
         return facts | ({"ratio": ratio[0], "ratios": ratio[1]} if ratio else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a figure must be, or at least should; both None where it is shown alone."""
+
+    what: str
+    value: float
+    must: float | None
+    aim: float | None
+    is_ceiling: bool = False
+
+    def reaches(self, limit: float) -> bool:
+        return self.value <= limit if self.is_ceiling else self.value >= limit
+
+    @property
+    def is_missed(self) -> bool:
+        return self.must is not None and not self.reaches(self.must)
+
+    def text(self) -> str:
+        if self.must is None:
+            return self.what
+        aim = self.must if self.aim is None else self.aim
+        aimed = "" if self.aim is None else f", aim {self.aim:g}"
+        below = "MISSED" if self.is_missed else "enough, below the aim"
+        asked = f"at {'most' if self.is_ceiling else 'least'} {self.must:g}{aimed}"
+        return f"{self.what}: {asked}  {'OK' if self.reaches(aim) else below}"
 
 
 # Groups of processes in the order of the report, and their names.
@@ -166,23 +191,7 @@ def _cells(row: Row, side: str) -> Sequence[str]:
 
 
 def _verdict(row: Row) -> list[str]:
-    lines = []
-    if ratio := row.ratio():
-        rounds = " ".join(f"{n:.2f}" for n in ratio[1])
-        of = "" if row.compared == "rate" else f" of {row.compared}"
-        asked = ""
-        if row.least is not None:
-            aim = row.least if row.aim is None else row.aim
-            is_enough, is_aim = (row.reaches(ratio[0], limit) for limit in (row.least, aim))
-            word = "at most" if row.at_most else "at least"
-            aimed = "" if row.aim is None else f", aim {row.aim:g}"
-            sign = _mark(is_enough=is_enough, is_aim=is_aim)
-            asked = f": {word} {row.least:g}{aimed}  {sign}"
-        lines.append(f"ratio{of} {ratio[0]:.3f} ({rounds}){asked}")
-    for figure, (must, aim) in row.limits.items():
-        value = row.middle(row.subject, figure)
-        sign = _mark(is_enough=value <= must, is_aim=value <= aim)
-        lines.append(f"{figure} {value:.2f} ms: at most {must:g}, aim {aim:g}  {sign}")
+    lines = [budget.text() for budget in row.budgets()]
     if notes := row.notes():
         lines.append(" · ".join(f"{name} {_number(value)}" for name, value in notes.items()))
     return lines
@@ -190,12 +199,6 @@ def _verdict(row: Row) -> list[str]:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
-
-
-def _mark(*, is_enough: bool, is_aim: bool) -> str:
-    if is_aim:
-        return "OK"
-    return "enough, below the aim" if is_enough else "MISSED"
 
 
 def cpu(groups: Mapping[str, float]) -> str:

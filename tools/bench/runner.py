@@ -63,7 +63,7 @@ class Call(ABC):
         """How many answers nothing in the stores stands behind."""
 
 
-def measure(bench: Bench, call: Call) -> list[Row]:
+def measure_call(bench: Bench, call: Call) -> list[Row]:
     bench.stack.arrange(call.wanted)
     call.prepare()
     return [Series(bench, call, c).measure() for c in call.connections(bench.connections)]

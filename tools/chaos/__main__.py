@@ -13,10 +13,11 @@ from config.environment.variables import ROOT
 from config.local.embedded import Servers
 from tools.chaos import payments, stack
 from tools.chaos.checks import check_invariants
-from tools.chaos.load import Load, drop_connections, prepare
+from tools.chaos.load import Load, prepare
 from tools.chaos.plan import Options, make
 from tools.chaos.report import Report
 from tools.command_line import ExitCode, parser, run_command, say
+from tools.stack.stack import drop_connections
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -88,7 +89,7 @@ def _report(options: Options, servers: Servers, place: Path, say: Callable[[str]
             paid, many, refused=load.payers.refused, hits=killer.hits, planned=killer.planned
         )
     report = Report.of(
-        options, plan, programs, load.injector, findings, flushes=load.flusher.times, exits=exits
+        options, plan, programs, load.injector, findings, flushes=load.flushes, exits=exits
     )
     if load.payers is not None:
         facts = {"paid": len(paid), "killed between notice and credit": killer.hits}

@@ -1,9 +1,10 @@
 """Runs the load and the planned faults, from the first request until all is settled."""
 
 import logging
-import threading
+import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from types import TracebackType
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import redis
 from django.core.management import call_command
-from django.db import connections
 
 from tools.chaos.checks import rows
 from tools.chaos.client import Backend, Journal, PhoneUsers
@@ -20,7 +20,7 @@ from tools.chaos.payments import CreditKiller, Payers
 from tools.chaos.plan import Options, Plan, Speed
 from tools.chaos.stack import Stack
 from tools.stack.clients import Arrival, Client, LogFollower, Scheduler
-from tools.stack.stack import Account, set_up_django
+from tools.stack.stack import Account, drop_connections, set_up_django
 
 if TYPE_CHECKING:
     from tools.chaos.months import Archiver
@@ -53,13 +53,6 @@ def prepare(
     accounts = companies.create_companies(tokens, speed, is_smart=is_smart)
     drop_connections()
     return accounts
-
-
-def drop_connections() -> None:
-    """This process's own: the server they lead to is going to be killed."""
-    ours = connections["default"]
-    ours.close()
-    ours.close_pool()  # type: ignore[attr-defined]  # PostgreSQL's
 
 
 class Traffic:
@@ -153,7 +146,8 @@ class Load(Traffic):
     ) -> None:
         super().__init__(stack, accounts, seed=options.seed)
         self.options, self.planned, self.say = options, plan, say
-        self.flusher = Flusher(stack.redis.url)
+        self.flushes, self._redis = 0, redis.Redis.from_url(stack.redis.url, socket_timeout=1)
+        self._flushes_until = math.inf
         self.begin = time.monotonic() + 0.2
         self.archiver: Archiver | None = None
         self.payers: Payers | None = None
@@ -169,14 +163,9 @@ class Load(Traffic):
         with self:
             self.follow(PhoneUsers(self.backend, self.planned.orders, self.stack.carrier).arrive)
             self.begin = time.monotonic() + 0.2
-            if self.options.flush:
-                self.flusher.start()
             self._schedule()
-            try:
-                self._until_settled()
-                self.injector.count_deadlocks()
-            finally:
-                self.flusher.close()
+            self._until_settled()
+            self.injector.count_deadlocks()
         if self.scheduler.errors:
             raise RunFailedError("a client's thread failed") from self.scheduler.errors[0]
 
@@ -196,7 +185,9 @@ class Load(Traffic):
         self.injector.after(PROGRESS, self._tell)
         if self.options.short:
             # What would be remembered for a minute is not waited for.
-            self.injector.at(self.begin + self.planned.seconds + 2, self.flusher.empty)
+            self.injector.at(self.begin + self.planned.seconds + 2, self._empty)
+        if self.options.flush:
+            self.injector.at(self.begin, self._flush)
 
     def _until_settled(self) -> None:
         def is_loaded() -> bool:
@@ -205,7 +196,7 @@ class Load(Traffic):
         if not self.injector.run(is_loaded, self.planned.seconds + RECOVERY):
             self.say("Not everything was answered in time.")
         self._say("the load is over")
-        self.flusher.close()
+        self._flushes_until = time.monotonic()
         if self.payers:
             if self.options.short:
                 self.database.change("age statement")
@@ -218,6 +209,16 @@ class Load(Traffic):
             self.wait()
         self._say(f"{self.database.number('open') or 0} messages are open")
 
+    def _flush(self) -> None:
+        """Empties Redis every second."""
+        if time.monotonic() < self._flushes_until:
+            self._empty()
+            self.injector.after(1.0, self._flush)
+
+    def _empty(self) -> None:
+        with suppress(redis.RedisError):  # it has just been killed
+            self.flushes += bool(self._redis.flushall())
+
     def _tell(self) -> None:
         answered = f"{self.backend.answered} of {self.planned.sends} answered"
         kills = f"{self.injector.kills.total()} of {self.options.kills} kills"
@@ -226,31 +227,3 @@ class Load(Traffic):
 
     def _say(self, text: str) -> None:
         self.say(f"{time.monotonic() - self.begin:4.0f} s  {text}")
-
-
-class Flusher:
-    """Empties Redis every second."""
-
-    def __init__(self, url: str) -> None:
-        self.times = 0
-        self._redis = redis.Redis.from_url(url, socket_timeout=1)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="flusher", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def empty(self) -> bool:
-        try:
-            return bool(self._redis.flushall())
-        except redis.RedisError:
-            return False  # it has just been killed
-
-    def close(self) -> None:
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopping.wait(1.0):
-            self.times += self.empty()

@@ -93,14 +93,6 @@ class Counts:
     statuses: Counter[int] = field(default_factory=Counter)
     down: int = 0  # requests that nobody was there for, or that it died over
 
-    def shown(self) -> dict[str, Any]:
-        return {
-            "requests": self.requests,
-            "faults": dict(self.faults),
-            "statuses": {str(code): count for code, count in sorted(self.statuses.items())},
-            "down": self.down,
-        }
-
 
 class Proxy:
     def __init__(self, line: Route, seed: str) -> None:
@@ -225,7 +217,7 @@ async def serve(config: Mapping[str, Any]) -> None:
 
 
 def _keep(path: Path, proxies: list[Proxy]) -> None:
-    counts = {proxy.line.name: proxy.counts.shown() for proxy in proxies}
+    counts = {proxy.line.name: vars(proxy.counts) for proxy in proxies}
     new = path.with_suffix(".new")
     new.write_text(json.dumps(counts), encoding="utf-8")
     new.rename(path)

@@ -83,10 +83,9 @@ def _run(options: argparse.Namespace) -> ExitCode:
 def _measure(options: argparse.Namespace, stack: Stack, size: int) -> dict[str, Any] | None:
     """On a database of its own, dropped afterwards: the days of a history are sealed at its end."""
     name, into = sql.Identifier(f"growth_{size}"), stack.place / f"{size}.json"
-    options_of_child = {"messages": size, "companies": options.companies, "months": options.months}
-    options_of_child |= {"only": ",".join(options.only), "into": into}
-    command = [sys.executable, "-m", "tools.growth.measuring"]
-    command += [f"--{key}={value}" for key, value in options_of_child.items()]
+    asked = {"messages": size, "companies": options.companies, "months": options.months}
+    asked |= {"only": options.only, "into": str(into)}
+    command = [sys.executable, "-m", "tools.growth.measuring", json.dumps(asked)]
     environ = stack.environ | SETTINGS | {"DATABASE_URL": stack.url(f"growth_{size}")}
     with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
         admin.execute(sql.SQL("CREATE DATABASE {}").format(name))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tools import svg
+from tools.command_line import columns
 
 # Figures are compared with those at this size, or at the first one beyond it. Smaller databases are
 # held to the same bounds, as plans of a small month may be worse than those of a large one.
@@ -102,23 +103,23 @@ _TITLES = {
     Group.JOB: "Jobs: blocks, ms",
     Group.EXPORT: "Exports: ms of 1,000 rows",
 }
-_NAME, _COLUMN = 44, 22
 
 
 def table(results: Results, sizes: Sequence[int]) -> str:
-    def cell(figure: Figure | None) -> str:
-        return f"{figure.blocks:,} {figure.ms:9,.1f}" if figure else "–"
+    def cells(row: Row) -> Iterator[str]:
+        yield row.name
+        for size in sizes:
+            figure = row.at.get(size)
+            yield f"{figure.blocks:,}" if figure else "–"
+            yield f"{figure.ms:,.1f}" if figure else ""
+        yield f"{row.growth(row.last):.2f}"
+        yield "OVER" if row.is_over() else ""
 
+    heads = [head for size in sizes for head in (f"{size:,}", "")]
     lines: list[str] = []
     for group, title in _TITLES.items():
-        heads = "".join(f"{size:>{_COLUMN},}" for size in sizes)
-        shown = ["", f"{title:<{_NAME}}{heads}  growth"]
-        for row in (row for row in results if row.group is group):
-            cells = "".join(f"{cell(row.at.get(size)):>{_COLUMN}}" for size in sizes)
-            note = "  OVER" if row.is_over() else ""
-            name = f"{row.name[: _NAME - 1]:<{_NAME}}"
-            shown.append(f"{name}{cells}  {row.growth(row.last):5.2f}{note}")
-        lines += shown if len(shown) > 2 else []
+        rows = [list(cells(row)) for row in results if row.group is group]
+        lines += ["", *columns([[title, *heads, "growth"], *rows])] if rows else []
     return "\n".join(lines).lstrip("\n")
 
 

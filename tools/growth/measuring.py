@@ -13,7 +13,7 @@ import django
 import psycopg
 from django.core.management import call_command
 
-from tools.command_line import parser, say
+from tools.command_line import say, write_json
 from tools.growth.figures import Figure, Group
 
 _WEIGHTS = """
@@ -22,21 +22,13 @@ FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 GROUP BY 1 ORDER BY 2 DESC LIMIT 12"""
 
 
-def main(arguments: Sequence[str]) -> int:
-    options = parser("python -m tools.growth.measuring", __doc__)
-    for name in ("messages", "companies", "months"):
-        options.add_argument(f"--{name}", type=int, required=True)
-    options.add_argument("--only", type=lambda text: list(map(Group, text.split(","))))
-    options.add_argument("--into", type=Path, required=True)
-    given = options.parse_args(arguments)
+def main(messages: int, companies: int, months: int, only: list[str], into: str) -> None:
     django.setup()
     call_command("migrate", verbosity=0)
-    filling = _fill(given.messages, companies=given.companies, months=given.months)
+    filling = _fill(messages, companies=companies, months=months)
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as store:
-        figures = [asdict(figure) for figure in _figures(given.only, store)]
-    row = {"filling": filling, "figures": figures}
-    given.into.write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
-    return 0
+        figures = [asdict(figure) for figure in _figures(list(map(Group, only)), store)]
+    write_json(Path(into), {"filling": filling, "figures": figures})
 
 
 def _fill(messages: int, *, companies: int, months: int) -> dict[str, Any]:
@@ -80,4 +72,4 @@ def _figures(groups: Sequence[Group], store: psycopg.Connection) -> Iterator[Fig
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(**json.loads(sys.argv[1]))

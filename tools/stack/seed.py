@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 from django.conf import settings
+from django.core.management import call_command
 
 from accounts.models import Company, GuardMode, Mode, User
 from accounts.people import companies as company_service
@@ -16,7 +17,7 @@ from billing.wallet import ledger
 from catalogue.ids import uuid7
 from links.addresses.slugs import generate
 from otp import codes
-from tools.stack.stack import Account
+from tools.stack.stack import Account, drop_connections
 
 TOKENS = 10**12
 COMPANIES = 100
@@ -31,6 +32,14 @@ COPY otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length
 
 _COPY_LINKS = """
 COPY links_link (id, company_id, mode, slug, key, is_alias, url) FROM STDIN"""
+
+
+def migrated(many: int = COMPANIES) -> list[Account]:
+    """Companies in a migrated database, which is then ready to be copied."""
+    call_command("migrate", verbosity=0)
+    accounts = companies(many)
+    drop_connections()  # a database that somebody is connected to cannot be copied
+    return accounts
 
 
 def companies(many: int = COMPANIES) -> list[Account]:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import django
 import psycopg
 import redis
+from django.db import connections
 from psycopg import sql
 
 from config.local.demo_environment import environment
@@ -115,6 +116,13 @@ def set_up_django(environ: Mapping[str, str]) -> None:
     """In this process."""
     os.environ.update({"DJANGO_SETTINGS_MODULE": "config.settings", **environ})
     django.setup()
+
+
+def drop_connections() -> None:
+    """This process's own: the server they lead to may be killed, or the database be copied."""
+    ours = connections["default"]
+    ours.close()
+    ours.close_pool()  # type: ignore[attr-defined]  # PostgreSQL's
 
 
 def url_of(port: int) -> str:

@@ -183,11 +183,5 @@ _QUEUED = {"success": True, "message": "Код поставлен в очере�
 _QUEUED |= {"status": "queued", "cost": 1, "test": False, "resend_in": 60}
 _MADE = {"success": True, "message": "Создано ссылок: 1000"}
 _SHORTENED = {"success": True, "message": "Ссылка сокращена"}
-_VIEWS = [
-    ("verify", verify),
-    ("send", send),
-    ("shorten", shorten),
-    ("bulk", bulk),
-    ("livez", livez),
-]
-urlpatterns = [*(path(route, view) for route, view in _VIEWS), path("<str:slug>", follow)]
+_VIEWS = {"verify": verify, "send": send, "shorten": shorten, "bulk": bulk, "livez": livez}
+urlpatterns = [*(path(*view) for view in _VIEWS.items()), path("<str:slug>", follow)]

@@ -46,8 +46,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
 
 def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dict[str, Any]:
     """All figures, for the file."""
-    from tools.bench import session  # noqa: PLC0415 - needs Django set up
-    from tools.bench.profile import (  # noqa: PLC0415
+    from tools.bench.profile import (  # noqa: PLC0415 - needs Django set up
         report,
         statements,
         timeline,
@@ -55,7 +54,7 @@ def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dic
     )
     from tools.stack import seed  # noqa: PLC0415
 
-    accounts, phones = session.seeded(), seed.Phones()
+    accounts, phones = seed.migrated(), seed.Phones()
     stack.copy(DATABASE)
     with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
         statements.prepare(admin, DATABASE)

@@ -120,18 +120,18 @@ def steps(spans: Sequence[tuple[float, float]], events: Sequence[Event]) -> list
 
 
 def text(timeline: Timeline) -> str:
-    p50, p99 = percentile(timeline.answers, 0.5), percentile(timeline.answers, 0.99)
-    lines = [
-        f"One message at a time through an idle service, ms: medians of the fastest quarter of"
-        f" {len(timeline.answers)}",
-        f"{'begins':>8}{'ends':>8}{'takes':>8}  process and thread",
-    ]
-    lines += [_line(step) for step in timeline.steps]
-    best = percentile(timeline.answers, 0.5 / FASTEST)
-    lines.append(
-        f"answered: {best:.2f} in the fastest quarter; of all p50 {p50:.2f}, p99 {p99:.2f}"
+    answers = timeline.answers
+    p50, p99 = percentile(answers, 0.5), percentile(answers, 0.99)
+    best = percentile(answers, 0.5 / FASTEST)
+    return "\n".join(
+        [
+            "One message at a time through an idle service, ms: medians of the fastest quarter of"
+            f" {len(answers)}",
+            f"{'begins':>8}{'ends':>8}{'takes':>8}  process and thread",
+            *map(_line, timeline.steps),
+            f"answered: {best:.2f} in the fastest quarter; of all p50 {p50:.2f}, p99 {p99:.2f}",
+        ]
     )
-    return "\n".join(lines)
 
 
 def _line(step: Step) -> str:
