@@ -24,12 +24,7 @@ class Report:
     planned_seconds: float
     findings: list[Finding]
     facts: dict[str, dict[str, int]]
-    uncharged: dict[str, int]  # why → how many
-    missed: list[str]  # timelines of those that could have been proved
-    proxy: dict[str, Any]
-    logged: dict[str, int]
-    exits: dict[str, int]
-    flushes: int
+    missed: list[str]  # timelines of free deliveries that could have been proved
     seconds: float = 0.0
     place: str = ""  # where data and logs were kept
 
@@ -47,19 +42,28 @@ class Report:
     ) -> "Report":
         ours = (stack.web, stack.worker, stack.second_worker, stack.beat)
         explained, others = logged_errors(program.log for program in ours)
-        proxy = json.loads(stack.counts.read_text(encoding="utf-8"))
+        proxy, free = json.loads(stack.counts.read_text(encoding="utf-8")), uncharged()
+        stops = enumerate(injector.stops, start=1)
         facts = {
-            query.name: {str(kind): int(many) for kind, many in sorted(select(query.text))}
-            for query in queries(__file__, "facts.sql").values()
-        }
-        facts |= {
+            **{
+                query.name: {str(kind): int(many) for kind, many in sorted(select(query.text))}
+                for query in queries(__file__, "facts.sql").values()
+            },
             "kills": dict(injector.kills),
             "other disruptions": dict(injector.disruptions),
             "died by themselves": dict(injector.deaths),
             "seconds to stop when asked": {
-                f"{name} {number}": round(seconds)
-                for number, (name, seconds) in enumerate(injector.stops, start=1)
+                f"{name} {number}": round(seconds) for number, (name, seconds) in stops
             },
+            **{
+                f"network {line}": {"requests": seen["requests"], **seen["faults"]}
+                | {"nobody there": seen["down"]}
+                for line, seen in proxy.items()
+            },
+            "Redis emptied": {"times": flushes},
+            "errors logged": dict(explained + others),
+            "free deliveries": dict(Counter(free.values())),
+            "exit codes": exits,
         }
         findings = [
             *findings,
@@ -68,19 +72,7 @@ class Report:
             check_logs(others),
             check_deadlocks(injector.deadlocks),
         ]
-        free = uncharged()
-        return cls(
-            options,
-            plan.seconds,
-            findings,
-            facts,
-            dict(Counter(free.values())),
-            provable_timelines(free),
-            proxy,
-            logged=dict(explained + others),
-            exits=exits,
-            flushes=flushes,
-        )
+        return cls(options, plan.seconds, findings, facts, provable_timelines(free))
 
     @property
     def is_clean(self) -> bool:
@@ -90,7 +82,10 @@ class Report:
         write_json(path, asdict(self) | {"is_clean": self.is_clean})
 
     def lines(self) -> Iterator[str]:
-        yield from self._facts()
+        for name, counts in self.facts.items():
+            listed = ", ".join(f"{kind} {many}" for kind, many in counts.items())
+            yield f"{name}: {listed or 'none'}"
+        yield from (f"  {timeline}" for timeline in self.missed)
         yield ""
         for finding in self.findings:
             sign = "ok  " if finding.is_kept else "FAIL"
@@ -103,19 +98,6 @@ class Report:
         verdict = f"{broken} of {len(self.findings)} promises broken" if broken else "all kept"
         yield ""
         yield f"seed {self.options.seed}: {verdict}, {self.seconds:.0f} s"
-
-    def _facts(self) -> Iterator[str]:
-        for name, counts in self.facts.items():
-            yield f"{name}: {_listed(counts)}"
-        for line, counts in self.proxy.items():
-            faults = _listed(counts["faults"])
-            requests, down = counts["requests"], counts["down"]
-            yield f"network {line}: {requests} requests; {faults}; nobody there: {down}"
-        yield f"Redis emptied: {self.flushes}"
-        yield f"errors logged: {_listed(self.logged)}"
-        yield f"free deliveries: {_listed(self.uncharged)}"
-        yield from (f"  {timeline}" for timeline in self.missed)
-        yield f"exit codes: {_listed(self.exits)}"
 
 
 def check_kills(plan: Plan, injector: FaultInjector) -> Finding:
@@ -146,7 +128,3 @@ def check_logs(others: Counts) -> Finding:
 def check_deadlocks(many: int) -> Finding:
     wrong = [f"{many} of them"] if many else []
     return Finding("deadlocks", "locks are taken in one order: no two transactions deadlock", wrong)
-
-
-def _listed(counts: Counts) -> str:
-    return ", ".join(f"{name} {many}" for name, many in counts.items()) or "none"

@@ -226,16 +226,13 @@ class Comparison:
         )
 
     def as_json(self) -> dict[str, Any]:
+        counted = ("only_live", "only_virtual", "other_tokens", "agrees", "apart")
         return {
             "live": as_figures(self.live),
             "virtual": as_figures(self.virtual),
             "verified_difference": self.rate_difference,
             "tokens_difference": self.tokens_difference,
-            "only_live": self.only_live,
-            "only_virtual": self.only_virtual,
-            "other_tokens": self.other_tokens,
-            "agrees": self.agrees,
-            "apart": self.apart,
+            **{name: getattr(self, name) for name in counted},
         }
 
 
