@@ -40,6 +40,12 @@ def reads() -> Iterator[list[Statement]]:
 
 def explain(statement: Statement) -> Plan:
     """Executes it by its generic plan; the nodes have the rows and blocks they really read."""
+    root: Plan = analyzed(statement)["Plan"]
+    return root
+
+
+def analyzed(statement: Statement) -> dict[str, Any]:
+    """All that EXPLAIN says of an execution by the generic plan; in a transaction."""
     text, values = _numbered(statement)
     arguments = sql.SQL(", ").join(map(sql.Literal, values))
     call = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE explained {}").format(
@@ -51,8 +57,8 @@ def explain(statement: Statement) -> Plan:
         session.execute(f"PREPARE explained AS {text}".encode(), prepare=False)
         ((plan,),) = session.execute(call.as_string(session).encode(), prepare=False).fetchone()
         session.execute("DEALLOCATE explained", prepare=False)
-    root: Plan = plan["Plan"]
-    return root
+    whole: dict[str, Any] = plan
+    return whole
 
 
 def explained(statement: str, params: Any = None) -> str:

@@ -19,7 +19,7 @@ import redis
 import requests
 
 from config.environment.variables import ROOT
-from tests.stack.programs import children
+from tests.stack.resource_usage import tree, usage_of
 from tools import svg
 from tools.chaos.checks import broken_checks
 from tools.chaos.client import PhoneUsers
@@ -148,14 +148,14 @@ def _sample(
     stack: Stack, database: psycopg.Connection, store: redis.Redis, at: float, answered: int
 ) -> Sample:
     programs = {"web": stack.web, "worker": stack.worker, "beat": stack.beat}
-    pids = {name: list(_tree(program.running.pid)) for name, program in programs.items()}
-    everything = [pid for group in pids.values() for pid in group]
+    pids = {name: tree(program.running.pid) for name, program in programs.items()}
+    usage = usage_of(programs.values())
     rows = {name: database.execute(query.encode()).fetchone() for name, query in _NUMBERS.items()}
     return Sample(
         at=round(at, 1),
         memory={name: sum(map(_anonymous_megabytes, group)) for name, group in pids.items()},
-        files=sum(_entries(pid, "fd") for pid in everything),
-        threads=sum(_entries(pid, "task") for pid in everything),
+        files=usage.files,
+        threads=usage.threads,
         redis=round(store.info("memory")["used_memory"] / 2**20, 1),
         answered=answered,
         **{name: int(row[0]) for name, row in rows.items() if row},
@@ -168,16 +168,6 @@ def _anonymous_megabytes(pid: int) -> float:
         if line.startswith("RssAnon:"):
             return round(int(line.split()[1]) / 1024, 1)
     return 0.0
-
-
-def _tree(pid: int) -> Iterator[int]:
-    yield pid
-    for child in children(pid):
-        yield from _tree(child)
-
-
-def _entries(pid: int, folder: str) -> int:
-    return len(list(Path(f"/proc/{pid}/{folder}").iterdir()))
 
 
 def _line(sample: Sample) -> str:

@@ -29,7 +29,7 @@ class ResourceUsage:
 
 def usage_of(programs: Iterable[Program]) -> ResourceUsage:
     """The total of all programs."""
-    pids = [pid for program in programs for pid in _tree(program.running.pid)]
+    pids = [pid for program in programs for pid in tree(program.running.pid)]
     return ResourceUsage(_count(pids, "task"), _count(pids, "fd"))
 
 
@@ -44,12 +44,12 @@ def usage_range(programs: Sequence[Program], seconds: float) -> tuple[ResourceUs
     return least, most
 
 
-def _tree(pid: int) -> Iterator[int]:
+def tree(pid: int) -> Iterator[int]:
     yield pid
     with suppress(OSError):  # a thread or a child may end while we look
         for thread in Path(f"/proc/{pid}/task").iterdir():
             for child in (thread / "children").read_text().split():
-                yield from _tree(int(child))
+                yield from tree(int(child))
 
 
 def _count(pids: Iterable[int], folder: str) -> int:

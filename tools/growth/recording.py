@@ -11,15 +11,13 @@ from typing import Any
 import psycopg
 from django.db import connection
 from django.test import Client
-from psycopg import sql
 
 from accounts.models import Company, Member, Mode, User
 from accounts.people import companies
+from tests.plans import Statement, analyzed
 from tools.demo.senders import NAME
 
 _IS_EXPLAINED = re.compile(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"%\((\w+)\)s|%s|%%")
-_numbers = count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +44,8 @@ def recorded() -> Iterator[list[Reading]]:
 
 
 def _explained(text: str, params: Any) -> Reading:
-    """By its generic plan, as the service's connections keep them."""
-    session = connection.connection
-    name = f"explained_{next(_numbers)}"
-    numbered, values = _numbered(text, params)
-    arguments = sql.SQL(", ").join(map(sql.Literal, values))
-    call = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE {} {}").format(
-        sql.Identifier(name), sql.SQL("({})").format(arguments) if values else sql.SQL("")
-    )
-    with session.transaction(force_rollback=True):
-        session.execute(f"PREPARE {name} AS {numbered}".encode(), prepare=False)
-        ((plan,),) = session.execute(call.as_string(session).encode(), prepare=False).fetchone()
-    return _reading(text, plan)
-
-
-def _reading(text: str, plan: dict[str, Any]) -> Reading:
+    with connection.connection.transaction(force_rollback=True):
+        plan = analyzed(Statement(text, params))
     return Reading(" ".join(text.split()), blocks_of(plan["Plan"]), plan["Execution Time"])
 
 
@@ -80,23 +65,6 @@ def _inclusive(node: dict[str, Any]) -> int:
 
 def _is_with(node: dict[str, Any]) -> bool:
     return str(node.get("Subplan Name", "")).startswith("CTE ")
-
-
-def _numbered(text: str, params: Any) -> tuple[str, list[Any]]:
-    """With $1, $2 … for the placeholders, and the value of each."""
-    names: dict[str, int] = {}
-    values: list[Any] = []
-
-    def number(match: re.Match[str]) -> str:
-        if match[0] == "%%":
-            return "%"
-        name = match[1] or f"positional {len(values)}"
-        if name not in names:
-            values.append(params[match[1] or len(values)])
-            names[name] = len(values)
-        return f"${names[name]}"
-
-    return (_PLACEHOLDER.sub(number, text), values) if params else (text, [])
 
 
 _HAND_IN = "SELECT pg_stat_force_next_flush()"

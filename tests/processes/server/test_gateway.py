@@ -374,6 +374,6 @@ def test_threads_and_descriptors_are_released(ask: Ask, web: Program) -> None:
 
 def _memory(web: Program) -> int:
     """Resident, of the process and its children, in bytes."""
-    pids = list(resource_usage._tree(web.running.pid))
+    pids = list(resource_usage.tree(web.running.pid))
     text = [Path(f"/proc/{pid}/statm").read_text().split() for pid in set(pids)]
     return sum(int(fields[1]) for fields in text) * os.sysconf("SC_PAGE_SIZE")
