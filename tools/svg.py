@@ -1,4 +1,4 @@
-"""The frame, lines and text of the drawings that our tools make."""
+"""The chart that our tools draw."""
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
@@ -16,11 +16,6 @@ font-family="system-ui, sans-serif" font-size="13" role="img" aria-label="{title
 {body}
 </svg>
 """
-
-
-def drawing(title: str, parts: Iterable[str], width: int, height: int) -> str:
-    body = "\n".join(parts)
-    return _DRAWING.format(title=escape(title), body=body, width=width, height=height, ink=INK)
 
 
 def colour(n: int) -> str:
@@ -80,4 +75,5 @@ def chart(title: str, series: Sequence[tuple[str, Points]], unit: str, *, log: b
         parts.append(polyline(drawn, colour(n)))
         parts += [circle(x, y, colour(n)) for x, y in drawn] if log else []
         parts.append(text(_RIGHT + 16, _TOP + 14 + 20 * n, name, fill=colour(n)))
-    return drawing(title, parts, WIDTH, HEIGHT)
+    body = "\n".join(parts)
+    return _DRAWING.format(title=escape(title), body=body, width=WIDTH, height=HEIGHT, ink=INK)

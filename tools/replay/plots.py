@@ -1,6 +1,5 @@
 """Draws regret by day, what attacks cost, and how the verified rate recovers."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from statistics import median
@@ -8,8 +7,6 @@ from statistics import median
 from tools import svg
 from tools.replay.run import Recovery, Result, regret
 
-TOP = 56
-GOAL = 400  # tokens lost to an attack
 RECOVERY_STEP, RECOVERY_SENDS = 50, 1000
 MOST_LINES = 8  # as many as there are colours
 
@@ -57,29 +54,14 @@ def _recovery(results: Sequence[Result]) -> svg.Points:
 
 
 def _attacks(worlds: Iterable[tuple[str, Sequence[Result]]]) -> str:
-    """A row for each attack, a dot for each seed, a tick at the median; the scale is a root."""
+    """Those that cost most, seed by seed."""
     rows = [
-        (f"{name}, {n}" if len(of_world[0].attacks) > 1 else name, lost)
+        (
+            f"{name}, {n}" if len(of_world[0].attacks) > 1 else name,
+            [(row.seed, row.attacks[n].tokens_lost) for row in of_world],
+        )
         for name, of_world in worlds
         for n in range(len(of_world[0].attacks))
-        if (lost := [row.attacks[n].tokens_lost for row in of_world])
     ]
-    most = max([GOAL, *(max(lost) for _, lost in rows)])
-    left, right, pitch = 200, svg.WIDTH - 40, 34
-
-    def across(tokens: float) -> float:
-        return left + (right - left) * math.sqrt(tokens / most)
-
-    parts = []
-    height = TOP + pitch * len(rows) + 40
-    for tick in (100, GOAL, 1600, 6400):
-        if tick <= most:
-            parts.append(svg.rule(across(tick), TOP - 10, across(tick), height - 36))
-            parts.append(svg.text(across(tick), height - 16, f"{tick}", anchor="middle"))
-    for n, (name, lost) in enumerate(rows):
-        y = TOP + pitch * n + 8
-        parts.append(svg.text(left - 12, y + 4, name, anchor="end"))
-        parts += [svg.circle(across(n), y, svg.colour(0)) for n in lost]
-        middle = across(median(lost))
-        parts.append(svg.polyline([(middle, y - 9), (middle, y + 9)], svg.INK))
-    return svg.drawing("Tokens lost to each attack, by seed", parts, svg.WIDTH, height)
+    rows.sort(key=lambda row: median(lost for _seed, lost in row[1]), reverse=True)
+    return svg.chart("Tokens lost to each attack, by seed", rows[:MOST_LINES], "seed")
