@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import redis
 
@@ -25,7 +24,7 @@ from tests.stack.programs import Program
 from tools.chaos.checks import broken_checks, rows, select
 from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.load import Traffic, prepare
-from tools.chaos.plan import SHORT, PlannedRequest
+from tools.chaos.plan import SHORT, PlannedRequest, steady
 from tools.chaos.stack import Stack, kept
 from tools.command_line import ExitCode, columns, parser, run_command, say
 from tools.queries import queries
@@ -187,7 +186,6 @@ def first_arrival(
 WARM_UP, AFTERWARDS = 5.0, 15.0  # seconds of load before the loss, and after the part is back
 ANSWERED_WITHIN = 120.0  # seconds after the last send
 TOKENS = 1_000_000
-FIRST_PHONE = 79_260_000_000
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -266,12 +264,9 @@ def _load(scenario: Scenario, stack: Stack, traffic: Traffic, rate: float) -> tu
 
 
 def _order(n: int, scenario: Scenario, rate: float) -> PlannedRequest:
-    """A code at a steady rate, each to a phone of its own, by every channel in turn."""
+    """A code by every channel in turn."""
     channel = scenario.channels[n % len(scenario.channels)]
-    phone, key = f"+{FIRST_PHONE + n}", str(uuid4())
-    return PlannedRequest(
-        n, n / rate, company=0, kind="code", channel=channel, phone=phone, key=key
-    )
+    return steady(n, rate, company=0, kind="code", channel=channel)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import median
-from uuid import uuid4
 
 import psycopg
 import redis
@@ -24,13 +23,12 @@ from tools import svg
 from tools.chaos.checks import broken_checks
 from tools.chaos.client import PhoneUsers
 from tools.chaos.load import Traffic, prepare
-from tools.chaos.plan import SHORT, PlannedRequest, UserBehaviour
+from tools.chaos.plan import SHORT, PlannedRequest, UserBehaviour, steady
 from tools.chaos.stack import Stack, kept
 from tools.command_line import ExitCode, parser, run_command, say, write_json
 from tools.stack.clients import Arrival
 
 COMPANIES, TOKENS = 20, 10_000_000
-FIRST_PHONE = 79_260_000_000
 THREADS = 32
 EVERY = 10.0  # seconds between two samples
 ANSWERED_WITHIN = 120.0  # seconds after the last send
@@ -124,10 +122,8 @@ def _load(stack: Stack, traffic: Traffic, seconds: float, rate: float) -> list[S
 def _order(n: int, rate: float) -> PlannedRequest:
     kind, channel = KINDS[n % len(KINDS)]
     person = UserBehaviour.RIGHT if kind != "link" and n % 8 < 4 else None
-    phone, key = f"+{FIRST_PHONE + n}", str(uuid4())
-    return PlannedRequest(
-        n, n / rate, n % COMPANIES, kind, channel, phone, key, person=person, delay=1.0
-    )
+    sent = {"company": n % COMPANIES, "kind": kind, "channel": channel}
+    return steady(n, rate, **sent, person=person, delay=1.0)
 
 
 class Visitors:

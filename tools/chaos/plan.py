@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TypeVar
-from uuid import UUID
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
 
 PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
 INVOICE = "invoice"
@@ -131,6 +131,15 @@ class PlannedRequest:
     @property
     def is_pollable(self) -> bool:
         return self.has_receipts and self.sent_by in {"telegram", "sms"}
+
+
+FIRST_PHONE = 79_260_000_000
+
+
+def steady(n: int, rate: float, **fields: Any) -> PlannedRequest:
+    """The n-th request at a steady rate, each to a phone of its own."""
+    phone, key = f"+{FIRST_PHONE + n}", str(uuid4())
+    return PlannedRequest(n, n / rate, phone=phone, key=key, **fields)
 
 
 @dataclass(frozen=True)

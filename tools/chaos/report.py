@@ -21,7 +21,6 @@ Counts = Mapping[str, int]
 @dataclass
 class Report:
     options: Options
-    planned_seconds: float
     findings: list[Finding]
     facts: dict[str, dict[str, int]]
     missed: list[str]  # timelines of free deliveries that could have been proved
@@ -72,7 +71,7 @@ class Report:
             check_logs(others),
             check_deadlocks(injector.deadlocks),
         ]
-        return cls(options, plan.seconds, findings, facts, provable_timelines(free))
+        return cls(options, findings, facts, provable_timelines(free))
 
     @property
     def is_clean(self) -> bool:

@@ -54,7 +54,7 @@ def _recovery(results: Sequence[Result]) -> svg.Points:
 
 
 def _attacks(worlds: Iterable[tuple[str, Sequence[Result]]]) -> str:
-    """Those that cost most, seed by seed."""
+    """The attacks that cost most, seed by seed."""
     rows = [
         (
             f"{name}, {n}" if len(of_world[0].attacks) > 1 else name,

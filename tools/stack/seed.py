@@ -103,29 +103,17 @@ def verifications(
 ) -> list[Guess]:
     """A live verification for each phone and one guess at each code, right and wrong in turn."""
     (expires_at,) = store.execute("SELECT now() + interval '1 hour'").fetchone() or (None,)
-    guesses = []
+    guesses, key_id = [], codes.current_key()
     with store.cursor() as cursor, cursor.copy(_COPY) as copy:
         for number, phone in enumerate(phones):
-            place, is_right = number % len(accounts), number % 2 == 0
-            made = _verification(accounts[place], phone)
-            copy.write_row((*made.row, expires_at))
-            code = made.code if is_right else WRONG
-            guesses.append(Guess(place, phone, code, _mac(accounts[place], phone, code)))
+            place, is_right, made = number % len(accounts), number % 2 == 0, uuid7()
+            account, code = accounts[place], codes.derive(made, key_id=key_id, length=LENGTH)
+            whose = (made, account.company_id, "live", phone, PURPOSE)
+            mac = _mac(account, phone, code)
+            copy.write_row((*whose, mac, key_id, LENGTH, ATTEMPTS, expires_at))
+            guess = code if is_right else WRONG
+            guesses.append(Guess(place, phone, guess, _mac(account, phone, guess)))
     return guesses
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    row: tuple[object, ...]
-    code: str
-
-
-def _verification(account: Account, phone: str) -> _Made:
-    made, key_id = uuid7(), codes.current_key()
-    code = codes.derive(made, key_id=key_id, length=LENGTH)
-    mac = _mac(account, phone, code)
-    row = (made, account.company_id, "live", phone, PURPOSE, mac, key_id, LENGTH, ATTEMPTS)
-    return _Made(row, code)
 
 
 def _mac(account: Account, phone: str, code: str) -> bytes:

@@ -59,13 +59,6 @@ def web(port: int) -> list[str]:
     return ["-m", "config.web_server", "--host", HOST, "--port", str(port), "--workers", "2"]
 
 
-def granian(port: int, application: str) -> list[str]:
-    """An application to compare ours with, under the server's own bridge."""
-    options = GRANIAN | {"host": HOST, "port": str(port)}
-    arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
-    return ["-m", "granian", *arguments, "--no-ws", "--respawn-failed-workers", application]
-
-
 def worker(name: str = "", *, level: str = "WARNING") -> list[str]:
     """At the level INFO it says when it is ready. Several on one machine need names."""
     threads = ["--pool", "threads", "--concurrency", "4"]
@@ -302,7 +295,11 @@ def temporary_stack(
 
 
 def _granian(port: int, application: str, *environ: tuple[str, str]) -> Plan:
-    return Plan(granian(port, application), environ, port)
+    """An application to compare ours with, under the server's own bridge."""
+    options = GRANIAN | {"host": HOST, "port": str(port)}
+    arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
+    command = ["-m", "granian", *arguments, "--no-ws", "--respawn-failed-workers", application]
+    return Plan(command, environ, port)
 
 
 def _is_complaint(line: str) -> bool:

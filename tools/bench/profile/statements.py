@@ -93,7 +93,7 @@ class StatementNames:
 
 _HEAD = re.compile(r"\S+ \S+ \S+ \[(\d+)\] (LOG|DETAIL|STATEMENT):  (.*)")
 _KIND = re.compile(r"(PARSE|BIND|EXECUTE)(?: MESSAGE)? STATISTICS|(QUERY) STATISTICS")
-_OWN = re.compile(r"!\s+([\d.]+) s user, ([\d.]+) s system, ([\d.]+) s elapsed")
+_OWN = re.compile(r"!\s+([\d.]+) s user, ([\d.]+) s system, [\d.]+ s elapsed")
 _SUM = re.compile(r"!\s+\[([\d.]+) s user, ([\d.]+) s system total\]")
 TRANSACTION = ("BEGIN", "COMMIT", "ROLLBACK")
 
@@ -103,7 +103,6 @@ class Entry(NamedTuple):
     kind: str  # PARSE, BIND, EXECUTE or QUERY
     own: float  # CPU seconds of this message
     total: float  # CPU seconds of the backend so far
-    elapsed: float
     statement: str
 
 
@@ -116,14 +115,13 @@ class Cost:
     bind: float = 0.0  # with planning, where there is no generic plan
     execute: float = 0.0
     after: float = 0.0  # the commit of a statement in autocommit, the answer, the next request
-    elapsed: float = 0.0
 
     @property
     def cpu(self) -> float:
         return self.parse + self.bind + self.execute + self.after
 
     def parts(self) -> Iterator[tuple[str, float]]:
-        for name in ("calls", "parse", "bind", "execute", "after", "elapsed", "cpu"):
+        for name in ("calls", "parse", "bind", "execute", "after", "cpu"):
             yield name, getattr(self, name)
 
 
@@ -133,10 +131,6 @@ class Costs:
 
     statements: defaultdict[str, Cost] = field(default_factory=lambda: defaultdict(Cost))
     logging: float = 0.0
-
-    @property
-    def cpu(self) -> float:
-        return self.logging + sum(cost.cpu for cost in self.statements.values())
 
 
 def prepare(store: psycopg.Connection, database: str) -> None:
@@ -173,7 +167,7 @@ def _entry(record: list[tuple[int, str, str]]) -> Iterator[Entry]:
         cpu = float(ours[1]) + float(ours[2])
         so_far = float(total[1]) + float(total[2])
         name = kind[1] or kind[2]
-        yield Entry(record[0][0], name, cpu, so_far, float(ours[3]), record[2][2])
+        yield Entry(record[0][0], name, cpu, so_far, record[2][2])
 
 
 def account(
@@ -215,7 +209,6 @@ def _account(costs: Costs, entries: list[Entry], logging: float, names: Statemen
             costs.logging += min(gap, logging)
             costs.statements[previous].after += max(0.0, gap - logging)
         cost.calls += entry.kind in {"EXECUTE", "QUERY"}
-        cost.elapsed += entry.elapsed
         part = entry.kind.lower() if entry.kind in {"PARSE", "BIND"} else "execute"
         setattr(cost, part, getattr(cost, part) + entry.own)
         previous = name
