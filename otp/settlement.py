@@ -15,16 +15,20 @@ from channels.outcomes import transitions
 from links.manage import changes
 from otp import sql
 from storage.months.recent_ids import months_of, within
+from storage.statements import sql_files
 from storage.statements.single_statement import fetch_rows
 from storage.store_errors import is_refusal
 from webhooks import events as outbox
 
 JOB = Job("settlement", _("settlement of entered codes"), given_up_delay=timedelta(hours=1))
 BATCH = 200
+_SETTLE_FINISHED = sql_files.fill(
+    sql_files.read("otp/settle_finished.sql"), has_subscribers=outbox.has_endpoint_sql("v")
+)
 
 
 class Settled(NamedTuple):
-    """The row of `sql.SETTLE_FINISHED`."""
+    """The row of `settle_finished.sql`."""
 
     settled: int
     due: int  # with those that the statement has left
@@ -49,7 +53,7 @@ def settle_verified() -> int:
 
 def settle_finished() -> Settled:
     """Settles codes whose messages came to their end, where nobody is to be told."""
-    (row,) = fetch_rows(channels_sql.recent(sql.SETTLE_FINISHED), [BATCH], Settled)
+    (row,) = fetch_rows(channels_sql.recent(_SETTLE_FINISHED), [BATCH], Settled)
     return row
 
 

@@ -126,26 +126,6 @@ SELECT
   EXISTS (SELECT 1 FROM otp_verification WHERE {_ENDED_EARLY})
 """  # noqa: S608
 
-# Settles the right codes with nothing left to prove, cancel, end or tell: each of their messages
-# came to its end, brought no link, and the company gets no webhooks. Leaves the others, and counts
-# in `due` all that it met.
-SETTLE_FINISHED = f"""
-WITH due AS (
-  SELECT v.id, (  -- not EXISTS, for which PostgreSQL may read all messages at once
-      SELECT count(*) FROM channels_message m
-      WHERE m.subject_id = v.id AND m.id BETWEEN :first_id AND :last_id
-        AND (m.state IN ('queued', 'sent') OR m.params ->> 'link' IS NOT NULL)) > 0
-    OR {events.has_endpoint_sql("v")} AS is_unfinished
-  FROM otp_verification v WHERE verified_at IS NOT NULL AND settled_at IS NULL
-    AND id BETWEEN :first_id AND :last_id
-  ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE OF v SKIP LOCKED),
-settled AS (
-  UPDATE otp_verification v SET settled_at = now() FROM due
-  WHERE v.id = due.id AND v.id BETWEEN :first_id AND :last_id AND NOT due.is_unfinished
-  RETURNING v.id)
-SELECT (SELECT count(*) FROM settled) AS settled, (SELECT count(*) FROM due) AS due
-"""  # noqa: S608
-
 _FAILED = """EXISTS (SELECT FROM accounts_jobfailure f
   WHERE f.job = 'settlement' AND f.subject = otp_verification.id::text) AS has_failed"""
 # Right codes whose delivery is not settled yet: the oldest, or those of the given ids.

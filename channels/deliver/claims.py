@@ -12,12 +12,66 @@ from channels import sql
 from channels.lifecycle.state_machine import MIN_TIME_LEFT
 from channels.providers.base import HostedProvider
 from channels.vendor_accounts import availability, registry
+from storage.statements import sql_files
 from storage.statements.single_statement import fetch_rows
+from webhooks import events
+
+_CLAIM = sql_files.read("channels/deliver/claim.sql")
+_HAS_SUBSCRIBERS = events.has_endpoint_sql("c")
+
+# For when no account is counted; it skips counted accounts, and costs half as much.
+CLAIM = sql_files.fill(
+    _CLAIM,
+    counted="",
+    use="NULL::int AS allowance, NULL::int AS trips",
+    with_use="",
+    is_counted="false",
+    has_subscribers=_HAS_SUBSCRIBERS,
+    picked="picked AS (SELECT * FROM due),",
+)
+
+# The messages an account's rate allows right now: GCRA with a burst of a tenth of a second.
+_RATE_ALLOWANCE = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
+        - GREATEST(0, EXTRACT(epoch FROM COALESCE(tat, now()) - now()))))"""
+
+# The same for when a rate limit, or the single probe of a half-open breaker, bounds the claims of
+# an account. Locks these accounts first, so that concurrent workers share the allowance.
+CLAIM_COUNTED = sql_files.fill(
+    _CLAIM,
+    counted=f"""
+counted AS MATERIALIZED (
+  SELECT name, CASE WHEN open_until IS NOT NULL THEN trips END AS trips, LEAST(
+      CASE WHEN open_until IS NOT NULL THEN 1 END,
+      CASE WHEN max_per_second IS NOT NULL THEN {_RATE_ALLOWANCE} END) AS allowance
+  FROM channels_provideraccount
+  WHERE is_enabled AND (open_until IS NOT NULL OR max_per_second IS NOT NULL)
+    AND (open_until IS NULL OR (open_until <= now() AND (
+      probed_at IS NULL OR probed_at < now() - make_interval(secs => %(lease)s))))
+    AND (max_per_second IS NULL OR {_RATE_ALLOWANCE} >= 1)
+    AND EXISTS (SELECT 1 FROM channels_openmessage WHERE due_at <= now())
+  ORDER BY name FOR UPDATE),""",  # noqa: S608
+    use="u.allowance, u.trips",
+    with_use="LEFT JOIN counted u ON u.name = w.provider",
+    is_counted="u.name IS NOT NULL",
+    has_subscribers=_HAS_SUBSCRIBERS,
+    picked="""
+picked AS (
+  SELECT * FROM (
+    SELECT due.*, row_number() OVER (PARTITION BY provider ORDER BY priority, due_at) AS row_number
+    FROM due) p
+  WHERE allowance IS NULL OR row_number <= allowance),
+used AS (
+  UPDATE channels_provideraccount a SET
+    tat = GREATEST(a.tat, now()) + make_interval(secs => t.n::float / a.max_per_second),
+    probed_at = CASE WHEN a.open_until IS NULL THEN NULL ELSE now() END
+  FROM (SELECT provider, count(*) AS n FROM picked WHERE allowance IS NOT NULL GROUP BY 1) t
+  WHERE a.name = t.provider),""",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedMessage:
-    """One attempt to hand to a provider: a row of `sql.CLAIM`."""
+    """One attempt to hand to a provider: a row of `claim.sql`."""
 
     attempt_id: UUID
     n: int
@@ -52,7 +106,7 @@ def claim(
 
     Every process chooses among all accounts, but claims only messages for accounts it may call.
     """
-    statement = sql.CLAIM_COUNTED if availability.is_any_limited() else sql.CLAIM
+    statement = CLAIM_COUNTED if availability.is_any_limited() else CLAIM
     excluded_names = {*excluded, *(availability.unbound_accounts() if hosted is None else ())}
     callable_here = registry.accounts_called_by(hosted)
     routes = [

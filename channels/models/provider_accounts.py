@@ -12,7 +12,7 @@ PREFIX = r"^\+[1-9][0-9]{0,14}$"
 
 
 class ProviderAccount(models.Model):
-    """Settings of an account; without a row the defaults apply. `sql.CLAIM` chooses among accounts.
+    """Settings of an account; without a row the defaults apply. `claim.sql` chooses among accounts.
 
     The breaker is closed while `open_until` is null, open until that time, and half-open after it:
     one message probes the account, and its outcome closes or reopens the breaker.
@@ -72,7 +72,7 @@ class ProviderAccount(models.Model):
     # The share of its weight, by the right codes of its messages. `account_shares` writes it.
     share_factor = models.FloatField(default=1.0, db_default=1.0, editable=False)
 
-    # Only `breaker_state` and `sql.CLAIM_COUNTED` write these.
+    # Only `breaker_state` and `claims.CLAIM_COUNTED` write these.
     opened_at = models.DateTimeField(_("breaker opened"), null=True, editable=False)
     open_until = models.DateTimeField(null=True, editable=False)
     probed_at = models.DateTimeField(null=True, editable=False)

@@ -28,6 +28,7 @@ from channels.lifecycle.states import (
     Step,
 )
 from storage.months.recent_ids import months_of, within
+from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows
 from webhooks import events as outbox
 
@@ -35,7 +36,11 @@ _REJECTION_REASONS = {
     ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
     ledger.HoldMoveResult.OVER_BUDGET: FallbackReason.BUDGET,
 }
-# Written as they are; `sql.UPDATE_ATTEMPTS` and `sql.UPDATE_MESSAGES` have their types.
+_UPDATE_ATTEMPTS = sql_files.read("channels/outcomes/update_attempts.sql")
+_UPDATE_MESSAGES = sql_files.fill(
+    sql_files.read("channels/outcomes/update_messages.sql"), stale_days=sql.INSERT_STALE_DAYS
+)
+# Written as they are; the statements have their types.
 _ATTEMPT_COLUMNS = (
     "id", "state", "provider_id", "error_class", "error_code", "error_detail", "polls", "poll_in",
 )  # fmt: skip
@@ -126,7 +131,7 @@ def _write_attempts(cursor: CursorWrapper, decisions: Sequence[Decision]) -> Non
     if inherited:
         cursor.execute(within(sql.TAKE_OVER_PROVIDER_IDS, months), _transpose(inherited))
     rows = [{name: getattr(after, name) for name in _ATTEMPT_COLUMNS} for _, after in changes]
-    cursor.execute(within(sql.UPDATE_ATTEMPTS, months), {"attempts": dump_rows(rows)})
+    cursor.execute(within(_UPDATE_ATTEMPTS, months), {"attempts": dump_rows(rows)})
 
 
 def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
@@ -142,7 +147,7 @@ def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
     ]
     months = months_of(decision.message.id for decision in changes)
     params = {"messages": dump_rows(rows), "zone": settings.TIME_ZONE}
-    cursor.execute(within(sql.UPDATE_MESSAGES, months), params)
+    cursor.execute(within(_UPDATE_MESSAGES, months), params)
 
 
 def _insert_fallback_events(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:

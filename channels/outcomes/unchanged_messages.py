@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from billing.wallet import ledger
 from channels import sql
 from channels.lifecycle.state_machine import (
     FIRST_POLL_DELAY,
@@ -20,13 +21,26 @@ from channels.lifecycle.state_machine import (
     FirstClaim,
     clean_provider_id,
 )
-from channels.outcomes import receipts_sql
 from channels.waiting import outcome_signals
 from channels.waiting.outcome_signals import Signal
 from processes.monitoring import metrics, tracing
 from storage.months.recent_ids import months_of, within
+from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows
 from storage.statements.single_statement import fetch_rows
+from webhooks.events import has_endpoint_sql
+
+_ACCEPT_AS_CLAIMED = sql_files.fill(
+    sql_files.read("channels/outcomes/accept_as_claimed.sql"), stale_days=sql.INSERT_STALE_DAYS
+)
+_DELIVER_UNCHANGED = sql_files.fill(
+    sql_files.read("channels/outcomes/deliver_unchanged.sql"),
+    has_subscribers=has_endpoint_sql("m"),
+    stale_days=sql.INSERT_STALE_DAYS,
+    capture=ledger.capture_sql("""
+    SELECT company_id, 'capture' AS kind, price AS amount, message_id, hold, 'receipt' AS proof,
+      '' AS reason FROM changed WHERE price > 0"""),
+)
 
 
 def accept_unchanged(events: Sequence[Event]) -> list[Event]:
@@ -63,14 +77,12 @@ def _accept(acceptances: Sequence[tuple[Event, FirstClaim]]) -> set[UUID]:
     ]
     months = months_of(event.message_id for event, _claim in acceptances)
     params = {"acceptances": dump_rows(rows), "zone": settings.TIME_ZONE}
-    accepted: list[dict[str, UUID]] = fetch_rows(
-        within(sql.ACCEPT_AS_CLAIMED, months), params, dict
-    )
+    accepted: list[dict[str, UUID]] = fetch_rows(within(_ACCEPT_AS_CLAIMED, months), params, dict)
     return {row["id"] for row in accepted}
 
 
 class Delivered(NamedTuple):
-    """A message that `receipts_sql.DELIVER_UNCHANGED` has delivered."""
+    """A message that `deliver_unchanged.sql` has delivered."""
 
     message_id: UUID
     attempt_id: UUID
@@ -84,9 +96,7 @@ def deliver_unchanged(limit: int) -> tuple[int, bool]:
     """Returns how many receipts it has applied, and whether it may have left some."""
     started = time.time_ns()
     params = {"limit": limit, "zone": settings.TIME_ZONE}
-    rows: list[dict[str, Any]] = fetch_rows(
-        sql.recent(receipts_sql.DELIVER_UNCHANGED), params, dict
-    )
+    rows: list[dict[str, Any]] = fetch_rows(sql.recent(_DELIVER_UNCHANGED), params, dict)
     counts = [(row.pop("applied"), row.pop("due")) for row in rows]
     if delivered := [Delivered(**row) for row in rows if row["message_id"]]:
         _announce(delivered, started)

@@ -11,13 +11,14 @@ from django.db import connection, transaction
 
 from billing.wallet.ledger import DeliveryProof
 from channels.outcomes import transitions
-from links import sql
 from links.clicks.stream import Batch, Consumer
+from storage.statements import sql_files
 from storage.store_errors import is_refused_by_database, write_together
 
 log = structlog.get_logger(__name__)
 
 CONSUMER = Consumer("proofs", "prover")
+_FIRST_CLICKS = sql_files.read("links/clicks/first_clicks.sql")
 
 
 def prove_clicks() -> int:
@@ -48,7 +49,7 @@ def prove(first_clicks: dict[UUID, float]) -> None:
             "times": list(first_clicks.values()),
             "zone": settings.TIME_ZONE,
         }
-        cursor.execute(sql.RECORD_FIRST_CLICKS, params)
+        cursor.execute(_FIRST_CLICKS, params)
         # One of a code's messages is proved, whichever was opened.
         used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
         decisions = (

@@ -5,15 +5,30 @@ from itertools import product
 import pytest
 from django.db import connection
 
+from channels.deliver import claims
+from channels.outcomes import decision_writer, receipts_sql, unchanged_messages
+from channels.sql import recent
 from config.environment.variables import ROOT
 from links import sql as links_sql
-from otp import sql
+from links.clicks import delivery_proof
+from otp import settlement, sql
 from storage.statements.single_statement import _numbered
 from tests.storage.test_sql_files import installed
 
 pytestmark = pytest.mark.django_db
 _BOTH = (False, True)
 STATEMENTS = {
+    "channels/deliver/claim.sql": [claims.CLAIM, claims.CLAIM_COUNTED],
+    "channels/outcomes/accept_as_claimed.sql": [unchanged_messages._ACCEPT_AS_CLAIMED],
+    "channels/outcomes/deliver_unchanged.sql": [unchanged_messages._DELIVER_UNCHANGED],
+    "channels/outcomes/due_receipts.sql": [receipts_sql.DUE_RECEIPTS],
+    "channels/outcomes/store_receipts.sql": [
+        receipts_sql.store(has_recipients=has_recipients, skips_known=skips_known)
+        for has_recipients, skips_known in product(_BOTH, _BOTH)
+    ],
+    "channels/outcomes/update_attempts.sql": [decision_writer._UPDATE_ATTEMPTS],
+    "channels/outcomes/update_messages.sql": [decision_writer._UPDATE_MESSAGES],
+    "links/clicks/first_clicks.sql": [delivery_proof._FIRST_CLICKS],
     "links/make/send.sql": [
         links_sql.send(is_test=is_test, has_key=has_key)
         for is_test, has_key in product(_BOTH, _BOTH)
@@ -27,6 +42,7 @@ STATEMENTS = {
         sql.SEND_OF_ONE_COMPANY,
         sql.SEND_OF_SEVERAL_COMPANIES,
     ],
+    "otp/settle_finished.sql": [settlement._SETTLE_FINISHED],
 }
 
 
@@ -40,6 +56,6 @@ def test_each_file_is_listed_here() -> None:
 @pytest.mark.parametrize("path", STATEMENTS)
 def test_statement_can_be_planned(path: str) -> None:
     with connection.cursor() as cursor:
-        for statement in map(sql.recent, STATEMENTS[path]):
+        for statement in map(recent, STATEMENTS[path]):
             text = _numbered(statement).text.decode()
             cursor.cursor.connection.execute(f"EXPLAIN (GENERIC_PLAN) {text}", prepare=False)

@@ -1,0 +1,78 @@
+-- Claims due messages and writes their attempts in one commit. The queue says which may be due;
+-- the message, locked, whether it is. One worker only claims it (SKIP LOCKED, due_at cleared).
+-- Skips messages without a usable account or with too little useful time left. Returns everything
+-- needed to send.
+--
+-- A message that no account of ours can carry now is passed over in the queue itself: to look at
+-- it and choose among accounts takes ten times as long, and there may be thousands before a code.
+--
+-- Chooses among accounts that may carry the message and have not reported this recipient
+-- unreachable: first those that have not failed it, then the longest matching phone prefix, then
+-- the operator's order, then a random choice by the weights and by whose codes are entered more
+-- often. `has_other_account`: another is left if this one fails; `has_contact_account`: another
+-- that has a contact of this recipient.
+--
+-- Blanks: {counted} locks the accounts that a rate or a breaker bounds, if there are any, and
+-- {picked} keeps to what they allow; {use}, {with_use} and {is_counted} refer to them.
+WITH {counted}
+route AS MATERIALIZED (
+  SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole,
+    w.is_ours, COALESCE(a.position, w.position) AS position,
+    COALESCE(a.weight * a.share_factor, 1) AS weight, a.prefixes, {use}
+  FROM json_to_recordset(%(routes)s::json) AS w(mode text, channel text, content text,
+      provider text, needs_contact bool, is_sole bool, is_ours bool, position int)
+    LEFT JOIN channels_provideraccount a ON a.name = w.provider {with_use}
+  WHERE a.id IS NULL OR {is_counted}
+    OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS NULL)),
+due AS (
+  SELECT m.id, o.priority, o.due_at, chosen.*
+  FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+  CROSS JOIN LATERAL (
+    SELECT r.provider, r.needs_contact, r.allowance, r.trips, r.is_ours,
+      count(*) FILTER (WHERE fit.rank = 0) OVER () > 1 AS has_other_account,
+      count(*) FILTER (WHERE r.needs_contact AND fit.rank = 0) OVER ()
+        > r.needs_contact::int AS has_contact_account
+    FROM route r CROSS JOIN LATERAL (
+      SELECT COALESCE((
+          SELECT max(1 + (error_class IN ('unreachable', 'barred'))::int) FROM channels_attempt
+          WHERE m.tries > 0 AND message_id = m.id AND provider = r.provider
+            AND message_id BETWEEN :first_id AND :last_id), 0) AS rank,
+        CASE WHEN COALESCE(cardinality(r.prefixes), 0) = 0 THEN 0 ELSE (
+          SELECT max(length(one)) FROM unnest(r.prefixes) AS one
+          WHERE starts_with(m.phone, one)) END AS prefix
+      OFFSET 0) fit
+    WHERE r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
+      AND fit.prefix IS NOT NULL AND fit.rank < 2
+      AND (NOT r.needs_contact OR r.is_sole OR %(assume_contact)s OR EXISTS (
+        SELECT 1 FROM channels_contact WHERE phone = m.phone AND blocked_at IS NULL))
+    ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
+    LIMIT 1) chosen
+  WHERE chosen.is_ours AND o.due_at <= now() AND m.due_at <= now()
+    AND o.route_key = ANY(ARRAY(SELECT concat_ws(' ', mode, channel, content) FROM route
+      WHERE is_ours))
+    AND m.state IN ('queued', 'sent') AND m.id BETWEEN :first_id AND :last_id
+    AND m.useful_until > now() + make_interval(secs => %(margin)s)
+  ORDER BY o.priority, o.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
+{picked}
+claimed AS (
+  UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
+  FROM picked p WHERE m.id = p.id AND m.id BETWEEN :first_id AND :last_id
+  RETURNING m.*, p.provider, p.needs_contact, p.allowance, p.trips, p.has_other_account,
+    p.has_contact_account),
+intent AS (
+  INSERT INTO channels_attempt
+    (id, message_id, n, hold, price, channel, provider, state, lease_until)
+  SELECT gen_random_uuid(), id, tries, hold, price, channel, provider, 'submitting',
+         now() + make_interval(secs => %(lease)s)
+  FROM claimed RETURNING id, message_id)
+SELECT intent.id AS attempt_id, c.id AS message_id, c.tries AS n, c.kind, c.content, c.phone,
+  c.subject_id, c.params, c.locale, c.mode, c.provider,
+  EXTRACT(epoch FROM c.useful_until - now())::int AS ttl,
+  CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END AS chat_id,
+  c.allowance IS NOT NULL AS is_counted, c.trips, c.has_other_account, c.has_contact_account,
+  c.channel, c.price,
+  CASE WHEN c.tries = 1 AND NOT {has_subscribers} THEN pg_current_xact_id()::xid::text END
+    AS first_claim
+FROM claimed c JOIN intent ON intent.message_id = c.id
+LEFT JOIN channels_contact k
+  ON c.needs_contact AND k.phone = c.phone

@@ -1,0 +1,25 @@
+-- For messages and first attempts that are still as their claim wrote them, in its transaction
+-- `first_claim`: one round trip, one commit, and nothing to load or to decide. The message is
+-- locked before its attempt. Returns the attempts written; the others are read and decided about.
+-- {stale_days} marks their day's counts stale.
+WITH unchanged AS (
+  SELECT n.* FROM (
+    SELECT * FROM json_to_recordset(%(acceptances)s::json) AS n(
+      message_id uuid, attempt_id uuid, first_claim xid, provider_id text, poll_in float)
+    LIMIT json_array_length(%(acceptances)s::json)) AS n
+  JOIN channels_message m ON m.id = n.message_id
+  WHERE m.xmin = n.first_claim AND m.id BETWEEN :first_id AND :last_id
+  ORDER BY m.id FOR UPDATE OF m),
+accepted AS (
+  UPDATE channels_attempt a SET state = 'sent', provider_id = n.provider_id, lease_until = NULL,
+    accepted_at = now(), poll_at = now() + make_interval(secs => n.poll_in)
+  FROM unchanged n
+  WHERE a.id = n.attempt_id AND a.xmin = n.first_claim
+    AND a.message_id BETWEEN :first_id AND :last_id
+  RETURNING a.message_id, a.id),
+changed AS (
+  UPDATE channels_message m SET state = 'sent', sent_at = GREATEST(m.created_at, now())
+  FROM accepted a WHERE m.id = a.message_id AND m.id BETWEEN :first_id AND :last_id
+  RETURNING a.id, m.company_id, m.mode, (m.created_at AT TIME ZONE %(zone)s)::date AS day),
+stale AS ({stale_days})
+SELECT id FROM changed

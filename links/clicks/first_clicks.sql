@@ -1,0 +1,20 @@
+-- A person's first click of links that went out in messages, once however often it is reported;
+-- the messages come back with what they carried. Links are locked before messages, in one order.
+-- Earlier days are counted again at the end of the hour: people open links for days, and each
+-- count of a large company's day reads all its messages.
+WITH clicked AS (
+  SELECT l.id, n.at FROM links_link l JOIN unnest(%(ids)s::uuid[], %(times)s::float[]) AS n(id, at)
+    USING (id)
+  WHERE l.message_id IS NOT NULL AND l.clicked_at IS NULL ORDER BY l.id FOR UPDATE OF l),
+noted AS (
+  UPDATE links_link l SET clicked_at = to_timestamp(clicked.at)
+  FROM clicked WHERE l.id = clicked.id RETURNING l.message_id),
+opened AS (
+  SELECT m.id, m.subject_id, m.company_id, m.mode,
+    (m.created_at AT TIME ZONE %(zone)s)::date AS day
+  FROM noted JOIN channels_message m ON m.id = noted.message_id),
+stale AS (
+  INSERT INTO channels_staleday (company_id, mode, day, due_at)
+  SELECT DISTINCT company_id, mode, day, date_trunc('hour', now()) + interval '1 hour' FROM opened
+  WHERE day < (now() AT TIME ZONE %(zone)s)::date)
+SELECT id, subject_id FROM opened
