@@ -29,7 +29,7 @@ from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, Scope
 from api import request_fields, request_log
 from api.calls import Call
-from api.rate_limit import Usage, key_rate_limiter
+from api.rate_limit import Usage, consume_test_quota, key_rate_limiter
 from catalogue import ids, languages
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
@@ -146,6 +146,8 @@ class ApiView(APIView):
         self.rate = usage
         if usage is not None and usage.left < 0:
             raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
+        if self.principal.is_test and request.method in CHANGES:
+            consume_test_quota(self.principal.company_id, "changes")
 
     def payload(self, request: Request) -> dict[str, Any]:
         """The body as a JSON object. Size and type are checked before it is read."""
@@ -267,6 +269,7 @@ def check_status(principal: Principal) -> None:
 
 
 NOT_STRICT = {"", "0", "false"}
+CHANGES = {"PATCH", "DELETE"}  # each leaves a row in the audit log
 LOGGED_NAME = 40  # characters: what the log's column holds
 _SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # with as much as lists show of it
 NO_SCOPE = _("This key lacks the required scope")

@@ -6,7 +6,7 @@ is dropped, and said: the log must never slow a request or fail one.
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from multiprocessing.util import Finalize
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from accounts.models import Mode
 from catalogue.errors import Error
 from parsing.characters import stored_text
 from storage.statements.json_rows import dump_rows, json_rows
@@ -26,6 +27,8 @@ log = structlog.get_logger(__name__)
 CAPACITY = 20_000  # requests of a process
 BATCH = 2_000  # requests of a statement
 INTERVAL = 1.0  # seconds
+TEST_CAPACITY = 50_000  # requests of a company's test keys, which are free, in a process and a day
+DAY = 86_400  # seconds
 MOST_FIELDS, FIELD_LENGTH, METHOD_LENGTH = 20, 40, 7
 
 _COLUMNS = (
@@ -81,6 +84,7 @@ class RequestBuffer:
     def reset(self) -> None:
         self._entries: deque[Entry] = deque()
         self._over_limit: set[tuple[int, str]] = set()  # since the last batch
+        self._day, self._of_tests = 0, Counter[int]()  # of that day, by company
         self._starting = threading.Lock()
         self._writing = threading.Lock()
         self._is_started = False
@@ -89,9 +93,11 @@ class RequestBuffer:
     def add(self, entry: Entry) -> None:
         if not self._is_started:
             self._start()
-        if len(self._entries) >= CAPACITY:
+        if not self._is_news(entry):
+            return
+        if len(self._entries) >= CAPACITY or self._is_beyond_tests(entry):
             self._dropped += 1
-        elif self._is_news(entry):
+        else:
             self._entries.append(_stored(entry))
 
     def _is_news(self, entry: Entry) -> bool:
@@ -104,6 +110,14 @@ class RequestBuffer:
         is_first = key_and_call not in self._over_limit
         self._over_limit.add(key_and_call)
         return is_first
+
+    def _is_beyond_tests(self, entry: Entry) -> bool:
+        if entry.mode != Mode.TEST:
+            return False
+        if self._day != (day := int(entry.created_at // DAY)):
+            self._day, self._of_tests = day, Counter()
+        self._of_tests[entry.company_id] += 1
+        return self._of_tests[entry.company_id] > TEST_CAPACITY
 
     def flush(self) -> None:
         """Writes all that are there now."""

@@ -17,8 +17,10 @@ from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import CacheEntry
 from api import rate_limit
+from api.calls import Call
 from api.models import IdempotentRequest
 from api.rate_limit import KeyRateLimiter
+from api_docs.calls import CALLS
 from channels.models import Message
 from links.models import Link
 from tests.api.clients import Answer, Api, ClientOf
@@ -29,6 +31,7 @@ NOON = 1_790_000_000  # some whole second
 
 URL = "https://example.com/"
 PHONE = "+7916123{:04d}"
+CHANGES = [call for call in CALLS if call.method in {"PATCH", "DELETE"}]
 
 
 @pytest.fixture
@@ -176,7 +179,7 @@ def test_answer_of_the_window_before_does_not_end_the_present_one(
 
 @pytest.fixture(autouse=True)
 def quotas(settings: Settings) -> None:
-    settings.TEST_QUOTAS = {"links": 10, "messages": 4, "keys": 3}
+    settings.TEST_QUOTAS = {"links": 10, "messages": 4, "changes": 2, "keys": 3}
 
 
 def bulk(api: Api, count: int) -> Answer:
@@ -240,6 +243,19 @@ def test_keys_of_refused_calls(test_api: Api) -> None:
     assert [guess.code for guess in guesses[:4]] == ["code_not_found"] * 4
     assert_refused(guesses[4], "3 значений Idempotency-Key")
     assert IdempotentRequest.objects.count() == 3
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("call", CHANGES, ids=lambda call: str(call.name))
+def test_changes(test_api: Api, api: Api, call: Call) -> None:
+    """Each is in the audit log, whose rows are kept for ever."""
+    link = test_api.post("/links/shorten", {"url": URL}).body["id"]
+    for _ in range(2):
+        assert test_api.call("PATCH", f"/links/{link}", b"{}").status == 200
+
+    path = call.path.replace("{id}", link)
+    assert_refused(test_api.call(call.method, path, b"{}"), "2 раз")
+    assert api.call(call.method, path, b"{}").status == 404
 
 
 @pytest.mark.django_db

@@ -122,6 +122,21 @@ def test_requests_over_the_limit_are_kept_once_in_a_batch(
     assert len(logged()) == len(rows) + 1
 
 
+def test_requests_of_test_keys_are_kept_up_to_a_bound_each_day(
+    client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_log, "TEST_CAPACITY", 2)
+    company = CompanyFactory.create()
+    for mode in ("test", "live"):
+        for _ in range(3):
+            client_of(company, mode).get("/channels")
+
+    assert [one.mode for one in logged()] == ["test", "test", "live", "live", "live"]
+    monkeypatch.setattr(request_log, "DAY", 1)  # another day
+    client_of(company, "test").get("/channels")
+    assert len(logged()) == 6
+
+
 def test_unknown_fields_are_kept_and_shown(api: Api, client: Client) -> None:
     api.post("/otp/send", {"phone": PHONE, "chanel": "sms", "x" * 60: 1})
     api.post("/otp/send", {"phnoe": PHONE})
