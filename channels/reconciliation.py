@@ -186,8 +186,9 @@ CHECKS = {
         LEFT JOIN channels_attempt a ON a.message_id = o.message_id
           AND a.state IN ('submitting', 'ambiguous', 'sent')
         WHERE (m.state IN ('queued', 'sent') OR m.is_owed) IS NOT TRUE
-          OR (o.priority, o.due_at, o.useful_until, o.deadline, o.fallback_at)
-            IS DISTINCT FROM (m.priority, m.due_at, m.useful_until, m.deadline, m.fallback_at)
+          OR (o.priority, o.due_at, o.useful_until, o.deadline, o.fallback_at, o.route_key)
+            IS DISTINCT FROM (m.priority, m.due_at, m.useful_until, m.deadline, m.fallback_at,
+              concat_ws(' ', m.mode, m.channel, m.content))
           OR o.attempt_id IS DISTINCT FROM a.id""",
 }
 FULL_SCAN_CHECKS = {

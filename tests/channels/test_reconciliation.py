@@ -208,6 +208,10 @@ PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
         lambda: OpenMessage.objects.update(due_at=timezone.now()),
         {QUEUED},
     ),
+    "queued for another channel": (
+        lambda: OpenMessage.objects.update(route_key="live sms code"),
+        {QUEUED},
+    ),
     "queued without its attempt": (lambda: QUEUE_OF_THE_SENT().update(attempt_id=None), {QUEUED}),
     "closed without charges": (ClosedMonthFactory.create, {CLOSED}),
     "closed without lots": (lambda: ClosedMonthFactory.create(spent=0, closing=100), {LOTS}),
