@@ -148,12 +148,11 @@ def _write(
         try:
             with one_try():
                 return write()
-        except FundsReturnedError:
+        except (FundsReturnedError, IntegrityError) as error:
+            if isinstance(error, IntegrityError) and violated_constraint(error) not in retried_on:
+                raise
             if not tries_left:
                 raise DomainError(Error.UNAVAILABLE, retry_after=1) from None
-        except IntegrityError as error:
-            if not tries_left or violated_constraint(error) not in retried_on:
-                raise
     raise AssertionError("the last try returns or raises")
 
 

@@ -9,7 +9,7 @@ from channels.models import Message
 from otp.models import Verification
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.factories import CompanyFactory
+from tests.factories import CompanyFactory, LinkFactory
 from tests.otp.sent_codes import code_of, forget_limits, verification_of, wrong_code
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -93,6 +93,21 @@ def test_of_parallel_sends_the_cool_down_lets_one_pass(api: Api) -> None:
     assert codes_of(answers) == {"ok": 1, "resend_too_soon": 9}
     assert Message.objects.count() == Verification.objects.count() == 1
     assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_send_that_always_meets_others_may_be_repeated(
+    test_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where several keep superseding the code of one number, which takes more tries."""
+    LinkFactory.create(slug="bcdfghjkmn")
+    with monkeypatch.context() as patched:
+        patched.setattr("links.addresses.slugs.generate", lambda _length: "bcdfghjkmn")
+        lost = test_api.post("/otp/send", {"phone": PHONE, "link": "https://example.com/"})
+    again = test_api.post("/otp/send", {"phone": PHONE, "link": "https://example.com/"})
+
+    assert (lost.status, lost.code, lost.body["retry_after"]) == (503, "unavailable", 1)
+    assert again.status == 200
+    assert Message.objects.count() == 1
 
 
 def test_parallel_sends_of_one_purpose_share_a_code(test_api: Api) -> None:
