@@ -28,6 +28,8 @@ EXCESS = (
     (GuardStep.CHEAP_ONLY, WITHOUT_SMS),
 )
 FIRST_REFUSAL, LONGEST_REFUSAL = HOUR, 24 * HOUR
+# An attack on numbers in use would otherwise keep their people out long after its end.
+LONGEST_AMONG_PEOPLE = 4 * HOUR
 PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
 PENDING_SMALL = 8.0  # in smaller scopes, before any right code
 # The part of the usual evidence that is enough for watched numbers where no people have been seen.
@@ -142,7 +144,8 @@ class Guard:
         if step:
             ends: float | None = None
             if step is GuardStep.REFUSE:
-                ends = now + min(LONGEST_REFUSAL, FIRST_REFUSAL * 4 ** min(evidence.refusals, 3))
+                longest = LONGEST_AMONG_PEOPLE if evidence.has_people else LONGEST_REFUSAL
+                ends = now + min(longest, FIRST_REFUSAL * 4 ** min(evidence.refusals, 3))
                 evidence.refused_until = ends
                 evidence.refusals += 1
             counts = evidence.hits, evidence.misses

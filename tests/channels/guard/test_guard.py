@@ -181,6 +181,28 @@ def test_a_refusal_names_scope_rule_and_end_and_passes_known_phones() -> None:
     assert known.step is GuardStep.ALLOW
 
 
+@pytest.mark.parametrize(("seen", "longest"), [(0, 24), (60, 4)])
+def test_refusal_among_people_ends_sooner(seen: int, longest: int) -> None:
+    guard, draw = Guard(), random.Random(3)  # noqa: S311 - a simulation
+    phones = [f"+25261{draw.randrange(10**7):07}" for _n in range(seen + 3 * 24 * 90)]
+    for n, phone in enumerate(phones[:seen]):
+        play(guard, n * 20.0, phone, country="SO", verified=True)
+    ends: list[float] = []
+    now = seen * 20.0
+    for phone in phones[seen:]:
+        now += 40
+        verdict = guard.judge(now, phone, "SO")
+        if verdict.step is GuardStep.REFUSE:
+            if verdict.rule == "unverified" and verdict.until:
+                ends.append((verdict.until - now) / 3600)
+            continue
+        case = guard.opened(now, verdict)
+        guard.delivered(now + 4, case, SMS, 4.0)
+        guard.matured(now + 34, case)
+
+    assert max(ends) == pytest.approx(longest)
+
+
 def test_known_phones_are_no_evidence() -> None:
     guard, now = Guard(), 10 * DAY
     for n in range(200):
