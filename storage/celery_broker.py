@@ -23,6 +23,10 @@ class Channel(kombu_redis.Channel):
     socket_connect_timeout = 1.0
 
     def _get_pool(self, asynchronous: bool = False) -> redis.ConnectionPool:
+        if getattr(self.connection, "client", None) is None:
+            # Closed while a task ran. kombu would fail with an AttributeError, for which Celery
+            # ends the worker; for this one it connects again.
+            raise redis.ConnectionError("the connection to the broker is closed")
         address = redis_address.parse(settings.BROKER_URL, variable="CELERY_BROKER_URL")
         self.connection_class = redis_connections.connection_class(address)
         options: dict[str, Any] = self._connparams(asynchronous)  # type: ignore[attr-defined]

@@ -264,3 +264,17 @@ def test_replies_of_a_server_that_refuses(reply: str) -> None:
 @pytest.mark.parametrize("reply", ["ERR unknown command", "WRONGTYPE Operation", "OOM command"])
 def test_other_errors_are_the_commands_own(reply: str) -> None:
     assert not _is_refusal(parse_error(reply))
+
+
+@pytest.mark.parametrize("is_collected", [False, True])
+def test_use_of_a_closed_broker_reconnects_the_worker(is_collected: bool) -> None:
+    """What a worker connects again for; for any other error it ends."""
+    broker = current_app.connection_for_read()
+    channel: Any = broker.default_channel
+    if is_collected:
+        broker.collect()
+    else:
+        channel.connection.client = None
+
+    with pytest.raises(broker.connection_errors):
+        channel._get_pool()
