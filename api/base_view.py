@@ -37,6 +37,7 @@ from parsing.integers import parse_integer
 from processes import logs
 from processes.monitoring import metrics, tracing
 from processes.server.client_ip import client_ip
+from storage.heavy_work import TooBusyError
 
 log = structlog.get_logger(__name__)
 
@@ -308,7 +309,10 @@ def as_domain_error(error: Exception) -> DomainError:
     if isinstance(error, DomainError):
         return error
     if isinstance(error, DATABASE_UNAVAILABLE):
-        log.error("database_unavailable", error=type(error).__name__)
+        if isinstance(error, TooBusyError):
+            log.warning("too_busy", error=str(error))
+        else:
+            log.error("database_unavailable", error=type(error).__name__)
         return DomainError(Error.UNAVAILABLE, retry_after=1)
     kind = next((kind for kind in ERROR_OF_EXCEPTION if isinstance(error, kind)), None)
     return DomainError(ERROR_OF_EXCEPTION[kind] if kind else Error.INTERNAL_ERROR)

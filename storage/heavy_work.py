@@ -12,6 +12,10 @@ from django.db import OperationalError, connection
 from storage.sessions import give_back
 
 
+class TooBusyError(OperationalError):
+    """No fault of the database: whoever asks too much gets the same answer."""
+
+
 class HeavyWork:
     def __init__(
         self,
@@ -32,18 +36,18 @@ class HeavyWork:
 
     @contextmanager
     def turn(self, company_id: int | None) -> Iterator[None]:
-        """Raises OperationalError, which becomes a 503, when it is busy, or when the company has
+        """Raises TooBusyError, which becomes a 503, when it is busy, or when the company has
         its share of the places already. None: what belongs to no company.
         """
         give_back()
         # Nobody may hold the connection of a transaction while waiting.
         patience = 0 if connection.in_atomic_block else self.patience
         if not self.queue.acquire(blocking=False):
-            raise OperationalError(f"{self.name}: too many are waiting")
+            raise TooBusyError(f"{self.name}: too many are waiting")
         try:
             with self._place_of(company_id):
                 if not self.turns.acquire(timeout=patience):
-                    raise OperationalError(f"{self.name}: no turn in time")
+                    raise TooBusyError(f"{self.name}: no turn in time")
                 try:
                     yield
                 finally:
@@ -58,7 +62,7 @@ class HeavyWork:
             return
         with self._lock:
             if self._of_company[company_id] >= self._share:
-                raise OperationalError(f"{self.name}: too many of one company are waiting")
+                raise TooBusyError(f"{self.name}: too many of one company are waiting")
             self._of_company[company_id] += 1
         try:
             yield
