@@ -1,7 +1,7 @@
 -- Spends an attempt of each guess and consumes the right codes: one round trip, one commit. Checks
 -- of one phone are serialised, so they share neither an attempt nor a success, and never exceed
--- the cap: `otp_judge`, of `otp/judge.sql`, waits for its turn. There is no row for a guess whose
--- code cannot be checked.
+-- the cap: `otp_judge`, of `otp/wrong_guesses.sql`, waits for its turn. There is no row for a guess
+-- whose code cannot be checked.
 --
 -- {is_alone}: of one guess, whose row is of parameters. In a group a guess whose code, or whose
 -- turn, somebody else has is left out, and runs alone: so no guess waits for another company's,

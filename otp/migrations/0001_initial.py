@@ -177,6 +177,6 @@ class Migration(migrations.Migration):
         ),
         migrations.RunPython(partition_by_month("otp_verification"), migrations.RunPython.noop),
         migrations.RunPython(migration_operations.setting("otp_verification"), migrations.RunPython.noop),
-        RunSqlFile("otp/judge.sql", "fdc97709af08e54d"),
+        RunSqlFile("otp/wrong_guesses.sql", "fdc97709af08e54d"),
         RunSqlFile("otp/texts/text_changes.sql", "8c7a70b92e9bdce9"),
     ]
