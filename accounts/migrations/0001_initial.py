@@ -1,4 +1,4 @@
-import accounts.models.people
+import accounts.models.roles
 import catalogue.channels
 import catalogue.ids
 import catalogue.languages
@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
                 ('prefix', models.CharField(max_length=16, verbose_name='begins with')),
                 ('last4', models.CharField(max_length=4, verbose_name='ends with')),
                 ('digest', models.BinaryField(max_length=32, unique=True)),
-                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=10), default=accounts.models.people.every_scope, size=None, verbose_name='scopes')),
+                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=10), default=accounts.models.roles.every_scope, size=None, verbose_name='scopes')),
                 ('allowed_ips', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=43), blank=True, default=list, help_text='addresses or networks; leave empty to allow any', size=None, verbose_name='allowed IP addresses')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
                 ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires')),

@@ -13,10 +13,8 @@ from accounts.models.people import (
     Member,
     Mode,
     SavedFilter,
-    Scope,
-    every_scope,
-    scopes_of_role,
 )
+from accounts.models.roles import Scope, every_scope, scopes_of_role
 from accounts.models.users import User, UserManager, UserSession, UserSessionQuerySet
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Companies, their members with roles, invitations, and the filters that members have saved."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -12,6 +12,8 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import roles
+from accounts.models.roles import RoleRights
 from accounts.models.users import User
 from accounts.names import cannot_become_a_link
 from catalogue import channels, languages
@@ -209,12 +211,8 @@ class Company(models.Model):
         return self.one_line_name if cannot_become_a_link(self.name) else ""
 
 
-class Member(models.Model):
-    class Role(models.TextChoices):
-        OWNER = "owner", _("owner")
-        DEVELOPER = "developer", _("developer")
-        ACCOUNTANT = "accountant", _("accountant")
-        VIEWER = "viewer", _("viewer")
+class Member(RoleRights):
+    Role: TypeAlias = roles.Role
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="members", verbose_name=_("company")
@@ -238,31 +236,6 @@ class Member(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} · {self.get_role_display()}"
-
-    @property
-    def can_manage_members(self) -> bool:
-        return self.role == self.Role.OWNER
-
-    @property
-    def can_manage_keys(self) -> bool:
-        return self.role in {self.Role.OWNER, self.Role.DEVELOPER}
-
-    @property
-    def can_see_phones(self) -> bool:
-        """Whole; viewers and accountants see them masked, and leave with no list of customers."""
-        return self.role in {self.Role.OWNER, self.Role.DEVELOPER}
-
-    @property
-    def can_change_settings(self) -> bool:
-        return self.role in {self.Role.OWNER, self.Role.DEVELOPER}
-
-    @property
-    def can_see_money(self) -> bool:
-        return self.role != self.Role.DEVELOPER
-
-    @property
-    def can_manage_money(self) -> bool:
-        return self.role in {self.Role.OWNER, self.Role.ACCOUNTANT}
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
@@ -310,36 +283,6 @@ class Invitation(models.Model):
     @property
     def expires_at(self) -> datetime:
         return self.sent_at + self.LIFETIME
-
-
-class Scope(models.TextChoices):
-    OTP = "otp", _("one-time codes")
-    LINKS = "links", _("short links")
-    MESSAGES = "messages", _("message history")
-    BALANCE = "balance", _("balance")
-    TOP_UP = "top_up", _("top-up")
-    WEBHOOKS = "webhooks", _("webhooks")
-    PERSONS = "persons", _("personal data: export and erasure")
-    POLICY = "policy", _("policy: channels by country and purpose")
-
-
-# A key does with these what its maker may do as a member, for as long as he may. Its other scopes
-# are the company's work and outlive a change of people.
-SCOPES_BY_ROLE = {Scope.BALANCE: "can_see_money", Scope.TOP_UP: "can_manage_money"}
-
-
-def every_scope() -> list[str]:
-    return list(Scope.values)
-
-
-def scopes_of_role(role: str | None) -> frozenset[str]:
-    """What keys may do whose maker has this role now; None: he is no member any longer."""
-    member = Member(role=role or "")
-    return frozenset(
-        scope.value
-        for scope in Scope
-        if scope not in SCOPES_BY_ROLE or (role and getattr(member, SCOPES_BY_ROLE[scope]))
-    )
 
 
 class SavedFilter(models.Model):

@@ -1,0 +1,79 @@
+"""Which role may do what: the rights of members, and of the keys that they make."""
+
+from django.db import models
+from django.db.models.expressions import Combinable
+from django.utils.translation import gettext_lazy as _
+
+
+class Role(models.TextChoices):
+    OWNER = "owner", _("owner")
+    DEVELOPER = "developer", _("developer")
+    ACCOUNTANT = "accountant", _("accountant")
+    VIEWER = "viewer", _("viewer")
+
+
+SEE_MONEY = frozenset({Role.OWNER, Role.ACCOUNTANT, Role.VIEWER})
+MANAGE_MONEY = frozenset({Role.OWNER, Role.ACCOUNTANT})
+
+
+class RoleRights(models.Model):
+    """What a member may do by the role."""
+
+    role: "models.CharField[str | int | Combinable, str]"
+
+    class Meta:
+        abstract = True
+
+    @property
+    def can_manage_members(self) -> bool:
+        return self.role == Role.OWNER
+
+    @property
+    def can_manage_keys(self) -> bool:
+        return self.role in {Role.OWNER, Role.DEVELOPER}
+
+    @property
+    def can_see_phones(self) -> bool:
+        """Whole; viewers and accountants see them masked, and leave with no list of customers."""
+        return self.role in {Role.OWNER, Role.DEVELOPER}
+
+    @property
+    def can_change_settings(self) -> bool:
+        return self.role in {Role.OWNER, Role.DEVELOPER}
+
+    @property
+    def can_see_money(self) -> bool:
+        return self.role in SEE_MONEY
+
+    @property
+    def can_manage_money(self) -> bool:
+        return self.role in MANAGE_MONEY
+
+
+class Scope(models.TextChoices):
+    OTP = "otp", _("one-time codes")
+    LINKS = "links", _("short links")
+    MESSAGES = "messages", _("message history")
+    BALANCE = "balance", _("balance")
+    TOP_UP = "top_up", _("top-up")
+    WEBHOOKS = "webhooks", _("webhooks")
+    PERSONS = "persons", _("personal data: export and erasure")
+    POLICY = "policy", _("policy: channels by country and purpose")
+
+
+def every_scope() -> list[str]:
+    return list(Scope.values)
+
+
+# A key does with these what its maker may do as a member, for as long as he may. Its other scopes
+# are the company's work and outlive a change of people.
+SCOPES_BY_ROLE = {Scope.BALANCE: SEE_MONEY, Scope.TOP_UP: MANAGE_MONEY}
+
+
+def scopes_of_role(role: str | None) -> frozenset[str]:
+    """What keys may do whose maker has this role now; None: he is no member any longer."""
+    return frozenset(
+        scope.value
+        for scope in Scope
+        if scope not in SCOPES_BY_ROLE or role in SCOPES_BY_ROLE[scope]
+    )
