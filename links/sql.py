@@ -42,22 +42,6 @@ _EXPIRES_AT = "now() + make_interval(secs => %(link_lifetime)s::float)"
 INSERT = _INSERT.format(message="message_id", expires_at=_EXPIRES_AT)
 INSERT_WITH_CODE = _INSERT.format(message="message_id", expires_at=f"LEAST({_EXPIRES_AT}, ends_at)")
 
-# An alias whose link is dead becomes free: at once for the same company and mode, after 90 days for
-# others, because old messages still point at it. One that the operator disabled, or stopped with
-# its batch, stays taken. Rows are locked in one order, since another request may want the same
-# aliases.
-RETIRE = """
-UPDATE links_link SET retired_at = now() WHERE id IN (
-  SELECT id FROM links_link
-  WHERE key = ANY(%(keys)s::text[]) AND is_alias AND retired_at IS NULL AND NOT is_barred
-    AND (disabled_at IS NOT NULL OR used_at IS NOT NULL OR expires_at <= now())
-    AND ((company_id = %(company_id)s AND mode = %(mode)s::text)
-         OR GREATEST(disabled_at, used_at, expires_at) < now() - interval '90 days')
-    AND NOT EXISTS (SELECT FROM links_stop s WHERE s.is_operators
-                    AND s.company_id = links_link.company_id AND s.batch_id = links_link.batch_id)
-  ORDER BY id FOR UPDATE)
-"""
-
 GENERATED = """
 SELECT key FROM links_link WHERE key = ANY(%(keys)s::text[]) AND retired_at IS NULL AND NOT is_alias
 """

@@ -12,6 +12,7 @@ from links import sql
 from links.addresses import short_hosts
 from links.make.new_link import MAX_TRIES, NewLink, Owner
 from links.models import Link
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
 
 _IS_LIVE = """
@@ -86,6 +87,9 @@ def _link(row: Mapping[str, Any], known: _Found) -> Link:
     return link
 
 
+_RETIRE_ALIAS = sql_files.read("links/make/retire_alias.sql")
+
+
 def retire_aliases(owner: Owner, rows: Sequence[Mapping[str, Any]]) -> set[str]:
     """Free the aliases of dead links, so that new links can have them. Returns the keys of those
     that spell a generated slug, whose link is found before theirs.
@@ -95,6 +99,6 @@ def retire_aliases(owner: Owner, rows: Sequence[Mapping[str, Any]]) -> set[str]:
     spelled = {short_hosts.key(row["host_id"], row["slug"]): row["key"] for row in rows}
     values: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
     with connection.cursor() as cursor:
-        cursor.execute(sql.RETIRE, values | {"keys": list(spelled.values())})
+        cursor.execute(_RETIRE_ALIAS, values | {"keys": list(spelled.values())})
         cursor.execute(sql.GENERATED, {"keys": list(spelled)})
         return {spelled[key] for (key,) in cursor.fetchall()}
