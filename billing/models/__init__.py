@@ -2,9 +2,10 @@
 
 from billing.models.auto_top_up import AutomaticOrder, AutoTopUp, MethodSaving, SavedMethod
 from billing.models.bank_transfer import BankTransfer, StatementMark
-from billing.models.document import ClosedMonth, Document, DocumentCounter, Lot
+from billing.models.document import ClosedMonth, Document, Lot
+from billing.models.numbering import DocumentCounter, InvoiceCounter
 from billing.models.offer import Package, SmsPrice, Tariff
-from billing.models.order import InvoiceCounter, Order, Payment, Refund
+from billing.models.order import Order, Payment, Refund
 from billing.models.party import BillingProfile, Seller, VatRegime
 from billing.models.seal import ReconciliationRun, Seal, SealedDay
 from billing.models.wallet import (

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
 from billing.models.offer import CENT
-from billing.models.order import NumberCounter, Order
+from billing.models.order import Order
 from catalogue.ids import public_id, uuid7
 from storage.months.calendar import last_day
 
@@ -121,12 +121,6 @@ class ClosedMonth(models.Model):
     @property
     def last_day(self) -> str:
         return f"{last_day(self.month):%Y-%m-%d}"
-
-
-class DocumentCounter(NumberCounter):
-    """The last number of a year. All documents share it: those with VAT are invoices to the tax
-    service, which have one row of numbers.
-    """
 
 
 class DocumentQuerySet(models.QuerySet["Document"]):

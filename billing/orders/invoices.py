@@ -1,4 +1,4 @@
-"""The content of an invoice: parties as of the order, line, tax and payment QR code."""
+"""An invoice: its number, the parties as of the order, line, tax and payment QR code."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -13,7 +13,7 @@ from django.utils.translation import pgettext
 from accounts.models import Company
 from accounts.people import countries
 from billing import requisites
-from billing.models import BillingProfile, Order, Seller
+from billing.models import BillingProfile, InvoiceCounter, Order, Seller
 from billing.orders import prices
 from billing.wallet import amounts
 
@@ -67,6 +67,12 @@ def buyer(company: Company) -> Party:
     party |= {field: getattr(profile, field) for field in BUYER_FIELDS}
     vat_id = requisites.vat_id(country, profile.inn)
     return party | {"vat_id": vat_id} if vat_id else party
+
+
+def number(order: Order) -> None:
+    """Takes the year's next number in the caller's transaction: a rollback leaves no gap."""
+    order.invoice_year = timezone.localdate().year
+    order.invoice_number = InvoiceCounter.take(order.invoice_year)
 
 
 def update_open_invoices(company: Company) -> int:

@@ -17,7 +17,7 @@ from api import idempotency
 from api.idempotency import IdempotencyKey
 from billing.gateways import registry
 from billing.gateways.base import Buyer, Gateway, GatewayError, PaymentRequest
-from billing.models import BillingProfile, InvoiceCounter, MethodSaving, Order, Seller
+from billing.models import BillingProfile, MethodSaving, Order, Seller
 from billing.orders import invoices
 from billing.orders.prices import Quote
 from catalogue.errors import DomainError, Error
@@ -108,8 +108,7 @@ def write(order: Order, gateway: Gateway, actor: Actor) -> None:
     order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())
     if gateway.has_invoice:
         order.parties = invoices.snapshot_parties(seller, order.company)
-        order.invoice_year = timezone.localdate().year
-        order.invoice_number = InvoiceCounter.take(order.invoice_year)
+        invoices.number(order)
     order.save(force_insert=True)
     company, bought = order.company, bought_in(order)
     record("order.created", order, company=company, user=actor.user, ip=actor.ip, changes=bought)
