@@ -1,6 +1,8 @@
-"""Lists, replays and cancels deliveries; sends example events."""
+"""Says when deliveries are retried; lists, replays and cancels them; sends example events."""
 
-from datetime import timedelta
+import random
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from django.db import connection, transaction
@@ -18,12 +20,43 @@ from webhooks.events import declaration_of
 from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event, EventKind
 
 State = Delivery.State
+
+# Seconds between tries; the last try is more than a day after the first.
+RETRY_DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
+JITTER = 0.5  # fraction of a delay, either way, so simultaneous failures do not retry together
+# A receiver that asks for more is called again all the same: the tries are over after a day.
+MAX_RETRY_AFTER = 3600.0  # seconds
+
 REPLAYED_AT_ONCE = 1000
 BATCH, BATCHES = 1000, 20  # deliveries cancelled per statement, statements per run
 EXAMPLE, EXAMPLES_A_MINUTE = "example:", 20
 TOO_MANY_EXAMPLES = format_lazy(
     _("Up to {max} examples a minute to one endpoint; try a little later"), max=EXAMPLES_A_MINUTE
 )
+
+
+def retry_delay(tries: int) -> float:
+    base = RETRY_DELAYS[tries - 1]
+    return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
+
+
+def seconds_of(retry_after: str, now: datetime) -> float:
+    """Retry-After (RFC 9110, 10.2.3), a number of seconds or a date; 0 for anything else."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdecimal():
+        seconds = float(text[:10])
+    else:
+        seconds = _moment(text) - now.timestamp()
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER)
+
+
+def _moment(date: str) -> float:
+    """Unix seconds of a date of HTTP or of mail, whose zones some frameworks write; else 0."""
+    try:
+        at = parsedate_to_datetime(date)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def cancel_undeliverable() -> int:

@@ -1,11 +1,9 @@
 """One call of an endpoint: its request, and what the response means for the delivery."""
 
-import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from catalogue.ids import public_id
-from webhooks import egress, signing
+from webhooks import deliveries, egress, signing
 from webhooks.events import in_declared_order
 from webhooks.models import Delivery, DeliveryAttempt
 
@@ -23,13 +21,8 @@ log = structlog.get_logger(__name__)
 State = Delivery.State
 Failure = DeliveryAttempt.Failure
 
-# Seconds between tries; the last try is more than a day after the first.
-RETRY_DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
-JITTER = 0.5  # fraction of a delay, either way, so simultaneous failures do not retry together
 GONE = 410
 BUSY = {429, 503}  # their Retry-After is obeyed
-# A receiver that asks for more is called again all the same: the tries are over after a day.
-MAX_RETRY_AFTER = 3600.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +62,7 @@ class CallOutcome:
 
     @property
     def is_last(self) -> bool:
-        return self.claimed.tries > len(RETRY_DELAYS) or self.status == GONE
+        return self.claimed.tries > len(deliveries.RETRY_DELAYS) or self.status == GONE
 
     @property
     def state(self) -> State:
@@ -82,31 +75,7 @@ class CallOutcome:
         """Seconds until the next try; None when final."""
         if self.state != State.PENDING:
             return None
-        return max(retry_delay(self.claimed.tries), self.retry_after)
-
-
-def retry_delay(tries: int) -> float:
-    base = RETRY_DELAYS[tries - 1]
-    return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
-
-
-def seconds_of(retry_after: str, now: datetime) -> float:
-    """Retry-After (RFC 9110, 10.2.3), a number of seconds or a date; 0 for anything else."""
-    text = retry_after.strip()
-    if text.isascii() and text.isdecimal():
-        seconds = float(text[:10])
-    else:
-        seconds = _moment(text) - now.timestamp()
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER)
-
-
-def _moment(date: str) -> float:
-    """Unix seconds of a date of HTTP or of mail, whose zones some frameworks write; else 0."""
-    try:
-        at = parsedate_to_datetime(date)
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
+        return max(deliveries.retry_delay(self.claimed.tries), self.retry_after)
 
 
 def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
@@ -149,7 +118,7 @@ def call(claimed: ClaimedDelivery) -> CallOutcome:
         response = egress.post(claimed.url, body, headers)
         status, answer = response.status, response.body
         if status in BUSY:
-            retry_after = seconds_of(response.retry_after, timezone.now())
+            retry_after = deliveries.seconds_of(response.retry_after, timezone.now())
     except egress.CallError as failure:
         error = failure.failure.value
     except Exception:  # our own bug: logged, and the delivery is retried

@@ -19,7 +19,7 @@ from links.make import create
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.web.calls import PURPOSE
-from webhooks import endpoints, http_call
+from webhooks import deliveries, endpoints
 
 DAY = 86_400
 # From two on, so that a text may say "after" before any of them in every language: 60 seconds.
@@ -146,7 +146,7 @@ def numbers() -> dict[str, Any]:
         "link_most": FIVE_YEARS,
         "endpoints": settings.MAX_ENDPOINTS,
         "webhook_timeout": int(settings.WEBHOOK_TIMEOUT),
-        "webhook_delays": http_call.RETRY_DELAYS,
-        "webhook_retry_after": int(http_call.MAX_RETRY_AFTER),
+        "webhook_delays": deliveries.RETRY_DELAYS,
+        "webhook_retry_after": int(deliveries.MAX_RETRY_AFTER),
         "rotation": int(endpoints.OLD_SECRET_LIFETIME.total_seconds()),
     }

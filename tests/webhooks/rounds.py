@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from webhooks import dispatcher, http_call
+from webhooks import deliveries, dispatcher, http_call
 from webhooks.http_call import CallOutcome
 from webhooks.models import Delivery
 
@@ -23,7 +23,7 @@ def make_due(delivery: Delivery) -> None:
 
 def run_out(delivery: Delivery) -> None:
     """Every try there is."""
-    for _ in range(len(http_call.RETRY_DELAYS) + 1):
+    for _ in range(len(deliveries.RETRY_DELAYS) + 1):
         make_due(delivery)
         make_round()
 

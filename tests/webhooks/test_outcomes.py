@@ -12,8 +12,8 @@ from tests.factories import DeliveryFactory, MemberFactory
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.rounds import make_due, make_round, run_out, wait_of
 from webhooks import deliveries, endpoints, http_call
+from webhooks.deliveries import RETRY_DELAYS
 from webhooks.events import declaration_of
-from webhooks.http_call import RETRY_DELAYS
 from webhooks.models import Delivery, Endpoint, EventKind
 
 NOBODY = "http://127.0.0.1:9/hook"
@@ -190,10 +190,10 @@ def test_failing_since_is_reset_by_a_success(
     [
         (429, "120", 120),
         (503, " 600 ", 600),
-        (503, "9" * 400, http_call.MAX_RETRY_AFTER),
-        (429, "86400", http_call.MAX_RETRY_AFTER),
+        (503, "9" * 400, deliveries.MAX_RETRY_AFTER),
+        (429, "86400", deliveries.MAX_RETRY_AFTER),
         (503, lambda: http_date(time.time() + 300), 300),
-        (503, lambda: http_date(time.time() + 10 * 86_400), http_call.MAX_RETRY_AFTER),
+        (503, lambda: http_date(time.time() + 10 * 86_400), deliveries.MAX_RETRY_AFTER),
         (503, lambda: http_date(time.time() - 300), 0),
         (503, lambda: http_date(time.time() + 300).replace("GMT", "+0000"), 300),
         (
