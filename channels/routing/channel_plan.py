@@ -1,6 +1,6 @@
 """The channels of a message and its preview: the first and its fallbacks, at today's prices."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -215,13 +215,35 @@ def _first_channel(principal: Principal, request: SendRequest, policy: SendPolic
     ]
     if policy.is_own and not affordable and request.channel is None:
         raise DomainError(Error.CHANNEL_UNAVAILABLE, message=NOTHING_ALLOWED)
-    return company_policy.choose_channel(
+    return choose_channel(
         named=request.channel,
         order=affordable,
         content=request.content,
         mode=principal.mode,
         phone=request.phone,
     )
+
+
+def choose_channel(
+    *, named: str | None, order: Sequence[Channel], content: Content, mode: str, phone: str = ""
+) -> Channel:
+    """Raises before anything is spent if no channel can carry this content now."""
+    if named is not None:
+        return _require_account(BY_NAME[named], content, mode, phone)
+    for channel in order:
+        if availability.has_account(channel, content, mode, phone):
+            return channel
+    raise DomainError(Error.CHANNEL_UNAVAILABLE)
+
+
+def _require_account(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
+    if availability.has_account(channel, content, mode, phone):
+        return channel
+    if not registry.carries(channel, content, mode) and registry.carries(
+        channel, Content.CODE, mode
+    ):
+        raise DomainError(Error.LINK_NOT_SUPPORTED)
+    raise DomainError(Error.CHANNEL_UNAVAILABLE)
 
 
 NOTHING_ALLOWED = _(

@@ -1,4 +1,4 @@
-"""What a company allows for a country and a purpose, and which of its channels can carry a message.
+"""What a company allows for a country and a purpose, and in which order its channels follow.
 
 A rule leaves open what it does not set: that comes from the next one that matches, by country
 and purpose, by country, by purpose, then for all. What no rule sets is the company's default
@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from accounts.keys.api_keys import Fallback, PolicyRule, Principal
 from billing import message_prices
 from catalogue.channels import BY_NAME, Channel
-from catalogue.errors import DomainError, Error
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
-from channels.vendor_accounts import availability, registry
+from channels.vendor_accounts import registry
 
 ALL = ""
 
@@ -99,18 +98,6 @@ def _combined(standard: SendPolicy, rule: PolicyRule) -> SendPolicy:
 NO_PATIENCE = 60.0  # seconds; of the last step, after which nothing follows
 
 
-def choose_channel(
-    *, named: str | None, order: Sequence[Channel], content: Content, mode: str, phone: str = ""
-) -> Channel:
-    """Raises before anything is spent if no channel can carry this content now."""
-    if named is not None:
-        return _require_account(BY_NAME[named], content, mode, phone)
-    for channel in order:
-        if availability.has_account(channel, content, mode, phone):
-            return channel
-    raise DomainError(Error.CHANNEL_UNAVAILABLE)
-
-
 def channel_order(default: str, fallback: Fallback | None = None) -> list[Channel]:
     """The company's default first, then its fallback chain, then the declared order."""
     chain = fallback.chain if fallback else ()
@@ -147,13 +134,3 @@ def patience(fallback: Fallback | None, channel: Channel, kind: str) -> float:
     """Seconds a channel has to prove delivery before the next one is tried."""
     seconds = fallback.patience.get(channel.name) if fallback else None
     return float(seconds or getattr(channel.patience, kind))
-
-
-def _require_account(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
-    if availability.has_account(channel, content, mode, phone):
-        return channel
-    if not registry.carries(channel, content, mode) and registry.carries(
-        channel, Content.CODE, mode
-    ):
-        raise DomainError(Error.LINK_NOT_SUPPORTED)
-    raise DomainError(Error.CHANNEL_UNAVAILABLE)

@@ -8,7 +8,7 @@ from catalogue.channels import BY_NAME, CHANNELS
 from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone, Message
 from channels.providers.base import Content
-from channels.routing import company_policy
+from channels.routing import channel_plan, company_policy
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
@@ -38,7 +38,7 @@ def code_only(settings: Settings) -> None:
 
 def chosen(default: str = "", content: Content = Content.CODE, named: str | None = None) -> str:
     return str(
-        company_policy.choose_channel(
+        channel_plan.choose_channel(
             named=named, order=company_policy.channel_order(default), content=content, mode="live"
         ).name
     )
