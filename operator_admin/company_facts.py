@@ -20,7 +20,7 @@ from catalogue.texts import StrOrPromise
 from channels.history import figures
 from channels.history.figures import DayRange
 from links.models import Report
-from operator_admin.metrics import figures as metrics
+from operator_admin import figures as operator_figures
 from operator_admin.models import CompanyNote
 from parsing.form_fields import IntegerField
 
@@ -80,7 +80,7 @@ def page_context(company: Company) -> dict[str, Any]:
         "subtitle": None,
         "one": of(company),
         "note_url": reverse("admin:company-note", args=[company.pk]),
-        "day": metrics.companies([company.pk])[company.pk],
+        "day": operator_figures.companies([company.pk])[company.pk],
         "unpaid": Order.objects.filter(company=company, state=Order.State.PENDING).count(),
     }
 

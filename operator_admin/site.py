@@ -25,7 +25,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from accounts.people.roles import redirect_to_provider
 from accounts.security import reauthentication, sessions
-from operator_admin.metrics import figures
+from operator_admin import figures
 
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 

@@ -24,10 +24,9 @@ from catalogue.errors import AfterEffectError, DomainError
 from catalogue.ids import parse_id
 from channels.vendor_accounts import error_texts, operator_mail
 from links.clicks import stream
-from operator_admin import attention, doctor
+from operator_admin import attention, doctor, figures
 from operator_admin.alerts import notices
 from operator_admin.alerts.rules import RULES, Rule
-from operator_admin.metrics import figures
 from operator_admin.model_pages.bases import actor
 from operator_admin.models import Alert, TelegramNotice
 from operator_admin.site import page, page_response, paged

@@ -154,7 +154,7 @@ BROKEN = [
     ("persons/sql.py", "import persons.erasure", "persons: one way down"),
     ("otp/web/calls.py", "import api_docs.pages.search", "api_docs: one way down"),
     (
-        "operator_admin/metrics/sql.py",
+        "operator_admin/sql.py",
         "import operator_admin.doctor",
         "operator_admin: one way down",
     ),

@@ -17,9 +17,8 @@ from channels import reconciliation
 from channels.models import ProviderAlert
 from channels.vendor_accounts import registry
 from links.clicks import stream
-from operator_admin import doctor
+from operator_admin import doctor, figures
 from operator_admin.doctor import key_rotation, money, processes, public_access, stores, vendors
-from operator_admin.metrics import figures
 from storage import clickhouse
 
 Facts = dict[str, Any]

@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy
 from accounts.sign_in import mfa
 from catalogue.texts import StrOrPromise
 from channels.vendor_accounts import stored_credentials
+from operator_admin import figures
 from operator_admin.doctor.finding import Finding, failed, passed
-from operator_admin.metrics import figures
 from otp.history import live_codes_by_key
 from persons.erasure_list import erasures_by_key
 from storage.key_rings import identities

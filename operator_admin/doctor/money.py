@@ -15,8 +15,8 @@ from billing.models import SealedDay, StatementMark, Transfer
 from channels import reconciliation
 from links.clicks import stream
 from links.clicks.clickhouse import completeness, tables
+from operator_admin import figures
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
-from operator_admin.metrics import figures
 from operator_admin.site import FACTORS
 from storage import clickhouse
 

@@ -13,8 +13,8 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from channels.vendor_accounts import error_texts, registry
+from operator_admin import figures
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
-from operator_admin.metrics import figures
 
 TIMEOUT = 3  # seconds
 

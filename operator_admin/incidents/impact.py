@@ -8,8 +8,8 @@ from django.utils import timezone
 from catalogue.channels import CHANNELS, Channel
 from catalogue.ids import first_id_at
 from channels.vendor_accounts import error_texts, pauses
-from operator_admin.metrics import figures
-from operator_admin.metrics.figures import AccountState
+from operator_admin import figures
+from operator_admin.figures import AccountState
 
 RECENT = timedelta(hours=1)
 PAGE_SIZE = 50

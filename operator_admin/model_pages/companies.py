@@ -32,9 +32,8 @@ from cabinet.form_fields import GroupedIntegerField, grouped
 from cabinet.templatetags.cabinet import percent
 from catalogue.texts import StrOrPromise
 from links.manage import stopping
-from operator_admin import company_facts
+from operator_admin import company_facts, figures
 from operator_admin.company_facts import CompanyForm, with_patience
-from operator_admin.metrics import figures
 from operator_admin.model_pages import adjustments as adjust_views
 from operator_admin.model_pages.adjustments import MAX_ADJUSTMENT
 from operator_admin.model_pages.audited_admin import AuditedAdmin, mail_about_new_owners

@@ -19,8 +19,8 @@ from django.utils import timezone
 from catalogue.channels import BY_NAME, CHANNELS
 from channels.models import CountedDay
 from channels.vendor_accounts import pauses
-from operator_admin.metrics import figures
-from operator_admin.metrics.figures import AccountState
+from operator_admin import figures
+from operator_admin.figures import AccountState
 from operator_admin.models import Alert, Incident, StatusDay
 from storage.process_cache import SnapshotCache
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from accounts import audit
 from channels.models import ProviderAccount
 from channels.vendor_accounts import circuit_breaker, pauses
-from operator_admin.metrics import figures
+from operator_admin import figures
 from operator_admin.model_pages.bases import ModelAdmin, actor
 from operator_admin.site import page, page_response
 from parsing.characters import one_line

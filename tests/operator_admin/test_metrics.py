@@ -18,7 +18,7 @@ from pytest_django import Settings
 from channels.models import Heartbeat
 from config.environment.variables import ROOT
 from links.clicks.buffer import STREAM
-from operator_admin.metrics.prometheus import DatabaseCollector
+from operator_admin.prometheus import DatabaseCollector
 from otp.models import GuardProgress, GuardRestriction
 from storage.redis_client import redis_client
 from tests.config.test_settings import GOOD

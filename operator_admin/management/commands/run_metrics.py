@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from prometheus_client import start_http_server
 
-from operator_admin.metrics.prometheus import collector_registry
+from operator_admin.prometheus import collector_registry
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from accounts.models import AuditEvent, User
 from channels.models import ProviderAccount
-from operator_admin.metrics.prometheus import DatabaseCollector
+from operator_admin.prometheus import DatabaseCollector
 from tests.channels.accounts import KZ, create_account, name_accounts, open_breaker
 from tests.factories import AttemptFactory
 from tests.operator_admin.operators import make_operator, sign_in

@@ -15,7 +15,7 @@ from psycopg_pool import PoolTimeout
 
 from channels.vendor_accounts.registry import live_providers
 from links.clicks import stream
-from operator_admin.metrics import figures
+from operator_admin import figures
 from otp.models import GuardProgress, GuardRestriction
 from processes.monitoring import metrics
 from storage import clickhouse

@@ -1,4 +1,4 @@
-"""The admin's and metrics' queries of large tables, each with what keeps it fast."""
+"""The queries of large tables for the operator's figures, each with what keeps it fast."""
 
 # By channel since a time: a range of the primary key, which is ordered by time.
 SENDS = """

@@ -1,4 +1,4 @@
-"""Figures for the operator's pages, read from the database now."""
+"""Figures for the operator's pages and for Prometheus, read from the database now."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from catalogue.channels import BY_NAME
 from catalogue.ids import first_id_at
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts, registry
-from operator_admin.metrics import sql
+from operator_admin import sql
 from storage.statements.named_rows import Row, fetch_all
 
 SHOWN_WAITING = 10

@@ -1,1 +1,0 @@
-"""Figures for the operator's pages and for Prometheus."""
