@@ -31,7 +31,7 @@ from channels.providers.inbound import (
     WebhookRequest,
 )
 from channels.providers.telegram_bot.provider import BotText
-from channels.recipients import opt_out, telegram_contacts
+from channels.recipients import blocked_phones, telegram_contacts
 from channels.tasks import send_telegram_reply
 from channels.vendor_accounts import registry, vendor_alerts
 
@@ -61,9 +61,9 @@ def apply_bot_update(update: BotUpdate) -> None:
 
 def _as_command(update: BotUpdate) -> BotUpdate:
     if isinstance(update, Said):
-        if opt_out.is_stop(update.text):
+        if blocked_phones.is_stop(update.text):
             return Stopped(update.chat_id, update.locale)
-        if opt_out.is_start(update.text):
+        if blocked_phones.is_start(update.text):
             return Started(update.chat_id, update.locale)
     return update
 
@@ -152,7 +152,7 @@ def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
     new = receipts.store(provider, batch)
     for events in batch:
         for reply in events.replies:
-            opt_out.apply_reply(provider, reply)
+            blocked_phones.apply_reply(provider, reply)
         for update in events.bot_updates:
             apply_bot_update(update)
         if new or not events.receipts:  # the alerts of a repeat have been recorded

@@ -7,6 +7,7 @@ from typing import Any
 from api import idempotency
 from billing.wallet import holds
 from channels import sql as channels_sql
+from channels.recipients import blocked_phones
 from links.models import INSERTED_COLUMNS
 from storage.statements import sql_files
 
@@ -75,6 +76,7 @@ def send(*, is_test: bool, has_key: bool) -> str:
         more += f",\nidempotency_key AS ({idempotency.INSERT})"
     return sql_files.fill(
         _SEND,
+        blocking_row=blocked_phones.BLOCKING_ROW,
         payer=holds.FREE_PAYER if is_test else holds.HOLD_WALLET,
         link=INSERT,
         message=channels_sql.INSERT_MESSAGE,

@@ -21,6 +21,7 @@ from channels.accept.acceptance import NewMessage, Sender
 from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
+from channels.recipients import blocked_phones
 from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan, plan_channels
 from channels.waiting.outcome_signals import SendOutcome
@@ -213,7 +214,7 @@ def _write(
 
 def _refusal(message: NewMessage, row: CodeRow) -> Exception:
     if row.is_blocked:
-        return DomainError(Error.RECIPIENT_UNREACHABLE)
+        return blocked_phones.refusal()
     if row.is_capped:
         return check.send_refusal(message.sender.principal, message.request.phone)
     return acceptance.payment_refusal(message)

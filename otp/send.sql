@@ -7,9 +7,10 @@
 -- the live row, not this statement, keeps parallel sends from making two live codes: the loser
 -- retries.
 --
--- Lock order: verification, inserts, wallet. Blanks: {skip_locked}, {is_alone}; {payer} has the
--- rows of `allowed` that are paid for, with what pays for them; {message} writes the messages and
--- {more} what belongs to some sends: a hold, a link, an Idempotency-Key.
+-- Lock order: verification, inserts, wallet. Blanks: {skip_locked}, {is_alone}; {blocking_row} is
+-- of `blocked_phones`; {payer} has the rows of `allowed` that are paid for, with what pays for
+-- them; {message} writes the messages and {more} what belongs to some sends: a hold, a link, an
+-- Idempotency-Key.
 WITH asked AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(asked)s::json) AS n(
     number int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,
@@ -35,7 +36,7 @@ checked AS MATERIALIZED (  -- the cap is as of the snapshot; only the check coun
     COALESCE(s.key_id, n.key_id) AS code_key, COALESCE(s.length, n.length) AS code_length,
     COALESCE(s.expires_at, now() + make_interval(secs => %(lifetime)s)) AS ends_at,
     LEAST(COALESCE(s.attempts_left, %(max_attempts)s), cap.guesses) AS attempts_left,
-    EXISTS (SELECT FROM channels_blockedphone b WHERE b.phone = n.phone OFFSET 0) AS is_blocked,
+    EXISTS ({blocking_row} OFFSET 0) AS is_blocked,
     {is_alone} OR (
       NOT EXISTS (  -- its code is locked by somebody else
         SELECT FROM otp_verification v

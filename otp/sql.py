@@ -7,6 +7,7 @@ from accounts.jobs import not_waiting_sql
 from api import idempotency
 from billing.wallet import holds
 from channels import sql as channels_sql
+from channels.recipients import blocked_phones
 from links import sql as links_sql
 from storage.months.recent_ids import Months, ids_of, months_of_last, within
 from storage.statements import sql_files
@@ -47,6 +48,7 @@ def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = Fals
         _SEND_ONE,
         is_alone="true",
         skip_locked="",
+        blocking_row=blocked_phones.BLOCKING_ROW,
         payer=holds.FREE_PAYER if is_test else holds.HOLD_WALLET,
         message=channels_sql.INSERT_MESSAGE,
         more=more,
@@ -58,6 +60,7 @@ def _group(payer: str) -> str:
         _SEND,
         is_alone="false",
         skip_locked="SKIP LOCKED",
+        blocking_row=blocked_phones.BLOCKING_ROW,
         payer=payer,
         message=channels_sql.INSERT_MESSAGE,
         more=f""",

@@ -1,1 +1,1 @@
-"""Recipients: opt-out, contacts shared with the bot, vendors' user ids."""
+"""Recipients: blocked phones, contacts shared with the bot, vendors' user ids."""

@@ -25,6 +25,7 @@ from channels.extensions import Rendered
 from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
+from channels.recipients import blocked_phones
 from channels.routing.channel_plan import plan_channels
 from channels.waiting.outcome_signals import SendOutcome
 from links import sql
@@ -207,7 +208,7 @@ def _raise_if_refused(message: NewMessage, row: _Accepted) -> None:
     if row.is_paid:
         return
     if row.is_blocked:
-        raise DomainError(Error.RECIPIENT_UNREACHABLE)
+        raise blocked_phones.refusal()
     raise acceptance.payment_refusal(message)
 
 

@@ -1,6 +1,7 @@
--- Sends a link: one statement, one commit, and nothing is written unless the wallet paid. {payer}
--- has the row of `allowed` if it is paid for, with what pays for it; {link} and {message} write
--- them, and {more} what belongs to some sends: a hold, an Idempotency-Key.
+-- Sends a link: one statement, one commit, and nothing is written unless the wallet paid.
+-- {blocking_row} is of `blocked_phones`; {payer} has the row of `allowed` if it is paid for, with
+-- what pays for it; {link} and {message} write them, and {more} what belongs to some sends: a hold,
+-- an Idempotency-Key.
 WITH asked AS NOT MATERIALIZED (
   SELECT %(message_id)s::uuid AS message_id, %(company_id)s::bigint AS company_id,
     %(api_key_id)s::bigint AS api_key_id, %(mode)s::text AS mode, %(kind)s::text AS kind,
@@ -16,7 +17,7 @@ WITH asked AS NOT MATERIALIZED (
     now() + make_interval(secs => %(hold_seconds)s) AS useful_until),
 allowed AS (
   SELECT * FROM asked n
-  WHERE NOT EXISTS (SELECT FROM channels_blockedphone b WHERE b.phone = n.phone)),
+  WHERE NOT EXISTS ({blocking_row})),
 {payer},
 link AS ({link}),
 message AS ({message}){more}

@@ -1,4 +1,4 @@
-"""Opt-out: a reply of STOP blocks the phone, START unblocks it.
+"""Blocked phones get nothing: a reply of STOP blocks the phone, START unblocks it.
 
 The words are the defaults of carriers and vendors (https://help.twilio.com/articles/223134027),
 and what people write in each language of the product. A message counts only if it is nothing else.
@@ -8,6 +8,7 @@ import structlog
 from django.conf import settings
 
 from catalogue import languages
+from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import AccountAlert, AlertKind, Reply
@@ -18,6 +19,14 @@ from parsing import clipboard
 log = structlog.get_logger(__name__)
 
 _STOP, _START = languages.words("stop"), languages.words("start")
+
+# A fragment of the statements that accept sends: there is a row if the phone of `n` is blocked.
+BLOCKING_ROW = "SELECT FROM channels_blockedphone b WHERE b.phone = n.phone"
+
+
+def refusal() -> DomainError:
+    """Why a send to a blocked phone is refused."""
+    return DomainError(Error.RECIPIENT_UNREACHABLE)
 
 
 def is_stop(text: str) -> bool:

@@ -22,7 +22,7 @@ from channels.providers.inbound import (
     Reply,
     WebhookRequest,
 )
-from channels.recipients import opt_out, vendor_user_ids
+from channels.recipients import blocked_phones, vendor_user_ids
 from parsing import clipboard
 from tests.api.clients import Api
 from tests.channels.message_stages import claim, send
@@ -34,7 +34,7 @@ PHONE = "+79161234567"
 
 
 def hear(text: str, phone: str = PHONE) -> None:
-    opt_out.apply_reply("twilio", Reply(phone, text))
+    blocked_phones.apply_reply("twilio", Reply(phone, text))
 
 
 def told(provider: str, *recipients: Recipient) -> None:
@@ -135,7 +135,7 @@ def test_stop_of_a_sender_that_is_no_phone_alerts_the_operator(sender: str) -> N
 
     replies = whatsapp().read(call).replies
     for reply in replies:
-        opt_out.apply_reply("whatsapp_cloud", reply)
+        blocked_phones.apply_reply("whatsapp_cloud", reply)
 
     assert [reply.phone for reply in replies] == ["", "+16315551235"]
     assert not is_blocked("+16315551234")
@@ -150,7 +150,7 @@ def test_stop_by_sms_of_a_sender_that_is_no_phone_alerts_the_operator() -> None:
     )
 
     (reply,) = twilio().read(twilio_call(form)).replies
-    opt_out.apply_reply("twilio", reply)
+    blocked_phones.apply_reply("twilio", reply)
     hear("thanks", "")
 
     assert [one.detail for one in ProviderAlert.objects.all()] == ["32665"]
@@ -163,7 +163,7 @@ def test_stop_by_the_number_that_the_vendor_named_blocks_the_phone_we_sent_to(ap
     for named in ("79161234567", "89161234567", "15550001111"):
         vendor_user_ids.enqueue("whatsapp_cloud", claimed.phone, named, str(claimed.attempt_id))
     vendor_user_ids.record_queued()
-    opt_out.apply_reply("whatsapp_cloud", Reply("+15550001111", "STOP"))
+    blocked_phones.apply_reply("whatsapp_cloud", Reply("+15550001111", "STOP"))
 
     assert KnownRecipient.objects.filter(user_id="15550001111").exists()
     assert not KnownRecipient.objects.filter(user_id="79161234567").exists()
@@ -259,8 +259,8 @@ def test_start_by_user_id_unblocks_the_phone(api: Api) -> None:
     (claimed,) = claim()
     told("whatsapp_cloud", Recipient(USER_ID, str(claimed.attempt_id)))
 
-    opt_out.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
-    opt_out.apply_reply("whatsapp_cloud", Reply("", "START", USER_ID))
+    blocked_phones.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
+    blocked_phones.apply_reply("whatsapp_cloud", Reply("", "START", USER_ID))
 
     assert not BlockedPhone.objects.exists()
 
@@ -270,7 +270,7 @@ def test_phone_that_whatsapp_spells_otherwise_is_blocked_in_both_spellings(api: 
     (claimed,) = claim()
     told("whatsapp_cloud:kz", Recipient(USER_ID, str(claimed.attempt_id)))
 
-    opt_out.apply_reply("whatsapp_cloud", Reply("+5511912345678", "STOP", USER_ID))
+    blocked_phones.apply_reply("whatsapp_cloud", Reply("+5511912345678", "STOP", USER_ID))
 
     assert is_blocked("+5511912345678")
     assert is_blocked(claimed.phone)
@@ -291,7 +291,7 @@ def test_anonymised_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
     told("whatsapp_cloud", Recipient(USER_ID, str(claimed.attempt_id)))
     Message.objects.update(phone="+7916*")
 
-    opt_out.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
+    blocked_phones.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
 
     assert not BlockedPhone.objects.exists()
 
