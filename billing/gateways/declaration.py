@@ -16,6 +16,7 @@ class DeclaredGateway:
     options: tuple[Option, ...] = ()
     url: str = ""  # of the provider's API
     hook: str = ""  # the path of its notices under /hooks/
+    is_demo: bool = False  # takes no money: production does not start with it
     check: Callable[[Mapping[str, Any]], str] = lambda _options: ""  # what is wrong, or ""
     name: str = ""  # its folder's
 

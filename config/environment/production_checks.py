@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from billing.gateways.declared import GATEWAYS
 from storage.key_rings import KEYRINGS
 
 SAMPLE = 256  # characters to inspect; longer secrets repeat trigrams by chance
@@ -123,8 +124,9 @@ def _mail(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _money(values: Mapping[str, Any]) -> Iterator[str]:
-    if "sandbox" in values["PAYMENT_GATEWAYS"]:
-        yield "PAYMENT_GATEWAYS: sandbox takes no money: not in production"
+    for name in values["PAYMENT_GATEWAYS"]:
+        if GATEWAYS[name].is_demo:
+            yield f"PAYMENT_GATEWAYS: {name} takes no money: not in production"
     if not values["OPERATOR_MFA"]:
         yield "OPERATOR_MFA cannot be off in production: unset it"
 

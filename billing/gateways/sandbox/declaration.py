@@ -9,4 +9,5 @@ GATEWAY = DeclaredGateway(
     note=_("Test payment, nothing is charged."),
     gateway="Sandbox",
     hook="sandbox-gateway",
+    is_demo=True,
 )
