@@ -1,6 +1,7 @@
 """Wakes the workers when something is due, off the request thread.
 
-Only a hint: a lost one costs a second, because the database says what is due.
+Only a hint: a lost one costs a second, because the database says what is due. Those that come
+together are one: `CoalescingThread` sends it.
 """
 
 import redis

@@ -1,6 +1,7 @@
 """Sends a one-time code: accepts the request, writes the verification and its message.
 
-A send is written alone, or in one statement with others that come together.
+A send is written alone, or in one statement with others that come together. The statement
+(`otp/send.sql`) decides whether it is a resend of the live code.
 """
 
 from collections.abc import Mapping, Sequence
