@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = "accounts|api_docs|billing|channels|config|links|operator_admin|otp|persons|tools"
+from tests.packages import PACKAGES, ROOT
+
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "examples" not in path.parts)
-_NAME = re.compile(rf"`((?:{PACKAGES})(?:\.\w+)+)`")
-_FILE = re.compile(rf"`((?:{PACKAGES}|tests|deploy|docs)/[\w/.-]+)`")
+_OURS = "|".join([*PACKAGES, "tools"])
+_NAME = re.compile(rf"`((?:{_OURS})(?:\.(?!csv\b)\w+)+)`")
+_FILE = re.compile(rf"`((?:{_OURS}|tests|deploy|docs)/[\w/.-]+)`")
 _NAMED = re.compile(r"(?<![\w/])docs/(?!examples/)[\w/-]+\.md\b")
 _LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
 _CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -86,7 +87,7 @@ def test_links_lead_to_pages_and_headings(page: Path) -> None:
 
 
 def test_code_and_settings_name_only_pages_that_exist() -> None:
-    folders = [*PACKAGES.split("|"), "deploy"]
+    folders = [*PACKAGES, "tools", "deploy"]
     files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
     files = [path for path in files if path.suffix != ".pyc"]  # of sources that may be gone
     files += [ROOT / name for name in (".env.example", ".squawk.toml", "Makefile")]

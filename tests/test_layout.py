@@ -71,11 +71,9 @@ def test_only_the_ledger_writes_money() -> None:
         r"(INSERT INTO|UPDATE|DELETE FROM) billing_(wallet|transfer)"
         r"|\b(Wallet|Transfer)\.objects\.\w*(create|update|delete)"
     )
-    sources = [path for place in [*PACKAGES, "tools"] for path in (ROOT / place).rglob("*.py")]
-
     writers = {
         path.relative_to(ROOT).as_posix()
-        for path in sources
+        for path in _sources(*PACKAGES, "tools")
         if "migrations" not in path.parts and writes.search(path.read_text(encoding="utf-8"))
     }
 
@@ -83,16 +81,16 @@ def test_only_the_ledger_writes_money() -> None:
     assert writers == {"billing/wallet/holds.py", "billing/wallet/ledger.py", past}
 
 
-_CODE = {".py", ".sql"}
+def _sources(*folders: str) -> list[Path]:
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    return [path for path in files if path.suffix in {".py", ".sql"}]
 
 
 def test_rows_are_claimed_once() -> None:
     """Claims choose in ARRAY() or in WITH. `IN (SELECT … LIMIT … SKIP LOCKED)` may run for each
     row, each time for the next ones.
     """
-    folders = [ROOT / package for package in PACKAGES]
-    sources = [path for folder in folders for path in folder.rglob("*.*") if path.suffix in _CODE]
-    texts = {path: path.read_text(encoding="utf-8") for path in sources}
+    texts = {path: path.read_text(encoding="utf-8") for path in _sources(*PACKAGES)}
     selects = [(path, one) for path, text in texts.items() for one in _selects_of_in(text)]
 
     assert len(selects) > 10
