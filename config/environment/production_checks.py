@@ -50,7 +50,7 @@ def _is_sequence(text: str) -> bool:
 ENVIRONMENTS = ("production", "development", "test")
 NEW_KEY = "make a new one: python -c 'import secrets; print(secrets.token_urlsafe(60))'"
 # E-mail backends that send nothing: nobody could confirm an address.
-_LOCAL_MAIL = ("config.letter_files.", *(
+_LOCAL_MAIL = ("config.local.file_email_backend.", *(
     f"django.core.mail.backends.{kind}." for kind in ("console", "filebased", "locmem", "dummy")
 ))  # fmt: skip
 _EXAMPLE_HOSTS = ("example.com", "example.org", "example.net")  # RFC 2606: reserved

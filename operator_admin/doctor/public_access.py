@@ -33,7 +33,7 @@ UNDERSCORE_IP = (
 def mail_server() -> Finding:
     cure = _("Correct EMAIL_URL.")
     backend = settings.EMAIL_BACKEND.split(".")[-2]
-    if backend in {"filebased", "letter_files"}:
+    if backend in {"filebased", "file_email_backend"}:
         get_connection()  # makes the folder
         return passed(
             "mail",

@@ -17,6 +17,7 @@ from billing.models import SealedDay
 from channels.models import Heartbeat
 from channels.vendor_accounts import registry
 from config.environment.variables import ROOT
+from config.settings import EMAIL_BACKEND as DEFAULT_EMAIL_BACKEND
 from links.clicks.buffer import STREAM
 from operator_admin import doctor
 from operator_admin.doctor import money, processes, public_access, stores, vendors
@@ -215,6 +216,15 @@ def test_email_server(settings: Settings) -> None:
         assert public_access.mail_server().ok
 
     assert "EMAIL_URL" in public_access.mail_server().cure
+
+
+def test_default_backend_in_development_names_its_folder(
+    settings: Settings, tmp_path: Path
+) -> None:
+    settings.EMAIL_BACKEND = DEFAULT_EMAIL_BACKEND
+    settings.EMAIL_FILE_PATH = tmp_path / "mail"
+
+    assert public_access.mail_server().detail == "e-mails are written to mail/"
 
 
 def test_email_server_that_refuses_the_password_fails_the_check(settings: Settings) -> None:

@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment.production_checks import problems, require_safe, weakness
 from config.environment.variables import ROOT
+from config.settings import EMAIL_BACKEND as DEFAULT_EMAIL_BACKEND
 from tests.config.test_settings import GOOD, start
 
 # The same in every process: they are in the names of tests, by which xdist compares its workers.
@@ -94,6 +95,7 @@ def test_ordinary_production_has_no_problems() -> None:
         ("EMAIL_BACKEND", FILES, "EMAIL_URL sends no e-mails"),
         ("EMAIL_BACKEND", MEMORY, "EMAIL_URL sends no e-mails"),
         ("EMAIL_BACKEND", NOWHERE, "EMAIL_URL sends no e-mails"),
+        ("EMAIL_BACKEND", DEFAULT_EMAIL_BACKEND, "EMAIL_URL sends no e-mails"),
         ("PAYMENT_GATEWAYS", ["sandbox"], "sandbox takes no money"),
         ("OPERATOR_MFA", False, "OPERATOR_MFA cannot be off in production"),
         (
