@@ -23,7 +23,7 @@ FROM payer"""
 _DAYS_OF_CHANGE = 100
 
 
-def recent(statement: str) -> str:
+def in_changeable_months(statement: str) -> str:
     """The statement for messages and receipts that may still change."""
     return within(statement, months_of_last(_DAYS_OF_CHANGE))
 

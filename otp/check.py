@@ -102,7 +102,7 @@ def _seconds_until_allowed(principal: Principal, phone: str) -> int:
         **cap_params(),
     }
     with connection.cursor() as cursor:
-        cursor.execute(sql.recent(sql.SECONDS_UNTIL_ALLOWED), params)
+        cursor.execute(sql.in_live_months(sql.SECONDS_UNTIL_ALLOWED), params)
         (seconds,) = cursor.fetchone()
     return max(0, ceil(round(float(seconds), 3)))
 
@@ -135,7 +135,7 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
     judged = _guesses.run(_Guess(lookup, macs))
     if judged is None:
         params = lookup | cap_params()
-        states = fetch_rows(sql.recent(sql.REFUSAL_STATE), params, RefusalState)
+        states = fetch_rows(sql.in_live_months(sql.REFUSAL_STATE), params, RefusalState)
         raise check_refusal(principal, phone, next(iter(states), None))
     if judged.right_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=judged.attempts_left)
@@ -151,7 +151,7 @@ class _Guess(NamedTuple):
 def _judge(guess: _Guess) -> _Judged | None:
     """None if no code could be checked."""
     params = guess.lookup | cap_params() | {"number": 0, "macs": array_text(guess.macs)}
-    return next(iter(fetch_rows(sql.recent(sql.CHECK_CODE), params, _Judged)), None)
+    return next(iter(fetch_rows(sql.in_live_months(sql.CHECK_CODE), params, _Judged)), None)
 
 
 def _judge_together(guesses: Sequence[_Guess]) -> list[_Judged | None]:
@@ -160,7 +160,7 @@ def _judge_together(guesses: Sequence[_Guess]) -> list[_Judged | None]:
         for number, guess in enumerate(guesses)
     ]
     params = {"guesses": dump_rows(rows), **cap_params()}
-    return by_number(fetch_rows(sql.recent(sql.CHECK_CODES), params, _Judged), len(rows))
+    return by_number(fetch_rows(sql.in_live_months(sql.CHECK_CODES), params, _Judged), len(rows))
 
 
 _guesses = GroupCommit(_judge, _judge_together)

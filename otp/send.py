@@ -58,7 +58,9 @@ class CodeWrite:
 
 
 def _alone(write: CodeWrite) -> CodeRow:
-    return acceptance.first_row(sql.recent(write.statement), {**write.params, "number": 0}, CodeRow)
+    return acceptance.first_row(
+        sql.in_live_months(write.statement), {**write.params, "number": 0}, CodeRow
+    )
 
 
 def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
@@ -68,7 +70,7 @@ def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
     statement = sql.SEND_OF_ONE_COMPANY if of_one else sql.SEND_OF_SEVERAL_COMPANIES
     asked = [_asked_row(number, write.params) for number, write in enumerate(writes)]
     params = {name: first[name] for name in _SHARED} | {"asked": dump_rows(_first_of_each(asked))}
-    rows = fetch_rows(sql.recent(statement), params, CodeRow)
+    rows = fetch_rows(sql.in_live_months(statement), params, CodeRow)
     return by_number((row for row in rows if row.is_paid), len(writes))
 
 

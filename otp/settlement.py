@@ -39,7 +39,7 @@ def settle_verified() -> int:
     delivery: a single statement does that.
     """
     with connection.cursor() as cursor:
-        cursor.execute(channels_sql.recent(sql.HAS_UNSETTLED))
+        cursor.execute(channels_sql.in_changeable_months(sql.HAS_UNSETTLED))
         has_verified, has_ended_early = cursor.fetchone()
     if has_ended_early:
         settle_ended_early()
@@ -53,7 +53,7 @@ def settle_verified() -> int:
 
 def settle_finished() -> Settled:
     """Settles codes whose messages came to their end, where nobody is to be told."""
-    (row,) = fetch_rows(channels_sql.recent(_SETTLE_FINISHED), [BATCH], Settled)
+    (row,) = fetch_rows(channels_sql.in_changeable_months(_SETTLE_FINISHED), [BATCH], Settled)
     return row
 
 
@@ -75,13 +75,13 @@ def prove_delivery() -> int:
 
 def _unsettled() -> list[UUID]:
     with connection.cursor() as cursor:
-        cursor.execute(channels_sql.recent(sql.UNSETTLED), [BATCH])
+        cursor.execute(channels_sql.in_changeable_months(sql.UNSETTLED), [BATCH])
         return [verification_id for verification_id, _has_failed in cursor.fetchall()]
 
 
 def _prove(claim: str, which: int | list[UUID]) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(channels_sql.recent(claim), [which])
+        cursor.execute(channels_sql.in_changeable_months(claim), [which])
         claimed = cursor.fetchall()
         if not claimed:
             return 0
@@ -103,7 +103,7 @@ def _prove(claim: str, which: int | list[UUID]) -> int:
 def settle_ended_early() -> int:
     """Ends the links of codes that were superseded or ran out of attempts before they expired."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(channels_sql.recent(sql.SETTLE_ENDED_EARLY), [BATCH])
+        cursor.execute(channels_sql.in_changeable_months(sql.SETTLE_ENDED_EARLY), [BATCH])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
         changes.disable_with_codes(cursor, ids)
     return len(ids)

@@ -18,7 +18,7 @@ from webhooks import events
 _RECENT = "id BETWEEN :first_id AND :last_id"
 
 
-def recent(statement: str) -> str:
+def in_live_months(statement: str) -> str:
     """The statement for codes of these months."""
     return within(statement, _months())
 

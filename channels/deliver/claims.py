@@ -121,7 +121,7 @@ def claim(
         "lease": settings.LEASE,
         "limit": limit,
     }
-    return fetch_rows(sql.recent(statement), params, _claimed)
+    return fetch_rows(sql.in_changeable_months(statement), params, _claimed)
 
 
 def _claimed(*, params: str, **columns: Any) -> ClaimedMessage:

@@ -207,7 +207,7 @@ def give_up() -> int:
 
 def _read(statement: str, params: list[Any]) -> list[_DueAttempt]:
     with connection.cursor() as cursor:
-        cursor.execute(sql.recent(statement), params)
+        cursor.execute(sql.in_changeable_months(statement), params)
         return fetch_all(cursor, _DueAttempt)
 
 

@@ -52,5 +52,5 @@ def _move() -> int:
         (is_alone,) = cursor.fetchone()
         if not is_alone:  # another worker is at it
             return 0
-        cursor.execute(sql.recent(_TAKE_TURNS), [FRONT, BATCH])
+        cursor.execute(sql.in_changeable_months(_TAKE_TURNS), [FRONT, BATCH])
         return int(cursor.rowcount)

@@ -58,7 +58,7 @@ def store_parts(provider: str, parts: Sequence[Part]) -> None:
         for part in parts:
             provider_id = stored_text(part.provider_id, 200)
             params = (part.number, part.total, provider_id, part.ref, provider)
-            cursor.execute(sql.recent(receipts_sql.STORE_PART), params)
+            cursor.execute(sql.in_changeable_months(receipts_sql.STORE_PART), params)
 
 
 def resolve_parts(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Event]:
@@ -174,7 +174,7 @@ def _insert(rows: Sequence[Row], recipients: Sequence[Row], *, skips_known: bool
     statement = receipts_sql.store(has_recipients=bool(people), skips_known=skips_known)
     ordered = sorted(rows, key=itemgetter("digest"))
     params = {"receipts": dump_rows(ordered), "recipients": dump_rows(people)}
-    stored: list[dict[str, bytes]] = fetch_rows(sql.recent(statement), params, dict)
+    stored: list[dict[str, bytes]] = fetch_rows(sql.in_changeable_months(statement), params, dict)
     return {bytea(row["digest"]) for row in stored}
 
 
@@ -216,7 +216,7 @@ def _digest(provider: str, receipt: Receipt) -> bytes:
 def apply_stored() -> bool:
     """Applies a batch of due receipts; returns whether more may be due."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.recent(receipts_sql.HAS_DUE_RECEIPTS))
+        cursor.execute(sql.in_changeable_months(receipts_sql.HAS_DUE_RECEIPTS))
         if not cursor.fetchone()[0]:
             return False
     try:
@@ -235,7 +235,7 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
     started = time.time_ns()
     with transaction.atomic(), connection.cursor() as cursor:
         params = {"limit": limit, "patience": MATCH_TIMEOUT, "only": only}
-        cursor.execute(sql.recent(receipts_sql.DUE_RECEIPTS), params)
+        cursor.execute(sql.in_changeable_months(receipts_sql.DUE_RECEIPTS), params)
         due = fetch_all(cursor, DueReceipt)
         matched = [(row, _event(row, *row.matched)) for row in due if row.matched]
         events = resolve_parts(cursor, [(event, row.part_id) for row, event in matched])
@@ -245,7 +245,7 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
                 [row.id for row, _ in matched],
                 [event.attempt_id for _, event in matched],
             ]
-            cursor.execute(sql.recent(receipts_sql.MARK_RECEIPTS_APPLIED), applied)
+            cursor.execute(sql.in_changeable_months(receipts_sql.MARK_RECEIPTS_APPLIED), applied)
         _park(cursor, [row for row in due if not row.matched])
     transitions.announce(decisions)
     if tracing.is_on():
@@ -256,7 +256,7 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
 def _apply_one_by_one() -> None:
     """Isolates a receipt the database refuses: it stays stored but is no longer retried."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.recent(receipts_sql.DUE_RECEIPT_IDS), [BATCH_SIZE])
+        cursor.execute(sql.in_changeable_months(receipts_sql.DUE_RECEIPT_IDS), [BATCH_SIZE])
         ids = [receipt_id for (receipt_id,) in cursor.fetchall()]
     for receipt_id in ids:
         try:
@@ -298,11 +298,13 @@ def _park(cursor: CursorWrapper, unmatched: Sequence[DueReceipt]) -> None:
         log.warning("receipts_unmatched", count=len(timed_out))
         _mark_unmatched(cursor, timed_out)
     if parked:
-        cursor.execute(sql.recent(receipts_sql.PARK_RECEIPTS), [PARK_SECONDS, parked])
+        cursor.execute(sql.in_changeable_months(receipts_sql.PARK_RECEIPTS), [PARK_SECONDS, parked])
 
 
 def _mark_unmatched(cursor: CursorWrapper, receipt_ids: Sequence[int]) -> None:
-    cursor.execute(sql.recent(receipts_sql.MARK_RECEIPTS_UNMATCHED), [list(receipt_ids)])
+    cursor.execute(
+        sql.in_changeable_months(receipts_sql.MARK_RECEIPTS_UNMATCHED), [list(receipt_ids)]
+    )
 
 
 def _event(row: DueReceipt, message_id: UUID, attempt_id: UUID) -> Event:

@@ -105,9 +105,9 @@ def prove(
     """
     subjects = [subject_id for subject_id, _ in used]
     message_ids = [message_id for _, message_id in used]
-    cursor.execute(sql.recent(sql.LOCK_BY_SUBJECTS), [subjects])
+    cursor.execute(sql.in_changeable_months(sql.LOCK_BY_SUBJECTS), [subjects])
     snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
-    cursor.execute(sql.recent(sql.PROVED_ATTEMPTS), [subjects, message_ids])
+    cursor.execute(sql.in_changeable_months(sql.PROVED_ATTEMPTS), [subjects, message_ids])
     proved = {attempt_id for (attempt_id,) in cursor.fetchall()}
     events = [
         Event(item.message.id, attempt.id, EventKind.DELIVERED, proof=proof)

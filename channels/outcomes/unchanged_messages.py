@@ -96,7 +96,9 @@ def deliver_unchanged(limit: int) -> tuple[int, bool]:
     """Returns how many receipts it has applied, and whether it may have left some."""
     started = time.time_ns()
     params = {"limit": limit, "zone": settings.TIME_ZONE}
-    rows: list[dict[str, Any]] = fetch_rows(sql.recent(_DELIVER_UNCHANGED), params, dict)
+    rows: list[dict[str, Any]] = fetch_rows(
+        sql.in_changeable_months(_DELIVER_UNCHANGED), params, dict
+    )
     counts = [(row.pop("applied"), row.pop("due")) for row in rows]
     if delivered := [Delivered(**row) for row in rows if row["message_id"]]:
         _announce(delivered, started)

@@ -133,7 +133,9 @@ def disable_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) 
     """Disables the links of codes that are over, in the caller's transaction. Call it before
     messages are locked.
     """
-    cursor.execute(channels_sql.recent(sql.DISABLE_WITH_CODES), [list(verification_ids)])
+    cursor.execute(
+        channels_sql.in_changeable_months(sql.DISABLE_WITH_CODES), [list(verification_ids)]
+    )
     dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]
     if dead:
         resolution.invalidate_before_commit(*dead)

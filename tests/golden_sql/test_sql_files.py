@@ -7,7 +7,7 @@ from django.db import connection
 
 from channels.deliver import claims
 from channels.outcomes import decision_writer, receipts_sql, unchanged_messages
-from channels.sql import recent
+from channels.sql import in_changeable_months
 from config.environment.variables import ROOT
 from links import sql as links_sql
 from links.clicks import delivery_proof
@@ -58,6 +58,6 @@ def test_each_file_is_listed_here() -> None:
 @pytest.mark.parametrize("path", STATEMENTS)
 def test_statement_can_be_planned(path: str) -> None:
     with connection.cursor() as cursor:
-        for statement in map(recent, STATEMENTS[path]):
+        for statement in map(in_changeable_months, STATEMENTS[path]):
             text = _numbered(statement).text.decode()
             cursor.cursor.connection.execute(f"EXPLAIN (GENERIC_PLAN) {text}", prepare=False)

@@ -10,7 +10,7 @@ from accounts.models import Company
 from catalogue.ids import uuid7
 from channels import sql as channels_sql
 from channels.models import Message
-from links.follow import resolution
+from links.follow import cached_row, resolution
 from links.models import Link
 from otp import settlement, sql
 from otp.models import Verification
@@ -67,16 +67,16 @@ def test_right_code_ends_every_link_it_went_out_with(api: Api) -> None:
     age_rows(seconds=61)
     send(api, channel="sms")
     other = send(api, phone="+79161234568")
-    assert isinstance(resolution.resolve(first), resolution.LinkTarget)
+    assert isinstance(resolution.resolve(first), cached_row.LinkTarget)
 
     assert verify(api, code_of(PHONE)).status == 200
     assert states() == ["active"] * 3
     settlement.settle_verified()
 
     assert states() == ["disabled", "disabled", "active"]
-    assert resolution.resolve(first) is resolution.GONE
+    assert resolution.resolve(first) is cached_row.GONE
     slug = other.body["short_url"].rpartition("/")[2]
-    assert isinstance(resolution.resolve(slug), resolution.LinkTarget)
+    assert isinstance(resolution.resolve(slug), cached_row.LinkTarget)
 
 
 def test_code_that_is_locked_out_ends_its_link(api: Api) -> None:
@@ -88,7 +88,7 @@ def test_code_that_is_locked_out_ends_its_link(api: Api) -> None:
     settlement.settle_verified()
 
     assert states() == ["disabled"]
-    assert resolution.resolve(slug) is resolution.GONE
+    assert resolution.resolve(slug) is cached_row.GONE
     assert Verification.objects.get().settled_at is not None
 
 
@@ -166,7 +166,7 @@ def test_codes_ended_early_are_found_by_an_index(company: Company) -> None:
         # Among a handful of codes any index is as good.
         cursor.execute(SETTLED_CODES, [company.pk, [uuid7() for _ in range(3_000)]])
         cursor.execute("ANALYZE otp_verification")
-    plan = explained(channels_sql.recent(sql.HAS_UNSETTLED))
+    plan = explained(channels_sql.in_changeable_months(sql.HAS_UNSETTLED))
 
     assert "verification_over_early" in plan
     assert "verification_unsettled" in plan

@@ -25,8 +25,8 @@ from otp import sql
 from storage.statements.json_rows import array_text
 from storage.statements.single_statement import fetch_rows
 
-SEND = sql.recent(sql.send(is_test=False, has_link=False, has_key=False))
-CHECK = sql.recent(sql.CHECK_CODE)
+SEND = sql.in_live_months(sql.send(is_test=False, has_link=False, has_key=False))
+CHECK = sql.in_live_months(sql.CHECK_CODE)
 _MAC = bytes(32)
 _NEW_LINK = {name: getattr(Link(), name) for name in INSERTED_COLUMNS}
 
