@@ -32,7 +32,7 @@ def _months() -> Months:
 
 
 _SEND = sql_files.read("otp/send.sql")
-_SEND_ONE = sql_files.of_one_row(_SEND)
+_SEND_ONE = sql_files.with_scalar_params(_SEND)
 
 
 @cache
@@ -75,7 +75,7 @@ SEND_OF_ONE_COMPANY = _group(holds.HOLD_WALLETS)
 SEND_OF_SEVERAL_COMPANIES = _group(holds.HOLD_FREE_WALLETS)
 
 _CHECK = sql_files.read("otp/check.sql")
-CHECK_CODE = sql_files.fill(sql_files.of_one_row(_CHECK), is_alone="true")
+CHECK_CODE = sql_files.fill(sql_files.with_scalar_params(_CHECK), is_alone="true")
 CHECK_CODES = sql_files.fill(_CHECK, is_alone="false")
 
 # Why no code was checked; read only after CHECK_CODE returned no row.

@@ -34,9 +34,16 @@ def test_blank_without_a_text_is_an_error() -> None:
 
 
 def test_one_row_is_given_as_parameters() -> None:
-    statement = sql_files.of_one_row(sql_files.compact(ROWS))
+    statement = sql_files.with_scalar_params(sql_files.compact(ROWS))
 
     assert statement.startswith(
         "WITH asked AS NOT MATERIALIZED (SELECT %(number)s::int AS number,"
         " %(name)s::text AS name, %(hash)s::bytea AS hash) SELECT"
     )
+
+
+def test_rows_in_another_spelling_are_an_error() -> None:
+    respelt = ROWS.replace("LIMIT json_array_length(%(asked)s::json)", "LIMIT 100")
+
+    with pytest.raises(ValueError, match="0 times"):
+        sql_files.with_scalar_params(sql_files.compact(respelt))
