@@ -2,17 +2,12 @@
 
 They come twice, late, out of order and before our own commit. A digest of the content recognises
 a repeat. A receipt for an unknown attempt is parked and matched again later.
-
-A vendor may accept and report a long SMS part by part: it is delivered once every part is, and
-failed as soon as one part is. If later parts were refused or got no response, not all parts are
-known: only the recipient can prove delivery then, and otherwise the deadline releases the tokens.
 """
 
 import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -28,10 +23,9 @@ from catalogue.ids import uuid_or_none
 from channels import sql, wakeups
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.lifecycle.states import Decision
-from channels.outcomes import receipts_sql, transitions, unchanged_messages
-from channels.outcomes.decision_writer import lock_messages
+from channels.outcomes import receipts_sql, sms_parts, transitions, unchanged_messages
 from channels.phone_numbers import e164_or_none
-from channels.providers.inbound import InboundEvents, Part, Receipt, ReceiptState
+from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
 from parsing.characters import stored_text
@@ -41,47 +35,6 @@ from storage.statements.json_rows import bytea, dump_rows
 from storage.statements.named_rows import fetch_all
 from storage.statements.single_statement import fetch_rows
 from storage.store_errors import is_refusal, is_refused_by_database, write_together
-
-PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
-
-FAILURES = {
-    EventKind.REFUSED,
-    EventKind.UNREACHABLE,
-    EventKind.BARRED,
-    EventKind.EXPIRED,
-}  # of the whole message, whichever part failed
-
-
-def store_parts(provider: str, parts: Sequence[Part]) -> None:
-    """Stores parts, except those whose reference is no attempt of this provider. Safe to repeat."""
-    with connection.cursor() as cursor:
-        for part in parts:
-            provider_id = stored_text(part.provider_id, 200)
-            params = (part.number, part.total, provider_id, part.ref, provider)
-            cursor.execute(sql.in_changeable_months(receipts_sql.STORE_PART), params)
-
-
-def resolve_parts(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Event]:
-    """Turns events of parts into events of messages, in the transaction that applies them."""
-    delivered = {
-        part: event for event, part in events if part and event.kind is EventKind.DELIVERED
-    }
-    complete = _mark_delivered(cursor, delivered) if delivered else set()
-    return [
-        event if part is None else replace(event, provider_id=None)
-        for event, part in events
-        if part is None or event.kind in FAILURES or event.attempt_id in complete
-    ]
-
-
-def _mark_delivered(cursor: CursorWrapper, delivered: dict[int, Event]) -> set[UUID]:
-    """Returns the attempts that these parts complete."""
-    attempts = list({event.attempt_id for event in delivered.values()})
-    lock_messages(cursor, list({event.message_id for event in delivered.values()}))
-    cursor.execute(receipts_sql.MARK_PARTS_DELIVERED, [list(delivered)])
-    cursor.execute(receipts_sql.COMPLETE_ATTEMPTS, [attempts])
-    return {attempt_id for (attempt_id,) in cursor.fetchall()}
-
 
 log = structlog.get_logger(__name__)
 
@@ -129,7 +82,7 @@ def store(provider: str, batch: Sequence[InboundEvents]) -> int:
     is_large = sum(len(events.raw) for events in batch) > MAX_SHARED_BYTES
     with transaction.atomic() if parts else nullcontext():
         if parts:
-            store_parts(provider, parts)
+            sms_parts.store(provider, parts)
         new = _store(call) if has_alert or is_large else _calls.run(call)
     if new:
         wakeups.wake_workers()
@@ -238,7 +191,7 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
         cursor.execute(sql.in_changeable_months(receipts_sql.DUE_RECEIPTS), params)
         due = fetch_all(cursor, DueReceipt)
         matched = [(row, _event(row, *row.matched)) for row in due if row.matched]
-        events = resolve_parts(cursor, [(event, row.part_id) for row, event in matched])
+        events = sms_parts.resolve(cursor, [(event, row.part_id) for row, event in matched])
         decisions = transitions.apply_in_transaction(cursor, events) if events else []
         if matched:
             applied: list[list[Any]] = [

@@ -1,0 +1,60 @@
+"""Parts of a long SMS, which a vendor may accept and report one by one.
+
+It is delivered once every part is, and failed as soon as one part is. If later parts were refused
+or got no response, not all parts are known: only the recipient can prove delivery then, and
+otherwise the deadline releases the tokens.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from channels import sql
+from channels.lifecycle.state_machine import Event, EventKind
+from channels.outcomes import receipts_sql
+from channels.outcomes.decision_writer import lock_messages
+from channels.providers.inbound import Part
+from parsing.characters import stored_text
+
+PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
+
+FAILURES = {
+    EventKind.REFUSED,
+    EventKind.UNREACHABLE,
+    EventKind.BARRED,
+    EventKind.EXPIRED,
+}  # of the whole message, whichever part failed
+
+
+def store(provider: str, parts: Sequence[Part]) -> None:
+    """Stores parts, except those whose reference is no attempt of this provider. Safe to repeat."""
+    with connection.cursor() as cursor:
+        for part in parts:
+            provider_id = stored_text(part.provider_id, 200)
+            params = (part.number, part.total, provider_id, part.ref, provider)
+            cursor.execute(sql.in_changeable_months(receipts_sql.STORE_PART), params)
+
+
+def resolve(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Event]:
+    """Turns events of parts into events of messages, in the transaction that applies them."""
+    delivered = {
+        part: event for event, part in events if part and event.kind is EventKind.DELIVERED
+    }
+    complete = _mark_delivered(cursor, delivered) if delivered else set()
+    return [
+        event if part is None else replace(event, provider_id=None)
+        for event, part in events
+        if part is None or event.kind in FAILURES or event.attempt_id in complete
+    ]
+
+
+def _mark_delivered(cursor: CursorWrapper, delivered: dict[int, Event]) -> set[UUID]:
+    """Returns the attempts that these parts complete."""
+    attempts = list({event.attempt_id for event in delivered.values()})
+    lock_messages(cursor, list({event.message_id for event in delivered.values()}))
+    cursor.execute(receipts_sql.MARK_PARTS_DELIVERED, [list(delivered)])
+    cursor.execute(receipts_sql.COMPLETE_ATTEMPTS, [attempts])
+    return {attempt_id for (attempt_id,) in cursor.fetchall()}
