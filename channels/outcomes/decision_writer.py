@@ -1,8 +1,4 @@
-"""Loads locked messages, and writes what was decided about them.
-
-When a message switches channels, the wallet decides before the message is written; its lock is
-still the last one that others wait for.
-"""
+"""Loads locked messages, and writes what was decided about them."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -17,12 +13,9 @@ from django.db.backends.utils import CursorWrapper
 from billing.wallet import ledger
 from catalogue.ids import uuid7
 from channels import sql
-from channels.lifecycle import fallback_chain
 from channels.lifecycle.states import (
     AttemptState,
     Decision,
-    FallbackReason,
-    FallbackRequest,
     MessageState,
     Snapshot,
     Step,
@@ -32,10 +25,6 @@ from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows
 from webhooks import events as outbox
 
-_REJECTION_REASONS = {
-    ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
-    ledger.HoldMoveResult.OVER_BUDGET: FallbackReason.BUDGET,
-}
 _UPDATE_ATTEMPTS = sql_files.read("channels/outcomes/update_attempts.sql")
 _UPDATE_MESSAGES = sql_files.fill(
     sql_files.read("channels/outcomes/update_messages.sql"), stale_days=sql.INSERT_STALE_DAYS
@@ -79,43 +68,14 @@ def _snapshot(rows: Sequence[tuple[_Columns, _Columns]]) -> Snapshot:
 
 def write_decisions(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
     """Writes attempts, messages, webhook events, then money; returns the changes of messages."""
-    paid = _move_holds(cursor, decisions)
-    _write_attempts(cursor, [decision for decision in paid if decision.changed_attempts])
-    changes = [decision for decision in paid if decision.changes_message]
+    _write_attempts(cursor, [decision for decision in decisions if decision.changed_attempts])
+    changes = [decision for decision in decisions if decision.changes_message]
     if changes:
         _write_messages(cursor, changes)
         _insert_fallback_events(cursor, changes)
         _append_webhook_events(cursor, changes)
         ledger.settle(cursor, [item for decision in changes for item in decision.settlements])
     return changes
-
-
-def _move_holds(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
-    """Has the wallet accept or reject the requested fallbacks."""
-    moves = [
-        fallback_chain.hold_move(decision.message, decision.fallback)
-        for decision in decisions
-        if decision.fallback
-    ]
-    if not moves:
-        return list(decisions)
-    settled = {item.company_id for decision in decisions for item in decision.settlements}
-    results = ledger.move_holds(cursor, moves, touching=settled)
-    return [
-        _answered(decision, decision.fallback, results[decision.message.id])
-        if decision.fallback
-        else decision
-        for decision in decisions
-    ]
-
-
-def _answered(
-    decision: Decision, request: FallbackRequest, result: ledger.HoldMoveResult
-) -> Decision:
-    rejection = _REJECTION_REASONS.get(result)
-    if rejection is None:
-        return fallback_chain.accept_fallback(decision, request)
-    return fallback_chain.reject_fallback(decision, request, rejection)
 
 
 def _write_attempts(cursor: CursorWrapper, decisions: Sequence[Decision]) -> None:

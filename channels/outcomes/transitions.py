@@ -1,7 +1,7 @@
 """Takes messages and attempts from state to state; the only code that settles a hold.
 
 An outcome, a receipt, an entered code, an expired lease, a deadline: each is an event. A group of
-events is one commit: lock, load, decide (`channels.lifecycle`, pure), write the decisions.
+events is one commit: lock, load, decide (`channels.lifecycle`, pure), pay fallbacks, write.
 """
 
 from collections import defaultdict
@@ -11,17 +11,23 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from billing.wallet import ledger
 from billing.wallet.ledger import DeliveryProof
 from channels import sql, wakeups
 from channels.accept import send_limits
 from channels.lifecycle import fallback_chain, state_machine
 from channels.lifecycle.state_machine import CANCEL_REASONS, Event, EventKind
-from channels.lifecycle.states import Decision, Snapshot
+from channels.lifecycle.states import Decision, FallbackReason, FallbackRequest, Snapshot
 from channels.outcomes.decision_writer import load_messages, lock_messages, write_decisions
 from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals
 from processes.monitoring import metrics
 from storage.months.recent_ids import months_of, within
+
+_REJECTION_REASONS = {
+    ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
+    ledger.HoldMoveResult.OVER_BUDGET: FallbackReason.BUDGET,
+}
 
 
 def commit_events(events: Sequence[Event]) -> list[Decision]:
@@ -38,7 +44,7 @@ def apply_in_transaction(cursor: CursorWrapper, events: Sequence[Event]) -> list
     """The same in the caller's transaction; the caller calls `announce` after its commit."""
     ids = list({event.message_id for event in events})
     lock_messages(cursor, ids)
-    return write_decisions(cursor, decide_each(load_messages(cursor, ids), events))
+    return _pay_and_write(cursor, decide_each(load_messages(cursor, ids), events))
 
 
 def decide_each(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> list[Decision]:
@@ -48,6 +54,40 @@ def decide_each(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> list[
     return [state_machine.decide(item, events_of[item.message.id]) for item in snapshots]
 
 
+def _pay_and_write(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
+    return write_decisions(cursor, pay_fallbacks(cursor, decisions))
+
+
+def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
+    """Has the wallet accept or reject the requested fallbacks. This comes before the messages are
+    written, and the wallet's lock is still the last one that others wait for.
+    """
+    moves = [
+        fallback_chain.hold_move(decision.message, decision.fallback)
+        for decision in decisions
+        if decision.fallback
+    ]
+    if not moves:
+        return list(decisions)
+    settled = {item.company_id for decision in decisions for item in decision.settlements}
+    results = ledger.move_holds(cursor, moves, touching=settled)
+    return [
+        _with_wallet_verdict(decision, decision.fallback, results[decision.message.id])
+        if decision.fallback
+        else decision
+        for decision in decisions
+    ]
+
+
+def _with_wallet_verdict(
+    decision: Decision, request: FallbackRequest, result: ledger.HoldMoveResult
+) -> Decision:
+    rejection = _REJECTION_REASONS.get(result)
+    if rejection is None:
+        return fallback_chain.accept_fallback(decision, request)
+    return fallback_chain.reject_fallback(decision, request, rejection)
+
+
 def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
     """Expires messages without an open attempt."""
     with transaction.atomic(), connection.cursor() as cursor:
@@ -55,7 +95,7 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
         # Checked under the lock, since a worker may have claimed one in the meantime.
         snapshots = load_messages(cursor, message_ids)
         idle = [snapshot for snapshot in snapshots if not snapshot.has_open_attempt]
-        decisions = write_decisions(cursor, [state_machine.give_up(item) for item in idle])
+        decisions = _pay_and_write(cursor, [state_machine.give_up(item) for item in idle])
     announce(decisions)
     return decisions
 
@@ -66,7 +106,7 @@ def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
         statement = within(sql.LOCK_PATIENCE_EXPIRED, months_of(message_ids))
         cursor.execute(statement, [list(message_ids)])
         snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
-        decisions = write_decisions(
+        decisions = _pay_and_write(
             cursor, [fallback_chain.expire_patience(snapshot) for snapshot in snapshots]
         )
     announce(decisions)
@@ -120,4 +160,4 @@ def prove(
         fallback_chain.cancel_fallback(decision, CANCEL_REASONS[proof])
         for decision in decide_each(snapshots, events)
     ]
-    return write_decisions(cursor, decisions)
+    return _pay_and_write(cursor, decisions)
