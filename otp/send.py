@@ -38,83 +38,6 @@ from storage.statements.json_rows import array_text, by_number, bytea, dump_rows
 from storage.statements.single_statement import fetch_rows
 
 
-class CodeRow(NamedTuple):
-    """A row of `otp/send.sql`. The last two mean something if the send was paid for."""
-
-    number: int  # of the send in its group
-    is_paid: bool
-    is_blocked: bool
-    is_capped: bool
-    expires_in: float
-    attempts_left: int
-
-
-@dataclass(frozen=True, slots=True)
-class CodeWrite:
-    """A send to write, with the columns of `asked`; `statement` is for when it runs alone."""
-
-    statement: str
-    params: Mapping[str, Any]
-
-
-def _alone(write: CodeWrite) -> CodeRow:
-    return acceptance.first_row(
-        sql.in_live_months(write.statement), {**write.params, "number": 0}, CodeRow
-    )
-
-
-def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
-    first = writes[0].params
-    companies = {write.params["company_id"] for write in writes}
-    of_one = len(companies) == 1
-    statement = sql.SEND_OF_ONE_COMPANY if of_one else sql.SEND_OF_SEVERAL_COMPANIES
-    asked = [_asked_row(number, write.params) for number, write in enumerate(writes)]
-    params = {name: first[name] for name in _SHARED} | {"asked": dump_rows(_first_of_each(asked))}
-    rows = fetch_rows(sql.in_live_months(statement), params, CodeRow)
-    return by_number((row for row in rows if row.is_paid), len(writes))
-
-
-def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without those for the code or the Idempotency-Key of one before them."""
-    codes: set[Any] = set()
-    keys: set[Any] = set()
-    firsts = []
-    for row in rows:
-        code = (row["company_id"], row["phone"], row["purpose"])
-        key = (row["company_id"], row["idem_key"] or row["number"])
-        if code not in codes and key not in keys:
-            firsts.append(row)
-        codes.add(code)
-        keys.add(key)
-    return firsts
-
-
-# The same for all live sends.
-_SHARED = (
-    "key_ids",
-    "resend_margin",
-    "lifetime",
-    "least_use",
-    "max_attempts",
-    "failed_hour",
-    "failed_day",
-    "time_zone",
-)
-
-
-def _asked_row(number: int, params: Mapping[str, Any]) -> dict[str, Any]:
-    row = {name: value for name, value in params.items() if name not in _SHARED}
-    values = {name: bytea(params[name]) for name in ("mac", "idem_hash") if params[name]}
-    return row | values | {"number": number}
-
-
-_sends = GroupCommit(_alone, _together)
-
-
-# A parallel send inserted the verification, or took the slug, first.
-RETRIED_ON = {"verification_one_live", "link_key_once"}
-
-
 @dataclass(frozen=True, slots=True)
 class CodeSendRequest:
     """A request for a code, its fields checked."""
@@ -155,6 +78,41 @@ def send_code(*, sender: Sender, request: CodeSendRequest) -> SentCode:
         attempts_left=code.attempts_left,
         short_url=url,
     )
+
+
+def sent_code(message: Message) -> SentCode:
+    """The answer for a message that was accepted before, read from the database."""
+    verification = Verification.objects.get(pk=message.subject_id)
+    left = (verification.expires_at - timezone.now()).total_seconds()
+    return SentCode(
+        outcome=SendOutcome.of(message),
+        expires_in=_whole_seconds(left),
+        attempts_left=verification.max_attempts - verification.attempts,
+        short_url=message.params.get("short_url"),
+    )
+
+
+class CodeRow(NamedTuple):
+    """A row of `otp/send.sql`. The last two mean something if the send was paid for."""
+
+    number: int  # of the send in its group
+    is_paid: bool
+    is_blocked: bool
+    is_capped: bool
+    expires_in: float
+    attempts_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class CodeWrite:
+    """A send to write, with the columns of `asked`; `statement` is for when it runs alone."""
+
+    statement: str
+    params: Mapping[str, Any]
+
+
+# A parallel send inserted the verification, or took the slug, first.
+RETRIED_ON = {"verification_one_live", "link_key_once"}
 
 
 def _accept(
@@ -208,8 +166,10 @@ def _write(
         has_key=message.sender.idempotency_key is not None,
     )
     params = _params(message, request, link)
-    is_alone = link is not None or message.sender.principal.is_test
-    row = (_alone if is_alone else _sends.run)(CodeWrite(statement, params))
+    if link is not None or message.sender.principal.is_test:
+        row = _alone(CodeWrite(statement, params))
+    else:
+        row = _sends.run(CodeWrite(statement, params))
     if not row.is_paid:
         raise _refusal(message, row)
     return row, params["params"].get("short_url")
@@ -286,13 +246,55 @@ def _renderer_params(
     return {**params, **link}
 
 
-def sent_code(message: Message) -> SentCode:
-    """The answer for a message that was accepted before, read from the database."""
-    verification = Verification.objects.get(pk=message.subject_id)
-    left = (verification.expires_at - timezone.now()).total_seconds()
-    return SentCode(
-        outcome=SendOutcome.of(message),
-        expires_in=_whole_seconds(left),
-        attempts_left=verification.max_attempts - verification.attempts,
-        short_url=message.params.get("short_url"),
+def _alone(write: CodeWrite) -> CodeRow:
+    return acceptance.first_row(
+        sql.in_live_months(write.statement), {**write.params, "number": 0}, CodeRow
     )
+
+
+# The same for all live sends.
+_SHARED = (
+    "key_ids",
+    "resend_margin",
+    "lifetime",
+    "least_use",
+    "max_attempts",
+    "failed_hour",
+    "failed_day",
+    "time_zone",
+)
+
+
+def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
+    first = writes[0].params
+    companies = {write.params["company_id"] for write in writes}
+    of_one = len(companies) == 1
+    statement = sql.SEND_OF_ONE_COMPANY if of_one else sql.SEND_OF_SEVERAL_COMPANIES
+    asked = [_asked_row(number, write.params) for number, write in enumerate(writes)]
+    params = {name: first[name] for name in _SHARED} | {"asked": dump_rows(_first_of_each(asked))}
+    rows = fetch_rows(sql.in_live_months(statement), params, CodeRow)
+    return by_number((row for row in rows if row.is_paid), len(writes))
+
+
+def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without those for the code or the Idempotency-Key of one before them."""
+    codes: set[Any] = set()
+    keys: set[Any] = set()
+    firsts = []
+    for row in rows:
+        code = (row["company_id"], row["phone"], row["purpose"])
+        key = (row["company_id"], row["idem_key"] or row["number"])
+        if code not in codes and key not in keys:
+            firsts.append(row)
+        codes.add(code)
+        keys.add(key)
+    return firsts
+
+
+def _asked_row(number: int, params: Mapping[str, Any]) -> dict[str, Any]:
+    row = {name: value for name, value in params.items() if name not in _SHARED}
+    values = {name: bytea(params[name]) for name in ("mac", "idem_hash") if params[name]}
+    return row | values | {"number": number}
+
+
+_sends = GroupCommit(_alone, _together)
