@@ -172,6 +172,14 @@ def store_response(key: IdempotencyKey, status: int, body: str) -> StoredRespons
 NOT_STORED = {401, 402, 403, 409, 429, 500, 503}  # statuses of refusals before any effect
 
 
+# Builds the response of a committed effect from its subject; None where nothing is known of it.
+Rebuild = Callable[[UUID], dict[str, Any] | None]
+
+
+def _no_rebuild(_subject_id: UUID) -> None:
+    """For an effect that commits with its response."""
+
+
 class IdempotentView(ApiView):
     def idempotency_key(
         self, request: Request, payload: Mapping[str, Any]
@@ -184,12 +192,11 @@ class IdempotentView(ApiView):
         self,
         key: IdempotencyKey | None,
         effect: Callable[[], dict[str, Any]],
-        rebuild: Callable[[UUID], dict[str, Any] | None],
+        rebuild: Rebuild,
     ) -> HttpResponse:
         """Run a send, whose statement inserts the key, or replay the stored response.
 
-        A refusal before the effect is not stored; a parallel request with the same key may have
-        succeeded meanwhile, and then its response is replayed.
+        A refusal before the effect is not stored.
         """
         if key is None:
             return ApiResponse(effect())
@@ -200,11 +207,8 @@ class IdempotentView(ApiView):
             status, body = 200, effect()
         except AfterEffectError as error:
             status, body = error.error.status, self.refusal(error)
-        except (DomainError, IntegrityError):
-            replay = self._replay(key, rebuild)
-            if replay is None:
-                raise
-            return replay
+        except (DomainError, IntegrityError) as error:
+            return self._replay_or_raise(error, key, rebuild)
         return self._store(key, status, body)
 
     def once_atomic(
@@ -215,7 +219,7 @@ class IdempotentView(ApiView):
         """
         if key is None:
             return ApiResponse(effect())
-        replay = self._replay(key, lambda _subject: None)
+        replay = self._replay(key)
         if replay is not None:
             return replay
         try:
@@ -230,18 +234,20 @@ class IdempotentView(ApiView):
                         raise
                     status, body = error.error.status, self.refusal(error)
                 response = self._store(key, status, body)
-        except IntegrityError:
-            replay = self._replay(key, lambda _subject: None)
-            if replay is None:
-                raise
-            return replay
+        except IntegrityError as error:
+            return self._replay_or_raise(error, key)
         return response
 
-    def _replay(
-        self,
-        key: IdempotencyKey,
-        rebuild: Callable[[UUID], dict[str, Any] | None],
-    ) -> HttpResponse | None:
+    def _replay_or_raise(
+        self, error: Exception, key: IdempotencyKey, rebuild: Rebuild = _no_rebuild
+    ) -> HttpResponse:
+        """A parallel request with the same key may have succeeded meanwhile."""
+        replay = self._replay(key, rebuild)
+        if replay is None:
+            raise error
+        return replay
+
+    def _replay(self, key: IdempotencyKey, rebuild: Rebuild = _no_rebuild) -> HttpResponse | None:
         stored = find_response(key)
         match stored:
             case None:
@@ -261,7 +267,7 @@ class IdempotentView(ApiView):
         return ApiResponse(stored.body, stored.status)
 
     def _rebuild(
-        self, subject_id: UUID | None, rebuild: Callable[[UUID], dict[str, Any] | None]
+        self, subject_id: UUID | None, rebuild: Rebuild
     ) -> tuple[int, dict[str, Any]] | None:
         """The response of a request whose process died, rebuilt from its committed effect."""
         if subject_id is None:
