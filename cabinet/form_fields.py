@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.formats import get_format, number_format
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import Mode
 from accounts.people import countries
 from catalogue import languages
 from parsing.form_fields import IntegerField
@@ -36,6 +37,16 @@ class FilterForm(forms.Form):
         """The filters in use; an invalid field filters nothing and shows its error."""
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value}
+
+
+class ModeFilterForm(FilterForm):
+    mode = forms.ChoiceField(
+        choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
+    )
+
+    @property
+    def mode_chosen(self) -> str:
+        return str(self.chosen().get("mode", Mode.LIVE))
 
 
 class GroupedIntegerField(IntegerField):

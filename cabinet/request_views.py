@@ -22,7 +22,7 @@ from api.models import ApiRequest
 from api.pagination import is_live, page_or_first
 from api.request_fields import meant
 from cabinet import saved_filters
-from cabinet.form_fields import FilterForm
+from cabinet.form_fields import ModeFilterForm
 from catalogue.errors import Error
 from catalogue.ids import parse_id, public_id, started_at
 from parsing.days import start_of
@@ -37,10 +37,7 @@ OUTCOMES: dict[str, tuple[Any, Q]] = {
 }
 
 
-class RequestFilter(FilterForm):
-    mode = forms.ChoiceField(
-        choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
-    )
+class RequestFilter(ModeFilterForm):
     id = LineField(
         label=_("Request or message id"),
         max_length=60,
@@ -88,10 +85,6 @@ class RequestFilter(FilterForm):
         if self.cleaned_data["phone"] and not (phone.startswith("+") and len(phone) > 9):
             raise ValidationError(_("Enter the whole number with a plus: phones are kept masked."))
         return phone
-
-    @property
-    def mode_chosen(self) -> str:
-        return str(self.chosen().get("mode", Mode.LIVE))
 
 
 @member_required(can_read_keys)

@@ -17,7 +17,7 @@ from billing.orders import orders, prices
 from billing.orders.pdf import undrawn
 from billing.orders.prices import Quote
 from billing.requisites import KPP
-from cabinet.form_fields import GroupedIntegerField
+from cabinet.form_fields import FilterForm, GroupedIntegerField
 from catalogue import languages
 from parsing.form_fields import DayBoundField, IntegerField, LineField
 
@@ -68,7 +68,7 @@ class TopUpForm(forms.Form):
         return quote
 
 
-class StatementFilter(forms.Form):
+class StatementFilter(FilterForm):
     kind = forms.ChoiceField(
         label=_("Operation"),
         required=False,
@@ -80,11 +80,6 @@ class StatementFilter(forms.Form):
     )
     date_from = DayBoundField(label=_("From"), required=False)
     date_to = DayBoundField(label=_("To"), required=False)
-
-    def chosen(self) -> dict[str, Any]:
-        """Valid filters; an invalid field filters nothing and shows its error."""
-        self.is_valid()
-        return {name: value for name, value in self.cleaned_data.items() if value}
 
 
 class AlertForm(forms.Form):

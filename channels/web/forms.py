@@ -12,9 +12,9 @@ from django.http import QueryDict
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import ApiKey, Member, Mode
+from accounts.models import ApiKey, Member
 from accounts.people import countries, phone_masking
-from cabinet.form_fields import FilterForm
+from cabinet.form_fields import FilterForm, ModeFilterForm
 from catalogue import channels
 from catalogue.ids import parse_id, started_at
 from channels.history.messages import WITHOUT_KEY
@@ -81,10 +81,7 @@ class KeyField(KeyChoiceField):
         return value if value == WITHOUT_KEY else super().to_python(value)
 
 
-class HistoryFilter(PhoneFilter):
-    mode = forms.ChoiceField(
-        choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
-    )
+class HistoryFilter(ModeFilterForm, PhoneFilter):
     id = LineField(
         label=_("Message or request id"),
         max_length=60,
@@ -127,10 +124,6 @@ class HistoryFilter(PhoneFilter):
         if text and not (parse_id("msg", text) or started_at(text)):
             raise ValidationError(_("Enter the whole id: it starts with msg_ or req_."))
         return text
-
-    @property
-    def mode_chosen(self) -> str:
-        return str(self.chosen().get("mode", Mode.LIVE))
 
 
 def filter_of(query: str, member: Member) -> dict[str, Any]:

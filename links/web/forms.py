@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.keys.api_keys import link_rules
-from accounts.models import Company, Mode
+from accounts.models import Company
+from cabinet.form_fields import ModeFilterForm
 from cabinet.forms import ListField
 from catalogue.errors import DomainError
 from links.addresses import short_hosts, slugs, target_urls, utm_tags
@@ -38,10 +39,7 @@ STATES = [
 ]
 
 
-class LinkFilter(forms.Form):
-    mode = forms.ChoiceField(
-        choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
-    )
+class LinkFilter(ModeFilterForm):
     batch = LineField(max_length=50, required=False, widget=forms.HiddenInput)
     search = LineField(
         label=_("Short link or target"),
@@ -52,15 +50,6 @@ class LinkFilter(forms.Form):
     state = forms.ChoiceField(
         label=_("State"), choices=[("", pgettext_lazy("state", "any")), *STATES], required=False
     )
-
-    def chosen(self) -> dict[str, Any]:
-        """What is filtered by; a field filled in wrongly filters nothing and shows its error."""
-        self.is_valid()
-        return {name: value for name, value in self.cleaned_data.items() if value}
-
-    @property
-    def mode_chosen(self) -> str:
-        return str(self.chosen().get("mode", Mode.LIVE))
 
 
 class TargetForm(forms.Form):
