@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils import translation
 
-from api.base_view import DATABASE_UNAVAILABLE, identify, language_of
-from catalogue import ids
+from api.base_view import DATABASE_UNAVAILABLE, identify
+from catalogue import ids, languages
 from catalogue.errors import DomainError, Error
 from processes.server.client_ip import client_ip, client_network
 from processes.server.gateway import Allowance, Refusal
@@ -50,7 +50,9 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
     if environ["PATH_INFO"].startswith("/api/"):
         request_id = ids.request_id()
         refusal = DomainError(error, retry_after=retry_after)
-        with translation.override(language_of(environ.get("HTTP_ACCEPT_LANGUAGE", ""))):
+        with translation.override(
+            languages.of_accept_language(environ.get("HTTP_ACCEPT_LANGUAGE", ""))
+        ):
             body = orjson.dumps(refusal.body(request_id=request_id))
         headers += [("Content-Type", "application/json"), ("X-Request-Id", request_id)]
     else:

@@ -4,7 +4,6 @@ import re
 import time
 from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -58,22 +57,6 @@ def _text(value: object) -> str:
     raise TypeError
 
 
-@lru_cache(maxsize=1000)
-def language_of(accept_language: str) -> str:
-    """The language that the header prefers, else the default."""
-    best, best_quality = settings.LANGUAGE_CODE, 0.0
-    for item in accept_language.lower().split(","):
-        tag, _, parameter = item.partition(";")
-        name = tag.strip().partition("-")[0]
-        try:
-            quality = float(parameter.strip().removeprefix("q=") or 1)
-        except ValueError:
-            quality = 0.0
-        if name in languages.codes() and quality > best_quality:
-            best, best_quality = name, quality
-    return best
-
-
 class ApiView(APIView):
     """Skips DRF's content negotiation, parsers, renderers and throttles, which cost time per call.
 
@@ -101,7 +84,7 @@ class ApiView(APIView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Renders every text, also what an Idempotency-Key stores, in the request's language."""
-        language = language_of(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
+        language = languages.of_accept_language(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
         with translation.override(language):
             return super().dispatch(request, *args, **kwargs)  # type: ignore[return-value]
 

@@ -4,7 +4,7 @@ Pages and the API are translated in `locale/`, the documentation in its articles
 """
 
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,22 @@ def of_tag(tag: str) -> str:
     """The language of an IETF tag such as `kk-KZ`."""
     code = tag.lower().partition("-")[0]
     return code if code in codes() else worldwide()
+
+
+@lru_cache(maxsize=1000)
+def of_accept_language(header: str) -> str:
+    """The language that an Accept-Language header prefers, else the default."""
+    best, best_quality = settings.LANGUAGE_CODE, 0.0
+    for item in header.lower().split(","):
+        tag, _, parameter = item.partition(";")
+        name = tag.strip().partition("-")[0]
+        try:
+            quality = float(parameter.strip().removeprefix("q=") or 1)
+        except ValueError:
+            quality = 0.0
+        if name in codes() and quality > best_quality:
+            best, best_quality = name, quality
+    return best
 
 
 @cache

@@ -18,7 +18,6 @@ from django.templatetags.static import static
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
-from django.utils.translation.trans_real import parse_accept_lang_header
 
 from catalogue import languages
 from catalogue.texts import StrOrPromise
@@ -73,7 +72,7 @@ class Visit(NamedTuple):
 
     @property
     def language(self) -> str:
-        return _language(self.environ.get("HTTP_ACCEPT_LANGUAGE", ""))
+        return languages.of_accept_language(self.environ.get("HTTP_ACCEPT_LANGUAGE", ""))
 
     @property
     def is_short_host(self) -> bool:
@@ -128,11 +127,6 @@ def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> 
     return VisitorResponse(
         status, [*headers, length, *COMMON_HEADERS], b"" if visit.method == "HEAD" else body
     )
-
-
-def _language(accepted: str) -> str:
-    codes = (code[:2] for code, _quality in parse_accept_lang_header(accepted.lower()))
-    return next((code for code in codes if code in languages.codes()), settings.LANGUAGE_CODE)
 
 
 @cache
