@@ -107,11 +107,23 @@ def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:
 def by_id(text: str) -> Q:
     if message_id := parse_id("msg", text):
         return Q(pk=message_id)
-    began_at = started_at(text)
+    return of_request(text)
+
+
+def of_request(request_id: str) -> Q:
+    """`request_id` has no index: the time in the id limits what is read, a company's messages by
+    mode and creation, all messages by their ids.
+    """
+    began_at = started_at(request_id)
     if began_at is None:
         return Q(pk__in=[])
-    around = (began_at - REQUEST_WINDOW, began_at + REQUEST_WINDOW)
-    return Q(request_id=text, mode__in=Mode.values, created_at__range=around)
+    first, last = began_at - REQUEST_WINDOW, began_at + REQUEST_WINDOW
+    return Q(
+        request_id=request_id,
+        mode__in=Mode.values,
+        created_at__range=(first, last),
+        pk__range=(first_id_at(first), first_id_at(last)),
+    )
 
 
 def _in_days(chosen: Mapping[str, Any]) -> Q:

@@ -1,6 +1,5 @@
 """The operator's search of messages: by phone, our ids or the provider's id, always by an index."""
 
-from datetime import timedelta
 from typing import TypeVar
 from uuid import UUID
 
@@ -8,7 +7,8 @@ from django.conf import settings
 from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.ids import first_id_at, parse_id, started_at, uuid_or_none
+from catalogue.ids import parse_id, uuid_or_none
+from channels.history.messages import of_request
 from channels.models import Attempt, Message, Part
 from channels.recipients import phone_search
 from channels.vendor_accounts import error_texts
@@ -20,7 +20,6 @@ HELP = _(
 )
 PHONE_HELP = _("Phone in any spelling or its beginning")
 MOST_FOUND = 500
-REQUEST_WINDOW = timedelta(minutes=1)  # between a request and its message
 T = TypeVar("T", bound=Model)
 
 
@@ -73,22 +72,11 @@ def _by_own_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
     if (message_id := parse_id("msg", text)) is not None:
         return rows.filter(pk=message_id)
     if text.startswith("req_"):
-        return _by_request(rows, text)
+        return rows.filter(of_request(text))
     if (uuid := uuid_or_none(text.partition("_")[2] or text)) is not None:
         by_attempt = Attempt.objects.filter(pk=uuid).values("message")
         return rows.filter(Q(pk=uuid) | Q(subject_id=uuid) | Q(pk__in=by_attempt))
     return None
-
-
-def _by_request(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
-    """`request_id` has no index: the time in the id limits the range to read."""
-    rows = rows.filter(request_id=text)
-    at = started_at(text)
-    if at is None:
-        return rows
-    return rows.filter(
-        pk__gte=first_id_at(at - REQUEST_WINDOW), pk__lt=first_id_at(at + REQUEST_WINDOW)
-    )
 
 
 def _by_provider_id(text: str) -> list[UUID]:
