@@ -52,6 +52,19 @@ class LinkQuerySet(models.QuerySet["Link"]):
         """Rows that know whether they are stopped, and so their state, by no query of their own."""
         return self.annotate(is_stopped=stopped())  # type: ignore[no-redef]  # a default of it is on the model
 
+    def in_state(self, state: str) -> "LinkQuerySet":
+        """Needs `with_stops`, which knows whether a link is stopped."""
+        now = timezone.now()
+        is_on = Q(disabled_at=None, is_stopped=False)
+        return self.filter(
+            {
+                "active": is_on & Q(used_at=None) & (Q(expires_at=None) | Q(expires_at__gt=now)),
+                "expired": is_on & Q(used_at=None, expires_at__lte=now),
+                "used": is_on & Q(used_at__isnull=False),
+                "disabled": ~is_on,
+            }[state]
+        )
+
 
 # What an INSERT of a link names itself, with SQL types; the other columns have defaults. The
 # statements of `links.sql` are made from this, each with parameters named `link_url` and so on.

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.text import format_lazy
@@ -91,7 +91,7 @@ class Links(LinkView):
         start, end = asked.time(CREATED_FROM), asked.time(CREATED_TO)
         asked.check()
         history = made_between(self.own(), start, end)
-        links = history.filter(in_state(state)) if state else history
+        links = history.in_state(state) if state else history
         if slug:
             links = links.filter(with_slug(slug, self.principal.company_id))
         if batch:
@@ -145,9 +145,7 @@ class LinkStats(LinkView):
         return self.answer(body_of(link, LINK_STATS) | _series(interval, points) | seen)
 
 
-def made_between(
-    links: QuerySet[Link], start: datetime | None, end: datetime | None
-) -> QuerySet[Link]:
+def made_between(links: LinkQuerySet, start: datetime | None, end: datetime | None) -> LinkQuerySet:
     if start:
         links = links.filter(created_at__gte=start)
     return links.filter(created_at__lt=end) if end else links
@@ -159,18 +157,6 @@ def with_slug(slug: str, company_id: int) -> Q:
     """
     condition = Q(key__in=short_hosts.keys(slug, company_id), retired_at=None)
     return condition & (Q(slug=slug) | Q(is_alias=True))
-
-
-def in_state(state: str) -> Q:
-    """A condition for rows of `with_stops`."""
-    now = timezone.now()
-    is_on = Q(disabled_at=None, is_stopped=False)
-    return {
-        "active": is_on & Q(used_at=None) & (Q(expires_at=None) | Q(expires_at__gt=now)),
-        "expired": is_on & Q(used_at=None, expires_at__lte=now),
-        "used": is_on & Q(used_at__isnull=False),
-        "disabled": ~is_on,
-    }[state]
 
 
 def _period(query: QueryFields, interval: str) -> tuple[datetime, datetime]:

@@ -34,7 +34,6 @@ from cabinet.spreadsheets import csv_download
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
 from links.addresses import short_hosts
-from links.api.views import in_state
 from links.manage import stopping
 from links.manage.stopping import BatchSummary
 from links.models import Link
@@ -69,10 +68,10 @@ class Matches(NamedTuple):
 
 def matching(member: Member, chosen: dict[str, Any]) -> Matches:
     history = Link.objects.filter(company=member.company_id, mode=chosen.get("mode", Mode.LIVE))
-    links: QuerySet[Link] = history.with_stops()
+    links = history.with_stops()
     is_indexed = not chosen.get("state")
     if state := chosen.get("state"):
-        links = links.filter(in_state(state))
+        links = links.in_state(state)
     if text := chosen.get("search", "").strip():
         named = _named(text, member.company_id)
         is_indexed = Link.objects.filter(named, company=member.company_id).exists()
@@ -161,10 +160,6 @@ def _moment(at: datetime | None) -> str:
     return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S") if at else ""
 
 
-# Who may let people in may also shut everything at once.
-is_owner = can_manage_members
-
-
 @member_required(can_change_settings, can_change_settings)
 def batch_stop(request: CabinetRequest, public_id: str) -> HttpResponse:
     batch = _batch(request, public_id)
@@ -199,7 +194,8 @@ def batch_release(request: CabinetRequest, public_id: str) -> HttpResponse:
     return redirect(batch.url)
 
 
-@member_required(is_owner, is_owner)
+# Who may let people in may also shut everything at once.
+@member_required(can_manage_members, can_manage_members)
 def links_stop(request: CabinetRequest) -> HttpResponse:
     if request.method == "POST":
         stopping.stop(company=request.company, batch_id=None, **request.actor)
@@ -222,7 +218,7 @@ def links_stop(request: CabinetRequest) -> HttpResponse:
 
 
 @require_POST
-@member_required(is_owner, is_owner)
+@member_required(can_manage_members, can_manage_members)
 def links_release(request: CabinetRequest) -> HttpResponse:
     _release(request)
     return redirect("link-list")
