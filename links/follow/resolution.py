@@ -9,30 +9,11 @@ import os
 import time
 
 from links.addresses import slugs
-from links.follow.cached_row import (
-    GONE,
-    NOT_FOUND,
-    ONE_TIME_GONE,
-    ExpiredTarget,
-    LinkTarget,
-    NoTarget,
-    Resolution,
-)
+from links.follow.cached_row import NOT_FOUND, LinkTarget, Resolution
 from links.follow.change_feed import ChangeFeed
 from links.follow.link_store import LinkStore
 from links.follow.process_cache import SlugCache, SlugKey, StopCache
 from links.models import Link
-
-__all__ = [
-    "GONE",
-    "NOT_FOUND",
-    "ONE_TIME_GONE",
-    "ExpiredTarget",
-    "LinkTarget",
-    "NoTarget",
-    "Resolution",
-    "Resolver",
-]
 
 
 class Resolver:
@@ -46,10 +27,13 @@ class Resolver:
         self._cache = SlugCache()
         self._feed = ChangeFeed(self._cache, self._stops)
 
-    def resolve(self, slug: str, host_id: int | None = None) -> Resolution:
-        """Where the slug leads now, under our own host or a company's; raises when no store can
-        tell.
+    def resolve(self, text: str, host_id: int | None = None) -> Resolution:
+        """Where the slug of this path leads now, under our own host or a company's; raises when no
+        store can tell.
         """
+        slug = slugs.repair(text)
+        if slug is None:
+            return NOT_FOUND
         known = self.known(slug, host_id)
         return self._look_up(slug, host_id) if known is None else known
 
@@ -70,12 +54,7 @@ class Resolver:
             return resolution.expired()
         return resolution
 
-    def _look_up(self, text: str, host_id: int | None) -> Resolution:
-        slug = slugs.repair(text)
-        if slug is None:
-            return NOT_FOUND
-        if slug != text:
-            return self.resolve(slug, host_id)
+    def _look_up(self, slug: str, host_id: int | None) -> Resolution:
         if not self._feed.is_listening:
             self._feed.start()
         self._stops.ensure_loaded()

@@ -3,7 +3,8 @@ from django.utils import translation
 
 from catalogue.errors import DomainError
 from links.addresses.utm_tags import MAX_LENGTH, add_tags, check_tags
-from links.follow.resolution import LinkTarget, Resolver
+from links.follow.cached_row import LinkTarget
+from links.follow.resolution import Resolver
 from tests.factories import LinkFactory, MessageFactory
 
 

@@ -8,8 +8,9 @@ from django.db import DatabaseError, transaction
 from accounts.models import AuditEvent
 from catalogue.errors import DomainError, Error
 from links.follow import change_feed, resolution
+from links.follow.cached_row import GONE, LinkTarget
 from links.follow.process_cache import StopCache
-from links.follow.resolution import GONE, LinkTarget, Resolver
+from links.follow.resolution import Resolver
 from links.manage import stopping
 from links.models import Link, Stop
 from tests.api.blocking import behind_us

@@ -7,9 +7,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from links.follow import change_feed, process_cache, resolution
-from links.follow.cached_row import CachedRow, LinkTarget, pack, unpack
+from links.follow.cached_row import GONE, NOT_FOUND, CachedRow, LinkTarget, pack, unpack
 from links.follow.link_store import LinkStore
-from links.follow.resolution import GONE, NOT_FOUND, Resolver
+from links.follow.resolution import Resolver
 from links.manage import changes
 from links.models import Link
 from storage.redis_client import redis_client

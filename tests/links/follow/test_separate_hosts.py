@@ -7,7 +7,7 @@ from pytest_django import Settings
 
 from links.addresses import short_hosts
 from links.follow import resolution
-from links.follow.resolution import NOT_FOUND, LinkTarget
+from links.follow.cached_row import NOT_FOUND, LinkTarget
 from links.models import Link, ShortHost
 from tests.factories import LinkFactory, ShortHostFactory
 from tests.links.visiting import Ask, call

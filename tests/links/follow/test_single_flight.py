@@ -13,10 +13,18 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from links.follow import change_feed, resolution
-from links.follow.cached_row import CachedRow, redis_key
+from links.follow.cached_row import (
+    GONE,
+    NOT_FOUND,
+    CachedRow,
+    ExpiredTarget,
+    LinkTarget,
+    Resolution,
+    redis_key,
+)
 from links.follow.link_store import LinkStore
 from links.follow.process_cache import StopCache
-from links.follow.resolution import GONE, NOT_FOUND, ExpiredTarget, LinkTarget, Resolution, Resolver
+from links.follow.resolution import Resolver
 from links.models import Link
 from storage.redis_client import redis_client
 from tests.factories import LinkFactory

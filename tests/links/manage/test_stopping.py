@@ -8,8 +8,9 @@ from pytest_django import Settings
 from accounts.models import AuditEvent, Company
 from catalogue.ids import uuid7
 from links.follow import resolution
+from links.follow.cached_row import GONE, LinkTarget
 from links.follow.process_cache import REDIS_COPY, StopCache
-from links.follow.resolution import GONE, LinkTarget, Resolver
+from links.follow.resolution import Resolver
 from links.manage import stopping
 from links.models import Link, Stop
 from storage.redis_client import redis_client

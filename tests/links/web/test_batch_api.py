@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEvent, Company
 from catalogue.ids import public_id, uuid7
-from links.follow import resolution
+from links.follow import cached_row, resolution
 from links.models import Link, ShortHost, Stop
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory, LinkFactory, MemberFactory
@@ -44,17 +44,17 @@ def test_request_that_made_nothing_has_no_batch(api: Api) -> None:
 def test_batch_is_stopped_and_let_go_on(api: Api) -> None:
     answer, other = bulk(api).body, bulk(api).body
     slugs = [one["slug"] for one in answer["data"]]
-    assert all(isinstance(resolution.resolve(slug), resolution.LinkTarget) for slug in slugs)
+    assert all(isinstance(resolution.resolve(slug), cached_row.LinkTarget) for slug in slugs)
 
     stopped = api.call("DELETE", f"/batches/{answer['batch']}")
 
     assert stopped.body["batch"] == answer["batch"]
-    assert [resolution.resolve(slug) for slug in slugs] == [resolution.GONE] * 2
+    assert [resolution.resolve(slug) for slug in slugs] == [cached_row.GONE] * 2
     assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "disabled"
     assert api.get(f"/links/{other['data'][0]['id']}").body["state"] == "active"
     released = api.post(f"/batches/{answer['batch']}/release")
     assert (released.status, released.body["batch"]) == (200, answer["batch"])
-    assert all(isinstance(resolution.resolve(slug), resolution.LinkTarget) for slug in slugs)
+    assert all(isinstance(resolution.resolve(slug), cached_row.LinkTarget) for slug in slugs)
     assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "active"
 
 
@@ -68,7 +68,7 @@ def test_delayed_repeat_of_a_release_opens_no_batch_that_was_stopped_since(api: 
     repeat = api.post(f"/batches/{batch}/release", **{"Idempotency-Key": "release-1"})
 
     assert (first.body, repeat.body) == (first.body, first.body)
-    assert resolution.resolve(slug) == resolution.GONE
+    assert resolution.resolve(slug) == cached_row.GONE
 
 
 def test_second_stop_and_second_release_change_nothing(api: Api) -> None:

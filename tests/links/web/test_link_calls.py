@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import ApiKey, AuditEvent, Company
 from links.addresses.slugs import generate
 from links.clicks import counting
-from links.follow import resolution
+from links.follow import cached_row, resolution
 from links.models import ClickDay, Link
 from storage.months.calendar import month_of
 from tests.api.clients import Answer, Api, ClientOf
@@ -99,19 +99,19 @@ def patch(api: Api, link: Link, **fields: object) -> Answer:
 @pytest.mark.django_db(transaction=True)
 def test_link_is_changed_switched_off_and_on(api: Api) -> None:
     link = LinkFactory.create(company=api.company)
-    assert isinstance(resolution.resolve(link.slug), resolution.LinkTarget)
+    assert isinstance(resolution.resolve(link.slug), cached_row.LinkTarget)
 
     moved = patch(api, link, url="https://example.org/new", expires_in=3600)
 
     assert (moved.body["url"], moved.body["state"]) == ("https://example.org/new", "active")
     found = resolution.resolve(link.slug)
-    assert isinstance(found, resolution.LinkTarget)
+    assert isinstance(found, cached_row.LinkTarget)
     assert found.url == "https://example.org/new"
     off = api.call("DELETE", f"/links/{link.public_id}")
     assert (off.status, off.body["state"]) == (200, "disabled")
-    assert resolution.resolve(link.slug) is resolution.GONE
+    assert resolution.resolve(link.slug) is cached_row.GONE
     assert patch(api, link, enabled=True, never_expires=True).body["expires_at"] is None
-    assert isinstance(resolution.resolve(link.slug), resolution.LinkTarget)
+    assert isinstance(resolution.resolve(link.slug), cached_row.LinkTarget)
     assert [one.action for one in AuditEvent.objects.filter(subject=str(link)).order_by("id")] == [
         "link.changed",
         "link.disabled",

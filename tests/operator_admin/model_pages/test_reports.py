@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import AuditEvent, Company, User
 from catalogue.ids import public_id, uuid7
 from links.follow import resolution
-from links.follow.resolution import GONE, LinkTarget
+from links.follow.cached_row import GONE, LinkTarget
 from links.manage import stopping
 from links.models import Link, Report, Stop
 from tests.factories import LinkFactory

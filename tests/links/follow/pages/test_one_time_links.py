@@ -7,7 +7,7 @@ import time_machine
 from django.utils import timezone
 from pytest_django import Settings
 
-from links.follow import resolution
+from links.follow import cached_row, resolution
 from links.follow.cached_row import redis_key
 from links.follow.pages import visitor_pages
 from links.follow.resolution import Resolver
@@ -63,7 +63,7 @@ def test_button_opens_the_link_once(ask: Ask, link: Link) -> None:
 
     assert responses == [(303, SECRET), (410, None)]
     assert ask(f"/{link.slug}")[0] == 410
-    assert Resolver().resolve(link.slug) is not resolution.NOT_FOUND
+    assert Resolver().resolve(link.slug) is not cached_row.NOT_FOUND
 
 
 def test_viewing_the_page_does_not_open_the_link(ask: Ask, link: Link) -> None:
