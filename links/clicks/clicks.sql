@@ -1,4 +1,4 @@
--- Clicks, a partition for each day; `partitions.py` makes and drops them.
+-- Clicks, a partition for each month; `counting.py` makes and drops them.
 CREATE TABLE IF NOT EXISTS links_click (
   link_id uuid NOT NULL,
   at timestamp with time zone NOT NULL,

@@ -217,5 +217,5 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('company', 'batch_id'), name='link_stop_once', nulls_distinct=False),
         ),
         migrations.RunPython(build_indexes, migrations.RunPython.noop),
-        RunSqlFile("links/clicks/clicks.sql", "8742a332d46320a7"),
+        RunSqlFile("links/clicks/clicks.sql", "1758c472eba6505e"),
     ]

@@ -1,4 +1,4 @@
--- What tables partitioned by month need of the database; `partitions.py` and `statistics.py` use it.
+-- What tables partitioned by month need of the database; `partitions.py` uses it.
 
 -- The smallest UUIDv7 of a time (RFC 9562 §5.7): rows made since then have no smaller id.
 CREATE OR REPLACE FUNCTION uuid7_at(at timestamptz) RETURNS uuid LANGUAGE sql STABLE STRICT PARALLEL SAFE
