@@ -78,7 +78,9 @@ def test_only_the_ledger_writes_money() -> None:
     }
 
     past = "tools/demo/past_transfers.py"  # of made-up histories, which no product code imports
-    assert writers == {"billing/wallet/holds.py", "billing/wallet/ledger.py", past}
+    statements = {f"{name}.sql" for name in ("capture", "move_holds", "release", "settle")}
+    ledger = {f"billing/wallet/{name}" for name in ("holds.py", "ledger.py", *statements)}
+    assert writers == {*ledger, past}
 
 
 def _sources(*folders: str) -> list[Path]:

@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 from django.db import connection
 
+from billing.wallet import ledger
 from channels.deliver import claims
 from channels.outcomes import decision_writer, receipts_sql, unchanged_messages
 from channels.sql import in_changeable_months
@@ -19,6 +20,10 @@ from tests.storage.test_sql_files import installed
 pytestmark = pytest.mark.django_db
 _BOTH = (False, True)
 STATEMENTS = {
+    "billing/wallet/capture.sql": [ledger._CAPTURE],
+    "billing/wallet/move_holds.sql": [ledger._MOVE_HOLDS],
+    "billing/wallet/release.sql": [ledger._RELEASE],
+    "billing/wallet/settle.sql": [ledger._CAPTURE, ledger._RELEASE],
     "channels/deliver/claim.sql": [claims.CLAIM, claims.CLAIM_COUNTED],
     "channels/outcomes/accept_as_claimed.sql": [unchanged_messages._ACCEPT_AS_CLAIMED],
     "channels/outcomes/deliver_unchanged.sql": [unchanged_messages._DELIVER_UNCHANGED],
