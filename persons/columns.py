@@ -55,6 +55,7 @@ KEPT = {
         "channels_attempt": "channel provider state error_class error_code",
         "channels_fallbackevent": "reason channel",
         "channels_message": "content channel chain request_id state error",
+        "channels_openmessage": "route_key",
         "channels_receipt": "provider state word error_code",
         "links_link": "clicks previews scanners",
         "links_report": "reason",
