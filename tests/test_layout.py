@@ -78,7 +78,9 @@ def test_only_the_ledger_writes_money() -> None:
     }
 
     past = "tools/demo/past_transfers.py"  # of made-up histories, which no product code imports
-    statements = {f"{name}.sql" for name in ("capture", "move_holds", "release", "settle")}
+    statements = {
+        f"{name}.sql" for name in ("capture", "hold_wallets", "move_holds", "release", "settle")
+    }
     ledger = {f"billing/wallet/{name}" for name in ("holds.py", "ledger.py", *statements)}
     assert writers == {*ledger, past}
 

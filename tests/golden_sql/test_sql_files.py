@@ -11,16 +11,21 @@ from channels.outcomes import decision_writer, receipts_sql, unchanged_messages
 from channels.sql import in_changeable_months
 from config.environment.variables import ROOT
 from links import sql as links_sql
-from links.clicks import delivery_proof
+from links.clicks import counting, delivery_proof
 from links.make import reuse
 from otp import settlement, sql
 from storage.statements.single_statement import _numbered
 from tests.storage.test_sql_files import installed
+from webhooks import sql as webhooks_sql
 
 pytestmark = pytest.mark.django_db
 _BOTH = (False, True)
 STATEMENTS = {
     "billing/wallet/capture.sql": [ledger._CAPTURE],
+    "billing/wallet/hold_wallets.sql": [
+        sql.SEND_OF_ONE_COMPANY,
+        sql.SEND_OF_SEVERAL_COMPANIES,
+    ],
     "billing/wallet/move_holds.sql": [ledger._MOVE_HOLDS],
     "billing/wallet/release.sql": [ledger._RELEASE],
     "billing/wallet/settle.sql": [ledger._CAPTURE, ledger._RELEASE],
@@ -34,6 +39,7 @@ STATEMENTS = {
     ],
     "channels/outcomes/update_attempts.sql": [decision_writer._UPDATE_ATTEMPTS],
     "channels/outcomes/update_messages.sql": [decision_writer._UPDATE_MESSAGES],
+    "links/clicks/count.sql": [counting.COUNT],
     "links/clicks/first_clicks.sql": [delivery_proof._FIRST_CLICKS],
     "links/make/retire_alias.sql": [reuse._RETIRE_ALIAS],
     "links/make/send.sql": [
@@ -50,6 +56,7 @@ STATEMENTS = {
         sql.SEND_OF_SEVERAL_COMPANIES,
     ],
     "otp/settle_finished.sql": [settlement._SETTLE_FINISHED],
+    "webhooks/claim.sql": [webhooks_sql.CLAIM],
 }
 
 

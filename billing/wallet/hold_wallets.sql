@@ -1,0 +1,35 @@
+-- As HOLD_WALLET of `holds.py`, for several messages: a company pays for all of its own or for none.
+-- For one it costs 70 µs more.
+charged AS (
+UPDATE billing_wallet w SET available = w.available - bill.tokens, held = w.held + bill.tokens,
+  day = GREATEST(w.day, p.today), day_tokens = {day_used} + bill.tokens,
+  hour = GREATEST(w.hour, p.hour), hour_tokens = {hour_base} || (
+    SELECT jsonb_object_agg(c.key, {hour_used} + c.value::bigint)
+    FROM jsonb_each_text(bill.hour_tokens) AS c),
+  key_day = GREATEST(w.key_day, p.today), key_tokens = {key_base} || (
+    SELECT jsonb_object_agg(k.key, {key_used} + k.value::bigint)
+    FROM jsonb_each_text(by_key.tokens) AS k)
+FROM (
+  SELECT company_id, sum(tokens)::bigint AS tokens, min(day_budget) AS day_budget,
+    jsonb_object_agg(country, tokens) AS hour_tokens,
+    jsonb_object_agg(country, hour_budget) AS hour_budgets
+  FROM (SELECT company_id, country, sum(price)::bigint AS tokens, min(day_budget) AS day_budget,
+          min(hour_budget) AS hour_budget
+        FROM allowed GROUP BY company_id, country) AS of_country
+  GROUP BY company_id) AS bill JOIN (
+  SELECT company_id, jsonb_object_agg(key, tokens) AS tokens, jsonb_object_agg(key, tokens_a_day)
+    AS limits
+  FROM (SELECT company_id, COALESCE(api_key_id, {no_key})::text AS key,
+          sum(price)::bigint AS tokens, min(key_limit) AS tokens_a_day
+        FROM allowed GROUP BY company_id, api_key_id) AS of_key
+  GROUP BY company_id) AS by_key USING (company_id) {free} CROSS JOIN ({period}) AS p
+WHERE w.company_id = bill.company_id AND w.available >= bill.tokens
+  AND {day_used} + bill.tokens <= bill.day_budget
+  AND NOT EXISTS (
+    SELECT 1 FROM jsonb_each_text(bill.hour_tokens) AS c
+    WHERE {hour_used} + c.value::bigint > (bill.hour_budgets->>c.key)::bigint)
+  AND NOT EXISTS (
+    SELECT 1 FROM jsonb_each_text(by_key.tokens) AS k
+    WHERE {key_used} + k.value::bigint > (by_key.limits->>k.key)::bigint)
+RETURNING w.company_id),
+payer AS (SELECT allowed.* FROM allowed JOIN charged USING (company_id))

@@ -1,0 +1,46 @@
+-- Claims due deliveries by their priority, limited per endpoint and per company, one at a time for a
+-- failing endpoint, companies with the fewest calls in flight first; slow companies in the order of
+-- their list, and with no more calls together than their share. Only claimed rows are locked; rows
+-- locked by another worker are skipped, so more candidates are read than wanted. A claim lasts for
+-- the lease; after a crash the delivery is due again.
+WITH busy AS (
+  SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
+    AS b(delivery, endpoint, company)),
+waiting AS (
+  SELECT d.id, d.priority, d.due_at, e.company_id FROM {callable_endpoints}
+  CROSS JOIN LATERAL (
+    SELECT next.id, p.priority, next.due_at FROM {priorities}
+    CROSS JOIN LATERAL (
+      SELECT id, due_at FROM webhooks_delivery
+      WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
+        AND id <> ALL(%(deliveries)s::uuid[])
+      ORDER BY due_at LIMIT %(share)s) next
+    ORDER BY p.priority, next.due_at
+    LIMIT GREATEST(0, CASE WHEN e.failing_since IS NULL THEN %(share)s ELSE 1 END
+      - (SELECT count(*) FROM busy WHERE endpoint = e.id))) d),
+placed AS (
+  SELECT id, due_at, row_number() OVER (PARTITION BY company_id ORDER BY priority, due_at)
+    + (SELECT count(*) FROM busy WHERE company = company_id) AS place,
+    COALESCE(array_position(%(slow)s::bigint[], company_id), 0) AS turn
+  FROM waiting),
+ranked AS (
+  SELECT id, due_at, place, turn,
+    row_number() OVER (PARTITION BY turn > 0 ORDER BY place, turn, due_at) AS rank
+  FROM placed WHERE place <= %(company_share)s),
+picked AS (
+  SELECT id, due_at, place, turn FROM ranked WHERE turn = 0 OR rank <= %(slow_share)s
+  ORDER BY place, turn, due_at LIMIT 8 * %(limit)s),
+taken AS (
+  SELECT d.id FROM picked JOIN webhooks_delivery d USING (id)
+  WHERE d.due_at <= statement_timestamp()
+  ORDER BY picked.place, picked.turn, picked.due_at LIMIT %(limit)s
+  FOR UPDATE OF d SKIP LOCKED)
+UPDATE webhooks_delivery d
+SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d.tries + 1,
+  claims = d.claims + 1
+FROM taken, webhooks_endpoint e, webhooks_event v
+WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
+RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at, v.data,
+  e.id AS endpoint_id, e.company_id, e.url, e.key_id, e.generation,
+  CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE '' END
+    AS previous_key_id, e.older_secrets
