@@ -33,7 +33,7 @@ RECEIPT_TITLES: dict[str, tuple[StrOrPromise, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimelineStep:
     at: datetime
     title: StrOrPromise
     tone: str = ""  # success, warning, danger; empty: neutral
@@ -51,12 +51,12 @@ WEBHOOK_TITLES: dict[str, tuple[StrOrPromise, str]] = {
 }
 
 
-def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
+def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineStep]:
     """All events in order; webhooks only for members who may see them."""
-    steps = [Step(message.created_at, _("Accepted for sending"))]
+    steps = [TimelineStep(message.created_at, _("Accepted for sending"))]
     if route := message.params.get("route"):
         title = _("Channels chosen by smart routing")
-        steps.append(Step(message.created_at, title, detail=smart_plan.words(route)))
+        steps.append(TimelineStep(message.created_at, title, detail=smart_plan.words(route)))
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
     decisions = list(message.fallback_events.order_by("id"))
@@ -64,7 +64,9 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
     moves = [_of_transfer(move) for move in Transfer.objects.of_message(message.id)]
     steps += moves[:1]  # the hold of the send
     steps += [replace(step, at=_caused_at(step.at, decisions)) for step in moves[1:]]
-    steps += (Step(*astuple(entry)) for entry in extensions.timelines[message.kind](message))
+    steps += (
+        TimelineStep(*astuple(entry)) for entry in extensions.timelines[message.kind](message)
+    )
     if with_webhooks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:
@@ -88,14 +90,14 @@ def _ms(elapsed: timedelta) -> int:
     return max(0, round(elapsed.total_seconds() * 1000))
 
 
-def _of_attempt(attempt: Attempt) -> Iterator[Step]:
+def _of_attempt(attempt: Attempt) -> Iterator[TimelineStep]:
     channel = {"channel": attempt.get_channel_display()}
     by = error_texts.provider_title(attempt.provider)
     is_sms = of_row(attempt.channel).has_segments
     title = _("Handed over to the SMS carrier") if is_sms else _("Handed over to %(channel)s")
-    yield Step(attempt.started_at, title % ({} if is_sms else channel), detail=by)
+    yield TimelineStep(attempt.started_at, title % ({} if is_sms else channel), detail=by)
     if attempt.accepted_at:
-        yield Step(attempt.accepted_at, _("%(channel)s took the message") % channel)
+        yield TimelineStep(attempt.accepted_at, _("%(channel)s took the message") % channel)
     receipts = list(attempt.receipts.all())
     yield from map(_of_receipt, receipts)
     is_explained = attempt.error_class == FallbackReason.PATIENCE or any(
@@ -105,10 +107,10 @@ def _of_attempt(attempt: Attempt) -> Iterator[Step]:
         yield _of_failure(attempt)
 
 
-def _of_failure(attempt: Attempt) -> Step:
+def _of_failure(attempt: Attempt) -> TimelineStep:
     channel = {"channel": attempt.get_channel_display()}
     is_unclear = attempt.error_class == "ambiguous"
-    return Step(
+    return TimelineStep(
         attempt.finished_at or attempt.started_at,
         (_("No clear answer from %(channel)s") if is_unclear else _("%(channel)s: refused"))
         % channel,
@@ -118,11 +120,11 @@ def _of_failure(attempt: Attempt) -> Step:
     )
 
 
-def _of_receipt(receipt: Receipt) -> Step:
+def _of_receipt(receipt: Receipt) -> TimelineStep:
     title, tone = RECEIPT_TITLES.get(receipt.state, (receipt.word, ""))
     if tone != "danger":
-        return Step(receipt.received_at, title, tone)
-    return Step(
+        return TimelineStep(receipt.received_at, title, tone)
+    return TimelineStep(
         receipt.received_at,
         title,
         tone,
@@ -131,22 +133,26 @@ def _of_receipt(receipt: Receipt) -> Step:
     )
 
 
-def _of_fallback_event(event: FallbackEvent) -> Step:
+def _of_fallback_event(event: FallbackEvent) -> TimelineStep:
     title, tone, detail = error_texts.FALLBACK_EVENT_TEXTS[FallbackReason(event.reason)]
-    return Step(event.at, title % {"channel": event.get_channel_display()}, tone, detail)
+    return TimelineStep(event.at, title % {"channel": event.get_channel_display()}, tone, detail)
 
 
-def _of_transfer(transfer: Transfer) -> Step:
+def _of_transfer(transfer: Transfer) -> TimelineStep:
     n = transfer.amount
     if transfer.kind == Transfer.Kind.CAPTURE:
         title = ngettext("%(n)d token charged", "%(n)d tokens charged", n)
-        return Step(transfer.created_at, title % {"n": n}, detail=transfer.get_proof_display())
+        return TimelineStep(
+            transfer.created_at, title % {"n": n}, detail=transfer.get_proof_display()
+        )
     if transfer.kind == Transfer.Kind.RELEASE:
         title = ngettext("%(n)d token returned", "%(n)d tokens returned", n)
         reason = error_texts.REASONS.get(transfer.reason, transfer.reason)
-        return Step(transfer.created_at, title % {"n": n}, detail=reason)
+        return TimelineStep(transfer.created_at, title % {"n": n}, detail=reason)
     title = ngettext("%(n)d token held", "%(n)d tokens held", n)
-    return Step(transfer.created_at, title % {"n": n}, detail=_("charged only when delivered"))
+    return TimelineStep(
+        transfer.created_at, title % {"n": n}, detail=_("charged only when delivered")
+    )
 
 
 def _deliveries(message: Message) -> QuerySet[Delivery]:
@@ -159,15 +165,15 @@ def _deliveries(message: Message) -> QuerySet[Delivery]:
     ).select_related("event", "endpoint")
 
 
-def _of_delivery(delivery: Delivery) -> Step:
+def _of_delivery(delivery: Delivery) -> TimelineStep:
     title, tone = WEBHOOK_TITLES[delivery.state]
     text = f"{delivery.event.kind} → {delivery.endpoint.url}"
-    return Step(delivery.created_at, title, tone, text)
+    return TimelineStep(delivery.created_at, title, tone, text)
 
 
-def _final_failure(message: Message, at: datetime) -> Step:
+def _final_failure(message: Message, at: datetime) -> TimelineStep:
     title = capfirst(message.get_state_display())
-    return Step(
+    return TimelineStep(
         at,
         title,
         "danger",

@@ -18,7 +18,7 @@ OPEN_ATTEMPT = {"submitting", "ambiguous", "sent"}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FallbackStep:
     """A channel to fall back to: its price at acceptance, and its patience in seconds."""
 
     channel: str
@@ -83,7 +83,7 @@ class MessageState(NamedTuple):
     mode: str
     kind: str
     channel: str
-    chain: tuple[Step, ...]  # still to be tried, in order
+    chain: tuple[FallbackStep, ...]  # still to be tried, in order
     phone: str
     state: str
     error: str

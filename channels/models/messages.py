@@ -56,7 +56,7 @@ class Message(models.Model):
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
     content = models.CharField(_("content"), max_length=16)  # providers.base.Content
     channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
-    # of steps.Step: fallback channels left, in order
+    # of states.FallbackStep: fallback channels left, in order
     chain = models.JSONField(_("channels left to try"), default=list)
     phone = models.CharField(_("phone"), max_length=16)
     # the verification of a code, or the short link

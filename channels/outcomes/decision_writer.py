@@ -16,9 +16,9 @@ from channels import sql
 from channels.lifecycle.states import (
     AttemptState,
     Decision,
+    FallbackStep,
     MessageState,
     Snapshot,
-    Step,
 )
 from storage.months.recent_ids import months_of, within
 from storage.statements import sql_files
@@ -61,7 +61,7 @@ def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
 def _snapshot(rows: Sequence[tuple[_Columns, _Columns]]) -> Snapshot:
     """Parses the chain here, since Django leaves jsonb as text on raw cursors."""
     message = MessageState(*rows[0][0])
-    chain = tuple(Step(**step) for step in orjson.loads(rows[0][0][_CHAIN]))
+    chain = tuple(FallbackStep(**step) for step in orjson.loads(rows[0][0][_CHAIN]))
     attempts = tuple(AttemptState(*columns) for _, columns in rows if columns[0] is not None)
     return Snapshot(message._replace(chain=chain), attempts)
 

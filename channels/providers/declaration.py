@@ -26,7 +26,7 @@ class Snippet:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SetupStep:
     where: str  # the vendor's own names of pages, in its language
     what: StrOrPromise
     options: tuple[str, ...] = ()  # found or chosen there
@@ -38,7 +38,7 @@ class Guide:
     """The setup steps in the vendor's own terms; what the first send needs comes first."""
 
     console: str
-    steps: tuple[Step, ...]
+    steps: tuple[SetupStep, ...]
 
 
 @dataclass(frozen=True, slots=True)

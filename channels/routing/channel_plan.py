@@ -12,7 +12,7 @@ from accounts.keys.api_keys import Principal
 from billing import message_prices
 from catalogue.channels import BY_NAME, Channel
 from catalogue.errors import DomainError, Error
-from channels.lifecycle.states import Step
+from channels.lifecycle.states import FallbackStep
 from channels.phone_numbers import country_of, is_landline
 from channels.providers.base import Content
 from channels.routing import company_policy, test_numbers
@@ -45,7 +45,7 @@ class ChannelPlan:
 
     channel: Channel
     price: int
-    chain: tuple[Step, ...]
+    chain: tuple[FallbackStep, ...]
     own_patience: float  # seconds the first channel has to prove delivery, if others follow
     segments: int = 1  # of an SMS
     route: Mapping[str, Any] | None = None  # of smart routing: what was decided, and why
@@ -141,7 +141,7 @@ def _smart_plan(
         price=prices[first.channel],
         own_patience=float(first.patience or company_policy.NO_PATIENCE),
         chain=tuple(
-            Step(
+            FallbackStep(
                 step.channel,
                 prices[step.channel],
                 float(step.patience or company_policy.NO_PATIENCE),
@@ -266,7 +266,7 @@ def _barred(channel: Channel, request: SendRequest) -> DomainError:
 
 def _fallback_steps(
     principal: Principal, request: SendRequest, policy: SendPolicy, first: Channel, kind: str
-) -> tuple[Step, ...]:
+) -> tuple[FallbackStep, ...]:
     chain = policy.fallback if request.channel is None else None
     fallback = test_numbers.fallback(
         principal, request.phone, chain=chain, channel=first, order=policy.order
@@ -278,7 +278,7 @@ def _fallback_steps(
         first, fallback, request.content, principal.mode, country
     )
     return tuple(
-        Step(
+        FallbackStep(
             channel.name,
             price(channel, principal.mode, country),
             company_policy.patience(fallback, channel, kind),

@@ -21,7 +21,7 @@ from catalogue.options import Option
 from catalogue.texts import StrOrPromise
 from channels.models import ProviderAccount, VendorApproval
 from channels.providers.base import Check, Provider
-from channels.providers.declaration import ACCOUNT_NAME, Step
+from channels.providers.declaration import ACCOUNT_NAME, SetupStep
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import (
     approvals,
@@ -271,7 +271,7 @@ def _can_have_more(name: str) -> bool:
     return vendor is not None and vendor.has_further_accounts and bool(vendor.fields)
 
 
-def _step_views(name: str, steps: tuple[Step, ...]) -> Iterator[dict[str, Any]]:
+def _step_views(name: str, steps: tuple[SetupStep, ...]) -> Iterator[dict[str, Any]]:
     vendor, account = VENDORS[vendor_of(name)], name.partition(":")[2]
     options = settings.PROVIDER_ACCOUNTS.get(name, {})
     for n, step in enumerate(steps, start=1):

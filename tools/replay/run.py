@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from channels.guard.guard import KNOWN, GuardStep
-from channels.routing.smart.plans import Plan, Step
+from channels.routing.smart.plans import Plan, PlanStep
 from tools.replay.policies import Oracle, SmartPolicy
 from tools.replay.timeline import Outcome, Send, play, sends
 from tools.replay.world import DAY, SMS, World
@@ -91,8 +91,8 @@ def prices_of(world: World) -> dict[str, int]:
 def fixed_plans(world: World) -> dict[str, Plan]:
     """For the policies that are the same for everybody."""
     return {
-        "sms": (Step(SMS, None),),
-        "baseline": tuple(Step(name, BASELINE_PATIENCE) for name in world.baseline),
+        "sms": (PlanStep(SMS, None),),
+        "baseline": tuple(PlanStep(name, BASELINE_PATIENCE) for name in world.baseline),
     }
 
 

@@ -15,7 +15,7 @@ from channels.providers.declaration import (
     TOO_FAST,
     Guide,
     GuideFacts,
-    Step,
+    SetupStep,
     Vendor,
     texts,
 )
@@ -94,12 +94,12 @@ def _guide(facts: GuideFacts) -> Guide:
     return Guide(
         "",
         (
-            Step(
+            SetupStep(
                 "SMPP",
                 _("Ask the vendor for the address, for TLS, for the login and for the sender."),
                 ("host", "port", "tls", "system_id", "password", "source"),
             ),
-            Step(
+            SetupStep(
                 "SMPP",
                 _(
                     "Also ask how many messages may be unanswered at once, and which alphabet "
@@ -107,7 +107,7 @@ def _guide(facts: GuideFacts) -> Guide:
                 ),
                 ("window", "alphabet"),
             ),
-            Step(
+            SetupStep(
                 "manage.py run_smpp",
                 _("Start its process. There is no address to set: receipts arrive over the bind."),
             ),

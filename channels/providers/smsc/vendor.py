@@ -12,8 +12,8 @@ from channels.providers.declaration import (
     TOO_FAST,
     Guide,
     GuideFacts,
+    SetupStep,
     Snippet,
-    Step,
     Vendor,
     texts,
 )
@@ -72,7 +72,7 @@ def _guide(facts: GuideFacts) -> Guide:
     return Guide(
         "https://smsc.ru/",
         (
-            Step(
+            SetupStep(
                 "Настройки → Пароли и авторизация",
                 _(
                     "Create a password for the API (or a key, and leave the login empty), and "
@@ -80,13 +80,13 @@ def _guide(facts: GuideFacts) -> Guide:
                 ),
                 ("login", "password"),
             ),
-            Step(
+            SetupStep(
                 "Отправители",
                 _("Have the sender's name approved, with each operator that asks for it."),
                 ("sender",),
             ),
-            Step("Оплата", _("Top up the balance and set up the low-balance reminder.")),
-            Step(
+            SetupStep("Оплата", _("Top up the balance and set up the low-balance reminder.")),
+            SetupStep(
                 "Настройки → Обработчик (callback)",
                 _("Give the address for statuses, by POST, and a secret of your choice."),
                 ("callback_secret",),

@@ -10,8 +10,8 @@ from channels.providers.declaration import (
     TOO_FAST,
     Guide,
     GuideFacts,
+    SetupStep,
     Snippet,
-    Step,
     Vendor,
 )
 
@@ -79,15 +79,15 @@ def _guide(facts: GuideFacts) -> Guide:
     return Guide(
         "https://t.me/BotFather",
         (
-            Step(
+            SetupStep(
                 "@BotFather → /newbot",
                 _("Create the bot; its name without @ goes into the settings too."),
                 ("token", "username"),
             ),
-            Step(
+            SetupStep(
                 "@BotFather → /setjoingroups → Disable", _("The bot works in private chats only.")
             ),
-            Step(
+            SetupStep(
                 "Bot API → setWebhook",
                 _(
                     "Choose a secret of 1 to 256 letters, digits, _ and -, and give it to Telegram "

@@ -11,7 +11,7 @@ from channels.providers.declaration import (
     NO_ACCOUNT_THERE,
     Guide,
     GuideFacts,
-    Step,
+    SetupStep,
     Vendor,
     texts,
 )
@@ -40,16 +40,16 @@ def _guide(facts: GuideFacts) -> Guide:
     return Guide(
         "https://gateway.telegram.org/account",
         (
-            Step(
+            SetupStep(
                 "Telegram Gateway → Account → API token",
                 _("Sign in with your phone and copy the token."),
                 ("token",),
             ),
-            Step(
+            SetupStep(
                 "Telegram Gateway → Account → Add funds",
                 _("Add funds. Codes to the phone you signed in with are free, so use it to try."),
             ),
-            Step(
+            SetupStep(
                 "Telegram Gateway",
                 _(
                     "There is no address to set: each message names it. Telegram must be able to "

@@ -13,7 +13,7 @@ from channels.providers.declaration import (
     TOO_FAST,
     Guide,
     GuideFacts,
-    Step,
+    SetupStep,
     Vendor,
     texts,
 )
@@ -85,16 +85,16 @@ def _guide(facts: GuideFacts) -> Guide:
     return Guide(
         "https://console.twilio.com/",
         (
-            Step(
+            SetupStep(
                 "Twilio Console → Account Dashboard → Account Info",
                 _("Copy the account's SID and its auth token, which also signs the receipts."),
                 ("account_sid", "auth_token"),
             ),
-            Step(
+            SetupStep(
                 "Admin → Account billing → Upgrade; Auto-recharge",
                 _("Upgrade the account: a trial one sends to verified phones only."),
             ),
-            Step(
+            SetupStep(
                 "Phone Numbers → Buy a number; Messaging → Services → Sender Pool",
                 _(
                     "Get a sender that the country takes: a number with its plus, a name where "
@@ -102,11 +102,11 @@ def _guide(facts: GuideFacts) -> Guide:
                 ),
                 ("sender",),
             ),
-            Step(
+            SetupStep(
                 "Messaging → Settings → Geo permissions",
                 _("Tick every country that you send to. A new account has only its own."),
             ),
-            Step(
+            SetupStep(
                 "Phone Numbers → Active numbers → Messaging → A message comes in",
                 _(
                     "For STOP: Webhook, the address below, HTTP POST. Receipts need nothing, for "

@@ -15,8 +15,8 @@ from channels.providers.declaration import (
     TOO_FAST,
     Guide,
     GuideFacts,
+    SetupStep,
     Snippet,
-    Step,
     Vendor,
     texts,
 )
@@ -202,7 +202,7 @@ def _guide(facts: GuideFacts) -> Guide:
     return Guide(
         "https://developers.facebook.com/apps/",
         (
-            Step(
+            SetupStep(
                 "Meta for Developers → My Apps → Create app → Use cases → WhatsApp → API Setup",
                 _(
                     "Create an app in the business portfolio that will send, and open its API "
@@ -210,12 +210,12 @@ def _guide(facts: GuideFacts) -> Guide:
                 ),
                 ("phone_number_id", "business_account_id"),
             ),
-            Step(
+            SetupStep(
                 "App settings → Basic → App secret",
                 _("Receipts are signed with the app secret: without it none is accepted."),
                 ("app_secret",),
             ),
-            Step(
+            SetupStep(
                 "Meta Business Suite → Settings → Users → System users → Generate token",
                 _(
                     "Create a system user, assign it the app and the WhatsApp account with full "
@@ -224,7 +224,7 @@ def _guide(facts: GuideFacts) -> Guide:
                 ),
                 ("token",),
             ),
-            Step(
+            SetupStep(
                 "WhatsApp Manager → Phone numbers",
                 _(
                     "Add the number, verify it, have its display name approved, and register it "
@@ -232,7 +232,7 @@ def _guide(facts: GuideFacts) -> Guide:
                 ),
                 copies=(Snippet(_("Register the number"), register),),
             ),
-            Step(
+            SetupStep(
                 "Use cases → Customize → Configuration → Webhook",
                 _(
                     "Restart the service with a verify token of your choice first, then give Meta "
@@ -241,7 +241,7 @@ def _guide(facts: GuideFacts) -> Guide:
                 ("verify_token",),
                 (facts.address, fields),
             ),
-            Step(
+            SetupStep(
                 "Graph API → subscribed_apps",
                 _(
                     "Subscribe the app to the WhatsApp account: otherwise no receipts arrive, even "
@@ -249,7 +249,7 @@ def _guide(facts: GuideFacts) -> Guide:
                 ),
                 copies=(Snippet(_("Subscribe the app"), subscribe),),
             ),
-            Step(
+            SetupStep(
                 "WhatsApp Manager → Message templates → Create template",
                 _(
                     "Create each template in both languages, worded as in the operator's guide, "
@@ -259,7 +259,7 @@ def _guide(facts: GuideFacts) -> Guide:
                 ("code_template", "link_template", "code_link_template", "languages"),
                 (Snippet(_("Address of the link's button"), f"{facts.short_url}/{{{{1}}}}"),),
             ),
-            Step(
+            SetupStep(
                 "Meta Business Suite → Settings → Security Centre; Billing & payments",
                 _(
                     "Verify the business and add a way to pay: authentication templates need the "

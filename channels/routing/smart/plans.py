@@ -18,12 +18,12 @@ REFUSAL_DELAY = 1  # seconds until a refusal "at once" has started the next step
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     channel: str
     patience: int | None  # seconds without proof until the next step; None: the last step
 
 
-Plan = tuple[Step, ...]
+Plan = tuple[PlanStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def forecast(
     sequence: Sequence[tuple[Candidate, int | None]], stays: Curve, bound: int
 ) -> Forecast:
     """`stays`: the probability that a code which arrives at that second is ever entered right."""
-    plan = tuple(Step(candidate.channel, patience) for candidate, patience in sequence)
+    plan = tuple(PlanStep(candidate.channel, patience) for candidate, patience in sequence)
     total = _verified(sequence, 0, 0, LAST, stays)
     return Forecast(
         plan=plan,

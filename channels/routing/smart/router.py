@@ -10,7 +10,7 @@ from enum import StrEnum
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import DAY, HOUR, SECONDS, TimeHistogram
 from channels.routing.smart.health import Health
-from channels.routing.smart.plans import Candidate, Forecast, Plan, Step, choose, median
+from channels.routing.smart.plans import Candidate, Forecast, Plan, PlanStep, choose, median
 from channels.routing.smart.reach import Area, PhoneMemory, Reach, Standing, Stratum, stratum
 
 SMS = "sms"
@@ -60,7 +60,9 @@ class Exploration:
     day: int = 0
     spent: int = 0
 
-    def probe(self, now: float, country: str, left_out: Sequence[tuple[str, int]]) -> Step | None:
+    def probe(
+        self, now: float, country: str, left_out: Sequence[tuple[str, int]]
+    ) -> PlanStep | None:
         """The channel to try first, of those left out, given with their prices."""
         if int(now // DAY) != self.day:
             self.day, self.spent = int(now // DAY), 0
@@ -70,7 +72,7 @@ class Exploration:
                 self.spent += price
                 probes.next_at = now + probes.gap
                 probes.gap = min(LONGEST_GAP, probes.gap * 2)
-                return Step(channel, PROBE_PATIENCE)
+                return PlanStep(channel, PROBE_PATIENCE)
         return None
 
     def succeeded(self, country: str, channel: str) -> None:
@@ -187,7 +189,7 @@ class Router:
 
     def _probe(
         self, now: float, area: Area, memory: PhoneMemory, names: Sequence[str], plan: Plan
-    ) -> Step | None:
+    ) -> PlanStep | None:
         if memory.has_proved(names, now) or SMS not in names:
             return None
         used = {step.channel for step in plan}

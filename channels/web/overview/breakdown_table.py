@@ -46,7 +46,7 @@ class Reached(NamedTuple):
     share: float | None
 
 
-class Step(NamedTuple):
+class FunnelStep(NamedTuple):
     title: str
     note: str
     query: str  # empty: there is no list of exactly these
@@ -100,7 +100,7 @@ def _described(dimension: str, value: str, keys: dict[str, str]) -> tuple[str, d
     return title, {dimension: value} if value else {}
 
 
-def steps_of(total: Steps, before: Steps) -> list[Step]:
+def steps_of(total: Steps, before: Steps) -> list[FunnelStep]:
     """`before`: of as many days before them."""
     of_asked, of_linked, of_codes = (
         _("of the messages asked for"),
@@ -115,7 +115,7 @@ def steps_of(total: Steps, before: Steps) -> list[Step]:
         (_("Code entered"), "entered", of_codes, "kind=code"),
     ]
     return [
-        Step(
+        FunnelStep(
             title,
             note,
             query,

@@ -12,9 +12,9 @@ from channels.lifecycle.states import (
     Decision,
     FallbackReason,
     FallbackRequest,
+    FallbackStep,
     MessageState,
     Snapshot,
-    Step,
     undecided,
 )
 from tests.channels.lifecycle.test_state_machine import (
@@ -26,7 +26,7 @@ from tests.channels.lifecycle.test_state_machine import (
     message,
 )
 
-TELEGRAM, SMS = Step("telegram", 1, 45.0), Step("sms", 16, 20.0)
+TELEGRAM, SMS = FallbackStep("telegram", 1, 45.0), FallbackStep("sms", 16, 20.0)
 
 
 def refused(what: EventKind = EventKind.REFUSED, **fields: object) -> Decision:

@@ -14,15 +14,15 @@ from channels.lifecycle.states import (
     AttemptState,
     Decision,
     FallbackReason,
+    FallbackStep,
     MessageState,
     Snapshot,
-    Step,
     undecided,
 )
 from tests.channels.lifecycle.test_state_machine import AT, attempt, message
 
 RANK = {"queued": 0, "sent": 1, "failed": 2, "expired": 2, "delivered": 3}
-STEPS = [Step("telegram", 1, 30.0), Step("sms", 16, 30.0)]
+STEPS = [FallbackStep("telegram", 1, 30.0), FallbackStep("sms", 16, 30.0)]
 
 
 class Life(RuleBasedStateMachine):
@@ -32,7 +32,7 @@ class Life(RuleBasedStateMachine):
         steps=strategies.lists(strategies.sampled_from(STEPS), max_size=3),
         tokens=strategies.integers(0, 40),
     )
-    def accept(self, steps: list[Step], tokens: int) -> None:
+    def accept(self, steps: list[FallbackStep], tokens: int) -> None:
         self.state = Snapshot(message(tries=0, chain=tuple(steps), due_in=0.0), ())
         self.available, self.holds = tokens, {1: 1}
         self.ledger: list[Settlement] = []

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from channels.routing.smart.plans import Step
+from channels.routing.smart.plans import PlanStep
 from channels.routing.smart.reach import PhoneMemory
 from channels.routing.smart.router import Exploration
 from config.local.processes import StartError
@@ -171,7 +171,7 @@ def ours(
     policy.memories |= memories(policy, sample, alias)
     policy.router.exploration = Exploration(explored)
     policy.learned_at = partial(learned_at, began)
-    steps = tuple(Step(name, BASELINE_PATIENCE) for name in own_order(sample.world))
+    steps = tuple(PlanStep(name, BASELINE_PATIENCE) for name in own_order(sample.world))
     complaints = []
     for send in later(alias, began):
         outcome, _ = policy.send(send, steps if send.person.phone in held_out else None)
