@@ -18,7 +18,7 @@ from processes.server.client_ip import address_of
 # An event says that the values of these names changed, and nothing else.
 SECRET = re.compile(r"secret|password|token|credential|digest|private", re.IGNORECASE)
 HIDDEN = "•••"
-LONGEST = 500  # characters of a text
+MAX_TEXT_LENGTH = 500  # characters of a text
 PHONE = re.compile(r"\+\d{8,15}")
 ADDRESS = re.compile("://|=")  # a URL, or tags of one
 Changes = dict[str, list[Any]]
@@ -62,8 +62,8 @@ def _plain(value: object) -> Any:
         return [_plain(item) for item in value]
     text = str(value)
     if ADDRESS.search(text):
-        return mask_phones_in(text)[:LONGEST]
-    return PHONE.sub(lambda match: mask_phone(match[0]), text)[:LONGEST]
+        return mask_phones_in(text)[:MAX_TEXT_LENGTH]
+    return PHONE.sub(lambda match: mask_phone(match[0]), text)[:MAX_TEXT_LENGTH]
 
 
 log = structlog.get_logger(__name__)

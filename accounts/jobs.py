@@ -1,6 +1,6 @@
 """Scheduled work for many companies, of which a failed one keeps no other waiting.
 
-What fails is counted in `JobFailure` and tried again later and later. After MOST_TRIES it is given
+What fails is counted in `JobFailure` and tried again later and later. After MAX_TRIES it is given
 up: operators see it and are alerted, and what somebody waits for says so. It is still tried, once a
 day or as often as the job says, so that a repaired release goes on with it; a success forgets it.
 """
@@ -25,7 +25,7 @@ from storage.store_errors import is_outage, savepoint, write_together
 log = structlog.get_logger(__name__)
 
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120))  # between tries
-MOST_TRIES = len(DELAYS) + 1
+MAX_TRIES = len(DELAYS) + 1
 RUN = 20.0  # seconds of a run of `Turns`: a worker that stops waits for it
 # Since it was due: no job runs as seldom, so the work is not there any more.
 KEPT = timedelta(hours=3)
@@ -161,7 +161,7 @@ class Job:
         failure.tries += 1
         failure.error = type(error).__name__[:80]
         failure.failed_at = now
-        if is_last or failure.tries >= MOST_TRIES:
+        if is_last or failure.tries >= MAX_TRIES:
             failure.gave_up_at = failure.gave_up_at or now
             failure.due_at = now + self.given_up_delay
         else:

@@ -9,7 +9,7 @@ from parsing.clipboard import PHONE_PUNCTUATION, plain_characters
 # What the parser of phones allows between digits, and what forms and file names make of a space.
 _BETWEEN = rf"[\s+_{PHONE_PUNCTUATION}]{{0,8}}"
 _PHONE = re.compile(rf"\+?[0-9](?:{_BETWEEN}[0-9]){{7,}}")
-_SHORTEST = re.compile(rf"[0-9](?:{_BETWEEN}[0-9]){{4,}}")  # which a small country may have
+_PHONE_LIKE = re.compile(rf"[0-9](?:{_BETWEEN}[0-9]){{4,}}")  # which a small country may have
 _GROUP = re.compile(r"[0-9]+")
 _DAY = re.compile(r"(?:19|20)\d\d([/-])(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])")
 _BEGINNING = 5  # characters of a phone that its mask shows
@@ -41,7 +41,7 @@ def mask_phones_in(text: str) -> str:
 
 def digit_groups_in(text: str) -> Iterator[list[str]]:
     """The groups of digits of each place in the text that may be a phone."""
-    for match in _SHORTEST.finditer(plain_text(text)):
+    for match in _PHONE_LIKE.finditer(plain_text(text)):
         yield _GROUP.findall(match[0])
 
 

@@ -29,7 +29,7 @@ BATCH = 2_000  # requests of a statement
 INTERVAL = 1.0  # seconds
 TEST_CAPACITY = 50_000  # requests of a company's test keys, which are free, in a process and a day
 DAY = 86_400  # seconds
-MOST_FIELDS, FIELD_LENGTH, METHOD_LENGTH = 20, 40, 7
+MAX_FIELDS, FIELD_LENGTH, METHOD_LENGTH = 20, 40, 7
 
 _COLUMNS = (
     "company_id, api_key_id, mode, request_id, created_at, method, path, status, code, fields,"
@@ -165,7 +165,7 @@ def _refuse(entry: Entry, error: Exception) -> None:
 
 def _stored(entry: Entry) -> Entry:
     """What a client chose, as the columns take it: methods, and names of fields and parameters."""
-    fields = [stored_text(name, FIELD_LENGTH) for name in entry.fields[:MOST_FIELDS]]
+    fields = [stored_text(name, FIELD_LENGTH) for name in entry.fields[:MAX_FIELDS]]
     return entry._replace(method=stored_text(entry.method, METHOD_LENGTH), fields=fields)
 
 

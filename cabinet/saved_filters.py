@@ -28,7 +28,7 @@ KEPT = {
     ),
     SavedFilter.Page.REQUESTS: ("mode", "outcome", "code", "api_key", "day"),
 }
-LONGEST = 64  # characters of a value; a longer one filters nothing
+MAX_VALUE_LENGTH = 64  # characters of a value; a longer one filters nothing
 
 
 class Chip(NamedTuple):
@@ -46,7 +46,7 @@ def query_of(page: str, given: Mapping[str, str]) -> str:
     """In one spelling, so that equal filters have equal queries."""
     kept = KEPT[SavedFilter.Page(page)]
     values = [(name, given.get(name, "")) for name in kept]
-    return urlencode([(name, text) for name, text in values if 0 < len(text) <= LONGEST])
+    return urlencode([(name, text) for name, text in values if 0 < len(text) <= MAX_VALUE_LENGTH])
 
 
 def chips(user: User, company: Company, page: str, given: Mapping[str, str]) -> list[Chip]:
@@ -80,10 +80,10 @@ def save(
         known.query, known.is_default = values["query"], is_default
         known.save(update_fields=["query", "is_default"])
         return known
-    if rows.count() >= SavedFilter.MOST:
+    if rows.count() >= SavedFilter.MAX_SAVED:
         raise ValidationError(
             _("You have %(most)d saved filters here. Delete one first."),
-            params={"most": SavedFilter.MOST},
+            params={"most": SavedFilter.MAX_SAVED},
         )
     return SavedFilter.objects.create(user=user, company=company, page=page, name=name, **values)
 

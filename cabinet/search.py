@@ -35,8 +35,8 @@ from catalogue.texts import StrOrPromise
 from parsing.characters import one_line
 from webhooks.models import Delivery, Endpoint
 
-LONGEST = 200  # characters of a query
-MOST_HITS = 5  # of one source
+MAX_QUERY_LENGTH = 200  # characters of a query
+MAX_HITS = 5  # of one source
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def find(member: Member, text: str) -> list[Group]:
 
 def clean(text: str) -> str:
     """No id is longer."""
-    return one_line(text)[:LONGEST]
+    return one_line(text)[:MAX_QUERY_LENGTH]
 
 
 def only_exact(groups: list[Group]) -> Hit | None:
@@ -115,21 +115,21 @@ def _groups(member: Member, text: str) -> Iterator[Group]:
     yield Group(_("Pages"), _pages_found(member, text))
     for source in _sources:
         if source.allows(member):
-            yield Group(source.title, source.find(member, text)[:MOST_HITS])
+            yield Group(source.title, source.find(member, text)[:MAX_HITS])
 
 
 def _pages_found(member: Member, text: str) -> list[Hit]:
     wanted = text.lower()
     pages = (page for page in _pages if page.allows(member) and page.matches(wanted))
-    return [Hit(str(page.title), reverse(page.name)) for page in pages][:MOST_HITS]
+    return [Hit(str(page.title), reverse(page.name)) for page in pages][:MAX_HITS]
 
 
 def _begins_a_word(name: str, text: str) -> bool:
     return name.startswith(text) or f" {text}" in name
 
 
-SHORTEST_WORD = 2  # letters; one is in every name
-MOST_KEYS = 500  # of a company, the newest: ended ones are kept
+MIN_WORD_LENGTH = 2  # letters; one is in every name
+MAX_KEYS = 500  # of a company, the newest: ended ones are kept
 AROUND = timedelta(minutes=1)  # between the time in an id and that of its request
 
 
@@ -140,18 +140,18 @@ def register_company() -> None:
 
 
 def keys(member: Member, text: str) -> list[Hit]:
-    rows = member.company.api_keys.order_by("-id")[:MOST_KEYS]
+    rows = member.company.api_keys.order_by("-id")[:MAX_KEYS]
     url = reverse("key-list")
     return [
         Hit(key.name, f"{url}#key-{key.pk}", f"{key} · {key.get_mode_display()}")
         for key in rows
         if _names_key(text, key)
-    ][:MOST_HITS]
+    ][:MAX_HITS]
 
 
 def _names_key(text: str, key: ApiKey) -> bool:
     """By its name, its end, its beginning, both as the cabinet shows them, or the whole key."""
-    if len(text) >= SHORTEST_WORD and text.lower() in key.name.lower():
+    if len(text) >= MIN_WORD_LENGTH and text.lower() in key.name.lower():
         return True
     start, _dots, end = text.partition("…")
     if end:
@@ -173,7 +173,7 @@ def requests(member: Member, text: str) -> list[Hit]:
     )
     return [
         Hit(row.request_id, reverse("request-detail", args=[row.request_id]), _outcome(row), True)
-        for row in rows.filter(request_id=wanted)[:MOST_HITS]
+        for row in rows.filter(request_id=wanted)[:MAX_HITS]
     ]
 
 
@@ -185,7 +185,7 @@ def webhooks(member: Member, text: str) -> list[Hit]:
     if (delivery := _delivery(member, text.lower())) is not None:
         return [delivery]
     endpoint_id = parse_id("whk", text.lower())
-    if endpoint_id is None and (len(text) < SHORTEST_WORD or not may_search(text, member)):
+    if endpoint_id is None and (len(text) < MIN_WORD_LENGTH or not may_search(text, member)):
         return []
     named = Q(pk=endpoint_id) if endpoint_id else Q(url__icontains=text)
     rows = Endpoint.objects.of(member.company_id).filter(named).order_by("-created_at")
@@ -196,7 +196,7 @@ def webhooks(member: Member, text: str) -> list[Hit]:
             row.get_mode_display(),
             endpoint_id is not None,
         )
-        for row in rows[:MOST_HITS]
+        for row in rows[:MAX_HITS]
     ]
 
 
@@ -213,13 +213,13 @@ def _delivery(member: Member, text: str) -> Hit | None:
 
 
 def members(member: Member, text: str) -> list[Hit]:
-    if len(text) < SHORTEST_WORD:
+    if len(text) < MIN_WORD_LENGTH:
         return []
     named = Q(user__email__icontains=text) | Q(user__name__icontains=text)
     rows = member.company.members.filter(named).select_related("user").order_by("pk")
     return [
         Hit(row.user.email, _page_of(row, member), row.get_role_display())
-        for row in rows[:MOST_HITS]
+        for row in rows[:MAX_HITS]
     ]
 
 

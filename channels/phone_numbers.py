@@ -80,7 +80,7 @@ def digits_of(text: str) -> str:
     """The digits of a number as people and their clipboards write it, after a plus if it has one;
     empty for anything else.
     """
-    if len(text) > clipboard.LONGEST:  # nor is it kept by the cache of numbers
+    if len(text) > clipboard.MAX_LENGTH:  # nor is it kept by the cache of numbers
         return ""
     text = clipboard.plain(text).strip(_AROUND)
     if scheme := _SCHEME.match(text):

@@ -39,7 +39,7 @@ class Scope:
 RECENT_MESSAGES = "m.created_at > now() - interval '2 hours' AND m.phone NOT LIKE '%*'"
 RECENT, ALL = Scope(RECENT_MESSAGES), Scope()
 # A message is final within a day of its acceptance, or found as open past its deadline.
-LONGEST = timedelta(days=3)
+MAX_MESSAGE_AGE = timedelta(days=3)
 
 # Each company with its last seal. Companies by a loose index scan: even one without a wallet has
 # transfers.
@@ -227,7 +227,7 @@ def since_last_seal() -> Scope:
     if sealed is None:
         return ALL
     open_from = start_of(sealed + timedelta(days=1))
-    return Scope.of_messages(after=first_id_at(open_from - LONGEST))
+    return Scope.of_messages(after=first_id_at(open_from - MAX_MESSAGE_AGE))
 
 
 def run(names: Collection[str], scope: Scope) -> Iterator[Breach]:

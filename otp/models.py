@@ -93,7 +93,7 @@ def own_text_channels() -> list[tuple[str, StrOrPromise]]:
 class CodeText(models.Model):
     """A company's own text for its codes; the most specific match is sent."""
 
-    LONGEST = 500  # characters
+    MAX_LENGTH = 500  # characters
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="code_texts", verbose_name=_("company")
@@ -101,7 +101,7 @@ class CodeText(models.Model):
     purpose = models.CharField(_("purpose"), max_length=64, blank=True)  # empty: every purpose
     channel = models.CharField(_("channel"), max_length=10, blank=True, choices=own_text_channels)
     locale = models.CharField(_("language"), max_length=2, choices=languages.choices)
-    body = models.CharField(_("text"), max_length=LONGEST)
+    body = models.CharField(_("text"), max_length=MAX_LENGTH)
     changed_at = models.DateTimeField(_("changed"), auto_now=True)
 
     class Meta:

@@ -126,7 +126,7 @@ def _try(rows: list[_Row]) -> ChannelTry:
 log = structlog.get_logger(__name__)
 LAG = timedelta(seconds=3)  # until what happened is committed
 SILENT_AFTER = 60.0  # seconds without proof, where nothing followed
-LONGEST_STEP, LONGEST_ABSENCE = timedelta(minutes=1), timedelta(hours=6)
+MAX_STEP, MAX_ABSENCE = timedelta(minutes=1), timedelta(hours=6)
 
 
 def learn() -> None:
@@ -153,8 +153,8 @@ def _learn_step(until: datetime, known: Known) -> bool:
         state = _locked(until)
         if state is None or state.learned_until >= until:
             return False
-        since = max(state.learned_until, until - LONGEST_ABSENCE)
-        end = min(until, since + LONGEST_STEP)
+        since = max(state.learned_until, until - MAX_ABSENCE)
+        end = min(until, since + MAX_STEP)
         changed = _learn(since, end, state, known)
         RouterState.objects.filter(pk=RouterState.ONLY).update(learned_until=end, **changed)
     return end < until

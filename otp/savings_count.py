@@ -24,7 +24,7 @@ from storage.statements.named_rows import fetch_all
 # The last hold is released then, and swept soon after.
 SETTLED_AFTER = timedelta(seconds=settings.HOLD_DEADLINE[Message.Kind.CODE.value] + 60)
 JOB = Job("savings", _("savings by routing"), is_stream=True)
-LONGEST_STEP, LONGEST_ABSENCE = timedelta(minutes=10), timedelta(days=2)
+MAX_STEP, MAX_ABSENCE = timedelta(minutes=10), timedelta(days=2)
 KEPT = timedelta(days=400)
 
 _CODES = """
@@ -67,11 +67,11 @@ def _count_step(until: datetime) -> bool:
         if state is None:
             return False
         since = state.counted_until
-        if since is None or since < until - LONGEST_ABSENCE:
-            since = until - LONGEST_ABSENCE if since else until
+        if since is None or since < until - MAX_ABSENCE:
+            since = until - MAX_ABSENCE if since else until
         if since > until:
             return False
-        end = min(until, since + LONGEST_STEP)
+        end = min(until, since + MAX_STEP)
         _add(_codes(since, end))
         RouterState.objects.filter(pk=RouterState.ONLY).update(counted_until=end)
     return end < until

@@ -19,7 +19,7 @@ _NOT_IN_LINE = re.compile(
     rf"{_NOWHERE}]"
 )
 _UNSEEN = {"Cf", "Mn", "Me"}
-LONGEST = 5000  # characters: to compose takes the square of how many marks follow each other
+MAX_LENGTH = 5000  # characters: to compose takes the square of how many marks follow each other
 
 
 def is_line(text: str) -> bool:
@@ -45,7 +45,7 @@ def normalised(text: str) -> str:
     Other spellings look the same and take more parts of an SMS, or another alphabet. What is too
     long for that stays as it is.
     """
-    if len(text) > LONGEST:
+    if len(text) > MAX_LENGTH:
         return text
     text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = "".join(" " if category(char) == "Zs" else char for char in text)

@@ -7,7 +7,7 @@ and what is copied from a messenger or a web page brings invisible marks along.
 import re
 from unicodedata import category, decimal, normalize
 
-LONGEST = 200  # characters: no phone, code or word is as long, with all that is pasted around it
+MAX_LENGTH = 200  # characters: no phone, code or word is as long, with all that is pasted around it
 _MARKS = {"Cf", "Mn", "Me"}  # invisible characters, and marks over or around a letter
 # Fillers that show nothing, and what a picture or a file leaves behind in a copied text.
 _BLANKS = "\u115f\u1160\u2800\ufffc"
@@ -25,7 +25,7 @@ def plain(text: str) -> str:
 
     What is too long for that stays as it is: of one character NFKC makes up to eighteen.
     """
-    if len(text) > LONGEST:
+    if len(text) > MAX_LENGTH:
         return text.strip()
     return plain_characters(text).strip().replace("\t", " ")
 

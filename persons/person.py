@@ -127,7 +127,7 @@ def parse_phone(text: str) -> str | None:
 
 
 BLANK = "about:blank"
-LONGEST = 17  # digits: fifteen of E.164 after 00
+MAX_DIGITS = 17  # digits: fifteen of E.164 after 00
 TAIL = 7  # digits at the end, which are the same in each spelling
 _BYTE = "%(?:25)*"  # percent-encoded, also more than once
 _DIGIT = f"(?:{_BYTE}3)?"
@@ -188,7 +188,7 @@ def numbers_in(text: str) -> Iterator[str]:
     for groups in digit_groups_in(text):
         for end in range(len(groups)):
             digits, start = groups[end], end
-            while len(digits) <= LONGEST:
+            while len(digits) <= MAX_DIGITS:
                 yield digits
                 start -= 1
                 if start < 0:

@@ -21,7 +21,7 @@ CONNECT_TIMEOUT, WRITE_TIMEOUT, READ_TIMEOUT = 2.0, 30.0, 3.0  # seconds
 _ERROR = re.compile(
     r"Code: (\d+)[.,](?: e\.displayText\(\) =)? (?:DB::Exception: )?(.*)", re.DOTALL
 )
-_LONGEST_DETAIL = 300
+_MAX_DETAIL = 300
 # Codes of errors that repeat while the rows are the same. See ErrorCodes.cpp of ClickHouse.
 _REJECTIONS = frozenset({
     6,  # CANNOT_PARSE_TEXT
@@ -99,5 +99,5 @@ def _error(status: int, text: str) -> ClickHouseError:
     if not match:  # a proxy's own page
         return UnavailableError(f"status {status}")
     code = int(match[1])
-    detail = f"code {code}: {match[2].strip()[:_LONGEST_DETAIL]}"
+    detail = f"code {code}: {match[2].strip()[:_MAX_DETAIL]}"
     return RejectedError(detail) if code in _REJECTIONS else UnavailableError(detail)

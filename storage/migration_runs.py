@@ -119,7 +119,7 @@ def _building(cursor: CursorWrapper, pid: int) -> tuple[str, str]:
 
 
 _RETRIED = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
-_LONGEST_PAUSE = 30.0  # seconds between two tries
+_MAX_PAUSE = 30.0  # seconds between two tries
 # PostgreSQL looks for a deadlock once in a wait, after `deadlock_timeout`, at 1 s elsewhere.
 # One that the migration completes it finds first, and yields; one that another completes later
 # ends with the migration's `lock_timeout`, before the other looks.
@@ -197,7 +197,7 @@ def retry(run: Callable[[], object], *, give_up_after: float, say: Say) -> None:
             return
         say(f"Gave the lock up, so that nobody queues behind it; trying again in {pause:.0f} s")
         time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - jitter
-        pause = min(2 * pause, _LONGEST_PAUSE)
+        pause = min(2 * pause, _MAX_PAUSE)
 
 
 def render_first(migration: Migration) -> None:

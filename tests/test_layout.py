@@ -13,7 +13,7 @@ import pytest
 
 from tests.packages import PACKAGES, ROOT
 
-LONGEST_FILE = 400
+MAX_FILE_LINES = 400
 _READ = re.compile(
     r"""\benv(?:\.\w+)?\(\s*"([A-Z][A-Z0-9_]*)"|(?:_secret\(|at_least\([\d_*]+,|_(?:integer|number)\(env,)\s*"([A-Z_]+)\""""
 )
@@ -63,7 +63,7 @@ def test_no_file_is_too_long() -> None:
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in written}
 
     assert len(lengths) > 100
-    assert {str(path): length for path, length in lengths.items() if length > LONGEST_FILE} == {}
+    assert {str(path): length for path, length in lengths.items() if length > MAX_FILE_LINES} == {}
 
 
 def test_only_the_ledger_writes_money() -> None:

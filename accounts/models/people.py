@@ -288,7 +288,7 @@ class Invitation(models.Model):
 class SavedFilter(models.Model):
     """The query of a list, without what names a person or one object: no phone, no id."""
 
-    MOST = 20  # for a user, a company and a list
+    MAX_SAVED = 20  # for a user, a company and a list
 
     class Page(models.TextChoices):
         MESSAGES = "messages", _("Messages")

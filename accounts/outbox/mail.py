@@ -25,7 +25,7 @@ from accounts.models import Company, Mail, Member, User
 from parsing.characters import one_line
 
 log = structlog.get_logger(__name__)
-MOST_AN_HOUR = 100  # of one template to one address; alerts to operators are 60 at most
+MAX_PER_HOUR = 100  # of one template to one address; alerts to operators are 60 at most
 UNSUBSCRIBE_SALT = "accounts.outbox.unsubscribing"
 
 
@@ -241,4 +241,4 @@ def append(
 
 def _has_too_many(template: str, to: str) -> bool:
     lately = Mail.objects.filter(created_at__gt=timezone.now() - timedelta(hours=1))
-    return lately.filter(template=template, to__iexact=to, key=None).count() >= MOST_AN_HOUR
+    return lately.filter(template=template, to__iexact=to, key=None).count() >= MAX_PER_HOUR

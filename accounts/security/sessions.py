@@ -35,7 +35,7 @@ from processes.server.client_ip import address_of
 BROWSER_COOKIE = "known_browser"
 BROWSER_SALT = "accounts.known_browser"
 BROWSER_LIFETIME = timedelta(days=400)  # the most that browsers allow
-MOST_ACCOUNTS = 10  # of one browser: the cookie must not grow
+MAX_ACCOUNTS = 10  # of one browser: the cookie must not grow
 _AFTER_SIGN_UP = timedelta(hours=1)  # there is no other browser yet that could be the usual one
 _TO_REMEMBER = "_known_browser_of"
 
@@ -63,7 +63,7 @@ def write_browser_cookie(request: HttpRequest, response: HttpResponseBase) -> No
     others = {
         pk: stamp for pk, stamp in _accounts_of_browser(request).items() if pk != str(user.pk)
     }
-    latest = dict([*others.items()][-(MOST_ACCOUNTS - 1) :])
+    latest = dict([*others.items()][-(MAX_ACCOUNTS - 1) :])
     response.set_cookie(
         BROWSER_COOKIE,
         signing.dumps(latest | {str(user.pk): _stamp(user)}, salt=BROWSER_SALT),

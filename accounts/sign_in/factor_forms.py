@@ -35,7 +35,7 @@ MALFORMED_ERRORS = (
     struct.error,
 )
 
-LONGEST_LIFE = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)  # of a code
+MAX_LIFETIME = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)  # of a code
 
 if TYPE_CHECKING:
     Base = forms.Form
@@ -133,7 +133,7 @@ class UsedCodeMixin(Base):
         if cache.get(cache_key):
             raise get_adapter().validation_error("incorrect_code")
         code: str = super().clean_code()  # type: ignore[misc]
-        cache.set(cache_key, "y", LONGEST_LIFE)
+        cache.set(cache_key, "y", MAX_LIFETIME)
         return code
 
 

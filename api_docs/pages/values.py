@@ -137,7 +137,7 @@ def numbers() -> dict[str, Any]:
         "purpose": PURPOSE.schema["maxLength"],
         "text": TEXT_LENGTH,
         "texts": own_texts.MAX_TEXTS,
-        "text_body": CodeText.LONGEST,
+        "text_body": CodeText.MAX_LENGTH,
         "brand": rendering.BRAND_UNITS,
         "android_bytes": rules.ANDROID_MAX_BYTES,
         "url": URL_LENGTH,

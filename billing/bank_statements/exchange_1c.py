@@ -16,7 +16,7 @@ from billing.bank_statements.matching import StatementLine, currency_of, is_clea
 
 SOURCE = "file"
 HEAD = "1CClientBankExchange"
-MOST_BYTES = 10 * 2**20
+MAX_BYTES = 10 * 2**20
 NOT_A_STATEMENT = _("This is not a statement in the format 1CClientBankExchange.")
 KOPECK = Decimal("0.01")
 PURPOSE_LINES = 6

@@ -23,7 +23,7 @@ from billing.orders import payments, refunds
 from catalogue.ids import parse_id
 from parsing.characters import is_text, one_line
 
-LONGEST_AMOUNT = 14  # digits, as the column has them
+MAX_AMOUNT_DIGITS = 14  # as the column has them
 ROUBLES = {"643", "810"}
 CURRENCIES = dict.fromkeys(ROUBLES, "RUB") | {
     "840": "USD",
@@ -61,7 +61,7 @@ class StatementLine:
         texts = (self.account, self.document_number, self.party_name, self.party_inn)
         if not all(map(is_clean, (*texts, self.party_account, self.purpose, self.operation_id))):
             raise ValueError("control characters")
-        if not (self.amount.is_finite() and self.amount.adjusted() < LONGEST_AMOUNT - 2):
+        if not (self.amount.is_finite() and self.amount.adjusted() < MAX_AMOUNT_DIGITS - 2):
             raise ValueError("not an amount")
 
     @property
@@ -108,7 +108,7 @@ SHORT_NUMBER = re.compile(
 TOP_UP = re.compile(r"top_[0-9a-f]{32}", re.IGNORECASE)
 REFUND = re.compile(r"возврат|refund", re.IGNORECASE)
 NUMBERED_ANEW = timedelta(days=30)  # payers restart their numbers each year at the latest
-MOST_NUMBERS = 20  # of one purpose
+MAX_NUMBERS = 20  # of one purpose
 
 
 def receive(line: StatementLine) -> BankTransfer | None:
@@ -138,16 +138,16 @@ def _fields(line: StatementLine) -> dict[str, object]:
 
 def _named_orders(line: StatementLine) -> list[Order]:
     wanted = Q(pk=None)
-    for order_id in map(str.lower, TOP_UP.findall(line.purpose)[:MOST_NUMBERS]):
+    for order_id in map(str.lower, TOP_UP.findall(line.purpose)[:MAX_NUMBERS]):
         wanted |= Q(pk=parse_id("top", order_id))
-    numbers = NUMBER.findall(line.purpose)[:MOST_NUMBERS] or _short_numbers(line)
+    numbers = NUMBER.findall(line.purpose)[:MAX_NUMBERS] or _short_numbers(line)
     for year, number in numbers:
         wanted |= Q(invoice_year=int(year), invoice_number=min(int(number), 2**31 - 1))
-    return list(Order.objects.filter(wanted).order_by("pk")[:MOST_NUMBERS])
+    return list(Order.objects.filter(wanted).order_by("pk")[:MAX_NUMBERS])
 
 
 def _short_numbers(line: StatementLine) -> list[tuple[str, str]]:
-    numbers = SHORT_NUMBER.findall(line.purpose)[:MOST_NUMBERS]
+    numbers = SHORT_NUMBER.findall(line.purpose)[:MAX_NUMBERS]
     return [
         (f"20{year[-2:]}" if year else str(line.booked_on.year), number) for number, year in numbers
     ]

@@ -101,7 +101,7 @@ def _is_due(now: datetime) -> Q:
 
 SOURCE = "tbank"
 PAGE = 1000
-MOST_PAGES = 1000
+MAX_PAGES = 1000
 MOSCOW = ZoneInfo("Europe/Moscow")  # the day of an operation is the bank's
 KOPECK = Decimal("0.01")
 
@@ -116,7 +116,7 @@ def operations(
 ) -> Iterator[Mapping[str, Any]]:
     """Booked operations, page by page. Raises GatewayError."""
     cursor = ""
-    for _page in range(MOST_PAGES):
+    for _page in range(MAX_PAGES):
         query = {
             "accountNumber": account,
             "operationStatus": "Transaction",

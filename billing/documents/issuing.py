@@ -214,7 +214,7 @@ def _line(charge: Mapping[str, Any], order: Order | None) -> dict[str, Any]:
     }
 
 
-SENT, MOST_SENT_AGAIN = "document.sent", 20  # a company's in a day
+SENT, MAX_SENT_AGAIN = "document.sent", 20  # a company's in a day
 
 
 def url_of(document: Document, kind: str) -> str:
@@ -229,10 +229,10 @@ def send_again(*, document: Document, user: User, ip: str | None = None) -> None
     company = Company.objects.select_for_update(no_key=True).get(pk=document.company_id)
     a_day_ago = timezone.now() - timedelta(days=1)
     sent = AuditEvent.objects.filter(company=company, action=SENT, created_at__gt=a_day_ago)
-    if sent.count() >= MOST_SENT_AGAIN:
+    if sent.count() >= MAX_SENT_AGAIN:
         raise ValidationError(
             _("%(n)d documents were sent in a day, which is the maximum. Try again tomorrow."),
-            params={"n": MOST_SENT_AGAIN},
+            params={"n": MAX_SENT_AGAIN},
         )
     send(company, [document], again=True)
     record(SENT, document.number, company=company, user=user, ip=ip)

@@ -65,7 +65,7 @@ _NOT_NAMES = {
     *("хозяйства", "ип", "индивидуальный", "предприниматель", "адвокат", "нотариус", "самозанятый"),
     *("директор", "генеральный", "президент", "председатель", "управляющий", "руководитель"),
 }
-LONGEST = {"name": 1000, "address": 1000, "number": 30}  # characters of the format
+MAX_LENGTHS = {"name": 1000, "address": 1000, "number": 30}  # characters of the format
 _CENT, _UNIT = Decimal("0.01"), Decimal("0.00000000001")
 
 
@@ -140,14 +140,14 @@ def _clean(root: Element) -> None:
 
 def _economic_entity(seller: dict[str, Any]) -> str:
     numbers = "/".join(number for number in (seller["inn"], seller.get("kpp", "")) if number)
-    return f"{seller['name']}, ИНН/КПП {numbers}"[: LONGEST["name"]]
+    return f"{seller['name']}, ИНН/КПП {numbers}"[: MAX_LENGTHS["name"]]
 
 
 def _head(body: Element, document: Document, function: str) -> None:
     head = SubElement(body, "СвСчФакт", НомерДок=document.number, ДатаДок=_date(document.issued_on))
     _party(SubElement(head, "СвПрод"), document.seller, has_bank=True)
     for number, day in _payments(document) if document.vat is not None else ():
-        SubElement(head, "СвПРД", НомерПРД=number[: LONGEST["number"]], ДатаПРД=_date(day))
+        SubElement(head, "СвПРД", НомерПРД=number[: MAX_LENGTHS["number"]], ДатаПРД=_date(day))
     if function == "СЧФДОП":  # line 5a of the invoice: the act is this very document
         SubElement(
             head,
@@ -172,7 +172,7 @@ def _payments(document: Document) -> list[tuple[str, date]]:
 
 def _party(element: Element, party: dict[str, Any], *, has_bank: bool = False) -> None:
     identity = SubElement(element, "ИдСв")
-    name = party["name"][: LONGEST["name"]]
+    name = party["name"][: MAX_LENGTHS["name"]]
     if len(party["inn"]) == 10:
         organisation = SubElement(identity, "СвЮЛУч", НаимОрг=name, ИННЮЛ=party["inn"])
         if party.get("kpp"):
@@ -181,7 +181,7 @@ def _party(element: Element, party: dict[str, Any], *, has_bank: bool = False) -
         person = SubElement(identity, "СвИП", ИННФЛ=party["inn"])
         _full_name(person, _proprietor(party) or Name(name, name))
     if address := party.get("address"):
-        text = " ".join(address.split())[: LONGEST["address"]]
+        text = " ".join(address.split())[: MAX_LENGTHS["address"]]
         SubElement(
             SubElement(element, "Адрес"), "АдрИнф", КодСтр="643", НаимСтран="РОССИЯ", АдрТекст=text
         )

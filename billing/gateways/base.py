@@ -19,8 +19,8 @@ from parsing.characters import is_line
 # Lengths of ids and currencies. A notice that no column can hold is refused, signed or not.
 _ID = re.compile(r"[!-~]{1,120}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
-MOST = Decimal(10) ** 12  # of money that our columns keep
-LONGEST_URL = 2000
+MAX_AMOUNT = Decimal(10) ** 12  # of money that our columns keep
+MAX_URL_LENGTH = 2000
 CENT = Decimal("0.01")
 
 
@@ -70,7 +70,7 @@ class PaymentSession:
     payment_id: str = ""
 
     def __post_init__(self) -> None:
-        check_text(self.payment_url, LONGEST_URL)
+        check_text(self.payment_url, MAX_URL_LENGTH)
         if self.payment_id:
             check_id(self.payment_id)
 
@@ -153,7 +153,7 @@ def check_text(text: str, most: int = 120) -> None:
 
 def check_money(amount: Decimal, currency: str) -> None:
     """Money that moved: more than nothing, in whole cents, in a currency."""
-    if not (amount.is_finite() and 0 < amount < MOST and amount == amount.quantize(CENT)):
+    if not (amount.is_finite() and 0 < amount < MAX_AMOUNT and amount == amount.quantize(CENT)):
         raise ValueError("not an amount")
     if not _CURRENCY.fullmatch(currency):
         raise ValueError("not a currency")

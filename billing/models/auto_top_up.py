@@ -10,7 +10,7 @@ from accounts.models import Company
 from billing.models.offer import CENT, Package, by_user
 from billing.models.order import Order
 
-MOST_A_DAY = 10
+MAX_PER_DAY = 10
 
 
 class SavedMethod(models.Model):
@@ -59,7 +59,7 @@ class AutoTopUp(models.Model):
     tokens = models.PositiveBigIntegerField(_("tokens"), null=True, blank=True)
     gateway = models.CharField(_("payment method"), max_length=20)
     times_a_day = models.PositiveSmallIntegerField(
-        _("times a day, at most"), validators=[MinValueValidator(1), MaxValueValidator(MOST_A_DAY)]
+        _("times a day, at most"), validators=[MinValueValidator(1), MaxValueValidator(MAX_PER_DAY)]
     )
     sum_a_month = models.DecimalField(
         _("sum a month, at most"),

@@ -100,7 +100,7 @@ class Tariff(models.Model):
         return (self.price * tokens).quantize(CENT, ROUND_HALF_UP)
 
 
-MOST_TOKENS = 1000  # for one SMS
+MAX_TOKENS = 1000  # for one SMS
 
 
 class SmsPrice(models.Model):
@@ -111,7 +111,7 @@ class SmsPrice(models.Model):
         _("tokens per SMS"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(MOST_TOKENS)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_TOKENS)],
         help_text=_("empty: the price of all countries again"),
     )
     starts_at = models.DateTimeField(
@@ -128,7 +128,7 @@ class SmsPrice(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["country", "starts_at"], name="sms_price_once"),
             models.CheckConstraint(
-                condition=Q(tokens__isnull=True) | Q(tokens__gte=1, tokens__lte=MOST_TOKENS),
+                condition=Q(tokens__isnull=True) | Q(tokens__gte=1, tokens__lte=MAX_TOKENS),
                 name="sms_price_in_range",
             ),
         ]

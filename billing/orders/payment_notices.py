@@ -60,7 +60,7 @@ BATCH = 20  # orders of one run
 NOT_FOUND = 404  # an answer, too: nobody can have paid
 # A provider that is down when an order is over is asked again: the order waits, but not for ever.
 EXTENSION = timedelta(hours=1)
-LONGEST_WAIT = timedelta(days=4)
+MAX_WAIT = timedelta(days=4)
 
 # A minute after the order was placed, then each time it is twice as old, and once it is overdue.
 # The claim is committed before the call, so that a provider that hangs is asked by one process.
@@ -105,7 +105,7 @@ def _ask(order: Order) -> None:
 
 def _wait_longer(order: Order) -> None:
     now = timezone.now()
-    if order.created_at < now - LONGEST_WAIT:
+    if order.created_at < now - MAX_WAIT:
         return
     overdue = Order.objects.filter(pk=order.pk, expires_at__lt=now).open()
     overdue.update(expires_at=now + EXTENSION)

@@ -82,9 +82,9 @@ def _notify_low_balance(company_id: int) -> bool:
 
 JOB = Job("balance_alerts", _("companies' own alerts"))
 Kind = BalanceAlert.Kind
-MOST = 10  # of a company
+MAX_ALERTS = 10  # of a company
 PACE_DAYS = 7
-LONGEST_DAYS = 90
+MAX_DAYS = 90
 TOO_MANY = _("A company can have up to 10 more alerts: remove one first.")
 
 
@@ -171,7 +171,7 @@ def add(*, company: Company, kind: str, level: int, user: User, ip: str | None =
     alerts = BalanceAlert.objects.filter(company=company)
     if alerts.filter(kind=kind, level=level).exists():
         return
-    if alerts.count() >= MOST:
+    if alerts.count() >= MAX_ALERTS:
         raise DomainError(Error.INVALID_INPUT, errors={"level": [TOO_MANY]})
     BalanceAlert.objects.create(company=company, kind=kind, level=level)
     record("balance_alert.added", f"{kind} {level}", company=company, user=user, ip=ip)

@@ -16,7 +16,7 @@ from accounts.people.roles import CabinetRequest, can_manage_money, can_see_mone
 from accounts.security import reauthentication
 from billing.gateways import registry
 from billing.models import AutoTopUp, BillingProfile, MethodSaving, Package, SavedMethod
-from billing.models.auto_top_up import MOST_A_DAY
+from billing.models.auto_top_up import MAX_PER_DAY
 from billing.models.offer import CENT
 from billing.orders import auto_top_up, orders, prices
 from billing.orders.prices import Quote
@@ -35,7 +35,7 @@ class AutoTopUpForm(TopUpForm):
         min_value=1,
         max_value=settings.MAX_TOP_UP_TOKENS,
     )
-    times_a_day = IntegerField(label=_("At most, times a day"), min_value=1, max_value=MOST_A_DAY)
+    times_a_day = IntegerField(label=_("At most, times a day"), min_value=1, max_value=MAX_PER_DAY)
     sum_a_month = GroupedDecimalField(
         label=_("At most a calendar month"), min_value=CENT, max_digits=14, decimal_places=2
     )

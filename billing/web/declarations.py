@@ -18,7 +18,7 @@ from billing.models.order import NUMBER
 from billing.wallet.amounts import money
 from billing.web.calls import ORDER
 from cabinet.form_fields import grouped
-from cabinet.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from catalogue.ids import parse_id
 from webhooks import events
 from webhooks.events import EventDeclaration, iso
@@ -85,7 +85,7 @@ PAGES = (
 
 def _orders_found(member: Member, text: str) -> list[Hit]:
     rows = Order.objects.of(member.company).named(text)
-    return [_order_hit(order) for order in rows[:MOST_HITS]] if rows is not None else []
+    return [_order_hit(order) for order in rows[:MAX_HITS]] if rows is not None else []
 
 
 def _order_hit(order: Order) -> Hit:
@@ -105,7 +105,7 @@ def _documents_found(member: Member, text: str) -> list[Hit]:
     url = reverse("document-list")
     return [
         Hit(f"{row.get_kind_display()} {row.number}", url, f"{row.amount} {row.currency}", True)
-        for row in rows[:MOST_HITS]
+        for row in rows[:MAX_HITS]
     ]
 
 

@@ -221,7 +221,7 @@ def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
 
 
 Kind = BalanceAlert.Kind
-MOST = {Kind.TOKENS: 10**12, Kind.DAYS: balance_alerts.LONGEST_DAYS, Kind.BUDGET: 100}
+MAX_LEVELS = {Kind.TOKENS: 10**12, Kind.DAYS: balance_alerts.MAX_DAYS, Kind.BUDGET: 100}
 
 
 class BalanceAlertForm(forms.Form):
@@ -238,8 +238,8 @@ class BalanceAlertForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         kind, level = cleaned.get("kind"), cleaned.get("level")
-        if kind and level and level > MOST[Kind(kind)]:
-            text = _("At most %(most)s for this alert.") % {"most": MOST[Kind(kind)]}
+        if kind and level and level > MAX_LEVELS[Kind(kind)]:
+            text = _("At most %(most)s for this alert.") % {"most": MAX_LEVELS[Kind(kind)]}
             self.add_error("level", text)
         return cleaned
 

@@ -27,16 +27,16 @@ EXCESS = (
     (GuardStep.CHALLENGE, CHALLENGED),
     (GuardStep.CHEAP_ONLY, WITHOUT_SMS),
 )
-FIRST_REFUSAL, LONGEST_REFUSAL = HOUR, 24 * HOUR
+FIRST_REFUSAL, MAX_REFUSAL = HOUR, 24 * HOUR
 # An attack on numbers in use would otherwise keep their people out long after its end.
-LONGEST_AMONG_PEOPLE = 4 * HOUR
+MAX_REFUSAL_AMONG_PEOPLE = 4 * HOUR
 PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
 PENDING_SMALL = 8.0  # in smaller scopes, before any right code
 # The part of the usual evidence that is enough for watched numbers where no people have been seen.
 WATCHED = 0.5
 # Held back alone where nearly all that was lost around them was lost there.
 SMALL = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
-GREATEST_NORM, LEAST_NORM, FIRST_NORM = 0.95, 0.3, 0.8
+MAX_NORM, MIN_NORM, FIRST_NORM = 0.95, 0.3, 0.8
 SWEEP = 6 * HOUR
 KNOWN = "verified_before"  # the rule of a phone that passes every step
 
@@ -144,7 +144,7 @@ class Guard:
         if step:
             ends: float | None = None
             if step is GuardStep.REFUSE:
-                longest = LONGEST_AMONG_PEOPLE if evidence.has_people else LONGEST_REFUSAL
+                longest = MAX_REFUSAL_AMONG_PEOPLE if evidence.has_people else MAX_REFUSAL
                 ends = now + min(longest, FIRST_REFUSAL * 4 ** min(evidence.refusals, 3))
                 evidence.refused_until = ends
                 evidence.refusals += 1
@@ -264,7 +264,7 @@ class Guard:
         losses that they are judged by.
         """
         norm = self.company.norm.hit_rate(now, FIRST_NORM, NORM_STRENGTH)
-        return min(GREATEST_NORM, max(LEAST_NORM, norm))
+        return min(MAX_NORM, max(MIN_NORM, norm))
 
     def _sweep(self, now: float) -> None:
         """Forgets scopes that have nothing to say any more."""

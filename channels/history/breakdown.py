@@ -16,7 +16,7 @@ from channels.models import CountedDay, DayBreakdown
 from parsing.days import start_of
 
 Dimension = DayBreakdown.Dimension
-MOST_ROWS = 50
+MAX_ROWS = 50
 
 
 @dataclass(slots=True)
@@ -63,9 +63,9 @@ class Breakdown:
     def shorten(self) -> "Breakdown":
         """For a page: the rows with the most messages, and the others in one."""
         rest = Steps(*self.rest.counts())
-        for steps in list(self.rows.values())[MOST_ROWS:]:
+        for steps in list(self.rows.values())[MAX_ROWS:]:
             rest.add(steps.counts())
-        rows = dict(list(self.rows.items())[:MOST_ROWS])
+        rows = dict(list(self.rows.items())[:MAX_ROWS])
         return replace(self, rows=rows, rest=rest)
 
 

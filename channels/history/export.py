@@ -106,7 +106,7 @@ def start(*, member: Member, mode: str, query: str, language: str, ip: str | Non
     """Raises ValidationError while too many of the company's files are being made."""
     company = member.company
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    if company.message_exports.unfinished().count() >= MessageExport.MOST_UNFINISHED:
+    if company.message_exports.unfinished().count() >= MessageExport.MAX_UNFINISHED:
         raise ValidationError(_("Three files are already being made: wait for one of them."))
     rows = Message.objects.of(company).filter(mode=mode).order_by("created_at", "id")
     oldest = rows.values_list("created_at", flat=True).first()

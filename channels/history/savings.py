@@ -12,8 +12,8 @@ from accounts.models import Company
 from channels.models import RouteDay
 
 DAYS = 30
-LEAST_CODES = 400  # of both arms together; below, nothing is claimed
-LEAST_OF_ARM = 20
+MIN_CODES = 400  # of both arms together; below, nothing is claimed
+MIN_CODES_OF_ARM = 20
 Z = 1.96  # of a normal distribution, for 95 %
 
 
@@ -64,7 +64,7 @@ class Saving:
     def is_known(self) -> bool:
         codes = self.smart.codes + self.held_out.codes
         least = min(self.smart.codes, self.held_out.codes)
-        return codes >= LEAST_CODES and least >= LEAST_OF_ARM
+        return codes >= MIN_CODES and least >= MIN_CODES_OF_ARM
 
     @property
     def tokens(self) -> int:

@@ -19,7 +19,7 @@ HELP = _(
     "the provider's id"
 )
 PHONE_HELP = _("Phone in any spelling or its beginning")
-MOST_FOUND = 500
+MAX_FOUND = 500
 T = TypeVar("T", bound=Model)
 
 
@@ -32,7 +32,7 @@ def search_messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
     if number := phone_search.whole_number(text, settings.OPERATOR_COUNTRY):
         # In the order of the index: a plan for any phone would follow the primary key instead.
         newest = Message.objects.filter(phone=number).order_by("-created_at")
-        if ids := list(newest.values_list("pk", flat=True)[:MOST_FOUND]):
+        if ids := list(newest.values_list("pk", flat=True)[:MAX_FOUND]):
             return rows.filter(pk__in=ids)
         return rows.filter(pk__in=_by_provider_id(text))
     if (phone := _phone(text)) is not None:
@@ -60,7 +60,7 @@ def search_subjects(rows: QuerySet[T], text: str) -> QuerySet[T]:
 def _newest(text: str, field: str) -> list[UUID]:
     """The ids of the messages that this text finds."""
     rows = search_messages(Message.objects.all(), text).order_by("-pk")
-    return list(rows.values_list(field, flat=True)[:MOST_FOUND])
+    return list(rows.values_list(field, flat=True)[:MAX_FOUND])
 
 
 def filter_by_phone(rows: QuerySet[T], text: str) -> QuerySet[T]:

@@ -21,7 +21,7 @@ class MessageExport(models.Model):
     """A CSV file for the member who asked for it."""
 
     KEPT: ClassVar = timedelta(days=3)
-    MOST_UNFINISHED: ClassVar = 3  # of a company
+    MAX_UNFINISHED: ClassVar = 3  # of a company
 
     class State(models.TextChoices):
         RUNNING = "running", _("being made")

@@ -13,7 +13,7 @@ from parsing import clipboard
 _PUNCTUATION = re.compile(r"[ ()\[\]./\-]")
 _DIGITS = re.compile(r"(\+|00)?([0-9]{1,15})", re.ASCII)
 
-SHORTEST_ENDING = 4  # fewer digits end too many numbers
+MIN_ENDING_LENGTH = 4  # fewer digits end too many numbers
 MAX_PREFIX_LENGTH = 11  # with its plus; a longer number cannot begin another one
 
 KINDS = (
@@ -65,7 +65,7 @@ def part_of_number(text: str, country: str) -> Q | None:
         return None
     condition = matching(text, country)
     typed = _PUNCTUATION.sub("", clipboard.plain(text))
-    if condition is None or typed.startswith("+") or len(typed) < SHORTEST_ENDING:
+    if condition is None or typed.startswith("+") or len(typed) < MIN_ENDING_LENGTH:
         return condition
     return condition | Q(phone__endswith=typed)
 

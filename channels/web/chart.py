@@ -27,7 +27,7 @@ class Extra(NamedTuple):
 BY_CHANNEL = [Series(channel.name, channel.title, channel.colour) for channel in CHANNELS]
 BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # viewBox units; the drawing stretches to its container
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
-MOST_LABELS = 8  # as many as a phone shows apart
+MAX_LABELS = 8  # as many as a phone shows apart
 TENTHS = 10  # places for the tip of a day
 MIN_HEIGHT = 1.5  # so that a small segment stays visible
 
@@ -76,7 +76,7 @@ def chart(
     extras: Sequence[Extra] = (),
 ) -> Chart:
     top = _round_up(max((counts.total() for counts in days.values()), default=0))
-    every = -(-len(days) // MOST_LABELS)
+    every = -(-len(days) // MAX_LABELS)
     bars = [
         Bar(
             day=day,

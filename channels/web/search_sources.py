@@ -11,7 +11,7 @@ from accounts.models import Member, Mode
 from accounts.people.phone_masking import TOO_MANY_LOOK_UPS, may_look_up, phone_for
 from accounts.people.roles import can_read_settings
 from api.pagination import SCANS, page_of
-from cabinet.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from channels.history.messages import by_id, with_phone
 from channels.models import Message
 from channels.recipients import phone_search
@@ -40,7 +40,7 @@ def find(member: Member, text: str) -> list[Hit]:
     wanted = text.lower()
     if not wanted.startswith(("msg_", "req_")):
         return []
-    rows = list(messages.filter(by_id(wanted))[:MOST_HITS])
+    rows = list(messages.filter(by_id(wanted))[:MAX_HITS])
     return [hit(row, member, is_exact=wanted.startswith("msg_")) for row in rows]
 
 
@@ -56,7 +56,7 @@ def hit(message: Message, member: Member, *, is_exact: bool = False) -> Hit:
 
 def _to_phone(messages: QuerySet[Message], number: str, member: Member) -> list[Hit]:
     """The list of all in each mode that has any, and the newest of them."""
-    newest = list(with_phone(messages, number).order_by("-created_at")[:MOST_HITS])
+    newest = list(with_phone(messages, number).order_by("-created_at")[:MAX_HITS])
     lists = [
         Hit(str(_list_title(mode, is_one=True)), _list_url(mode, number), phone_for(number, member))
         for mode in Mode
@@ -68,7 +68,7 @@ def _to_phone(messages: QuerySet[Message], number: str, member: Member) -> list[
 def _part(text: str, member: Member) -> Q | None:
     """For a number; fewer digits are rather a page, a name or a number of something else."""
     digits = [char for char in text if char.isdecimal()]
-    is_long = len(digits) >= phone_search.SHORTEST_ENDING
+    is_long = len(digits) >= phone_search.MIN_ENDING_LENGTH
     return phone_search.part_of_number(text, member.company.country) if is_long else None
 
 
@@ -81,7 +81,7 @@ def _to_phones_like(messages: QuerySet[Message], part: Q, text: str, member: Mem
     for mode in Mode:
         history = messages.filter(mode=mode)
         page = page_of(
-            history.filter(part), {"limit": str(MOST_HITS)}, history=history, scans=SCANS[:2]
+            history.filter(part), {"limit": str(MAX_HITS)}, history=history, scans=SCANS[:2]
         )
         rows += page.rows
         if page.next_cursor or len(page.rows) > 1:

@@ -17,7 +17,7 @@ from typing import Any, Self
 from config.local.processes import StartError, last_lines, signal_group
 
 _WARNINGS = re.compile(r'\b(?:WARNING|ERROR|CRITICAL)\b|"level":\s*"(?:warning|error|critical)"')
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0  # before a child that exited is restarted
+_MIN_PAUSE, _MAX_PAUSE = 0.2, 5.0  # before a child that exited is restarted
 _TERMINAL = 0  # file descriptor
 _SAME_REQUEST = 0.5  # seconds within which two stop signals count as one
 _STABLE = 10.0  # seconds of running that reset the exit count
@@ -61,7 +61,7 @@ class Child:
             self.process = None
             if time.monotonic() - self.started > _STABLE:
                 self.exits = 0
-        pause = min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2.0 ** min(self.exits, 10))
+        pause = min(_MAX_PAUSE, _MIN_PAUSE * 2.0 ** min(self.exits, 10))
         self.exits += 1
         self.due = time.monotonic() + pause
         return pause

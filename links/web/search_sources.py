@@ -9,14 +9,14 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Member, Mode
 from accounts.people.phone_masking import may_look_up, may_search, text_for
 from accounts.people.roles import can_change_settings, can_read_settings
-from cabinet.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from catalogue.ids import parse_id
 from channels.recipients import phone_search
 from links.addresses import short_hosts
 from links.models import Link
 
 SCANNED = 1000  # newest links of each mode; targets have no index, and the list looks further
-SHORTEST_HOST = 4  # characters: with fewer most targets match
+MIN_HOST_LENGTH = 4  # characters: with fewer most targets match
 PAGES = (
     Page("link-list", _("Short links"), _("links, clicks, slugs")),
     Page("link-create", _("New short link"), _("shorten, create a link"), can_change_settings),
@@ -38,7 +38,7 @@ def find(member: Member, text: str) -> list[Hit]:
     if not may_name(slug, member):
         return []
     keys = short_hosts.keys(slug, member.company_id)
-    if named := list(links.filter(key__in=keys, retired_at=None)[:MOST_HITS]):
+    if named := list(links.filter(key__in=keys, retired_at=None)[:MAX_HITS]):
         # An alias may be a word like any other.
         is_one = len(named) == 1 and ("/" in text or not named[0].is_alias)
         return [_hit(link, member, is_exact=is_one) for link in named]
@@ -62,10 +62,10 @@ def _hit(link: Link, member: Member, *, is_exact: bool = False) -> Hit:
 
 def _to_host(links: QuerySet[Link], text: str, member: Member) -> list[Hit]:
     host = _host(text)
-    if "." not in host or len(host) < SHORTEST_HOST:
+    if "." not in host or len(host) < MIN_HOST_LENGTH:
         return []
     hits = [hit for mode in Mode for hit in _in_mode(links.filter(mode=mode), mode, host, member)]
-    return hits[:MOST_HITS]
+    return hits[:MAX_HITS]
 
 
 def _in_mode(rows: QuerySet[Link], mode: Mode, host: str, member: Member) -> list[Hit]:
@@ -79,7 +79,7 @@ def _in_mode(rows: QuerySet[Link], mode: Mode, host: str, member: Member) -> lis
     title = _("All test links to this site") if mode == Mode.TEST else _("All links to this site")
     everything = Hit(str(title), f"{reverse('link-list')}?{query}", host)
     links.sort(key=lambda link: link.created_at, reverse=True)
-    return [everything, *(_hit(link, member) for link in links[: MOST_HITS - 2])]
+    return [everything, *(_hit(link, member) for link in links[: MAX_HITS - 2])]
 
 
 def _host(text: str) -> str:

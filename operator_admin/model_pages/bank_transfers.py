@@ -71,7 +71,7 @@ class UploadForm(forms.Form):
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
-        if file.size > exchange_1c.MOST_BYTES:
+        if file.size > exchange_1c.MAX_BYTES:
             raise ValidationError(_("The file is larger than 10 MB."))
         self.lines, self.unread = exchange_1c.parse(file.read(), account=self.account)
         if not (self.lines or self.unread):

@@ -51,7 +51,7 @@ from operator_admin.model_pages.change_list import NumberedChangeList, in_lines
 from parsing.integers import parse_integer
 
 __all__ = ["bank_transfer_admin", "order_admin"]  # register their own
-MOST_COMPANIES = 100  # whose transfers one search finds
+MAX_COMPANIES = 100  # whose transfers one search finds
 HEAD = re.compile(r"[0-9a-f]{6,64}")  # or its beginning
 
 
@@ -117,7 +117,7 @@ def _companies(text: str) -> list[int]:
     """Ids by name or number. Read first: joined, each row would look up its company."""
     named = Company.objects.filter(name__istartswith=text).order_by("pk")
     number = parse_integer(text)
-    return [*named.values_list("pk", flat=True)[:MOST_COMPANIES], *([number] if number else [])]
+    return [*named.values_list("pk", flat=True)[:MAX_COMPANIES], *([number] if number else [])]
 
 
 def _message_id(text: str) -> UUID | None:

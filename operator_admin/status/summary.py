@@ -173,7 +173,7 @@ def _takes(account: AccountState | None) -> bool:
 
 REFRESH_INTERVAL = 15.0
 MIN_MESSAGES = 20  # that ended, in a day that is shown
-MOST_OF_ONE = 0.85  # of the day's messages, by one company
+MAX_SHARE_OF_ONE = 0.85  # of the day's messages, by one company
 # Percentage points below the channel's own median day. Shares differ by channel: not everybody has
 # every messenger, and no such person is a failure of the service.
 DROPPED, FALLEN = 5.0, 20.0
@@ -278,7 +278,7 @@ def is_shown(row: StatusDay) -> bool:
     least = settings.STATUS_MIN_COMPANIES
     if row.total < MIN_MESSAGES or row.companies < least:
         return False
-    return least < 2 or row.largest <= MOST_OF_ONE * row.total
+    return least < 2 or row.largest <= MAX_SHARE_OF_ONE * row.total
 
 
 def _channel_days(

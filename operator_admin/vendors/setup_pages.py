@@ -37,7 +37,7 @@ from operator_admin.vendors import trial_message
 from operator_admin.vendors.account_admin import CHANGE
 from parsing.form_fields import LineField
 
-LONGEST = 500  # characters
+MAX_LENGTH = 500  # characters
 ACCOUNT = "account"  # the field with the name of a further account
 
 
@@ -71,7 +71,7 @@ class CredentialsForm(forms.Form):
         return LineField(
             label=str(option.label),
             required=option.is_required and not keeps,
-            max_length=LONGEST,
+            max_length=MAX_LENGTH,
             initial=secrets.token_urlsafe(18) if option.is_ours else option.default,
             help_text=place,
             widget=widget(attributes),

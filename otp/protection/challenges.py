@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 ALGORITHM, COST = "PBKDF2/SHA-256", 3000  # iterations of one try, about a millisecond
 KEY_PREFIX = "00"  # one try in 256 succeeds
 LIFETIME = timedelta(minutes=10)
-LONGEST = 4000  # characters of a solved challenge
+MAX_LENGTH = 4000  # characters of a solved challenge
 
 
 def new(company_id: int, phone: str) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def check(company_id: int, phone: str, solved: str) -> None:
 
 
 def _is_good(company_id: int, phone: str, solved: str) -> bool:
-    if len(solved) > LONGEST or not verify_solution(solved, _secret()).verified:
+    if len(solved) > MAX_LENGTH or not verify_solution(solved, _secret()).verified:
         return False
     parameters = Payload.from_base64(solved).challenge.parameters
     is_for = (parameters.data or {}).get("for") == _recipient(company_id, phone)

@@ -153,7 +153,7 @@ def _time(seconds: float) -> datetime:
 
 JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
 # A worker that was away catches up in steps, and leaves what is older: it is over.
-LONGEST_STEP, LONGEST_ABSENCE = timedelta(seconds=20), timedelta(hours=1)
+MAX_STEP, MAX_ABSENCE = timedelta(seconds=20), timedelta(hours=1)
 # Numbers and addresses without news are deleted; ranges and countries keep their norm.
 FORGOTTEN_AFTER, NORMS_FORGOTTEN_AFTER = timedelta(days=2), timedelta(days=60)
 KEPT = timedelta(days=180)
@@ -174,8 +174,8 @@ def _count_step(until: datetime) -> bool:
         progress = _locked(until)
         if progress is None or progress.counted_until >= until:
             return False
-        since = max(progress.counted_until, until - LONGEST_ABSENCE)
-        end = min(until, since + LONGEST_STEP)
+        since = max(progress.counted_until, until - MAX_ABSENCE)
+        end = min(until, since + MAX_STEP)
         attacked = attacked_numbers()
         judged = _count(code_outcomes.outcomes(since, end), end, attacked)
         restrictions.update(judged, end, partial(_judge_anew, attacked=attacked))

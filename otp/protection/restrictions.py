@@ -36,7 +36,7 @@ LASTS = {"unverified": timedelta(minutes=15), "pending": timedelta(minutes=2)}
 LIFTED_FOR = timedelta(hours=1)
 PREFIXES = dict(CUTS)
 STOPPED = "guard:stopped"  # in Redis: sends held back since the last look, by restriction
-MOST_PUBLISHED = 500  # a key carries no longer list
+MAX_PUBLISHED = 500  # a key carries no longer list
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ def publish(company: Company) -> None:
     rows.sort(key=lambda row: (row.step != GuardRestriction.Step.ALLOW, -row.step, row.pk))
     published = [
         [row.kind, row.value, row.step, math.ceil(row.until.timestamp()), row.pk]
-        for row in rows[:MOST_PUBLISHED]
+        for row in rows[:MAX_PUBLISHED]
     ]
     stale = Company.objects.filter(pk=company.pk).exclude(guard_restrictions=published)
     if stale.update(guard_restrictions=published):

@@ -27,8 +27,8 @@ from storage.store_errors import is_outage, savepoint
 
 DAYS = 7
 # The newest ones of a very large company; half a minute of a worker's time.
-MOST_CODES = 50_000
-LEASE, MOST_TRIES = timedelta(minutes=5), 3
+MAX_CODES = 50_000
+LEASE, MAX_TRIES = timedelta(minutes=5), 3
 JOB = Job("guard_replays", _("previews of the protection"))
 
 
@@ -141,7 +141,7 @@ def make_next() -> bool:
     except Exception as error:
         if is_outage(error):
             raise
-        is_last = replay.tries >= MOST_TRIES
+        is_last = replay.tries >= MAX_TRIES
         JOB.failed(replay, error, is_last=is_last)
         if is_last:
             GuardReplay.objects.filter(pk=replay.pk).update(made_at=timezone.now(), is_failed=True)
@@ -174,7 +174,7 @@ def _make(replay: GuardReplay) -> None:
 def figures(company_id: int, until: datetime) -> WeekFigures:
     """For the week before; takes up to half a minute."""
     since = until - timedelta(days=DAYS)
-    codes = code_outcomes.sent_codes(company_id, since, until, most=MOST_CODES)
+    codes = code_outcomes.sent_codes(company_id, since, until, most=MAX_CODES)
     begins = datetime.fromtimestamp(codes[0].created, UTC) if codes else None
     phones = {code.phone for code in codes}
     week = _Week(known_phones.histories(company_id, phones, begins) if begins else {})

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member
 from accounts.people.roles import can_change_settings, can_read_settings
-from cabinet.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from catalogue.ids import parse_id
 from channels.models import Message
 from channels.web.search_sources import hit
@@ -27,5 +27,5 @@ def find(member: Member, text: str) -> list[Hit]:
     if verification_id is None:
         return []
     rows = Message.objects.of(member.company).filter(subject_id=verification_id)
-    codes = list(rows.order_by("-created_at")[:MOST_HITS])
+    codes = list(rows.order_by("-created_at")[:MAX_HITS])
     return [hit(code, member, is_exact=len(codes) == 1) for code in codes]

@@ -36,7 +36,7 @@ from parsing.form_fields import LineField
 class TextForm(forms.Form):
     body = forms.CharField(
         label=_("Text"),
-        max_length=CodeText.LONGEST,
+        max_length=CodeText.MAX_LENGTH,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off"}),
     )

@@ -174,7 +174,7 @@ def _detached(month: date) -> Iterator[str]:
 log = structlog.get_logger(__name__)
 
 INTERVAL = 5.0  # seconds
-FEWEST_CHANGES, LARGEST = 100, 100_000  # rows; autovacuum is soon enough for what is larger
+MIN_CHANGES, MAX_TABLE_ROWS = 100, 100_000  # rows; autovacuum is soon enough for what is larger
 
 # Months that have at least doubled. An older role may not be granted the function yet.
 _DOUBLED = """
@@ -191,7 +191,7 @@ def analyze_doubled() -> list[str]:
     suffix = f"_{timezone.now():%Y_%m}"
     with connection.cursor() as cursor:
         names = [table.name + suffix for table in TABLES]
-        cursor.execute(_DOUBLED, [names, LARGEST, FEWEST_CHANGES])
+        cursor.execute(_DOUBLED, [names, MAX_TABLE_ROWS, MIN_CHANGES])
         older = [name for (name,) in cursor.fetchall()]
         for name in older:
             try:

@@ -16,7 +16,7 @@ from django.db import connection
 
 from storage.store_errors import is_refused_by_database
 
-LARGEST = 16  # writes of a group, with the one that leads it
+MAX_GROUP = 16  # writes of a group, with the one that leads it
 PASS_AFTER = 0.1  # seconds; then the next group starts beside one that waits for a lock, say
 
 Write = TypeVar("Write")
@@ -132,7 +132,7 @@ class GroupCommit(Generic[Write, Result]):
                 self._leader = None
 
     def _start_group(self) -> None:
-        many = min(len(self._waiting), LARGEST)
+        many = min(len(self._waiting), MAX_GROUP)
         group = [self._waiting.popleft() for _ in range(many)]
         group[0].group = group
         self._let_lead(group[0])

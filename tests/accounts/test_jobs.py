@@ -15,7 +15,7 @@ from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts import jobs
-from accounts.jobs import DELAYS, FILES, JOBS, MOST_TRIES, Job, StopRunError, Turns
+from accounts.jobs import DELAYS, FILES, JOBS, MAX_TRIES, Job, StopRunError, Turns
 from accounts.models import AuditEvent, Company, JobFailure, Member
 from channels.deliver import sweeps
 from channels.history import export
@@ -47,7 +47,7 @@ def make_due() -> None:
 
 
 def try_and_give_up(run: Callable[[], object]) -> JobFailure:
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         run()
         make_due()
     return JobFailure.objects.get()
@@ -55,7 +55,7 @@ def try_and_give_up(run: Callable[[], object]) -> JobFailure:
 
 def test_tries_are_further_and_further_apart(job: Job, company: Company) -> None:
     waits = []
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         job.each([company.pk], broken)
         job.each([company.pk], broken)  # not due yet
         failure = JobFailure.objects.get()
@@ -63,7 +63,7 @@ def test_tries_are_further_and_further_apart(job: Job, company: Company) -> None
         make_due()
 
     assert waits == [*(round(delay.total_seconds()) for delay in DELAYS), 86_400]
-    assert (failure.company, failure.tries, failure.error) == (company, MOST_TRIES, "OverflowError")
+    assert (failure.company, failure.tries, failure.error) == (company, MAX_TRIES, "OverflowError")
     assert failure.gave_up_at is not None
 
 
@@ -152,7 +152,7 @@ def test_file_that_cannot_be_made_says_so(file: MessageExport, client: Client) -
 
     file.refresh_from_db()
     page = client.get(reverse("message-files")).content.decode()
-    assert (failure.subject, failure.tries) == (str(file.pk), MOST_TRIES)
+    assert (failure.subject, failure.tries) == (str(file.pk), MAX_TRIES)
     assert file.state == MessageExport.State.FAILED
     assert file.finished_at is not None
     assert "не удалось подготовить" in page

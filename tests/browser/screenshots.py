@@ -22,7 +22,7 @@ FOLDER = ROOT / "docs/screenshots"
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 DESKTOP, PHONE = (1280, 800), (360, 740)
 TEST_CODES = [("+79990000000", "whatsapp"), ("+79990000010", "telegram"), ("+79990000020", "sms")]
-LARGEST_FILE = 200_000  # bytes
+MAX_FILE_SIZE = 200_000  # bytes
 PageView = tuple[str, str, tuple[int, int]]
 OPEN_PAGES: list[PageView] = [("home", "/", DESKTOP), ("docs", "/docs/send-code", DESKTOP)]
 PAGES: list[PageView] = [
@@ -105,7 +105,7 @@ def save(path: Path, picture: bytes) -> None:
     image = Image.open(io.BytesIO(picture)).convert("RGB")
     image.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
-    if size > LARGEST_FILE:
+    if size > MAX_FILE_SIZE:
         sys.exit(f"{path.name} weighs {size} bytes")
     sys.stdout.write(f"{path.relative_to(ROOT)} {size // 1024} KB\n")
 

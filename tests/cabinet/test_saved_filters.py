@@ -83,7 +83,7 @@ def test_same_name_replaces_in_any_case(client: Client, owner: Member) -> None:
 
 
 def test_number_of_filters_is_bounded(client: Client, owner: Member) -> None:
-    for n in range(SavedFilter.MOST):
+    for n in range(SavedFilter.MAX_SAVED):
         save(owner, f"№ {n}")
 
     answer = client.post(f"{reverse('saved-filter-create')}?list=messages", {"name": "ещё"})

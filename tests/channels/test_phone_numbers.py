@@ -135,7 +135,7 @@ def test_invalid_phone_is_refused(phone: str) -> None:
 def test_text_too_long_to_be_typed_is_no_phone(around: str) -> None:
     """Looking for its extension takes the square of its length, and the cache would keep it."""
     phone = "+79161234567"
-    padding = around * (clipboard.LONGEST - len(phone))
+    padding = around * (clipboard.MAX_LENGTH - len(phone))
 
     assert normalise(f"{padding}{phone}", "RU") == phone
     with pytest.raises(DomainError):

@@ -7,7 +7,7 @@ from typing import Any
 from config.environment.variables import ROOT
 
 PYTHON = ROOT / "var/deploy-tools/bin/python"
-LEAST = {"existingSecret": "kvitok", "migrate": {"existingSecret": "kvitok-owner"}}
+REQUIRED_VALUES = {"existingSecret": "kvitok", "migrate": {"existingSecret": "kvitok-owner"}}
 ADDRESSES = {"PUBLIC_URL": "https://kvitok.test", "SHORT_URL": "https://go.test"}
 
 

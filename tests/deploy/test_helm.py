@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from config.environment.variables import ROOT
-from tests.deploy.charts import ADDRESSES, LEAST, PYTHON, by_name, pods, render
+from tests.deploy.charts import ADDRESSES, PYTHON, REQUIRED_VALUES, by_name, pods, render
 
-ALL = LEAST | {
+ALL = REQUIRED_VALUES | {
     "environment": ADDRESSES,
     "web": {"autoscaling": {"enabled": True}},
     "smpp": {"accounts": ["smpp", "smpp:kz"]},
@@ -29,7 +29,7 @@ def everything() -> dict[str, Any]:
 
 
 def test_least_values_make_a_service() -> None:
-    assert sorted(by_name(LEAST)) == [
+    assert sorted(by_name(REQUIRED_VALUES)) == [
         "Deployment demo-kvitok-beat",
         "Deployment demo-kvitok-web",
         "Deployment demo-kvitok-worker",
@@ -55,10 +55,13 @@ def test_all_values_add_what_is_optional(everything: dict[str, Any]) -> None:
     ("values", "words"),
     [
         ({}, "/existingSecret"),
-        (LEAST | {"existingsecret": "kvitok"}, "existingsecret"),
-        (LEAST | {"smpp": {"accounts": ["twilio"]}}, "/smpp/accounts"),
-        (LEAST | {"archive": {"enabled": True}}, "archive.existingClaim names the volume"),
-        (LEAST | {"ingress": {"enabled": True}}, "ingress.hosts names the hosts"),
+        (REQUIRED_VALUES | {"existingsecret": "kvitok"}, "existingsecret"),
+        (REQUIRED_VALUES | {"smpp": {"accounts": ["twilio"]}}, "/smpp/accounts"),
+        (
+            REQUIRED_VALUES | {"archive": {"enabled": True}},
+            "archive.existingClaim names the volume",
+        ),
+        (REQUIRED_VALUES | {"ingress": {"enabled": True}}, "ingress.hosts names the hosts"),
     ],
 )
 def test_values_that_cannot_work_are_refused(values: dict[str, Any], words: str) -> None:

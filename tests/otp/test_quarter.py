@@ -49,7 +49,7 @@ from tests.otp import quarter
 pytestmark = pytest.mark.django_db(transaction=True)
 FEW, MANY = 900, 300_000
 # Statements of each page, whatever the number of messages.
-MOST_QUERIES = {"overview": 27, "spend": 27, "messages": 11, "statement": 12, "documents": 14}
+MAX_QUERIES = {"overview": 27, "spend": 27, "messages": 11, "statement": 12, "documents": 14}
 ROUNDS = 7
 Sums = dict[str, int]
 
@@ -316,7 +316,7 @@ def too_many_statements(reader: Reader) -> Sums:
         reader.client.get(path)  # fills caches
         with CaptureQueriesContext(connection) as queries:
             assert reader.client.get(path).status_code == 200
-        if len(queries) > MOST_QUERIES[of]:
+        if len(queries) > MAX_QUERIES[of]:
             found[name] = len(queries)
     return found
 

@@ -1,6 +1,6 @@
 import pytest
 
-from parsing.characters import LONGEST, as_seen, is_line, is_text, normalised, one_line
+from parsing.characters import MAX_LENGTH, as_seen, is_line, is_text, normalised, one_line
 
 # The first has letters and emoji of Unicode 17, which no Python that is used here knows.
 GOOD = [
@@ -48,6 +48,6 @@ def test_texts_that_look_the_same_are_normalised() -> None:
 
 
 def test_a_text_too_long_is_not_composed() -> None:
-    marks = "a" + "\u0315\u0300" * (LONGEST // 2)
+    marks = "a" + "\u0315\u0300" * (MAX_LENGTH // 2)
 
     assert normalised(marks) == marks

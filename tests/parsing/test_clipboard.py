@@ -48,7 +48,7 @@ def test_words_are_without_case_marks_and_punctuation(text: str, words: str) -> 
 
 
 def test_what_is_too_long_to_be_typed_is_not_read() -> None:
-    longest = "\ufdfa" * clipboard.LONGEST
+    longest = "\ufdfa" * clipboard.MAX_LENGTH
 
     assert clipboard.plain(longest) != longest
     assert clipboard.plain(longest + "\ufdfa") == longest + "\ufdfa"

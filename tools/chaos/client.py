@@ -19,7 +19,7 @@ from tools.stack.stack import Account
 
 LINK = "https://example.com/orders/{}"
 PATHS = {"code": "/otp/send", "code_link": "/otp/send", "link": "/links/send"}
-LONGEST_PAUSE = 1.0
+MAX_PAUSE = 1.0
 JOURNAL = """
 PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
 CREATE TABLE orders (key TEXT PRIMARY KEY, company_id INTEGER, path TEXT, phone TEXT, at REAL);
@@ -90,7 +90,7 @@ class Backend:
                 return
             yield self.client.post(path, body, token=account.key, key=key)
             dice = random.Random(f"{self._seed}:{name}:{number}")  # noqa: S311 - to be drawn again
-            pause = min(LONGEST_PAUSE, 0.1 * 2 ** min(number, 8))
+            pause = min(MAX_PAUSE, 0.1 * 2 ** min(number, 8))
             self.given_up.wait(pause * dice.uniform(0.5, 1.0))
 
     def _place(self, order: PlannedRequest, key: str) -> None:

@@ -27,7 +27,7 @@ TICK = 0.02
 RETRY_AFTER = 0.2  # seconds until a fault without a target is retried
 AIM_TIMEOUT = 1.5  # seconds that an aimed fault waits for a vendor call
 RESTART_AFTER = 0.5  # seconds until a program that exited by itself is restarted
-LONGEST_STOP = 25.0
+MAX_STOP = 25.0
 SQL = {query.name: query.text for query in queries(__file__, "load.sql").values()}
 
 
@@ -230,7 +230,7 @@ class FaultInjector:
                 self._record_exit(program)
             elif program in self._stopping:
                 asked, pause = self._stopping[program]
-                if time.monotonic() > asked + LONGEST_STOP:
+                if time.monotonic() > asked + MAX_STOP:
                     self.deaths[f"{program.log.stem}: did not stop when asked"] += 1
                     program.kill()
                     del self._stopping[program]

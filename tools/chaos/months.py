@@ -25,7 +25,7 @@ from tools.demo import months, past_transfers
 from tools.queries import queries
 
 LIFE, PAUSE = (2.0, 8.0), (0.1, 0.6)  # seconds of a run until it is killed, and until the next
-LAST_TRIES, LONGEST_RUN = 3, 120.0
+LAST_TRIES, MAX_RUN = 3, 120.0
 MONTHS, MESSAGES = 3, 12_000  # that are archived; of each
 
 
@@ -98,7 +98,7 @@ class Archiver:
         self._program.kill()
         for _try in range(LAST_TRIES):
             self._program.launch()
-            if self._program.wait_stopped(LONGEST_RUN) == 0:
+            if self._program.wait_stopped(MAX_RUN) == 0:
                 return True
         return False
 

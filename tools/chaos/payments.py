@@ -19,7 +19,7 @@ from tools.stack.stack import Account
 
 TIMEOUT = 30.0
 RETRY_AFTER = 0.3  # seconds until it is tried again: the order is not placed, or a store is down
-LONGEST_WAIT = 5.0  # for the notice; the bank's statement is read every five seconds
+MAX_WAIT = 5.0  # for the notice; the bank's statement is read every five seconds
 _SQL = queries(__file__)
 
 
@@ -145,7 +145,7 @@ class CreditKiller:
 
 def _is_awaited(session: psycopg.Connection[Any]) -> bool:
     """Whether somebody waits for what this session holds; waits for that a while."""
-    deadline = time.monotonic() + LONGEST_WAIT
+    deadline = time.monotonic() + MAX_WAIT
     while time.monotonic() < deadline:
         row = session.execute(_SQL["waiting"].text.encode()).fetchone()
         if row and row[0]:

@@ -125,7 +125,7 @@ def table(results: Results, sizes: Sequence[int]) -> str:
 
 Value = Callable[[Figure], float]
 
-MOST = 8  # lines of a drawing
+MAX_LINES = 8  # lines of a drawing
 _DRAWINGS: dict[Group, tuple[str, Value]] = {
     Group.HOT: ("Blocks that hot statements read", lambda figure: figure.blocks),
     Group.PAGE: ("Blocks that the dearest pages read", lambda figure: figure.blocks),
@@ -142,7 +142,7 @@ def draw(results: Results, folder: Path) -> None:
         if rows:
             lines = [
                 (row.name, [(size, value(figure)) for size, figure in sorted(row.at.items())])
-                for row in rows[:MOST]
+                for row in rows[:MAX_LINES]
             ]
             drawn = svg.chart(title, lines, "messages", log=True)
             (folder / f"growth-{group}.svg").write_text(drawn, encoding="utf-8")

@@ -19,7 +19,7 @@ from tools.replay.run import Result, as_json, run, table
 from tools.replay.sensitivity import variants
 from tools.replay.world import World, build, read
 
-MOST_LIVE = 1_000_000
+MAX_LIVE = 1_000_000
 SHIPPED = Path(__file__).parent / "worlds"
 
 
@@ -108,7 +108,7 @@ def _flips(pool: Pool, file: Any, world: World, results: Sequence[Result]) -> li
 
 def many(text: str) -> int:
     """Sends of a live run: each has a number of its own, of a million of its policy."""
-    if not 1 <= int(text) <= MOST_LIVE:
+    if not 1 <= int(text) <= MAX_LIVE:
         raise ValueError(text)
     return int(text)
 

@@ -8,13 +8,13 @@ from tools import svg
 from tools.replay.run import Recovery, Result, regret
 
 RECOVERY_STEP, RECOVERY_SENDS = 50, 1000
-MOST_LINES = 8  # as many as there are colours
+MAX_LINES = 8  # as many as there are colours
 
 
 def drawings(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     """Name and SVG of each that these results have figures for."""
     worlds = [(name, list(of_world)) for name, of_world in groupby(results, lambda row: row.world)]
-    largest = sorted(worlds, key=_sends, reverse=True)[:MOST_LINES]
+    largest = sorted(worlds, key=_sends, reverse=True)[:MAX_LINES]
     yield (
         "replay-regret",
         svg.chart(
@@ -64,4 +64,4 @@ def _attacks(worlds: Iterable[tuple[str, Sequence[Result]]]) -> str:
         for n in range(len(of_world[0].attacks))
     ]
     rows.sort(key=lambda row: median(lost for _seed, lost in row[1]), reverse=True)
-    return svg.chart("Tokens lost to each attack, by seed", rows[:MOST_LINES], "seed")
+    return svg.chart("Tokens lost to each attack, by seed", rows[:MAX_LINES], "seed")

@@ -12,7 +12,7 @@ from typing import Any
 from tools.replay.world import SMS, complete
 
 FACTORS = (0.5, 2.0)
-MOST = 0.98  # of a share that is doubled
+MAX_SHARE = 0.98  # of a share that is doubled
 Given = dict[str, Any]
 
 
@@ -48,7 +48,7 @@ def _behaviours(world: Given) -> Iterator[tuple[str, Given]]:
 
 
 def _share(value: float, factor: float) -> float:
-    return min(max(MOST, value), value * factor)
+    return min(max(MAX_SHARE, value), value * factor)
 
 
 def _rest(value: float, factor: float) -> float:

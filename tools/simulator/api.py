@@ -24,7 +24,7 @@ from tools.simulator.vendor import Handler, HttpVendor, json_answer
 from tools.simulator.whatsapp.cloud_api import account_event
 from tools.simulator.whatsapp.templates import TITLES
 
-LONGEST_REPLY = 70
+MAX_REPLY = 70
 CONTACT_ACTIONS = ("share", "unshare", "block", "unblock", "start", "stop")
 _LACKS = (  # what an account's setup may be without
     "registration",  # of the number
@@ -102,8 +102,8 @@ class Api:
         vendor = self._carrier.vendors[message.provider]
         if not vendor.can_reply:
             return _errors({"id": "nobody writes back to this vendor's number"})
-        if not isinstance(text, str) or not 1 <= len(text) <= LONGEST_REPLY:
-            return _errors({"text": f"must have 1 to {LONGEST_REPLY} characters"})
+        if not isinstance(text, str) or not 1 <= len(text) <= MAX_REPLY:
+            return _errors({"text": f"must have 1 to {MAX_REPLY} characters"})
         self._carrier.courier.run(
             [partial(vendor.reply, message, text)], vendor.name, message.phone
         )

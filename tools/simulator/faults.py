@@ -214,7 +214,7 @@ def _one_of(names: Collection[str]) -> Rule:
     return lambda value: value in names, f"must be one of {', '.join(names)}"
 
 
-LONGEST_MS = 3_600_000
+MAX_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,5 +280,5 @@ def _outcome_errors(phone: str, end: Any) -> Iterator[str]:
             yield f"channels are {', '.join(CHANNELS)}, each with an object"
         elif given.get("outcome") not in OUTCOMES or given.keys() - {"outcome", "after_ms"}:
             yield f"{channel}: outcome must be one of {', '.join(KINDS)}, after_ms may follow"
-        elif not _whole(given.get("after_ms", 0), 0, LONGEST_MS):
-            yield f"{channel}: after_ms must be a whole number from 0 to {LONGEST_MS}"
+        elif not _whole(given.get("after_ms", 0), 0, MAX_MS):
+            yield f"{channel}: after_ms must be a whole number from 0 to {MAX_MS}"

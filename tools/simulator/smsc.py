@@ -17,12 +17,12 @@ from tools.simulator.messages import Message, digits, is_phone
 from tools.simulator.request_bodies import form, whole
 from tools.simulator.vendor import HttpVendor, Post, RefusedError, json_answer
 
-LARGEST_ID = 2**31 - 1
+MAX_ID = 2**31 - 1
 VALIDITY = re.compile(r"(?:[01]?[0-9]|2[0-4])(?::[0-5][0-9])?")
 REPEAT = 60.0  # seconds in which the same text to the same phone is a repeat
 POLLS_A_MINUTE = 5
 REMEMBERED = 10_000  # messages whose polls are counted
-LONGEST_TEXT = 1000
+MAX_TEXT_LENGTH = 1000
 HOME = ZoneInfo("Europe/Moscow")
 WORDS = {"sent": 0, "delivered": 1, "read": 2, "failed": 20}
 
@@ -123,8 +123,8 @@ class Smsc(HttpVendor):
 
     def _message(self, given: Mapping[str, str]) -> Message:
         phone, text = digits(given.get("phones", "")), given.get("mes", "")
-        number = whole(given.get("id", secrets.randbelow(LARGEST_ID) + 1)) or 0
-        if not text or len(text) > LONGEST_TEXT or not 1 <= number <= LARGEST_ID:
+        number = whole(given.get("id", secrets.randbelow(MAX_ID) + 1)) or 0
+        if not text or len(text) > MAX_TEXT_LENGTH or not 1 <= number <= MAX_ID:
             raise PARAMETERS
         if given.get("charset") != "utf-8" or not VALIDITY.fullmatch(given.get("valid", "24")):
             raise PARAMETERS

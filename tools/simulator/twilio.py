@@ -31,9 +31,9 @@ SENDER_LISTS = {
     "ShortCodes": "short_codes",
     "AlphaSenders": "alpha_senders",
 }
-LONGEST_BODY = 1600
-LONGEST_VALIDITY = 36_000
-PAGE, LARGEST_PAGE = 50, 1000
+MAX_BODY = 1600
+MAX_VALIDITY = 36_000
+PAGE, MAX_PAGE = 50, 1000
 SEARCHED = 20_000  # newest messages that a list looks through when no To is given
 UNREACHABLE_HANDSET = 30003
 WORDS = {"sent": "sent", "delivered": "delivered", "failed": "undelivered", "read": "read"}
@@ -101,7 +101,7 @@ class Twilio(HttpVendor):
         """Newest first, by To, From and the days or moments of DateSent."""
         query, log = request.query, self.carrier.log
         to, size = query.get("To", ""), query.get("PageSize", str(PAGE))
-        if not 1 <= (whole(size) or 0) <= LARGEST_PAGE:
+        if not 1 <= (whole(size) or 0) <= MAX_PAGE:
             raise _refused(20001, "Page size must be between 1 and 1000")
         since, until = _window(query)
         shown = [
@@ -244,11 +244,11 @@ class Twilio(HttpVendor):
         extra = sender | {"to": to, "callback": callback}
         if not text:
             raise _refused(21602, "Message body is required.")
-        if len(text) > LONGEST_BODY:
-            long = f"The concatenated message body exceeds the {LONGEST_BODY} character limit"
+        if len(text) > MAX_BODY:
+            long = f"The concatenated message body exceeds the {MAX_BODY} character limit"
             raise _refused(21617, long)
         validity = given.get("ValidityPeriod")
-        if validity is not None and not 1 <= (whole(validity) or 0) <= LONGEST_VALIDITY:
+        if validity is not None and not 1 <= (whole(validity) or 0) <= MAX_VALIDITY:
             raise _refused(21624, "Validity period must be between 1 and 36000 seconds")
         return self.message("SM" + secrets.token_hex(16), digits(to), text, extra=extra)
 

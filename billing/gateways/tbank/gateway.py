@@ -31,7 +31,7 @@ from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
 from parsing.json_objects import read_object
 
 LIFETIME_DAYS = 3
-SMALLEST, LARGEST = Decimal(10), Decimal(999_999)
+MIN_AMOUNT, MAX_AMOUNT = Decimal(10), Decimal(999_999)
 VAT_RATES = frozenset({0, 5, 7, 10, 20, 22})
 MAX_PURPOSE, MAX_REDIRECT = 210, 1024
 # The API answers `Paid`, notices say `PAID`.
@@ -60,7 +60,7 @@ class TBank(Gateway):
         self.webhook_secret = webhook_secret
 
     def takes(self, currency: str, amount: Decimal | None = None) -> bool:
-        return super().takes(currency) and (amount is None or SMALLEST <= amount <= LARGEST)
+        return super().takes(currency) and (amount is None or MIN_AMOUNT <= amount <= MAX_AMOUNT)
 
     def open(self, payment: PaymentRequest) -> PaymentSession:
         body: dict[str, Any] = {

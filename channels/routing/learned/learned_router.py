@@ -18,7 +18,7 @@ from channels.routing.smart.health import Health, Run
 from channels.routing.smart.reach import HALF_LIFE, Reach, Standing, Stratum
 from channels.routing.smart.router import (
     EVERYWHERE,
-    SHORTEST_GAP,
+    MIN_GAP,
     TIMES_HALF_LIFE,
     Exploration,
     Router,
@@ -141,7 +141,7 @@ class _Learned:
         version, state = cursor.fetchone()
         router = decode(orjson.loads(state) if isinstance(state, str) else state)
         for probes in list(_exploration.probes.values()):  # requests add to it
-            probes.gap = SHORTEST_GAP  # what came of them is in the new state
+            probes.gap = MIN_GAP  # what came of them is in the new state
         self.router, self.version = router, version
         return router
 

@@ -11,7 +11,7 @@ from channels.routing.smart.decay import HOUR, Counts
 
 HALF_LIFE = 6 * HOUR
 REVIEW = 300.0  # seconds between changes
-STEP, LEAST = 0.1, 0.05
+STEP, MIN_SHARE = 0.1, 0.05
 MARGIN = 0.03  # a smaller gap moves nothing
 DOUBTS = 2.5  # standard errors that a gap must exceed
 STRENGTH = 10.0
@@ -48,7 +48,7 @@ class AccountBalance:
 
     def _review(self, now: float) -> None:
         rates = {name: self._rate(name, now) for name in self.resting if name not in self.paused}
-        movable = [name for name in rates if self.shares[name] > LEAST + ROUNDING]
+        movable = [name for name in rates if self.shares[name] > MIN_SHARE + ROUNDING]
         if not movable:
             return
         best = max(rates.values())
@@ -56,7 +56,7 @@ class AccountBalance:
         gap = best - rates[worst]
         if gap > MARGIN and gap > DOUBTS * self._error(worst, rates[worst], now):
             better = [name for name in rates if rates[name] > rates[worst]]
-            self._move(worst, better, min(STEP, self.shares[worst] - LEAST), now)
+            self._move(worst, better, min(STEP, self.shares[worst] - MIN_SHARE), now)
         elif best - min(rates.values()) < MARGIN / 2:
             self._drift(now)
 

@@ -110,7 +110,7 @@ SLOWER_ALLOWED = 1.2  # times the p95 of SMS first
 PATIENCES = (3, 5, 7, 10, 13, 17, 22, 30, 45)  # seconds
 LONG_PATIENCES = (5, 9, 16)  # of each of two messengers before SMS
 FAILING = 0.8  # SMS that verifies a smaller part of what the best plan does is no measure
-GREATEST_SPREAD = 0.05
+MAX_SPREAD = 0.05
 HOPELESS = 0.1  # a messenger that delivers less often is not worth its delay before SMS
 
 Steps = Sequence[tuple[Candidate, int | None]]
@@ -143,7 +143,7 @@ def choose(candidates: tuple[Candidate, ...], stays: Curve, sms: str = "sms") ->
     if first.verified < FAILING:  # only then can another plan be so much surer
         best = max((forecast(plan, stays, bound) for plan in plans), key=_surest)
         if first.verified < FAILING * best.verified:
-            bar = best.verified - GREATEST_SPREAD
+            bar = best.verified - MAX_SPREAD
     seen: list[Forecast] = []
     for sequence in plans:
         plan = forecast(sequence, stays, bound)

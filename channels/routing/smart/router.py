@@ -44,13 +44,13 @@ def reason_for(
 
 PROBE_TOKENS_A_DAY = 100
 PROBE_PATIENCE = 6  # seconds: SMS follows soon
-SHORTEST_GAP, LONGEST_GAP = 120.0, 1800.0  # seconds between two probes of a channel
+MIN_GAP, MAX_GAP = 120.0, 1800.0  # seconds between two probes of a channel
 
 
 @dataclass(slots=True)
 class _Probes:
     next_at: float = 0.0
-    gap: float = SHORTEST_GAP
+    gap: float = MIN_GAP
 
 
 @dataclass(slots=True)
@@ -71,14 +71,14 @@ class Exploration:
             if now >= probes.next_at and self.spent + price <= self.tokens_a_day:
                 self.spent += price
                 probes.next_at = now + probes.gap
-                probes.gap = min(LONGEST_GAP, probes.gap * 2)
+                probes.gap = min(MAX_GAP, probes.gap * 2)
                 return PlanStep(channel, PROBE_PATIENCE)
         return None
 
     def succeeded(self, country: str, channel: str) -> None:
         probes = self.probes.get((country, channel))
         if probes is not None:
-            probes.gap = SHORTEST_GAP
+            probes.gap = MIN_GAP
 
 
 # The share of people who still enter a code that arrives at each second.

@@ -13,7 +13,7 @@ from channels.history.figures import DAYS, DayRange
 from channels.web.day_presets import DayPreset, presets
 from parsing.form_fields import DayBoundField, LineField
 
-LONGEST = 366  # days
+MAX_DAYS = 366
 OWN = "days"
 
 
@@ -68,5 +68,5 @@ class PeriodForm(forms.Form):
     def _check(self, first: date, last: date) -> None:
         if first > last:
             raise ValidationError({"date_from": _("This day comes after the last one.")})
-        if (last - first).days >= LONGEST:
+        if (last - first).days >= MAX_DAYS:
             raise ValidationError({"date_from": _("A year at most.")})

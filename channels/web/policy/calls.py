@@ -11,7 +11,7 @@ from channels.web.fields import CHANNEL_NAMES, UNDERSTOOD_PHONE
 from channels.web.message_fields import KIND
 from parsing import clipboard
 
-LEAST, MOST = settings.PATIENCE_RANGE
+MIN_PATIENCE, MAX_PATIENCE = settings.PATIENCE_RANGE
 LOCALE_NAMES = choice(LOCALES, "Locale")
 
 COUNTRY = Field(
@@ -40,7 +40,11 @@ CHANNELS = Field(
 )
 PATIENCE = Field(
     "patience",
-    {"type": "object", "nullable": True, "additionalProperties": integer(LEAST, MOST)},
+    {
+        "type": "object",
+        "nullable": True,
+        "additionalProperties": integer(MIN_PATIENCE, MAX_PATIENCE),
+    },
     _("Seconds that a channel has to prove delivery before the next one is tried, by channel."),
     {"telegram": 20},
     required=False,

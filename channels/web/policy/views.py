@@ -56,7 +56,7 @@ def policy_savings(request: CabinetRequest) -> HttpResponse:
     context = {
         "savings": savings.savings(request.company),
         "days": savings.DAYS,
-        "least_codes": savings.LEAST_CODES,
+        "least_codes": savings.MIN_CODES,
         "is_on": any(rule.smart for rule in policy_rules.rules_of(request.company)),
     }
     return render(request, "cabinet/policy_savings.html", context)

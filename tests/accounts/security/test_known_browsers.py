@@ -135,5 +135,5 @@ def test_cookie_does_not_grow(user: User) -> None:
     cookie = signing.loads(
         client.cookies[sessions.BROWSER_COOKIE].value, salt=sessions.BROWSER_SALT
     )
-    assert len(cookie) == sessions.MOST_ACCOUNTS
+    assert len(cookie) == sessions.MAX_ACCOUNTS
     assert str(user.pk) in cookie

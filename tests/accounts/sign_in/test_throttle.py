@@ -49,13 +49,13 @@ def is_in(client: Client) -> bool:
     return "_auth_user_id" in client.session
 
 
-MOST = 100  # wrong passwords that an account takes, from many networks
+MAX_WRONG_PASSWORDS = 100  # wrong passwords that an account takes, from many networks
 
 
 def block_everywhere() -> None:
-    """As `MOST` sign-ins without a device cookie would, but for their pages."""
+    """As `MAX_WRONG_PASSWORDS` sign-ins without a device cookie would, but for their pages."""
     request = RequestFactory().post(reverse(LOGIN))
-    for _ in range(MOST):
+    for _ in range(MAX_WRONG_PASSWORDS):
         throttle.consume(request, "owner@example.com")
 
 
@@ -112,7 +112,7 @@ def test_addresses_of_one_ipv6_64_share_a_limit(client: Client, owner: User) -> 
 
 
 def test_distributed_guesses_are_limited_per_account(owner: User) -> None:
-    for number in range(MOST):
+    for number in range(MAX_WRONG_PASSWORDS):
         log_in(Client(), f"198.51.{number}.1")
     client = Client()
 

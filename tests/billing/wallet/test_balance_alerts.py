@@ -124,9 +124,11 @@ def test_same_alert_twice_is_one_and_eleven_are_too_many(client: Client, owner: 
             reverse("balance-alert-add"), {"kind": "tokens", "level": level}, follow=True
         )
 
-    assert BalanceAlert.objects.count() == balance_alerts.MOST
+    assert BalanceAlert.objects.count() == balance_alerts.MAX_ALERTS
     assert "не больше 10" in page.content.decode()
-    assert AuditEvent.objects.filter(action="balance_alert.added").count() == balance_alerts.MOST
+    assert (
+        AuditEvent.objects.filter(action="balance_alert.added").count() == balance_alerts.MAX_ALERTS
+    )
 
 
 def test_alert_of_another_company_cannot_be_removed(client: Client, owner: Member) -> None:

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 PHONE = "+79161234567"
 PLACE = 4320  # seconds that one place of twenty a day takes to come back
-MOST = {
+MAX_SETTINGS = {
     "cool_down": 30,
     "codes_per_10_min": 30,
     "codes_per_hour": 30,
@@ -76,7 +76,7 @@ class TestBothStores:
     def test_raised_limits_of_one_company_leave_codes_to_others(
         self, client_of: ClientOf, company: Company
     ) -> None:
-        greedy = CompanyFactory.create(**MOST)
+        greedy = CompanyFactory.create(**MAX_SETTINGS)
 
         sent_to_phone(greedy, 20)
 
@@ -125,7 +125,7 @@ class TestBothStores:
         assert answer.body["retry_after"] <= PLACE
 
     def test_company_limit_is_capped(self, company: Company) -> None:
-        Company.objects.filter(pk=company.pk).update(**MOST)
+        Company.objects.filter(pk=company.pk).update(**MAX_SETTINGS)
         sent_to_phone(company, 20)
 
         assert refused(Company.objects.get(pk=company.pk))["limit"] == {"kind": "phone"}

@@ -18,7 +18,7 @@ from channels.vendor_accounts.circuit_breaker import (
 )
 
 ONE, PROBE = Call("twilio"), Call("twilio", trips=2)
-LONGEST = 3600.0
+MAX_PAUSE = 3600.0
 
 
 def event(what: EventKind, **fields: object) -> Event:
@@ -32,7 +32,7 @@ TAKEN, LOST = event(EventKind.ACCEPTED), event(EventKind.AMBIGUOUS)
 
 @pytest.fixture
 def breakers() -> Breakers:
-    return Breakers(LONGEST)
+    return Breakers(MAX_PAUSE)
 
 
 def trip(breakers: Breakers, call: Call, happened: Event, now: float = 0.0) -> Trip:
@@ -137,7 +137,7 @@ def test_failed_probe_reopens_the_breaker_for_longer(breakers: Breakers, happene
 def test_pause_is_bounded(breakers: Breakers) -> None:
     change = trip(breakers, Call("twilio", trips=1000), REFUSED)
 
-    assert LONGEST <= change.pause <= LONGEST * (1 + JITTER)
+    assert MAX_PAUSE <= change.pause <= MAX_PAUSE * (1 + JITTER)
 
 
 def test_closed_breaker_resets_its_counts(breakers: Breakers) -> None:

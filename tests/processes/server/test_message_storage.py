@@ -6,18 +6,18 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Member
-from config.middleware import LONGEST, MOST
+from config.middleware import MAX_MESSAGE_LENGTH, MAX_MESSAGES
 
 pytestmark = pytest.mark.django_db
 
 
 def test_messages_that_nobody_reads_stay_few_and_short(client: Client, owner: Member) -> None:
     form = {"kind": "x" * 100_000, "level": "1"}
-    for _ in range(MOST + 10):
+    for _ in range(MAX_MESSAGES + 10):
         client.post(reverse("balance-alert-add"), form)
 
     held = sum(len(one.session_data) for one in Session.objects.all())
     page = client.get(reverse("balance")).content.decode()
 
-    assert held < 2 * MOST * LONGEST
-    assert MOST // 2 <= page.count("x" * (LONGEST // 2)) <= MOST
+    assert held < 2 * MAX_MESSAGES * MAX_MESSAGE_LENGTH
+    assert MAX_MESSAGES // 2 <= page.count("x" * (MAX_MESSAGE_LENGTH // 2)) <= MAX_MESSAGES

@@ -12,7 +12,7 @@ import pytest
 from django.db import DataError, IntegrityError, OperationalError, connection, transaction
 
 from storage.statements import group_commit
-from storage.statements.group_commit import LARGEST, GroupCommit
+from storage.statements.group_commit import MAX_GROUP, GroupCommit
 from tests.api.groups import in_one_group
 from tests.stack.programs import wait_until
 
@@ -57,10 +57,10 @@ def test_waiting_calls_run_together() -> None:
 
 def test_groups_have_a_largest_size() -> None:
     doubling = Doubling()
-    many = 2 * LARGEST + 2
+    many = 2 * MAX_GROUP + 2
 
     assert in_one_group(doubling.group, doubling.calls(many)) == [2 * n for n in range(many)]
-    assert [len(numbers) for numbers in doubling.together] == [LARGEST, LARGEST, 2]
+    assert [len(numbers) for numbers in doubling.together] == [MAX_GROUP, MAX_GROUP, 2]
 
 
 def test_one_that_is_left_out_runs_alone() -> None:

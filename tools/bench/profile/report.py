@@ -10,7 +10,7 @@ from tools.bench.profile.windows import Profile, Window
 from tools.bench.results import percentile
 from tools.command_line import columns
 
-LEAST = 0.004  # of a table's total: smaller rows are added up in one
+MIN_SHARE = 0.004  # of a table's total: smaller rows are added up in one
 LINES = 14  # of ours, for each program
 WEB = ("web 1", "web 2")
 BESIDE = ("client", "simulator", "postgres for the bench")  # not the service's
@@ -108,7 +108,7 @@ def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
 
 def matrix(cells: Mapping[tuple[str, str], float], total: float) -> list[str]:
     """Rows of causes, columns of activities. What no sample explains has a row of its own."""
-    doing, causes = _largest(cells, 0, 0.02 * total), _largest(cells, 1, LEAST * total)
+    doing, causes = _largest(cells, 0, 0.02 * total), _largest(cells, 1, MIN_SHARE * total)
     small = sum(value for (_, cause), value in cells.items() if cause not in causes)
     sums = [sum(v for (name, _), v in cells.items() if name == column) for column in doing]
     ends = {"smaller ones": small, "not attributed": total - sum(cells.values())}
@@ -142,7 +142,7 @@ def _statements(profile: Profile, program: str) -> str:
     for name, cost in sorted(costs.statements.items(), key=lambda each: -each[1].cpu):
         us = cost.cpu * 1e6 / many
         left -= us
-        if us < LEAST * total:
+        if us < MIN_SHARE * total:
             small += us
             continue
         parts = (cost.parse, cost.bind, cost.execute, cost.after, cost.cpu)

@@ -37,7 +37,7 @@ _MONTHS = re.compile(
 )
 _HOLE = re.compile(r"\\\{\w*\\\}")
 _TABLE = re.compile(r'\b(?:FROM|INTO|UPDATE)\s+"?(\w+)"?', re.IGNORECASE)
-_SHORTEST = 20  # characters of a constant that may be a statement
+_MIN_LENGTH = 20  # characters of a constant that may be a statement
 _SQL = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
 
 
@@ -74,7 +74,7 @@ class StatementNames:
                 if module_name.partition(".")[0] in PACKAGES
                 for name, value in vars(module).items()
                 if isinstance(value, str)
-                and len(value) > _SHORTEST
+                and len(value) > _MIN_LENGTH
                 and normalized(value).startswith(_SQL)
             }
         )

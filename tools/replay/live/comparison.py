@@ -32,7 +32,7 @@ from tools.replay.timeline import Outcome, Played, Send, account_of, ask, play, 
 from tools.replay.world import NATIONAL_DIGITS, SMS, World
 
 CARRIED = {"whatsapp", "telegram", SMS}  # what the service has a simulated vendor for
-LONGEST_MS = 3_600_000
+MAX_MS = 3_600_000
 
 
 class NotPlayableError(StartError):
@@ -114,7 +114,7 @@ def outcome_of(played: Played) -> dict[str, Any]:
     if played.arrives == math.inf:
         return {"outcome": "lost"}
     kind = "delivered" if played.receipt < math.inf else "unproved"
-    return {"outcome": kind, "after_ms": min(LONGEST_MS, round(played.arrives * 1000))}
+    return {"outcome": kind, "after_ms": min(MAX_MS, round(played.arrives * 1000))}
 
 
 FLUSH = 300.0  # seconds after which nothing more comes of a send

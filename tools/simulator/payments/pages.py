@@ -23,7 +23,7 @@ from tools.simulator.request_bodies import form, json_body
 TEXTS = read_texts(Path(__file__).with_name("texts.csv"))
 SHOWN = 50
 LEAVES = {"pay", "cancel"}  # after which the payer goes back to the shop
-LONGEST_PURPOSE = 210
+MAX_PURPOSE = 210
 OPERATION = {"amount", "purpose", "inn", "name", "number", "currency", "is_incoming"}
 
 
@@ -116,7 +116,7 @@ class PaymentPages:
             amount = Decimal(0)
         if amount <= 0:
             return self._list(request, "bad_amount")
-        purpose = given.get("purpose", "")[:LONGEST_PURPOSE]
+        purpose = given.get("purpose", "")[:MAX_PURPOSE]
         inn, name = given.get("inn", "")[:12], given.get("name", "")[:160]
         self._till.transfer(Operation(f"{amount:.2f}", purpose, inn=inn, name=name))
         return self._list(request, "transferred")

@@ -14,7 +14,7 @@ from tools.simulator.request_bodies import json_object
 from tools.simulator.vendor import Json, Post, RefusedError
 
 STATUSES = {PAID: "Paid", CANCELED: "Cancelled"}
-MAX_PURPOSE, SMALLEST, LARGEST = 210, 10, 999_999
+MAX_PURPOSE, MIN_AMOUNT, MAX_AMOUNT = 210, 10, 999_999
 VAT = {None, "0", "5", "7", "10", "20", "22"}
 
 
@@ -145,7 +145,7 @@ def _mistake(given: Json, account: str) -> str:
     amount, purpose = given.get("sum"), given.get("purpose")
     if isinstance(amount, bool) or not isinstance(amount, int | float):
         return "sum"
-    if not SMALLEST <= amount <= LARGEST:
+    if not MIN_AMOUNT <= amount <= MAX_AMOUNT:
         return "sum"
     if not isinstance(purpose, str) or not 1 <= len(purpose) <= MAX_PURPOSE:
         return "purpose"

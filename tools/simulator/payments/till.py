@@ -26,7 +26,7 @@ HOWS = (
 )
 CALL_FAULTS = ("server_error", "lost_answer", "slow")
 AFTER_REDIRECT = 2.0
-LONGEST_WAIT = 3.0  # for a notice, before the payer is sent back
+MAX_WAIT = 3.0  # for a notice, before the payer is sent back
 Call = Callable[[web.Request], Awaitable[web.Response]]
 
 
@@ -261,7 +261,7 @@ class Till:
             later = delay if how == "late" else 0.0
             self._tell(provider, posts, later or AFTER_REDIRECT)
         elif posts:
-            await asyncio.wait([self._tell(provider, posts, delay)], timeout=LONGEST_WAIT)
+            await asyncio.wait([self._tell(provider, posts, delay)], timeout=MAX_WAIT)
 
     def _notices(self, provider: PaymentProvider, payment: Payment, how: str) -> list[Post]:
         notice = provider.notice(payment)

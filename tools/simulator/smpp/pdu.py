@@ -5,7 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 HEADER = struct.Struct(">4L")
-LONGEST, LONGEST_TEXT = 70_000, 70
+MAX_LENGTH, MAX_TEXT_LENGTH = 70_000, 70
 A_RECEIPT, UCS2 = 0x04, 0x08  # esm_class; data_coding
 
 GENERIC_NACK = 0x8000_0000
@@ -146,7 +146,7 @@ def receipt(source: str, dest: str, line: str, tlvs: bytes) -> bytes:
 
 def incoming(source: str, dest: str, text: str) -> bytes:
     """The body of a deliver_sm that is a message from a phone."""
-    return _deliver(source, dest, 0, UCS2, text[:LONGEST_TEXT].encode("utf-16-be"))
+    return _deliver(source, dest, 0, UCS2, text[:MAX_TEXT_LENGTH].encode("utf-16-be"))
 
 
 def _deliver(source: str, dest: str, esm_class: int, coding: int, octets: bytes) -> bytes:

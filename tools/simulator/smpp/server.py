@@ -77,7 +77,7 @@ class Session:
         octets = await self._reader.readexactly(pdu.HEADER.size)
         length, *rest = pdu.HEADER.unpack(octets)
         head = Head(*rest)
-        if not pdu.HEADER.size <= length <= pdu.LONGEST:
+        if not pdu.HEADER.size <= length <= pdu.MAX_LENGTH:
             self._nack(head, INVALID_LENGTH)
             raise EOFError
         body = await self._reader.readexactly(length - pdu.HEADER.size)

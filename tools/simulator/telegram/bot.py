@@ -22,7 +22,7 @@ from tools.simulator.vendor import HttpVendor, Json, Post, RefusedError, is_call
 
 TOKEN = re.compile(r"[0-9]{1,20}:[\w-]{1,128}", re.ASCII)
 SECRET = re.compile(r"[\w-]{1,256}", re.ASCII)
-LONGEST_TEXT = 4096
+MAX_TEXT_LENGTH = 4096
 BLOCKING = {"block", "unblock", "share", "start"}  # what changes whether the bot is blocked
 WORDS = {"start": "/start contact", "stop": "/stop"}
 CANNOT_START = "Forbidden: bot can't initiate conversation with a user"
@@ -153,7 +153,7 @@ class TelegramBot(HttpVendor):
         text = given.get("text")
         if not isinstance(text, str) or not text.strip():
             raise _refused(400, "Bad Request: message text is empty")
-        if len(text.encode("utf-16-le")) // 2 > LONGEST_TEXT:
+        if len(text.encode("utf-16-le")) // 2 > MAX_TEXT_LENGTH:
             raise _refused(400, "Bad Request: message is too long")
         sent, links = _keyboard(given.get("reply_markup"))
         number, extra = self.carrier.log.next_id(), {"text": text, "reply_markup": sent}

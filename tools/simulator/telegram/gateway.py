@@ -20,8 +20,8 @@ from tools.simulator.vendor import HttpVendor, Json, Post, RefusedError, is_call
 PHONE = re.compile(r"\+[1-9][0-9]{6,14}")  # E.164: without its plus it is refused
 CODE = re.compile(r"[0-9]{4,8}")
 SENDER = re.compile(r"@?\w{5,32}", re.ASCII)
-LONGEST_PAYLOAD = 128
-LONGEST_CALLBACK = 256
+MAX_PAYLOAD = 128
+MAX_CALLBACK = 256
 WRONG_CODES = 5
 PRICE, BALANCE, LOW = 0.01, 1000.0, 0.5
 REFUSALS = {
@@ -95,12 +95,12 @@ class TelegramGateway(HttpVendor):
         code, payload = _code(given), given.get("payload")
         callback, ttl = given.get("callback_url") or "", _ttl(given)
         # The real one wants https; on loopback there is nobody to listen in.
-        if not isinstance(callback, str) or len(callback.encode()) > LONGEST_CALLBACK:
+        if not isinstance(callback, str) or len(callback.encode()) > MAX_CALLBACK:
             raise _refused("CALLBACK_URL_INVALID")
         if callback and not is_callback(callback, plain_http=False):
             raise _refused("CALLBACK_URL_INVALID")
         is_text = payload is None or isinstance(payload, str)
-        if not is_text or len((payload or "").encode()) > LONGEST_PAYLOAD:
+        if not is_text or len((payload or "").encode()) > MAX_PAYLOAD:
             raise _refused("PAYLOAD_INVALID")
         if (sender := given.get("sender_username")) and not SENDER.fullmatch(str(sender)):
             raise _refused("SENDER_USERNAME_INVALID")

@@ -31,7 +31,7 @@ from tools.simulator.whatsapp.templates import TITLES, approved, fill, graph_err
 
 VERSION = re.compile(r"v[0-9]{1,3}\.[0-9]{1,2}")
 PHONE = re.compile(r"\+?[0-9 ().-]{7,25}")
-LONGEST_REF = 512
+MAX_REF = 512
 REFUSALS: dict[str, tuple[Any, ...]] = {
     "unreachable": (131026, "Message undeliverable"),
     "refuse": (131009, "Parameter value is not valid"),
@@ -199,8 +199,8 @@ class WhatsApp(HttpVendor):
         if body.get("messaging_product") != "whatsapp":
             raise refused(100, "The parameter messaging_product must be 'whatsapp'")
         to, ref = _recipient(body), body.get("biz_opaque_callback_data")
-        if ref is not None and (not isinstance(ref, str) or len(ref) > LONGEST_REF):
-            raise refused(100, f"biz_opaque_callback_data: at most {LONGEST_REF} characters")
+        if ref is not None and (not isinstance(ref, str) or len(ref) > MAX_REF):
+            raise refused(100, f"biz_opaque_callback_data: at most {MAX_REF} characters")
         if body.get("type", "text") != "template":
             raise refused(131047, "More than 24 hours have passed: only a template may open")
         template, content = fill(mapping(body.get("template")), self._templates)

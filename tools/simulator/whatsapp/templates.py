@@ -12,9 +12,9 @@ from tools.simulator.settings import Settings
 from tools.simulator.vendor import RefusedError
 
 BROKEN_LINES = re.compile(r"[\n\r\t]| {4}")
-LONGEST_CODE = 15
-LONGEST_BODY = 1024
-LONGEST_URL = 2000
+MAX_CODE = 15
+MAX_BODY = 1024
+MAX_URL = 2000
 OPEN = {"ru": "Открыть", "en": "Open"}
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 TITLES = {int(code): title for code, title in _TABLES["titles"].items()}
@@ -51,8 +51,8 @@ class Template:
 
     def fill(self, language: str, values: list[str], button: str) -> Content:
         text = self.bodies[language].format(*values)
-        if len(text) > LONGEST_BODY:
-            raise refused(132005, f"body: text is longer than {LONGEST_BODY} characters")
+        if len(text) > MAX_BODY:
+            raise refused(132005, f"body: text is longer than {MAX_BODY} characters")
         code = values[0] if self.has_code else None
         if self.link is None:
             return Content(text, code, [])
@@ -88,11 +88,11 @@ def fill(wanted: dict[str, Any], templates: dict[str, Template]) -> tuple[Templa
     values = _texts(body, "body", template.parameters)
     (suffix,) = _texts(button, "button at index 0", 1)
     if template.link is None:
-        if len(suffix) > LONGEST_CODE or len(values[0]) > LONGEST_CODE:
-            raise refused(131009, f"code is longer than {LONGEST_CODE} characters")
+        if len(suffix) > MAX_CODE or len(values[0]) > MAX_CODE:
+            raise refused(131009, f"code is longer than {MAX_CODE} characters")
         if suffix != values[0]:
             raise refused(132012, "button: the code differs from the one in the body")
-    elif " " in suffix or len(template.link + suffix) > LONGEST_URL:
+    elif " " in suffix or len(template.link + suffix) > MAX_URL:
         raise refused(131009, "button: the parameter makes no valid URL")
     return template, template.fill(language, values, suffix)
 

@@ -4,11 +4,11 @@ from itertools import pairwise
 import pytest
 
 from channels.routing.learned import learned_router
-from channels.routing.smart.account_balance import LEAST, REVIEW, AccountBalance
+from channels.routing.smart.account_balance import MIN_SHARE, REVIEW, AccountBalance
 from channels.routing.smart.decay import DAY, quantile
 from channels.routing.smart.health import Health
 from channels.routing.smart.reach import EXPIRY, Area, PhoneMemory, Standing
-from channels.routing.smart.router import EVERYWHERE, LONGEST_GAP, Exploration, ReasonCode, Router
+from channels.routing.smart.router import EVERYWHERE, MAX_GAP, Exploration, ReasonCode, Router
 
 AREA = Area("RU", "+7916")
 PRICES = {"telegram": 1, "sms": 16}
@@ -138,7 +138,7 @@ def test_times_borrow_after_a_restart_as_before() -> None:
 
 def test_exploration_spares_proven_phones_and_keeps_its_budget() -> None:
     exploration = Exploration(tokens_a_day=2)
-    found = [exploration.probe(n * LONGEST_GAP, "RU", [("telegram", 1)]) for n in range(1, 20)]
+    found = [exploration.probe(n * MAX_GAP, "RU", [("telegram", 1)]) for n in range(1, 20)]
 
     assert len([one for one in found if one is not None]) == 2
     assert exploration.probe(DAY * 2, "RU", []) is None
@@ -155,7 +155,7 @@ def test_an_account_that_verifies_less_loses_its_share_in_steps() -> None:
             changes.append(n * 30.0)
 
     assert balance.shares["b"] < 0.2
-    assert balance.shares["b"] >= LEAST - 1e-9
+    assert balance.shares["b"] >= MIN_SHARE - 1e-9
     assert all(b - a >= REVIEW for a, b in pairwise(changes))
 
 
@@ -172,8 +172,8 @@ def test_a_second_bad_account_is_left_once_the_worst_has_all_but_nothing() -> No
 
     shares = shares_after(balance, {"a": 0.0, "b": 0.4, "c": 0.92}, 3000)
 
-    assert shares["a"] == pytest.approx(LEAST)
-    assert shares["b"] == pytest.approx(LEAST)
+    assert shares["a"] == pytest.approx(MIN_SHARE)
+    assert shares["b"] == pytest.approx(MIN_SHARE)
     assert sum(shares.values()) == pytest.approx(1)
 
 
@@ -184,7 +184,7 @@ def test_paused_account_is_no_measure_of_the_others_and_keeps_its_share() -> Non
 
     shares = shares_after(balance, {"a": 0.4, "c": 0.88}, 1500)
 
-    assert shares["a"] == pytest.approx(LEAST)
+    assert shares["a"] == pytest.approx(MIN_SHARE)
     assert shares["b"] == kept
     assert sum(shares.values()) == pytest.approx(1)
 
@@ -201,7 +201,7 @@ def test_shares_that_drift_back_are_shares() -> None:
 
 def test_twenty_accounts_keep_the_least_share_they_have() -> None:
     names = [f"a{n:02}" for n in range(20)]
-    balance = AccountBalance(dict.fromkeys(names, LEAST))
+    balance = AccountBalance(dict.fromkeys(names, MIN_SHARE))
 
     shares = shares_after(balance, dict.fromkeys(names, 0.5), 50)
 
