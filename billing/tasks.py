@@ -16,7 +16,7 @@ def expire_orders() -> None:
 
 @shared_task(name="billing.poll_payments")
 def poll_payments() -> None:
-    while payment_notices.ask() == payment_notices.BATCH:
+    while payment_notices.poll() == payment_notices.BATCH:
         pass
 
 

@@ -176,7 +176,7 @@ class Gateway(ABC):
     lifetime: ClassVar[timedelta]  # how long an order waits for its payment
     has_invoice: ClassVar[bool] = False  # paid by a numbered document, confirmed by the operator
     currencies: ClassVar[frozenset[str]] = frozenset()  # that it takes; empty: any
-    can_be_asked: ClassVar[bool] = False  # what became of a payment
+    is_pollable: ClassVar[bool] = False  # `poll` can say what became of a payment
 
     saves_methods: ClassVar[bool] = False  # for `charge`
 
@@ -188,7 +188,7 @@ class Gateway(ABC):
         """Whether the provider takes this currency, and this amount of it."""
         return not self.currencies or currency in self.currencies
 
-    def ask(self, payment_id: str) -> PaymentEvent | None:
+    def poll(self, payment_id: str) -> PaymentEvent | None:
         """What the provider knows of a payment: None while it is open. Raises GatewayError."""
         raise NotImplementedError
 

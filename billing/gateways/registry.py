@@ -29,8 +29,8 @@ def available(currency: str = "") -> list[Gateway]:
     ]
 
 
-def askable() -> list[str]:
-    return [name for name in settings.PAYMENT_GATEWAYS if _build(name).can_be_asked]
+def pollable() -> list[str]:
+    return [name for name in settings.PAYMENT_GATEWAYS if _build(name).is_pollable]
 
 
 def title(name: str) -> str:

@@ -56,10 +56,10 @@ class OrderQuerySet(models.QuerySet["Order"]):
         order_id = parse_id("top", text.strip().lower())
         return self.filter(pk=order_id) if order_id else None
 
-    def overdue(self, askable: Collection[str] = ()) -> "OrderQuerySet":
-        """Orders past their end; with `askable` providers only once they were asked after it."""
+    def overdue(self, pollable: Collection[str] = ()) -> "OrderQuerySet":
+        """Orders past their end; with `pollable` providers only once they were polled after it."""
         unasked = Q(asked_at=None) | Q(asked_at__lt=F("expires_at"))
-        may_be_paid = Q(gateway__in=askable) & ~Q(payment_id="") & unasked
+        may_be_paid = Q(gateway__in=pollable) & ~Q(payment_id="") & unasked
         return self.open().filter(expires_at__lt=Now()).exclude(may_be_paid)
 
     def with_odd_payments(self) -> "OrderQuerySet":
@@ -114,7 +114,7 @@ class Order(models.Model):
     expires_at = models.DateTimeField(_("to be paid by"))
     paid_at = models.DateTimeField(_("paid"), null=True, blank=True)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
-    # When the provider was last asked about it; see `billing.orders.payment_notices`.
+    # When the provider was last polled about it; see `billing.orders.payment_notices`.
     asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = OrderQuerySet.as_manager()

@@ -164,7 +164,7 @@ def cancel(*, order: Order, user: User, ip: str | None = None) -> bool:
 
 def expire() -> int:
     """Expires orders not paid in time; returns how many."""
-    return Order.objects.overdue(registry.askable()).end(Order.State.EXPIRED)
+    return Order.objects.overdue(registry.pollable()).end(Order.State.EXPIRED)
 
 
 def title(order: Order) -> str:

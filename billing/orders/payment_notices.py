@@ -55,15 +55,15 @@ def receive(request: HttpRequest, gateway: str) -> HttpResponse:
     return HttpResponse()
 
 
-JOB = Job("lost_notices", _("questions about payments"))
+JOB = Job("lost_notices", _("polling of payments"))
 BATCH = 20  # orders of one run
 NOT_FOUND = 404  # an answer, too: nobody can have paid
-# A provider that is down when an order is over is asked again: the order waits, but not for ever.
+# A provider that is down when an order is over is polled again: the order waits, but not for ever.
 EXTENSION = timedelta(hours=1)
 MAX_WAIT = timedelta(days=4)
 
 # A minute after the order was placed, then each time it is twice as old, and once it is overdue.
-# The claim is committed before the call, so that a provider that hangs is asked by one process.
+# The claim is committed before the call, so that a provider that hangs is polled by one process.
 _CLAIM = """
 UPDATE billing_order SET asked_at = now() WHERE id = ANY(ARRAY(
   SELECT id FROM billing_order
@@ -76,26 +76,26 @@ RETURNING id
 """
 
 
-def ask() -> int:
-    """Returns how many orders were asked about."""
-    names = registry.askable()
+def poll() -> int:
+    """Returns how many orders were polled."""
+    names = registry.pollable()
     if not names:
         return 0
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, [names, BATCH])
         ids = [row[0] for row in cursor.fetchall()]
-    JOB.each(Order.objects.filter(pk__in=ids), _ask)
+    JOB.each(Order.objects.filter(pk__in=ids), _poll)
     return len(ids)
 
 
-def _ask(order: Order) -> None:
+def _poll(order: Order) -> None:
     gateway = registry.find(order.gateway)
     if gateway is None:
         return
     try:
-        event = gateway.ask(order.payment_id)
+        event = gateway.poll(order.payment_id)
     except GatewayError as error:
-        log.warning("payment_not_asked", order=order.public_id, error=str(error))
+        log.warning("payment_not_polled", order=order.public_id, error=str(error))
         if not (isinstance(error, RefusedByProviderError) and error.status == NOT_FOUND):
             _wait_longer(order)
         return

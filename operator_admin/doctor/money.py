@@ -157,7 +157,7 @@ STATEMENT_CURE = gettext_lazy(
 
 def gateway_credentials() -> list[Finding]:
     """Calls each provider by its credentials, which changes nothing there."""
-    return [_check(name) for name in registry.askable()]
+    return [_check(name) for name in registry.pollable()]
 
 
 def bank_statement() -> list[Finding]:
@@ -174,7 +174,7 @@ def bank_statement() -> list[Finding]:
 
 def _check(name: str) -> Finding:
     gateway = registry.find(name)
-    assert gateway is not None  # noqa: S101 - `askable` names those that are enabled
+    assert gateway is not None  # noqa: S101 - `pollable` names those that are enabled
     title = f"payments by {name}"
     try:
         gateway.check_credentials()

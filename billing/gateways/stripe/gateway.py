@@ -70,7 +70,7 @@ DISPUTED = {"charge.dispute.funds_withdrawn": False, "charge.dispute.funds_reins
 class Stripe(Gateway):
     name = "stripe"
     lifetime = timedelta(hours=23)  # a session ends by itself after 24
-    can_be_asked = True
+    is_pollable = True
     saves_methods = True
 
     def __init__(self, *, url: str, secret_key: str, webhook_secret: str) -> None:
@@ -155,7 +155,7 @@ class Stripe(Gateway):
                 raise DeclinedError(str(intent["status"]))
             return Charge(str(intent["id"]), _charge_event(intent, state) if state else None)
 
-    def ask(self, payment_id: str) -> PaymentEvent | None:
+    def poll(self, payment_id: str) -> PaymentEvent | None:
         if payment_id.startswith(INTENT):
             intent = self.api.get(f"/v1/payment_intents/{quote(payment_id, safe='')}")
             with reading():

@@ -44,7 +44,7 @@ class TBank(Gateway):
     name = "tbank"
     lifetime = timedelta(days=LIFETIME_DAYS)
     currencies = frozenset({"RUB"})
-    can_be_asked = True
+    is_pollable = True
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class TBank(Gateway):
         with reading():
             return PaymentSession(str(link["paymentUrl"]), str(link["qrId"]))
 
-    def ask(self, payment_id: str) -> PaymentEvent | None:
+    def poll(self, payment_id: str) -> PaymentEvent | None:
         link = self.api.get(f"/api/v1/b2b/qr/{quote(payment_id, safe='')}/info")
         with reading():
             state = STATES.get(str(link["status"]).lower())
@@ -108,7 +108,7 @@ class TBank(Gateway):
 
     def _read(self, named: str) -> PaymentEvent | None:
         try:
-            return self.ask(named)
+            return self.poll(named)
         except RefusedByProviderError as refused:
             if refused.status in NO_SUCH_LINK:
                 raise InvalidWebhookError from None

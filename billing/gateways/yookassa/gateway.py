@@ -44,7 +44,7 @@ class YooKassa(Gateway):
     name = "yookassa"
     lifetime = timedelta(hours=24)
     currencies = frozenset({"RUB"})
-    can_be_asked = True
+    is_pollable = True
     saves_methods = True
 
     def __init__(
@@ -116,7 +116,7 @@ class YooKassa(Gateway):
                 raise DeclinedError(str((made.get("cancellation_details") or {}).get("reason")))
             return Charge(str(made["id"]), _event(made, state) if state else None)
 
-    def ask(self, payment_id: str) -> PaymentEvent | None:
+    def poll(self, payment_id: str) -> PaymentEvent | None:
         payment = self.api.get(f"/v3/payments/{quote(payment_id, safe='')}")
         with reading():
             state = STATES.get(str(payment["status"]))
@@ -150,7 +150,7 @@ class YooKassa(Gateway):
 
     def _read(self, kind: str, named: str) -> PaymentEvent | RefundEvent | None:
         if kind in {"payment.succeeded", "payment.canceled"}:
-            return self.ask(named)
+            return self.poll(named)
         if kind != "refund.succeeded":
             return None
         refund = self.api.get(f"/v3/refunds/{quote(named, safe='')}")

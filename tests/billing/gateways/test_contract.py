@@ -160,12 +160,12 @@ def test_lost_notice_is_made_up_for(
 ) -> None:
     order = vendor.place(payer)
     vendor.knows(order, state)
-    early = payment_notices.ask()
+    early = payment_notices.poll()
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 
-    asked = [payment_notices.ask(), payment_notices.ask()]
+    polled = [payment_notices.poll(), payment_notices.poll()]
 
-    assert [early, *asked] == [0, 1, 0]
+    assert [early, *polled] == [0, 1, 0]
     assert balance(payer) == tokens
 
 
@@ -178,7 +178,7 @@ def test_overdue_order_ends_once_the_provider_was_asked(vendor: Vendor, payer: C
     )
 
     ended = [orders.expire()]
-    payment_notices.ask()
+    payment_notices.poll()
     ended.append(orders.expire())
 
     assert ended == [0, 1]
@@ -289,11 +289,11 @@ def test_provider_that_is_down_when_an_order_ends_is_asked_again(
     hour = timedelta(hours=1)
     Order.objects.update(created_at=timezone.now() - 24 * hour, expires_at=timezone.now() - hour)
 
-    payment_notices.ask()
+    payment_notices.poll()
     ended = orders.expire()
     vendor.knows(order, "paid")
     Order.objects.update(expires_at=timezone.now() + timedelta(seconds=1), asked_at=None)
-    payment_notices.ask()
+    payment_notices.poll()
 
     assert (ended, balance(payer), problems()) == (0, 1000, [""])
 
@@ -306,7 +306,7 @@ def test_provider_that_is_down_for_days_keeps_no_order_open(vendor: Vendor, paye
     day = timedelta(days=1)
     Order.objects.update(created_at=timezone.now() - 5 * day, expires_at=timezone.now() - day)
 
-    payment_notices.ask()
+    payment_notices.poll()
 
     assert orders.expire() == 1
 
@@ -321,5 +321,5 @@ def test_malformed_answer_leaves_the_order_as_it_was(
     responses.upsert("GET", known.url, json=answer)
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 
-    assert payment_notices.ask() == 1
+    assert payment_notices.poll() == 1
     assert (Order.objects.get().state, balance(payer)) == ("pending", 0)

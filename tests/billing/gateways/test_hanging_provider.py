@@ -33,7 +33,7 @@ def test_call_holds_no_database_connection(name: str) -> None:
     connection.ensure_connection()
 
     with pytest.raises(GatewayError):
-        gateway.ask("pay-1")
+        gateway.poll("pay-1")
 
     assert connection.connection is None
 

@@ -66,7 +66,7 @@ def test_saved_card_is_charged_once_for_each_key(simulator: Simulator, stripe: S
     assert first.event is not None
     assert (first.event.state, first.event.order_id) == (PaymentState.PAID, payment.order_id)
     assert first == again
-    assert stripe.ask(first.payment_id) == first.event
+    assert stripe.poll(first.payment_id) == first.event
 
 
 def test_card_that_nobody_saved_is_declined(stripe: Stripe) -> None:
