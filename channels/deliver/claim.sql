@@ -72,7 +72,7 @@ SELECT intent.id AS attempt_id, c.id AS message_id, c.tries AS n, c.kind, c.cont
   c.allowance IS NOT NULL AS is_counted, c.trips, c.has_other_account, c.has_contact_account,
   c.channel, c.price,
   CASE WHEN c.tries = 1 AND NOT {has_subscribers} THEN pg_current_xact_id()::xid::text END
-    AS first_claim
+    AS claim_xid
 FROM claimed c JOIN intent ON intent.message_id = c.id
 LEFT JOIN channels_contact k
   ON c.needs_contact AND k.phone = c.phone

@@ -88,7 +88,7 @@ class ClaimedMessage:
     message_id: UUID
     channel: str
     price: int
-    first_claim: str | None = None  # see `state_machine.FirstClaim`
+    claim_xid: str | None = None  # of the first claim; see `state_machine.FirstClaim`
     is_counted: bool = False  # a rate limit or breaker probe bounds the claims
     trips: int | None = None  # of the breaker that this message probes; None: no probe
     has_other_account: bool = False  # one that can carry it and has not failed

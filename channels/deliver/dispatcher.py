@@ -224,9 +224,9 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
 
 
 def _first_claim(claimed: ClaimedMessage) -> FirstClaim | None:
-    if claimed.first_claim is None:
+    if claimed.claim_xid is None:
         return None
-    return FirstClaim(claimed.first_claim, claimed.mode, claimed.channel, claimed.price)
+    return FirstClaim(claimed.claim_xid, claimed.mode, claimed.channel, claimed.price)
 
 
 def _event(claimed: ClaimedMessage, kind: EventKind, **facts: Any) -> Event:

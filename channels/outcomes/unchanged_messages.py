@@ -30,8 +30,8 @@ from storage.statements.json_rows import dump_rows
 from storage.statements.single_statement import fetch_rows
 from webhooks.events import has_endpoint_sql
 
-_ACCEPT_AS_CLAIMED = sql_files.fill(
-    sql_files.read("channels/outcomes/accept_as_claimed.sql"), stale_days=sql.INSERT_STALE_DAYS
+_ACCEPT_UNCHANGED = sql_files.fill(
+    sql_files.read("channels/outcomes/accept_unchanged.sql"), stale_days=sql.INSERT_STALE_DAYS
 )
 _DELIVER_UNCHANGED = sql_files.fill(
     sql_files.read("channels/outcomes/deliver_unchanged.sql"),
@@ -69,7 +69,7 @@ def _accept(acceptances: Sequence[tuple[Event, FirstClaim]]) -> set[UUID]:
         {
             "message_id": event.message_id,
             "attempt_id": event.attempt_id,
-            "first_claim": claim.xid,
+            "claim_xid": claim.xid,
             "provider_id": clean_provider_id(event.provider_id) if event.provider_id else None,
             "poll_in": FIRST_POLL_DELAY if event.pollable else None,
         }
@@ -77,7 +77,7 @@ def _accept(acceptances: Sequence[tuple[Event, FirstClaim]]) -> set[UUID]:
     ]
     months = months_of(event.message_id for event, _claim in acceptances)
     params = {"acceptances": dump_rows(rows), "zone": settings.TIME_ZONE}
-    accepted: list[dict[str, UUID]] = fetch_rows(within(_ACCEPT_AS_CLAIMED, months), params, dict)
+    accepted: list[dict[str, UUID]] = fetch_rows(within(_ACCEPT_UNCHANGED, months), params, dict)
     return {row["id"] for row in accepted}
 
 

@@ -30,7 +30,7 @@ STATEMENTS = {
     "billing/wallet/release.sql": [ledger._RELEASE],
     "billing/wallet/settle.sql": [ledger._CAPTURE, ledger._RELEASE],
     "channels/deliver/claim.sql": [claims.CLAIM, claims.CLAIM_COUNTED],
-    "channels/outcomes/accept_as_claimed.sql": [unchanged_messages._ACCEPT_AS_CLAIMED],
+    "channels/outcomes/accept_unchanged.sql": [unchanged_messages._ACCEPT_UNCHANGED],
     "channels/outcomes/deliver_unchanged.sql": [unchanged_messages._DELIVER_UNCHANGED],
     "channels/outcomes/due_receipts.sql": [receipts_sql.DUE_RECEIPTS],
     "channels/outcomes/store_receipts.sql": [

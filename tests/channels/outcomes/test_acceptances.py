@@ -140,13 +140,13 @@ def test_second_attempt_is_not_taken(api: Api) -> None:
 
     (second,) = claim()
 
-    assert (second.n, second.first_claim) == (2, None)
+    assert (second.n, second.claim_xid) == (2, None)
 
 
 def test_subscribers_get_their_event(api: Api) -> None:
     EndpointFactory.create(company=api.company)
 
-    assert claimed(api).first_claim is None
+    assert claimed(api).claim_xid is None
 
 
 def test_acceptance_after_midnight_marks_the_day_of_the_message(api: Api) -> None:

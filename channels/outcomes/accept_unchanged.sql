@@ -1,20 +1,20 @@
 -- For messages and first attempts that are still as their claim wrote them, in its transaction
--- `first_claim`: one round trip, one commit, and nothing to load or to decide. The message is
+-- `claim_xid`: one round trip, one commit, and nothing to load or to decide. The message is
 -- locked before its attempt. Returns the attempts written; the others are read and decided about.
 -- {stale_days} marks their day's counts stale.
 WITH unchanged AS (
   SELECT n.* FROM (
     SELECT * FROM json_to_recordset(%(acceptances)s::json) AS n(
-      message_id uuid, attempt_id uuid, first_claim xid, provider_id text, poll_in float)
+      message_id uuid, attempt_id uuid, claim_xid xid, provider_id text, poll_in float)
     LIMIT json_array_length(%(acceptances)s::json)) AS n
   JOIN channels_message m ON m.id = n.message_id
-  WHERE m.xmin = n.first_claim AND m.id BETWEEN :first_id AND :last_id
+  WHERE m.xmin = n.claim_xid AND m.id BETWEEN :first_id AND :last_id
   ORDER BY m.id FOR UPDATE OF m),
 accepted AS (
   UPDATE channels_attempt a SET state = 'sent', provider_id = n.provider_id, lease_until = NULL,
     accepted_at = now(), poll_at = now() + make_interval(secs => n.poll_in)
   FROM unchanged n
-  WHERE a.id = n.attempt_id AND a.xmin = n.first_claim
+  WHERE a.id = n.attempt_id AND a.xmin = n.claim_xid
     AND a.message_id BETWEEN :first_id AND :last_id
   RETURNING a.message_id, a.id),
 changed AS (
