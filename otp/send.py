@@ -31,7 +31,7 @@ from links.make.new_link import NewLink, short_url
 from otp import check, codes, sql
 from otp.models import Verification
 from otp.protection import send_check
-from otp.protection.send_check import UNKNOWN, CodeSender
+from otp.protection.send_check import UNKNOWN, Requester
 from otp.texts import rendering
 from storage.statements.group_commit import GroupCommit
 from storage.statements.json_rows import array_text, by_number, bytea, dump_rows
@@ -47,7 +47,7 @@ class CodeSendRequest:
     locale: str
     channel: str | None
     link: NewLink | None
-    by: CodeSender = UNKNOWN  # who asked the company for the code
+    requester: Requester = UNKNOWN  # who asked the company for the code
 
     @property
     def content(self) -> Content:
@@ -67,10 +67,12 @@ class SentCode:
 def send_code(*, sender: Sender, request: CodeSendRequest) -> SentCode:
     """Sends a code, or resends the live one; raises a DomainError before anything is spent."""
     principal = sender.principal
-    held = send_check.held_back(principal, request.phone, request.by)
-    avoids_sms = held is not None and held.is_without_sms
+    restricted = send_check.restriction_for(principal, request.phone, request.requester)
+    avoids_sms = restricted is not None and restricted.is_without_sms
     plan = plan_channels(principal, request, kind="code", avoids_sms=avoids_sms)
-    with send_check.checked(principal, request.phone, request.by, plan, held) as allowed:
+    with send_check.enforced(
+        principal, request.phone, request.requester, plan, restricted
+    ) as allowed:
         code, url, outcome = _accept(sender, request, allowed)
     return SentCode(
         outcome=outcome,
@@ -196,8 +198,8 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
     params["params"] = _renderer_params(principal, request, channels, link_params)
     if message.plan.route:
         params["params"]["route"] = message.plan.route_of_its_channels
-    if request.by.stored:
-        params["params"]["sender"] = request.by.stored
+    if request.requester.stored:
+        params["params"]["sender"] = request.requester.stored
     return params
 
 

@@ -1,4 +1,4 @@
-"""Obeys the company's open restrictions at a send of a code; no query, but for those under one."""
+"""Applies the company's open restrictions to a send; queries the database only if one covers it."""
 
 import math
 import time
@@ -28,7 +28,7 @@ LENGTH = 24  # hexadecimal digits of a hash
 
 
 @dataclass(frozen=True, slots=True)
-class CodeSender:
+class Requester:
     """Address and device as keyed hashes, which differ from company to company; empty: not told."""
 
     ip: str = ""
@@ -42,7 +42,7 @@ class CodeSender:
         return {name: text for name, text in (("ip", self.ip), ("device", self.device)) if text}
 
 
-UNKNOWN = CodeSender()
+UNKNOWN = Requester()
 
 
 def network_of(ip: str) -> str | None:
@@ -73,12 +73,12 @@ SCRIPTED = {
     test_numbers.CHALLENGED: GuardStep.CHALLENGE,
     test_numbers.HELD_BACK: GuardStep.REFUSE,
 }
-SCRIPTED_SECONDS = 3600  # of a live refusal the first
+SCRIPTED_SECONDS = 3600  # how long a scripted refusal lasts, like the first live one
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A send that a restriction concerns."""
+class Restricted:
+    """A send under a restriction, with the step to take."""
 
     step: GuardStep
     restriction: OpenRestriction
@@ -89,78 +89,87 @@ class Held:
         return self.is_enforced and self.step is GuardStep.CHEAP_ONLY
 
 
-def held_back(principal: Principal, phone: str, sender: CodeSender) -> Held | None:
-    """What is to be done about this send; None: nothing."""
+def restriction_for(principal: Principal, phone: str, requester: Requester) -> Restricted | None:
+    """The restriction that concerns this send; None: it may go as it is."""
     if principal.is_test:
-        return _scripted(phone, sender)
+        return _scripted(phone, requester)
     if not principal.guard.restrictions:
         return None
-    restriction = _strictest(principal.guard, phone, sender)
+    restriction = _strictest(principal.guard, phone, requester)
     if restriction is None or known_phones.is_known(principal.company_id, phone):
         return None
     step = GuardStep(restriction.step)
-    if step is not GuardStep.REFUSE and sender.is_trusted:
+    if step is not GuardStep.REFUSE and requester.is_trusted:
         return None
-    return Held(step, restriction, is_enforced=principal.guard.mode == GuardMode.ENFORCE)
+    return Restricted(step, restriction, is_enforced=principal.guard.mode == GuardMode.ENFORCE)
 
 
-def _scripted(phone: str, sender: CodeSender) -> Held | None:
+def _scripted(phone: str, requester: Requester) -> Restricted | None:
     """The step that a test number plays, as if an attack on its range had been found."""
     step = SCRIPTED.get(phone[-4:])
-    if step is None or (step is not GuardStep.REFUSE and sender.is_trusted):
+    if step is None or (step is not GuardStep.REFUSE and requester.is_trusted):
         return None
     scope = ScopeKind.TEN_THOUSAND.value, phone[:-4]
     restriction = OpenRestriction(*scope, step.value, time.time() + SCRIPTED_SECONDS, id=0)
-    return Held(step, restriction, is_enforced=True)
+    return Restricted(step, restriction, is_enforced=True)
 
 
 @contextmanager
-def checked(
-    principal: Principal, phone: str, sender: CodeSender, plan: ChannelPlan, held: Held | None
+def enforced(
+    principal: Principal,
+    phone: str,
+    requester: Requester,
+    plan: ChannelPlan,
+    restricted: Restricted | None,
 ) -> Iterator[ChannelPlan]:
     """The plan, without SMS where only messengers are left; raises `challenge_required` or
     `send_limit`. What the send inside is refused for afterwards costs no solved challenge.
     """
-    if held is None:
+    if restricted is None:
         yield plan
         return
-    left = _without_sms(plan) if held.is_without_sms else plan
+    left = _without_sms(plan) if restricted.is_without_sms else plan
     is_shorter = left != plan or plan.is_sms_avoided
-    _hold_back(principal, phone, sender, held, is_shorter=is_shorter)
+    _enforce(principal, phone, requester, restricted, is_shorter=is_shorter)
     try:
         yield left
     except AfterEffectError:
         raise
     except DomainError:
-        if held.is_enforced and held.step is GuardStep.CHALLENGE:
-            challenges.give_back(sender.challenge)
+        if restricted.is_enforced and restricted.step is GuardStep.CHALLENGE:
+            challenges.give_back(requester.challenge)
         raise
 
 
-def _hold_back(
-    principal: Principal, phone: str, sender: CodeSender, held: Held, *, is_shorter: bool
+def _enforce(
+    principal: Principal,
+    phone: str,
+    requester: Requester,
+    restricted: Restricted,
+    *,
+    is_shorter: bool,
 ) -> None:
     """Counts what is held back, and what would be."""
-    if held.step is GuardStep.CHEAP_ONLY:
-        if is_shorter or not held.is_enforced:
-            restrictions.note_stopped(held.restriction.id)
+    if restricted.step is GuardStep.CHEAP_ONLY:
+        if is_shorter or not restricted.is_enforced:
+            restrictions.note_stopped(restricted.restriction.id)
         return
-    if held.is_enforced and held.step is GuardStep.CHALLENGE:
+    if restricted.is_enforced and restricted.step is GuardStep.CHALLENGE:
         try:
-            challenges.check(principal.company_id, phone, sender.challenge)
+            challenges.check(principal.company_id, phone, requester.challenge)
         except DomainError:
-            restrictions.note_stopped(held.restriction.id)
+            restrictions.note_stopped(restricted.restriction.id)
             raise
         return
-    restrictions.note_stopped(held.restriction.id)
-    if held.is_enforced:
-        raise _refusal(held.restriction)
+    restrictions.note_stopped(restricted.restriction.id)
+    if restricted.is_enforced:
+        raise _refusal(restricted.restriction)
 
 
-def _strictest(guard: GuardSettings, phone: str, sender: CodeSender) -> OpenRestriction | None:
+def _strictest(guard: GuardSettings, phone: str, requester: Requester) -> OpenRestriction | None:
     """None also where a member let one of the number's scopes through."""
     now, strictest = time.time(), None
-    for scope in scopes_of(phone, country_of(phone), sender.ip, sender.device):
+    for scope in scopes_of(phone, country_of(phone), requester.ip, requester.device):
         restriction = guard.restrictions.get((scope.kind.value, scope.value))
         if restriction is None or restriction.until <= now:
             continue

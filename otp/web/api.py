@@ -21,7 +21,7 @@ from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
 from links.api.parsing import link_for_code
 from otp.check import check_code
-from otp.protection.send_check import CodeSender, hashed, network_of
+from otp.protection.send_check import Requester, hashed, network_of
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.web.calls import (
     CHALLENGE,
@@ -44,7 +44,7 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
     channel = fields.text(CHANNEL)
     locale = fields.text(LOCALE)
     link = link_for_code(fields, principal)
-    by = _sender(fields, principal)
+    requester = _requester(fields, principal)
     fields.check()
     number = phone_numbers.normalise(phone or "", principal.country)
     return CodeSendRequest(
@@ -53,16 +53,16 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
         locale=locale or locale_for(principal, number, purpose),
         channel=channel,
         link=link,
-        by=by,
+        requester=requester,
     )
 
 
-def _sender(fields: RequestFields, principal: Principal) -> CodeSender:
+def _requester(fields: RequestFields, principal: Principal) -> Requester:
     company_id, ip = principal.company_id, fields.text(IP)
     network = network_of(ip) if ip else ""
     if network is None:
         fields.add_error(IP, _("Not an IP address"))
-    return CodeSender(
+    return Requester(
         ip=hashed(company_id, "ip", network or ""),
         device=hashed(company_id, "device", fields.text(DEVICE_ID) or ""),
         is_trusted=bool(fields.boolean(TRUSTED)),

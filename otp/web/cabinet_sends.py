@@ -29,7 +29,7 @@ from links.api.views import parse_link
 from links.make.create import send_link
 from otp.check import check_code
 from otp.models import Verification
-from otp.protection.send_check import CodeSender
+from otp.protection.send_check import Requester
 from otp.send import send_code
 from otp.web.api import parse_code
 
@@ -38,7 +38,7 @@ PATH = "/cabinet/send"
 
 def _send_code(fields: Mapping[str, Any], sender: Sender, announce: Callable[[str], None]) -> UUID:
     # A member who is signed in: the protection asks them for no proof of work.
-    request = replace(parse_code(fields, sender.principal), by=CodeSender(is_trusted=True))
+    request = replace(parse_code(fields, sender.principal), requester=Requester(is_trusted=True))
     announce(request.phone)
     return send_code(sender=sender, request=request).outcome.message_id
 
