@@ -222,10 +222,10 @@ def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Paym
     known = rows.exclude(bank_transfers__direction=BankTransfer.Direction.INCOMING)
     if is_by_link:
         return known.filter(order=order, payment_id=order.payment_id).first()
-    number = payments.transfer_number(transfer.document_number)
+    number = payments.bank_reference_number(transfer.document_number)
     credited = known.filter(is_credited=True).exclude(confirmed_by=None)
     for payment in credited.filter(Q(order=order) | _second_of(transfer, order)).order_by("pk"):
-        if number and payments.transfer_number(payment.reference) == number:
+        if number and payments.bank_reference_number(payment.reference) == number:
             return payment
     return None
 

@@ -32,7 +32,7 @@ def assign(
         return False
     if order.state == Order.State.PAID and not as_received:
         raise ValidationError(_("%(order)s is paid already.") % {"order": order}, code="paid")
-    transfer.payment = payments.credit_transfer(
+    transfer.payment = payments.credit_bank_transfer(
         order=order,
         payment_id=transfer.payment_key,
         amount=transfer.amount,

@@ -160,7 +160,7 @@ def _accept(
 
 
 @transaction.atomic
-def settle(
+def close_problem(
     *,
     payment: Payment,
     user: User,

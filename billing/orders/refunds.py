@@ -43,7 +43,7 @@ def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
 
 
 @transaction.atomic
-def settle(*, refund: Refund, user: User, note: str, ip: str | None = None) -> bool:
+def close(*, refund: Refund, user: User, note: str, ip: str | None = None) -> bool:
     """Marks one that waits as handled; False if it was handled already."""
     waiting = Refund.objects.filter(pk=refund.pk, settled_at=None)
     if not waiting.update(settled_at=timezone.now(), note=note):

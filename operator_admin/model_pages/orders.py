@@ -88,7 +88,9 @@ def _settle(request: HttpRequest, payment: Payment, action: str, note: str) -> b
     if action == CREDIT:
         return payments.credit_received(payment=payment, **actor(request))
     resolution = RESOLUTIONS[action]
-    return payments.settle(payment=payment, **actor(request), resolution=resolution, note=note)
+    return payments.close_problem(
+        payment=payment, **actor(request), resolution=resolution, note=note
+    )
 
 
 class PaymentMethodFilter(admin.AllValuesFieldListFilter):
@@ -136,7 +138,7 @@ class RefundAdmin(ShowsPaymentMethod, ActionAdmin):
         refund = get_object_or_404(Refund.objects.select_related("payment__order__company"), pk=pk)
         form = NoteForm(request.POST or None, is_required=True)
         if request.method == "POST" and form.is_valid():
-            if refunds.settle(refund=refund, note=form.cleaned_data["note"], **actor(request)):
+            if refunds.close(refund=refund, note=form.cleaned_data["note"], **actor(request)):
                 messages.success(request, _("The refund is settled."))
             return redirect("admin:billing_refund_change", pk)
         return self.page(request, "act", TITLES[CLOSE], {"form": form}, refund)
@@ -273,7 +275,7 @@ class PaymentAdmin(ShowsPaymentMethod, ActionAdmin):
         permissions=["handle"],
     )
     def accept(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
-        count = sum(payments.accept(payment=payment, **actor(request)) for payment in rows)
+        count = sum(payments.credit_in_full(payment=payment, **actor(request)) for payment in rows)
         text = ngettext("%(n)d order is credited.", "%(n)d orders are credited.", count)
         self.message_user(request, text % {"n": count}, _level(count))
 
@@ -282,7 +284,7 @@ class PaymentAdmin(ShowsPaymentMethod, ActionAdmin):
         permissions=["handle"],
     )
     def settle(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
-        count = sum(payments.settle(payment=payment, **actor(request)) for payment in rows)
+        count = sum(payments.close_problem(payment=payment, **actor(request)) for payment in rows)
         text = ngettext("%(n)d payment is settled.", "%(n)d payments are settled.", count)
         self.message_user(request, text % {"n": count}, _level(count))
 

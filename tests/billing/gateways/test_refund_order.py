@@ -42,7 +42,7 @@ def test_accepted_payment_is_credited_less_its_refunds(vendor: Vendor, payer: Co
     vendor.notify(order, amount="1000.00")
     vendor.refund(order, "r1", "400.00")
 
-    assert payments.accept(payment=Payment.objects.get(), user=UserFactory.create())
+    assert payments.credit_in_full(payment=Payment.objects.get(), user=UserFactory.create())
 
     assert (balance(payer), Refund.objects.get().tokens) == (600, 400)
 
@@ -50,7 +50,7 @@ def test_accepted_payment_is_credited_less_its_refunds(vendor: Vendor, payer: Co
 def test_share_is_of_what_was_paid(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
     vendor.notify(order, amount="950.00")
-    payments.accept(payment=Payment.objects.get(), user=UserFactory.create())
+    payments.credit_in_full(payment=Payment.objects.get(), user=UserFactory.create())
 
     vendor.refund(order, "r1", "950.00")
 

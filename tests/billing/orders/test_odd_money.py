@@ -102,9 +102,9 @@ def test_settled_payment_is_not_credited_again(payer: Company, by: str) -> None:
         Order.objects.update(state="expired", finished_at=timezone.now())
     payment, user = pay(order, "1900.00" if by == "late" else "950.00"), UserFactory.create()
     if by == "accepted":
-        payments.accept(payment=Payment.objects.get(), user=user)
+        payments.credit_in_full(payment=Payment.objects.get(), user=user)
     elif by == "returned":
-        payments.settle(payment=Payment.objects.get(), user=user, resolution="returned")
+        payments.close_problem(payment=Payment.objects.get(), user=user, resolution="returned")
     before = balance(payer)
 
     assert not credit(payment)
@@ -126,7 +126,7 @@ def test_clicks_at_once_credit_once(is_second: bool) -> None:
         done: bool = verb(payment=Payment.objects.get(pk=payment.pk), user=user)
         return done
 
-    verbs = [payments.credit_received] * 6 + [payments.accept] * 2
+    verbs = [payments.credit_received] * 6 + [payments.credit_in_full] * 2
     done = at_once([partial(click, verb) for verb in verbs])
 
     row = Payment.objects.get(pk=payment.pk)
@@ -179,7 +179,7 @@ def test_company_that_paid_another_sum_is_asked_to_pay_no_more(
 
 def test_company_reads_what_became_of_it(payer: Company, page: Any, client: Client) -> None:
     payment = pay(place_order(payer), "950.00")
-    payments.settle(
+    payments.close_problem(
         payment=payment, user=UserFactory.create(), resolution="returned", note="до пятницы"
     )
 

@@ -98,7 +98,7 @@ def test_acceptance_waits_for_a_settlement(payer: Company) -> None:
     payment = Payment.objects.get()
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            payments.settle(payment=Payment.objects.get(), user=user)
+            payments.close_problem(payment=Payment.objects.get(), user=user)
             accepted = pool.submit(_accept_apart, payment, user)
             with suppress(TimeoutError):
                 accepted.result(timeout=0.5)
@@ -111,6 +111,6 @@ def test_acceptance_waits_for_a_settlement(payer: Company) -> None:
 
 def _accept_apart(payment: Payment, user: User) -> bool:
     try:
-        return payments.accept(payment=payment, user=user)
+        return payments.credit_in_full(payment=payment, user=user)
     finally:
         connection.close()

@@ -212,7 +212,7 @@ def test_transfer_of_another_amount_waits_for_the_operator(payer: Company) -> No
 
     assert done == ["wrong_amount", None]
     assert (problems(), ledger.balance(payer.pk)) == (["wrong_amount"], (0, 0))
-    assert payments.accept(payment=Payment.objects.get(), user=UserFactory.create())
+    assert payments.credit_in_full(payment=Payment.objects.get(), user=UserFactory.create())
     assert ledger.balance(payer.pk) == (1000, 0)
 
 
@@ -229,7 +229,7 @@ def test_mistyped_amount_is_put_right(payer: Company) -> None:
 def test_amount_that_was_dealt_with_stays(payer: Company) -> None:
     order = place_order(payer, "invoice")
     confirm(order, amount=Decimal(19))
-    payments.settle(payment=Payment.objects.get(), user=UserFactory.create())
+    payments.close_problem(payment=Payment.objects.get(), user=UserFactory.create())
 
     assert confirm(order) is None
     assert ledger.balance(payer.pk) == (0, 0)
