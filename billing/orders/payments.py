@@ -74,7 +74,7 @@ def confirm(
     """
     refunds.lock_gateway(order.gateway)  # one transfer may be confirmed for two orders at once
     order = lock(order.pk)
-    transfer_id = _transfer_id(order.company, paid_on, reference)
+    transfer_id = _bank_transfer_id(order.company, paid_on, reference)
     if _is_from_statement(order, amount, reference):
         return None
     existing = Payment.objects.select_for_update().filter(payment_id=transfer_id).first()
@@ -96,7 +96,7 @@ def confirm(
 
 
 @transaction.atomic
-def accept(*, payment: Payment, user: User, ip: str | None = None) -> bool:
+def credit_in_full(*, payment: Payment, user: User, ip: str | None = None) -> bool:
     """Credits an order in full for a payment that did not fit; False if either is settled."""
     order = _locked_for_review(payment)
     if order is None or order.state == Order.State.PAID:
@@ -179,7 +179,7 @@ def close_problem(
     return True
 
 
-def credit_transfer(
+def credit_bank_transfer(
     *,
     order: Order,
     payment_id: str,
@@ -218,7 +218,7 @@ def credit_transfer(
     return payment
 
 
-def transfer_number(reference: str) -> str:
+def bank_reference_number(reference: str) -> str:
     return IGNORED_IN_REFERENCE.sub("", reference).lstrip("0")
 
 
@@ -256,16 +256,16 @@ def _problem(order: Order | None, amount: Decimal, currency: str) -> str:
     return "" if order.is_open else Problem.LATE
 
 
-def _transfer_id(company: Company, paid_on: date, reference: str) -> str:
+def _bank_transfer_id(company: Company, paid_on: date, reference: str) -> str:
     """Includes company and day: payers restart their numbering each day or year."""
-    return f"{company.pk}:{paid_on:%Y-%m-%d}:{transfer_number(reference)}"
+    return f"{company.pk}:{paid_on:%Y-%m-%d}:{bank_reference_number(reference)}"
 
 
 def _is_from_statement(order: Order, amount: Decimal, reference: str) -> bool:
     """The account's statement was faster than the operator."""
     known = order.payments.filter(is_credited=True, amount=amount, bank_transfers__isnull=False)
-    number = transfer_number(reference)
-    return any(transfer_number(payment.reference) == number for payment in known)
+    number = bank_reference_number(reference)
+    return any(bank_reference_number(payment.reference) == number for payment in known)
 
 
 def _may_correct(payment: Payment, order: Order, amount: Decimal) -> bool:
