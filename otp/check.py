@@ -113,7 +113,7 @@ class Verified:
     verified_at: datetime
 
 
-class _Judged(NamedTuple):
+class _CheckedGuess(NamedTuple):
     """A row of `otp/check.sql`."""
 
     number: int  # of the guess in its group
@@ -132,15 +132,15 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
         "purpose": purpose,
     }
     macs = codes.candidate_macs(**lookup, code=code)
-    judged = _guesses.run(_Guess(lookup, macs))
-    if judged is None:
+    checked = _guesses.run(_Guess(lookup, macs))
+    if checked is None:
         params = lookup | cap_params()
         states = fetch_rows(sql.in_live_months(sql.REFUSAL_STATE), params, RefusalState)
         raise check_refusal(principal, phone, next(iter(states), None))
-    if judged.right_at is None:
-        raise DomainError(Error.CODE_INVALID, attempts_left=judged.attempts_left)
+    if checked.right_at is None:
+        raise DomainError(Error.CODE_INVALID, attempts_left=checked.attempts_left)
     after_commit(wakeups.wake_workers)
-    return Verified(judged.judged_id, judged.right_at)
+    return Verified(checked.judged_id, checked.right_at)
 
 
 class _Guess(NamedTuple):
@@ -148,19 +148,21 @@ class _Guess(NamedTuple):
     macs: Sequence[bytes]  # that the guess has under the known keys
 
 
-def _judge(guess: _Guess) -> _Judged | None:
+def _check_one(guess: _Guess) -> _CheckedGuess | None:
     """None if no code could be checked."""
     params = guess.lookup | cap_params() | {"number": 0, "macs": array_text(guess.macs)}
-    return next(iter(fetch_rows(sql.in_live_months(sql.CHECK_CODE), params, _Judged)), None)
+    return next(iter(fetch_rows(sql.in_live_months(sql.CHECK_CODE), params, _CheckedGuess)), None)
 
 
-def _judge_together(guesses: Sequence[_Guess]) -> list[_Judged | None]:
+def _check_together(guesses: Sequence[_Guess]) -> list[_CheckedGuess | None]:
     rows = [
         guess.lookup | {"number": number, "macs": [bytea(mac) for mac in guess.macs]}
         for number, guess in enumerate(guesses)
     ]
     params = {"guesses": dump_rows(rows), **cap_params()}
-    return by_number(fetch_rows(sql.in_live_months(sql.CHECK_CODES), params, _Judged), len(rows))
+    return by_number(
+        fetch_rows(sql.in_live_months(sql.CHECK_CODES), params, _CheckedGuess), len(rows)
+    )
 
 
-_guesses = GroupCommit(_judge, _judge_together)
+_guesses = GroupCommit(_check_one, _check_together)

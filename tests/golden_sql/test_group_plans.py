@@ -98,12 +98,12 @@ def test_sends_and_guesses_read_their_own_rows(company: Company, writes: list[Co
 
     sends = [plan_of(lambda: send._together(writes)),
              plan_of(lambda: send._together([elsewhere, *others]))]  # fmt: skip
-    judged = plan_of(lambda: check._judge_together(guesses))
+    checked = plan_of(lambda: check._check_together(guesses))
 
     assert [rows_read(plan) < 10 * MANY for plan in sends] == [True, True]
     assert [scanned(plan) <= EMPTY for plan in sends] == [True, True]
-    assert rows_read(judged) < 4 * MANY
-    assert scanned(judged) == set()
+    assert rows_read(checked) < 4 * MANY
+    assert scanned(checked) == set()
     assert Verification.objects.count() > CODES / 2
 
 

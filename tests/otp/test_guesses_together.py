@@ -46,11 +46,11 @@ def phones(api: Api) -> list[str]:
 def alone(monkeypatch: pytest.MonkeyPatch) -> list[check._Guess]:
     """The guesses that ran alone."""
     found: list[check._Guess] = []
-    judge = check._guesses._alone
+    check_alone = check._guesses._alone
 
     def note(guess: check._Guess) -> Numbered | None:
         found.append(guess)
-        return judge(guess)
+        return check_alone(guess)
 
     monkeypatch.setattr(check._guesses, "_alone", note)
     return found
