@@ -86,7 +86,7 @@ CHANNELS = (
 BY_NAME = {channel.name: channel for channel in CHANNELS}
 
 
-def of_row(name: str) -> Channel:
+def by_stored_name(name: str) -> Channel:
     """The channel that a stored message names, also one that is declared no longer."""
     return BY_NAME.get(name) or Channel(
         name=name,

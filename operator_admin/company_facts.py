@@ -89,7 +89,7 @@ def _requisites(company: Company) -> Fact:
     profile = BillingProfile.objects.filter(company=company).first()
     if profile is None or not profile.legal_name:
         return Fact(_("Billing details"), False, "—")
-    parts = (profile.legal_name, profile.inn, profile.of_country)
+    parts = (profile.legal_name, profile.inn, profile.effective_country)
     return Fact(_("Billing details"), not profile.missing, ", ".join(filter(None, parts)))
 
 

@@ -126,7 +126,7 @@ def _of_tax_payer() -> Q:
 def is_tax_payer(company: Company) -> bool:
     """Whether the buyer may deduct Russian VAT: it has an INN, and all else that invoices need."""
     profile = getattr(company, "billingprofile", None)
-    return profile is not None and profile.of_country == "RU" and not profile.missing
+    return profile is not None and profile.effective_country == "RU" and not profile.missing
 
 
 @transaction.atomic
@@ -163,7 +163,7 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
     document.parties = invoices.snapshot_parties(seller, document.company)
     # The forms of Russia are in Russian, the default.
     is_home = document.buyer["country"] in {"", prices.HOME}
-    language = BillingProfile.of(document.company).of_language
+    language = BillingProfile.of(document.company).effective_language
     document.language = settings.LANGUAGE_CODE if is_home else language
     document.year = document.issued_on.year
     document.serial = DocumentCounter.take(document.year)  # last: its row stays locked

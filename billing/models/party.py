@@ -183,16 +183,16 @@ class BillingProfile(models.Model):
         return profile
 
     @property
-    def of_country(self) -> str:
+    def effective_country(self) -> str:
         return self.country or self.company.country
 
     @property
-    def of_language(self) -> str:
+    def effective_language(self) -> str:
         return self.documents_language or self.company.language
 
     @property
     def missing(self) -> dict[str, Promise]:
         """Missing requisites of an invoice, by field."""
         return missing_fields(
-            country=self.of_country, legal_name=self.legal_name, inn=self.inn, kpp=self.kpp
+            country=self.effective_country, legal_name=self.legal_name, inn=self.inn, kpp=self.kpp
         )

@@ -62,7 +62,7 @@ def snapshot_parties(seller: Seller | None, company: Company) -> dict[str, Party
 
 def buyer(company: Company) -> Party:
     profile = BillingProfile.of(company)
-    country = profile.of_country
+    country = profile.effective_country
     party = {"name": profile.legal_name or company.name, "country": country}
     party |= {field: getattr(profile, field) for field in BUYER_FIELDS}
     vat_id = requisites.vat_id(country, profile.inn)
@@ -88,7 +88,7 @@ def update_open_invoices(company: Company) -> int:
         day = timezone.localtime(order.created_at).date()
         order.parties["buyer"] = current
         order.vat_rate = rate_of(seller, profile, day)
-        order.language = profile.of_language
+        order.language = profile.effective_language
     return Order.objects.bulk_update(invoices, ["parties", "vat_rate", "language"])
 
 

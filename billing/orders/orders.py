@@ -92,7 +92,7 @@ def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
         amount=quote.amount,
         currency=quote.currency,
         gateway=gateway.name,
-        language=BillingProfile.of(company).of_language,
+        language=BillingProfile.of(company).effective_language,
         expires_at=timezone.now() + gateway.lifetime,
     )
 
@@ -149,7 +149,7 @@ def _buyer(order: Order) -> Buyer:
     if not email:
         owners = order.company.members.filter(role=Member.Role.OWNER).order_by("created_at")
         email = owners.values_list("user__email", flat=True).first() or ""
-    return Buyer(email, is_person=profile.of_country == "RU" and len(profile.inn) != 10)
+    return Buyer(email, is_person=profile.effective_country == "RU" and len(profile.inn) != 10)
 
 
 @transaction.atomic

@@ -58,7 +58,7 @@ def sold_currencies() -> list[str]:
 def currency_of(profile: BillingProfile) -> str:
     """The company's own, else its country's, else the service's: the first with a price."""
     sold = sold_currencies()
-    wanted = (profile.currency, *currencies(profile.of_country), settings.CURRENCY, *sold)
+    wanted = (profile.currency, *currencies(profile.effective_country), settings.CURRENCY, *sold)
     return next((code for code in wanted if code in sold), str(settings.CURRENCY))
 
 
@@ -96,7 +96,7 @@ def vat_rate(
     """Percent; None: no VAT. `without_regime`: of a day before the seller's first regime."""
     if seller is None:
         return None
-    if (buyer.of_country or HOME) != HOME and not seller.charges_vat_abroad:
+    if (buyer.effective_country or HOME) != HOME and not seller.charges_vat_abroad:
         return None
     regime = VatRegime.objects.on(day)
     return regime.rate_on(day) if regime else without_regime

@@ -146,7 +146,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, is_complete: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.is_complete = is_complete
-        self.initial["country"] = self.initial.get("country") or self.instance.of_country
+        self.initial["country"] = self.initial.get("country") or self.instance.effective_country
         self.fields["country"].widget.attrs |= REFRESH_ON_CHANGE
         chosen = str(self["country"].value() or "")
         self.fields["inn"].label = str(requisites.tax_number_name(chosen))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha1
 
-from catalogue.channels import of_row
+from catalogue.channels import by_stored_name
 from channels import extensions
 from channels.models import Message
 from channels.providers.telegram_gateway.provider import TelegramGateway
@@ -68,7 +68,9 @@ def bubble(message: Message) -> Bubble:
 
 def _button(message: Message, text: str | None) -> str | None:
     url = str(message.params.get("short_url") or "")
-    is_on_button = of_row(message.channel).has_link_button and text is not None and url not in text
+    is_on_button = (
+        by_stored_name(message.channel).has_link_button and text is not None and url not in text
+    )
     return url if url and is_on_button else None
 
 

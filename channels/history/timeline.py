@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from billing.models import Transfer
-from catalogue.channels import of_row
+from catalogue.channels import by_stored_name
 from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.lifecycle.states import FallbackReason
@@ -93,7 +93,7 @@ def _ms(elapsed: timedelta) -> int:
 def _of_attempt(attempt: Attempt) -> Iterator[TimelineStep]:
     channel = {"channel": attempt.get_channel_display()}
     by = error_texts.provider_title(attempt.provider)
-    is_sms = of_row(attempt.channel).has_segments
+    is_sms = by_stored_name(attempt.channel).has_segments
     title = _("Handed over to the SMS carrier") if is_sms else _("Handed over to %(channel)s")
     yield TimelineStep(attempt.started_at, title % ({} if is_sms else channel), detail=by)
     if attempt.accepted_at:

@@ -18,7 +18,7 @@ from api.calls import (
     text,
     time,
 )
-from catalogue.channels import of_row
+from catalogue.channels import by_stored_name
 from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.lifecycle.states import FallbackReason
@@ -69,7 +69,7 @@ def _moment(name: str, text: StrOrPromise, example: str | None) -> Field:
 
 
 def _segments(message: Message) -> int | None:
-    return message.segments if of_row(message.channel).has_segments else None
+    return message.segments if by_stored_name(message.channel).has_segments else None
 
 
 MESSAGE = Shape(

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from accounts.masked_phones import mask_phone
 from api.idempotency import IdempotentView
-from catalogue.channels import of_row
+from catalogue.channels import by_stored_name
 from catalogue.ids import public_id
 from catalogue.texts import StrOrPromise
 from channels.accept.acceptance import Sender
@@ -75,7 +75,7 @@ def status_text(kind: str, channel: str, state: str) -> StrOrPromise:
     """“The code was sent by WhatsApp” once the vendor has accepted it, before that “The code is
     queued: WhatsApp”.
     """
-    declared = of_row(channel)
+    declared = by_stored_name(channel)
     if state == Message.State.QUEUED:
         return format_lazy(QUEUED_TEXTS[kind], channel=declared.title)
     return declared.code_sent if kind == Message.Kind.CODE else declared.link_sent

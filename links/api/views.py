@@ -18,7 +18,7 @@ from api.base_view import ApiResponse
 from api.calls import body_of
 from api.idempotency import IdempotencyKey, IdempotentView
 from api.request_fields import QueryFields, RequestFields
-from catalogue.channels import of_row
+from catalogue.channels import by_stored_name
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id, public_id, uuid7
 from catalogue.texts import StrOrPromise
@@ -253,7 +253,7 @@ class SendLink(SendView):
         body = self.answer(sent.outcome, short_url=sent.short_url)
         return (
             body | {"segments": sent.segments}
-            if of_row(sent.outcome.channel).has_segments
+            if by_stored_name(sent.outcome.channel).has_segments
             else body
         )
 

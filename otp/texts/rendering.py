@@ -10,7 +10,7 @@ from django.conf import settings
 from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
 from accounts.names import is_valid_brand
 from catalogue import languages
-from catalogue.channels import Channel, of_row
+from catalogue.channels import Channel, by_stored_name
 from channels.extensions import NotRenderableError, Rendered
 from otp import codes
 
@@ -30,7 +30,7 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel:
     short_url = params.get("short_url")
     body = params.get("texts", {}).get(channel)
     text = fill(
-        body or _default(of_row(channel), locale=locale, has_link=bool(short_url)),
+        body or _default(by_stored_name(channel), locale=locale, has_link=bool(short_url)),
         code=code,
         brand=params.get("brand", ""),
         minutes=params.get("minutes"),

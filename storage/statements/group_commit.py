@@ -89,16 +89,16 @@ class GroupCommit(Generic[Write, Result]):
             member.turn.acquire()  # released by whoever gives it a turn
             self._waiting.append(member)
         while not member.turn.acquire(timeout=PASS_AFTER):
-            self._pass_by_a_slow_one()
+            self._start_group_past_slow_leader()
 
     def _leads_alone(self, member: _Member[Write, Result]) -> bool:
         if self._leader is not None:
             return False
         member.group = [member]
-        self._let_lead(member)
+        self._make_leader(member)
         return True
 
-    def _pass_by_a_slow_one(self) -> None:
+    def _start_group_past_slow_leader(self) -> None:
         """Starts one group. All that wait at once, each for itself, would overload the server."""
         with self._lock:
             if self._waiting and time.monotonic() >= self._started_at + PASS_AFTER:
@@ -132,11 +132,11 @@ class GroupCommit(Generic[Write, Result]):
                 self._leader = None
 
     def _start_group(self) -> None:
-        many = min(len(self._waiting), MAX_GROUP)
-        group = [self._waiting.popleft() for _ in range(many)]
+        count = min(len(self._waiting), MAX_GROUP)
+        group = [self._waiting.popleft() for _ in range(count)]
         group[0].group = group
-        self._let_lead(group[0])
+        self._make_leader(group[0])
         group[0].turn.release()
 
-    def _let_lead(self, member: _Member[Write, Result]) -> None:
+    def _make_leader(self, member: _Member[Write, Result]) -> None:
         self._leader, self._started_at = member, time.monotonic()

@@ -45,9 +45,9 @@ def bytea(value: bytes) -> str:
     return f"\\x{value.hex()}"
 
 
-def by_number(rows: Iterable[Row], many: int) -> list[Row | None]:
-    """The rows of numbers 0 to `many`, in their order; None for a missing one."""
-    results: list[Row | None] = [None] * many
+def by_number(rows: Iterable[Row], count: int) -> list[Row | None]:
+    """Rows 0 to count − 1, in order; None for a missing one."""
+    results: list[Row | None] = [None] * count
     for row in rows:
         results[row.number] = row
     return results

@@ -71,14 +71,14 @@ def _session(wrapper: BaseDatabaseWrapper) -> Iterator[psycopg.Connection[Any]]:
 @lru_cache(maxsize=256)
 def _numbered(statement: str) -> _Numbered:
     names: dict[str, int] = {}
-    many = 0
+    count = 0
 
     def number(match: re.Match[str]) -> str:
-        nonlocal many
+        nonlocal count
         if match[0] == "%%":
             return "%"
-        many += 1
-        return f"${names.setdefault(match[1], len(names) + 1) if match[1] else many}"
+        count += 1
+        return f"${names.setdefault(match[1], len(names) + 1) if match[1] else count}"
 
     text = _PLACEHOLDER.sub(number, statement)
     return _Numbered(text.encode(), tuple(names))

@@ -30,7 +30,7 @@ def _in_one_group(
     nobody = group_commit._Member[Any, Any](None)
     with group._lock:
         assert group._leader is None
-        group._let_lead(nobody)
+        group._make_leader(nobody)
     with ThreadPoolExecutor(len(calls)) as pool:
         running = [pool.submit(apart, call) for call in calls]
         try:

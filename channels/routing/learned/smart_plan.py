@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from catalogue.channels import of_row
+from catalogue.channels import by_stored_name
 from catalogue.ids import first_id_at
 from channels.models import Message
 from channels.phone_numbers import country_of
@@ -157,4 +157,4 @@ def _ago(seconds: float | None) -> str:
 
 
 def _title(name: str) -> str:
-    return str(of_row(name).title)
+    return str(by_stored_name(name).title)

@@ -36,8 +36,8 @@ class Doubling:
             raise self.error
         return [None if number == self.left_out else 2 * number for number in numbers]
 
-    def calls(self, many: int) -> list[Any]:
-        return [partial(self.group.run, number) for number in range(many)]
+    def calls(self, count: int) -> list[Any]:
+        return [partial(self.group.run, number) for number in range(count)]
 
 
 def test_one_call_runs_alone() -> None:
@@ -57,9 +57,9 @@ def test_waiting_calls_run_together() -> None:
 
 def test_groups_have_a_largest_size() -> None:
     doubling = Doubling()
-    many = 2 * MAX_GROUP + 2
+    count = 2 * MAX_GROUP + 2
 
-    assert in_one_group(doubling.group, doubling.calls(many)) == [2 * n for n in range(many)]
+    assert in_one_group(doubling.group, doubling.calls(count)) == [2 * n for n in range(count)]
     assert [len(numbers) for numbers in doubling.together] == [MAX_GROUP, MAX_GROUP, 2]
 
 
@@ -145,7 +145,7 @@ def test_thread_that_fails_before_it_waits_leaves_nobody_behind() -> None:
         with lost, pytest.raises(OperationalError):
             doubling.group.run(1)
 
-    doubling.group._let_lead(nobody)
+    doubling.group._make_leader(nobody)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(run_without_a_server).result(20)
     assert list(doubling.group._waiting) == [], "others would wait for it to lead them"
@@ -159,7 +159,7 @@ def test_thread_that_fails_before_it_waits_leaves_nobody_behind() -> None:
 def test_in_a_transaction_it_runs_alone() -> None:
     doubling = Doubling()
     with transaction.atomic(), ThreadPoolExecutor(1) as pool:
-        doubling.group._let_lead(group_commit._Member(0))  # it would have to wait
+        doubling.group._make_leader(group_commit._Member(0))  # it would have to wait
         assert doubling.group.run(3) == 6
         doubling.group._leader = None
         assert pool.submit(doubling.group.run, 4).result(20) == 8
