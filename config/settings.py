@@ -68,10 +68,10 @@ SECRET_KEY = _secret("SECRET_KEY", 50)
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
 OTP_KEYS = keyring(env.str("OTP_KEYS", ""))  # apart from SECRET_KEY, so each rotates alone
 # Webhook signing secrets are derived from these keys, so they must be kept.
-_LASTING = "" if PRODUCTION else f"1:{sha256(SECRET_KEY.encode()).hexdigest()}"
-WEBHOOK_KEYS = keyring(env.str("WEBHOOK_KEYS", _LASTING), "WEBHOOK_KEYS")
-_FACTORS = "" if PRODUCTION else f"1:{sha256(b'mfa' + SECRET_KEY.encode()).hexdigest()}"
-MFA_KEYS = keyring(env.str("MFA_KEYS", _FACTORS), "MFA_KEYS")  # encrypt second factors at rest
+_DEV_WEBHOOK_KEYS = "" if PRODUCTION else f"1:{sha256(SECRET_KEY.encode()).hexdigest()}"
+WEBHOOK_KEYS = keyring(env.str("WEBHOOK_KEYS", _DEV_WEBHOOK_KEYS), "WEBHOOK_KEYS")
+_DEV_MFA_KEYS = "" if PRODUCTION else f"1:{sha256(b'mfa' + SECRET_KEY.encode()).hexdigest()}"
+MFA_KEYS = keyring(env.str("MFA_KEYS", _DEV_MFA_KEYS), "MFA_KEYS")  # encrypt second factors at rest
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
@@ -358,8 +358,10 @@ WHITENOISE_USE_FINDERS = not PRODUCTION
 
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
-_HERE = "__Host-" if PRODUCTION else ""  # no other host of the domain can set such a cookie
-SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_HERE}session", f"{_HERE}csrftoken"
+_COOKIE_PREFIX = (
+    "__Host-" if PRODUCTION else ""
+)  # no other host of the domain can set such a cookie
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}session", f"{_COOKIE_PREFIX}csrftoken"
 # `processes.server.https` does it, and refuses the API rather than redirect.
 SECURE_SSL_REDIRECT = False
 HSTS_SECONDS = 31_536_000
