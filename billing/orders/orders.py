@@ -26,7 +26,7 @@ from catalogue.texts import StrOrPromise
 log = structlog.get_logger(__name__)
 
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
-OTHER_AMOUNT = _("This payment method does not take such an amount: choose another")
+UNSUITABLE_AMOUNT = _("This payment method does not take such an amount: choose another")
 OTHER_CURRENCY = _("This payment method does not take {currency}: choose another")
 REQUISITES_NEEDED = _("An invoice needs the buyer's billing details; fill them in: {url}")
 
@@ -44,7 +44,7 @@ def unsuitable(gateway: Gateway, quote: Quote) -> StrOrPromise:
     """Why this payment method does not take this sum, or nothing."""
     if not gateway.takes(quote.currency):
         return format_lazy(OTHER_CURRENCY, currency=quote.currency)
-    return "" if gateway.takes(quote.currency, quote.amount) else OTHER_AMOUNT
+    return "" if gateway.takes(quote.currency, quote.amount) else UNSUITABLE_AMOUNT
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,23 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.urls import reverse_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.people.countries import CountryField
 from billing import requisites
 from billing.gateways import registry
-from billing.models import BillingProfile, Transfer
+from billing.models import BalanceAlert, BillingProfile, Transfer
 from billing.orders import orders, prices
 from billing.orders.pdf import undrawn
 from billing.orders.prices import Quote
 from billing.requisites import KPP
+from billing.wallet import balance_alerts
 from cabinet.form_fields import FilterForm, GroupedIntegerField
 from catalogue import languages
 from parsing.form_fields import DayBoundField, IntegerField, LineField
 
-OTHER_AMOUNT = ""  # the choice of a custom number of tokens
+CUSTOM_AMOUNT = ""  # the choice of a custom number of tokens
 Choices = list[tuple[str, Any]]
 
 
@@ -38,11 +40,11 @@ class TopUpForm(forms.Form):
         self.packages = prices.packages_in(currency)
         self.min_tokens = prices.min_tokens(currency)
         self.gateways = {gateway.name: gateway for gateway in registry.available()}
-        other: Choices = [(OTHER_AMOUNT, _("Custom amount"))] if self.min_tokens else []
+        other: Choices = [(CUSTOM_AMOUNT, _("Custom amount"))] if self.min_tokens else []
         package, gateway = self.fields["package"], self.fields["gateway"]
         package.choices = [*((p.code, str(p)) for p in self.packages), *other]  # type: ignore[attr-defined]
         gateway.choices = [(name, registry.title(name)) for name in self.gateways]  # type: ignore[attr-defined]
-        package.initial = self.packages[0].code if self.packages else OTHER_AMOUNT
+        package.initial = self.packages[0].code if self.packages else CUSTOM_AMOUNT
         gateway.initial = next(iter(self.gateways), None)
 
     @property
@@ -82,7 +84,7 @@ class StatementFilter(FilterForm):
     date_to = DayBoundField(label=_("To"), required=False)
 
 
-class AlertForm(forms.Form):
+class LowBalanceForm(forms.Form):
     low_balance = GroupedIntegerField(
         label=_("Low-balance alert below"),
         min_value=0,
@@ -92,6 +94,30 @@ class AlertForm(forms.Form):
             "turns it off."
         ),
     )
+
+
+Kind = BalanceAlert.Kind
+MAX_LEVELS = {Kind.TOKENS: 10**12, Kind.DAYS: balance_alerts.MAX_DAYS, Kind.BUDGET: 100}
+
+
+class BalanceAlertForm(forms.Form):
+    kind = forms.ChoiceField(label=_("What to watch"), choices=Kind.choices)
+    level = GroupedIntegerField(
+        label=_("Level"),
+        min_value=1,
+        help_text=_(
+            "You get an e-mail when tokens or days fall below this level, or when the used share "
+            "of the budget reaches it."
+        ),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        kind, level = cleaned.get("kind"), cleaned.get("level")
+        if kind and level and level > MAX_LEVELS[Kind(kind)]:
+            text = gettext("At most %(most)s for this alert.") % {"most": MAX_LEVELS[Kind(kind)]}
+            self.add_error("level", text)
+        return cleaned
 
 
 EXCHANGE_ID = re.compile(r"[0-9A-Za-z@.\-]{4,60}")

@@ -6,8 +6,8 @@ from billing.web import budget_views, document_views, order_views, views
 urlpatterns = [
     path("settings/budgets", budget_views.budget_edit, name="budget-edit"),
     path("balance", views.balance, name="balance"),
-    path("balance/quote", views.quote, name="balance-quote"),
-    path("balance/alert", views.alert, name="balance-alert"),
+    path("balance/quote", views.quote_tokens, name="balance-quote"),
+    path("balance/alert", views.change_low_balance, name="balance-alert"),
     path("balance/alerts/add", views.alert_add, name="balance-alert-add"),
     path("balance/alerts/<int:pk>/remove", views.alert_remove, name="balance-alert-remove"),
     path("balance/statement", views.statement, name="balance-statement"),

@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.forms import BaseForm
@@ -12,7 +11,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record
@@ -29,7 +27,8 @@ from billing.orders.prices import Quote
 from billing.wallet import balance_alerts, ledger
 from billing.wallet import statement as statements
 from billing.web.forms import (
-    AlertForm,
+    BalanceAlertForm,
+    LowBalanceForm,
     PendingPurchaseForm,
     ProfileForm,
     StatementFilter,
@@ -69,7 +68,7 @@ def balance(request: CabinetRequest) -> HttpResponse:
         "form": form,
         "tariffs": Tariff.objects.filter(currency=currency),
         "currency": currency,
-        "alert": AlertForm(initial={"low_balance": profile.low_balance}),
+        "low_balance_form": LowBalanceForm(initial={"low_balance": profile.low_balance}),
         "alerts": BalanceAlert.objects.filter(company=company).order_by("kind", "level"),
         "alert_form": BalanceAlertForm(auto_id="alert_%s"),
         "is_low": available < profile.low_balance,
@@ -80,18 +79,18 @@ def balance(request: CabinetRequest) -> HttpResponse:
 
 
 def _message_prices() -> dict[str, Any]:
-    prices = message_prices.by_country()
+    by_country = message_prices.by_country()
     return {
         "channels": [
             (channel.title, message_prices.price_of(channel.name)) for channel in CHANNELS
         ],
-        "countries": sorted((countries.name(code), tokens) for code, tokens in prices.items()),
+        "countries": sorted((countries.name(code), tokens) for code, tokens in by_country.items()),
     }
 
 
 @require_GET
 @member_required(can_see_money)
-def quote(request: CabinetRequest) -> HttpResponse:
+def quote_tokens(request: CabinetRequest) -> HttpResponse:
     """Quotes a number of tokens while it is being typed."""
     currency = prices.currency_of(BillingProfile.of(request.company))
     tokens = GroupedIntegerField(required=False)
@@ -106,8 +105,8 @@ def quote(request: CabinetRequest) -> HttpResponse:
 
 @require_POST
 @member_required(can_see_money, can_manage_money)
-def alert(request: CabinetRequest) -> HttpResponse:
-    form = AlertForm(request.POST)
+def change_low_balance(request: CabinetRequest) -> HttpResponse:
+    form = LowBalanceForm(request.POST)
     if form.is_valid():
         billing_profiles.change(company=request.company, changes=form.cleaned_data, **request.actor)
         messages.success(request, _("Settings saved."))
@@ -218,30 +217,6 @@ def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
     except DomainError as error:
         form.add_error(None, error.words)
         return None
-
-
-Kind = BalanceAlert.Kind
-MAX_LEVELS = {Kind.TOKENS: 10**12, Kind.DAYS: balance_alerts.MAX_DAYS, Kind.BUDGET: 100}
-
-
-class BalanceAlertForm(forms.Form):
-    kind = forms.ChoiceField(label=gettext_lazy("What to watch"), choices=Kind.choices)
-    level = GroupedIntegerField(
-        label=gettext_lazy("Level"),
-        min_value=1,
-        help_text=gettext_lazy(
-            "You get an e-mail when tokens or days fall below this level, or when the used share "
-            "of the budget reaches it."
-        ),
-    )
-
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
-        kind, level = cleaned.get("kind"), cleaned.get("level")
-        if kind and level and level > MAX_LEVELS[Kind(kind)]:
-            text = _("At most %(most)s for this alert.") % {"most": MAX_LEVELS[Kind(kind)]}
-            self.add_error("level", text)
-        return cleaned
 
 
 @require_POST
