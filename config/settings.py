@@ -358,9 +358,8 @@ WHITENOISE_USE_FINDERS = not PRODUCTION
 
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
-_COOKIE_PREFIX = (
-    "__Host-" if PRODUCTION else ""
-)  # no other host of the domain can set such a cookie
+# With the prefix, no other host of the domain can set such a cookie.
+_COOKIE_PREFIX = "__Host-" if PRODUCTION else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}session", f"{_COOKIE_PREFIX}csrftoken"
 # `processes.server.https` does it, and refuses the API rather than redirect.
 SECURE_SSL_REDIRECT = False
