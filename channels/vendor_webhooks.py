@@ -24,7 +24,7 @@ from channels.providers.inbound import (
     BotUpdate,
     ContactShared,
     InboundEvents,
-    InvalidSignatureError,
+    InvalidWebhookError,
     Said,
     Started,
     Stopped,
@@ -94,7 +94,7 @@ def _as_http_status(hook: WebhookView) -> WebhookView:
     def view(request: HttpRequest, **path: str) -> HttpResponse:
         try:
             return hook(request, **path)
-        except InvalidSignatureError:
+        except InvalidWebhookError:
             log.warning("vendor_webhook_refused", path=request.path)
             return HttpResponseForbidden()
         except DATABASE_UNAVAILABLE as error:
@@ -114,7 +114,7 @@ def vendor_webhook(request: HttpRequest, hook: str, account: str = "") -> HttpRe
     provider = registry.live_providers()[name]
     if request.method == "GET" and not provider.has_handshake:
         return HttpResponseNotAllowed(["POST"])
-    events = provider.read(_call(request, name))
+    events = provider.parse_webhook(_call(request, name))
     if events.handshake is not None:
         return HttpResponse(events.handshake, content_type="text/plain")
     handle_events(name, [events])

@@ -13,7 +13,7 @@ from typing import ClassVar
 from channels.providers.inbound import (
     AccountAlert,
     InboundEvents,
-    InvalidSignatureError,
+    InvalidWebhookError,
     Receipt,
     Reply,
     WebhookRequest,
@@ -189,13 +189,13 @@ class Provider(ABC):
         """
         return None
 
-    def read(self, call: WebhookRequest) -> InboundEvents:
+    def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         """Verifies the signature over the raw bytes, once, then translates what the call says.
 
-        Raises InvalidSignatureError. Skips whatever it does not know, and raises nothing else:
+        Raises InvalidWebhookError. Skips whatever it does not know, and raises nothing else:
         the vendor would only repeat the call.
         """
-        raise InvalidSignatureError(f"{self.name} is not called by its vendor")
+        raise InvalidWebhookError(f"{self.name} is not called by its vendor")
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
         """The alert that a failed receipt, pushed or polled, implies."""

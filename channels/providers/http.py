@@ -34,7 +34,7 @@ from channels.providers.base import (
     TransientError,
     UnreachableError,
 )
-from channels.providers.inbound import InvalidSignatureError, WebhookRequest
+from channels.providers.inbound import InvalidWebhookError, WebhookRequest
 from outbound.connections import Connections
 
 Json = dict[str, Any]
@@ -255,13 +255,13 @@ def mapping(value: object) -> Json:
 
 
 def parse_form(body: bytes, *, encoding: str = "utf-8", is_strict: bool = True) -> dict[str, str]:
-    """Raises InvalidSignatureError unless each name is given once: a signature covers only that.
+    """Raises InvalidWebhookError unless each name is given once: a signature covers only that.
 
     Nor does it read more than a vendor sends. What is to be signed is known only after parsing, and
     of 4 MB by anybody that would take a process a second.
     """
     if len(body) > MAX_FORM:
-        raise InvalidSignatureError("the form is too long")
+        raise InvalidWebhookError("the form is too long")
     try:
         pairs = parse_qsl(
             body.decode(encoding),
@@ -271,9 +271,9 @@ def parse_form(body: bytes, *, encoding: str = "utf-8", is_strict: bool = True) 
             errors="strict",
         )
     except ValueError:
-        raise InvalidSignatureError("the body is no form") from None
+        raise InvalidWebhookError("the body is no form") from None
     if len(fields := dict(pairs)) != len(pairs):
-        raise InvalidSignatureError("a form field is given twice")
+        raise InvalidWebhookError("a form field is given twice")
     return fields
 
 
@@ -351,7 +351,7 @@ def sha256_hmac(key: bytes, signed: bytes) -> str:
 
 
 def require_signature(request: WebhookRequest, name: str, *expected: str, secret: str) -> None:
-    """Raises InvalidSignatureError; without a secret always, as anyone can sign with none."""
+    """Raises InvalidWebhookError; without a secret always, as anyone can sign with none."""
     given = header(request, name)
     if not (secret and any(constant_time_equal(given, signature) for signature in expected)):
-        raise InvalidSignatureError(f"{name} does not match")
+        raise InvalidWebhookError(f"{name} does not match")

@@ -9,8 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 
 
-class InvalidSignatureError(Exception):
-    """The signature of a webhook does not match."""
+class InvalidWebhookError(Exception):
+    """The webhook is not from the vendor: its signature does not match, or covers too little."""
 
 
 @dataclass(frozen=True, slots=True)

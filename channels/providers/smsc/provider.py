@@ -27,7 +27,7 @@ from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
     InboundEvents,
-    InvalidSignatureError,
+    InvalidWebhookError,
     Receipt,
     ReceiptState,
     WebhookRequest,
@@ -178,7 +178,7 @@ class Smsc(http.HttpProvider):
         name = self._sender["sender"]
         yield Check("sender", name in self.approved_senders(), name)
 
-    def read(self, call: WebhookRequest) -> InboundEvents:
+    def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         # Only these three fields are signed, so no other changes what became of the message.
         number, phone, word, error = self._verified(call.body)
         if word not in _STATES:
@@ -197,9 +197,9 @@ class Smsc(http.HttpProvider):
         # The handler's URL asks for one or both; each one given must match.
         given = fields.keys() & expected.keys()
         if not (self._secret and given):
-            raise InvalidSignatureError("there is no signature")
+            raise InvalidWebhookError("there is no signature")
         if not all(http.constant_time_equal(fields[name], expected[name]) for name in given):
-            raise InvalidSignatureError("the signature does not match")
+            raise InvalidWebhookError("the signature does not match")
         return number, phone, word, fields.get("err", "")
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:

@@ -179,7 +179,7 @@ class TelegramBot(http.HttpProvider):
         # Telegram numbers messages per chat, and an account may get another bot.
         return Accepted(message_id and f"{self._bot_id}:{payload['chat_id']}:{message_id}")
 
-    def read(self, call: WebhookRequest) -> InboundEvents:
+    def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         secret = self._secret_token
         http.require_signature(call, "X-Telegram-Bot-Api-Secret-Token", secret, secret=secret)
         update = http.parse(call.body)

@@ -22,7 +22,7 @@ from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
     InboundEvents,
-    InvalidSignatureError,
+    InvalidWebhookError,
     Receipt,
     ReceiptState,
     WebhookRequest,
@@ -94,13 +94,13 @@ class TelegramGateway(http.HttpProvider):
             http.text(result.get("request_id")), _low_balance_alert(result.get("remaining_balance"))
         )
 
-    def read(self, call: WebhookRequest) -> InboundEvents:
+    def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         stamp = http.header(call, "X-Request-Timestamp")
         expected = http.sha256_hmac(self._key, stamp.encode(errors="replace") + b"\n" + call.body)
         http.require_signature(call, "X-Request-Signature", expected, secret=self._token)
         signed_at = http.number(stamp)
         if signed_at is None or abs(time.time() - signed_at) > _MAX_CLOCK_SKEW:
-            raise InvalidSignatureError("X-Request-Timestamp is too far from now")
+            raise InvalidWebhookError("X-Request-Timestamp is too far from now")
         return self.events_of(call.body, _receipt(http.parse(call.body)))
 
     def check(self) -> None:

@@ -123,7 +123,7 @@ class Twilio(http.HttpProvider):
         service = self._sender.get("MessagingServiceSid")
         return None if service is None else list(campaigns(self._read_api, service))
 
-    def read(self, call: WebhookRequest) -> InboundEvents:
+    def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         form = self._verified(call)
         return self.events_of(call.body, _status(form, call.url), _reply(form))
 

@@ -24,7 +24,7 @@ from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
     InboundEvents,
-    InvalidSignatureError,
+    InvalidWebhookError,
     Receipt,
     ReceiptState,
     Recipient,
@@ -136,7 +136,7 @@ class WhatsAppCloud(http.HttpProvider):
             return None
         return list(approvals(GraphClient(self._account, self._get)))
 
-    def read(self, call: WebhookRequest) -> InboundEvents:
+    def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         if call.method == "GET":
             return InboundEvents(call.body, handshake=self._challenge(call.url))
         changes = self._verified(call)
@@ -159,7 +159,7 @@ class WhatsAppCloud(http.HttpProvider):
         given, mode = query.get("hub.verify_token", ""), query.get("hub.mode")
         is_known = bool(self._verify_token) and http.constant_time_equal(given, self._verify_token)
         if not is_known or mode != "subscribe" or "hub.challenge" not in query:
-            raise InvalidSignatureError("hub.verify_token does not match")
+            raise InvalidWebhookError("hub.verify_token does not match")
         return query["hub.challenge"]
 
     def _verified(self, call: WebhookRequest) -> list[Change]:

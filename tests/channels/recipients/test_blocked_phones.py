@@ -133,7 +133,7 @@ def test_stop_of_a_sender_that_is_no_phone_alerts_the_operator(sender: str) -> N
     body = payload("whatsapp_cloud", "message_stop_2026-11.json").decode()
     call = meta_call(body.replace("16315551234", sender).encode())
 
-    replies = whatsapp().read(call).replies
+    replies = whatsapp().parse_webhook(call).replies
     for reply in replies:
         blocked_phones.apply_reply("whatsapp_cloud", reply)
 
@@ -149,7 +149,7 @@ def test_stop_by_sms_of_a_sender_that_is_no_phone_alerts_the_operator() -> None:
         b"From=%2B14155552345", b"From=32665"
     )
 
-    (reply,) = twilio().read(twilio_call(form)).replies
+    (reply,) = twilio().parse_webhook(twilio_call(form)).replies
     blocked_phones.apply_reply("twilio", reply)
     hear("thanks", "")
 
@@ -194,8 +194,8 @@ def test_number_that_the_vendor_named_waits_for_the_database(api: Api) -> None:
 def test_replies_by_twilio(file: str, reply_text: str) -> None:
     call = twilio_call(payload("twilio", file))
 
-    assert twilio().read(call).replies == [Reply("+14155552345", reply_text)]
-    assert twilio().read(call).receipts == []
+    assert twilio().parse_webhook(call).replies == [Reply("+14155552345", reply_text)]
+    assert twilio().parse_webhook(call).receipts == []
 
 
 def test_signed_replies_of_both_vendors_are_applied() -> None:

@@ -150,7 +150,7 @@ def test_every_whatsapp_alert_has_its_own_text() -> None:
     webhook_body = {
         alert.code
         for file in files
-        for alert in whatsapp().read(meta_call(file.read_bytes())).alerts
+        for alert in whatsapp().parse_webhook(meta_call(file.read_bytes())).alerts
         if alert.code != "increased_capabilities_eligibility_deferred"  # Meta words it itself
     }
 

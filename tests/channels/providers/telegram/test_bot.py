@@ -239,7 +239,7 @@ def test_link_to_the_bot(username: str, url: str) -> None:
     ],
 )
 def test_reads_updates(file: str, expected: list[BotUpdate]) -> None:
-    assert bot().read(bot_call(payload("telegram_bot", file))).bot_updates == expected
+    assert bot().parse_webhook(bot_call(payload("telegram_bot", file))).bot_updates == expected
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,9 @@ def test_speaks_the_persons_language(language: str | None, locale: str) -> None:
     update = orjson.loads(payload("telegram_bot", "started_2026-09.json"))
     update["message"]["from"]["language_code"] = language
 
-    assert bot().read(bot_call(orjson.dumps(update))).bot_updates == [Started(CHAT, locale)]
+    assert bot().parse_webhook(bot_call(orjson.dumps(update))).bot_updates == [
+        Started(CHAT, locale)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +265,7 @@ def test_a_shared_number_becomes_e164(phone: str, expected: list[str]) -> None:
     update = orjson.loads(payload("telegram_bot", "contact_own_2026-09.json"))
     update["message"]["contact"]["phone_number"] = phone
 
-    read = bot().read(bot_call(orjson.dumps(update))).bot_updates
+    read = bot().parse_webhook(bot_call(orjson.dumps(update))).bot_updates
 
     assert [u.phone for u in read if isinstance(u, ContactShared)] == expected
 

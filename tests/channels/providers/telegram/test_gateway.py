@@ -17,7 +17,7 @@ from channels.providers.base import (
     TransientError,
     UnreachableError,
 )
-from channels.providers.inbound import AlertKind, InvalidSignatureError, Receipt, ReceiptState
+from channels.providers.inbound import AlertKind, InvalidWebhookError, Receipt, ReceiptState
 from tests.channels.providers.vendors import (
     VENDORS,
     body_of,
@@ -166,7 +166,7 @@ def test_an_unknown_error_is_kept_in_the_detail(
 def test_reads_a_report(file: str, state: ReceiptState, moment: int) -> None:
     call = gateway_call(payload("telegram_gateway", file))
 
-    assert gateway().read(call).receipts == [
+    assert gateway().parse_webhook(call).receipts == [
         Receipt(
             provider_id="187259537046478",
             ref="att-3",
@@ -188,13 +188,13 @@ def test_reads_a_report(file: str, state: ReceiptState, moment: int) -> None:
 def test_every_status_has_its_state(word: str, state: ReceiptState) -> None:
     call = gateway_call(REPORT.replace(b'"delivered"', f'"{word}"'.encode()))
 
-    assert [(r.word, r.state) for r in gateway().read(call).receipts] == [(word, state)]
+    assert [(r.word, r.state) for r in gateway().parse_webhook(call).receipts] == [(word, state)]
 
 
 def test_a_report_without_delivery_is_no_receipt() -> None:
     call = gateway_call(payload("telegram_gateway", "report_verification_2026-09.json"))
 
-    assert gateway().read(call).receipts == []
+    assert gateway().parse_webhook(call).receipts == []
 
 
 @pytest.mark.parametrize(
@@ -202,10 +202,10 @@ def test_a_report_without_delivery_is_no_receipt() -> None:
 )
 def test_reports_of_the_last_minutes_alone_are_believed(age: int, *, is_believed: bool) -> None:
     now = datetime(2026, 9, 1, tzinfo=UTC)
-    refusal = nullcontext() if is_believed else pytest.raises(InvalidSignatureError)
+    refusal = nullcontext() if is_believed else pytest.raises(InvalidWebhookError)
 
     with time_machine.travel(now, tick=False), refusal:
-        assert gateway().read(gateway_call(REPORT, at=now.timestamp() - age)).receipts
+        assert gateway().parse_webhook(gateway_call(REPORT, at=now.timestamp() - age)).receipts
 
 
 def test_polls_by_request_id(wire: responses.RequestsMock) -> None:

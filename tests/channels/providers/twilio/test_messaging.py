@@ -19,7 +19,7 @@ from channels.providers.base import (
 )
 from channels.providers.inbound import (
     AlertKind,
-    InvalidSignatureError,
+    InvalidWebhookError,
     Receipt,
     ReceiptState,
     WebhookRequest,
@@ -134,13 +134,13 @@ def test_every_documented_code_has_its_class(
 def test_reads_a_delivery() -> None:
     receipt = Receipt(SID, "att-1", ReceiptState.DELIVERED, "delivered")
 
-    assert twilio().read(twilio_call(DELIVERED)).receipts == [receipt]
+    assert twilio().parse_webhook(twilio_call(DELIVERED)).receipts == [receipt]
 
 
 def test_reads_why_a_message_was_not_delivered() -> None:
     call = twilio_call(payload("twilio", "status_undelivered_2026-09.form"))
 
-    assert twilio().read(call).receipts == [
+    assert twilio().parse_webhook(call).receipts == [
         Receipt(SID, "att-1", ReceiptState.FAILED, "undelivered", error_code="30034")
     ]
 
@@ -161,7 +161,9 @@ def test_reads_why_a_message_was_not_delivered() -> None:
 def test_every_status_has_its_state(word: str, states: list[ReceiptState]) -> None:
     body = DELIVERED.replace(b"MessageStatus=delivered", f"MessageStatus={word}".encode())
 
-    assert [receipt.state for receipt in twilio().read(twilio_call(body)).receipts] == states
+    assert [
+        receipt.state for receipt in twilio().parse_webhook(twilio_call(body)).receipts
+    ] == states
 
 
 UNREACHABLE = ReceiptState.UNREACHABLE
@@ -186,7 +188,7 @@ def test_a_failure_says_whether_the_person_can_be_reached(
 ) -> None:
     body = f"MessageSid={SID}&MessageStatus={word}&ErrorCode={code}".encode()
 
-    (receipt,) = twilio().read(twilio_call(body)).receipts
+    (receipt,) = twilio().parse_webhook(twilio_call(body)).receipts
 
     assert receipt.state is (ReceiptState.SENT if word == "sent" else failed)
 
@@ -210,7 +212,7 @@ def test_a_failure_says_whether_the_account_is_at_fault(
     body = f"MessageSid={SID}&MessageStatus={word}&ErrorCode={code}".encode()
     is_failed = word in {"failed", "undelivered"}
 
-    alerts = twilio().read(twilio_call(body)).alerts
+    alerts = twilio().parse_webhook(twilio_call(body)).alerts
 
     expected = [(code, kind)] if is_failed and kind else []
     assert [(alert.code, alert.kind) for alert in alerts] == expected
@@ -219,7 +221,7 @@ def test_a_failure_says_whether_the_account_is_at_fault(
 def test_a_callback_without_our_reference_is_known_by_its_id() -> None:
     call = twilio_call(DELIVERED, url="https://kvitok.example.com/hooks/twilio")
 
-    assert [(r.provider_id, r.ref) for r in twilio().read(call).receipts] == [(SID, None)]
+    assert [(r.provider_id, r.ref) for r in twilio().parse_webhook(call).receipts] == [(SID, None)]
 
 
 @pytest.mark.parametrize("given", ["https://h.example.com", "https://h.example.com:443"])
@@ -232,30 +234,34 @@ def test_twilios_validator_agrees_with_or_without_the_port(given: str, signed: s
     call = WebhookRequest(given + path, {"X-Twilio-Signature": signature}, DELIVERED)
 
     assert judge.validate(given + path, params, signature)
-    assert len(twilio().read(call).receipts) == 1
+    assert len(twilio().parse_webhook(call).receipts) == 1
 
 
 @pytest.mark.parametrize("url", ["http://h.example.com", "https://h.example.net"])
 def test_another_scheme_or_host_is_another_url(url: str) -> None:
     signed = twilio_call(DELIVERED, url="https://h.example.com/hooks/twilio?ref=att-1")
 
-    with pytest.raises(InvalidSignatureError):
-        twilio().read(WebhookRequest(f"{url}/hooks/twilio?ref=att-1", signed.headers, signed.body))
+    with pytest.raises(InvalidWebhookError):
+        twilio().parse_webhook(
+            WebhookRequest(f"{url}/hooks/twilio?ref=att-1", signed.headers, signed.body)
+        )
 
 
 def test_our_reference_cannot_be_exchanged() -> None:
     call = twilio_call(DELIVERED)
 
-    with pytest.raises(InvalidSignatureError):
-        twilio().read(WebhookRequest(call.url.replace("att-1", "att-2"), call.headers, call.body))
+    with pytest.raises(InvalidWebhookError):
+        twilio().parse_webhook(
+            WebhookRequest(call.url.replace("att-1", "att-2"), call.headers, call.body)
+        )
 
 
 @pytest.mark.parametrize(
     "body", [b"MessageStatus", b"a=1&a=2", b"MessageSid=%ff", b"\xff=1", b"a=1&&b=2", b"{}"]
 )
 def test_what_is_no_strict_form_is_refused(body: bytes) -> None:
-    with pytest.raises(InvalidSignatureError):
-        twilio().read(twilio_call(body))
+    with pytest.raises(InvalidWebhookError):
+        twilio().parse_webhook(twilio_call(body))
 
 
 def test_polls_by_id(wire: responses.RequestsMock) -> None:

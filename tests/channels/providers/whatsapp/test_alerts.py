@@ -14,12 +14,16 @@ NO_MORE = "Limits cannot be increased yet."
 
 
 def read(file: str) -> Sequence[AccountAlert]:
-    return whatsapp().read(meta_call(payload("whatsapp_cloud", f"{file}_2026-11.json"))).alerts
+    return (
+        whatsapp()
+        .parse_webhook(meta_call(payload("whatsapp_cloud", f"{file}_2026-11.json")))
+        .alerts
+    )
 
 
 def alerts_of(field: str, value: Mapping[str, object]) -> Sequence[AccountAlert]:
     body = {"entry": [{"id": "102290129340398", "changes": [{"field": field, "value": value}]}]}
-    return whatsapp().read(meta_call(orjson.dumps(body))).alerts
+    return whatsapp().parse_webhook(meta_call(orjson.dumps(body))).alerts
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
-    InvalidSignatureError,
+    InvalidWebhookError,
     Receipt,
     ReceiptState,
     WebhookRequest,
@@ -27,7 +27,7 @@ TOO_FAST = (
 def test_reads_a_delivered_status() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_delivered_2026-09.json"))
 
-    assert whatsapp().read(call).receipts == [
+    assert whatsapp().parse_webhook(call).receipts == [
         Receipt(
             provider_id=WAMID,
             ref="att-1",
@@ -41,7 +41,7 @@ def test_reads_a_delivered_status() -> None:
 def test_reads_why_a_message_failed() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_failed_2026-09.json"))
 
-    assert whatsapp().read(call).receipts == [
+    assert whatsapp().parse_webhook(call).receipts == [
         Receipt(
             provider_id=WAMID,
             ref="att-1",
@@ -68,7 +68,7 @@ def test_a_failure_says_whether_the_person_can_be_reached(
     status = update["entry"][0]["changes"][0]["value"]["statuses"][0]
     status["errors"] = [{"code": code}]
 
-    (receipt,) = whatsapp().read(meta_call(orjson.dumps(update))).receipts
+    (receipt,) = whatsapp().parse_webhook(meta_call(orjson.dumps(update))).receipts
 
     assert (receipt.state, receipt.word) == (state, "failed")
 
@@ -76,7 +76,7 @@ def test_a_failure_says_whether_the_person_can_be_reached(
 def test_reads_all_statuses_of_a_batch_and_nothing_else() -> None:
     call = meta_call(payload("whatsapp_cloud", "batch_2026-09.json"))
 
-    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().read(call).receipts]
+    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().parse_webhook(call).receipts]
 
     assert read == [
         ("wamid.A", "att-1", ReceiptState.SENT),
@@ -88,7 +88,7 @@ def test_reads_all_statuses_of_a_batch_and_nothing_else() -> None:
 def test_statuses_come_without_a_phone_out_of_order_and_twice() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_without_phone_2026-11.json"))
 
-    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().read(call).receipts]
+    read = [(r.provider_id, r.ref, r.state) for r in whatsapp().parse_webhook(call).receipts]
 
     assert read == [
         ("wamid.A", "att-1", ReceiptState.READ),
@@ -112,8 +112,8 @@ def test_statuses_come_without_a_phone_out_of_order_and_twice() -> None:
 def test_account_errors_are_alerts_not_receipts(file: str, alerts: list[AccountAlert]) -> None:
     call = meta_call(payload("whatsapp_cloud", file))
 
-    assert whatsapp().read(call).alerts == alerts
-    assert not alerts or whatsapp().read(call).receipts == []
+    assert whatsapp().parse_webhook(call).alerts == alerts
+    assert not alerts or whatsapp().parse_webhook(call).receipts == []
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_account_error_has_its_alert_kind(code: object, kind: AlertKind) -> None
     update = orjson.loads(payload("whatsapp_cloud", "out_of_band_error_2026-09.json"))
     update["entry"][0]["changes"][0]["value"]["errors"] = [{"code": code, "title": "Words 1234567"}]
 
-    (alert,) = whatsapp().read(meta_call(orjson.dumps(update))).alerts
+    (alert,) = whatsapp().parse_webhook(meta_call(orjson.dumps(update))).alerts
 
     assert (alert.kind, alert.detail) == (kind, "Words ***")
 
@@ -145,16 +145,16 @@ def test_message_that_failed_for_the_accounts_sake(code: int, kinds: list[AlertK
     update["entry"][0]["changes"][0]["value"]["statuses"][0]["errors"] = [{"code": code}]
     call = meta_call(orjson.dumps(update))
 
-    assert [alert.kind for alert in whatsapp().read(call).alerts] == kinds
-    assert [receipt.word for receipt in whatsapp().read(call).receipts] == ["failed"]
+    assert [alert.kind for alert in whatsapp().parse_webhook(call).alerts] == kinds
+    assert [receipt.word for receipt in whatsapp().parse_webhook(call).receipts] == ["failed"]
 
 
 def test_a_signature_without_its_algorithm_is_refused() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_delivered_2026-09.json"))
     bare = call.headers["X-Hub-Signature-256"].removeprefix("sha256=")
 
-    with pytest.raises(InvalidSignatureError):
-        whatsapp().read(WebhookRequest(call.url, {"X-Hub-Signature-256": bare}, call.body))
+    with pytest.raises(InvalidWebhookError):
+        whatsapp().parse_webhook(WebhookRequest(call.url, {"X-Hub-Signature-256": bare}, call.body))
 
 
 HANDSHAKE = {
@@ -173,24 +173,24 @@ def handshake(query: dict[str, str]) -> WebhookRequest:
     "change", [{"hub.verify_token": "wrong"}, {"hub.verify_token": ""}, {"hub.mode": "unsubscribe"}]
 )
 def test_wrong_handshake_is_refused(change: dict[str, str]) -> None:
-    with pytest.raises(InvalidSignatureError):
-        whatsapp().read(handshake(HANDSHAKE | change))
+    with pytest.raises(InvalidWebhookError):
+        whatsapp().parse_webhook(handshake(HANDSHAKE | change))
 
 
 def test_handshake_without_a_challenge_is_refused() -> None:
     query = {name: value for name, value in HANDSHAKE.items() if name != "hub.challenge"}
 
-    with pytest.raises(InvalidSignatureError):
-        whatsapp().read(handshake(query))
+    with pytest.raises(InvalidWebhookError):
+        whatsapp().parse_webhook(handshake(query))
 
 
 def test_without_a_verify_token_there_is_no_handshake() -> None:
-    with pytest.raises(InvalidSignatureError):
-        whatsapp(verify_token="").read(handshake(HANDSHAKE | {"hub.verify_token": ""}))
+    with pytest.raises(InvalidWebhookError):
+        whatsapp(verify_token="").parse_webhook(handshake(HANDSHAKE | {"hub.verify_token": ""}))
 
 
 def test_handshake_does_not_replace_a_signature() -> None:
     call = replace(handshake(HANDSHAKE), method="POST")
 
-    with pytest.raises(InvalidSignatureError):
-        whatsapp().read(call)
+    with pytest.raises(InvalidWebhookError):
+        whatsapp().parse_webhook(call)
