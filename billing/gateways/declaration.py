@@ -12,7 +12,7 @@ from catalogue.texts import StrOrPromise
 class DeclaredGateway:
     title: StrOrPromise
     note: StrOrPromise  # for the payer, below the title
-    gateway: str  # the class in the folder's `gateway.py`
+    class_name: str  # of the class in the folder's `gateway.py`
     options: tuple[Option, ...] = ()
     url: str = ""  # of the provider's API
     hook: str = ""  # the path of its notices under /hooks/

@@ -59,7 +59,7 @@ class Vendor:
     name: str  # of its first account; further ones are `name:account`
     title: str  # the vendor's product, as people know it
     position: int  # in the default order of preference
-    provider: str  # the class in the folder's `provider.py`
+    class_name: str  # of the class in the folder's `provider.py`
     options: tuple[Option, ...]
     guide: Callable[[GuideFacts], Guide]
     required: str = "token"  # the option without which an account is not configured

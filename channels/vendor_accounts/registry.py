@@ -94,7 +94,7 @@ def _instance(name: str, vendor: Vendor, options: Mapping[str, Any]) -> Provider
 
 def provider_class(vendor: Vendor) -> type[Provider]:
     module = import_module(f"channels.providers.{vendor.folder}.provider")
-    return cast(type[Provider], getattr(module, vendor.provider))
+    return cast(type[Provider], getattr(module, vendor.class_name))
 
 
 def _build(name: str, vendor: Vendor, options: Mapping[str, Any]) -> Provider:

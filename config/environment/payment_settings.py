@@ -5,7 +5,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from billing.gateways.declaration import DeclaredGateway
-from billing.gateways.declared import GATEWAYS
+from billing.gateways.gateways import GATEWAYS
 from catalogue.options import variable
 from config.environment import addresses
 from config.environment.variables import env

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from billing.gateways.declared import GATEWAYS
+from billing.gateways.gateways import GATEWAYS
 from catalogue.options import Option, variable
 from channels.providers.vendors import VENDORS
 from config.local.checkout import CHECKOUT

@@ -10,7 +10,7 @@ from catalogue.options import Option
 GATEWAY = DeclaredGateway(
     title=_("Card (Stripe)"),
     note=_("You pay on the provider's page; tokens are added at once."),
-    gateway="Stripe",
+    class_name="Stripe",
     url="https://api.stripe.com",
     hook="stripe",
     options=(

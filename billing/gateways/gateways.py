@@ -1,4 +1,4 @@
-"""Every way to pay: each folder here with a `declaration.py`."""
+"""Every way to pay: each folder here with a `way.py`."""
 
 from dataclasses import replace
 
@@ -8,5 +8,5 @@ from catalogue.options import discover
 
 GATEWAYS: dict[str, DeclaredGateway] = {
     folder: replace(module.GATEWAY, name=folder)
-    for folder, module in discover(gateways, "declaration").items()
+    for folder, module in discover(gateways, "way").items()
 }

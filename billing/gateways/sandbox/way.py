@@ -7,7 +7,7 @@ from billing.gateways.declaration import DeclaredGateway
 GATEWAY = DeclaredGateway(
     title=_("Demo payment"),
     note=_("Test payment, nothing is charged."),
-    gateway="Sandbox",
+    class_name="Sandbox",
     hook="sandbox-gateway",
     is_demo=True,
 )

@@ -28,7 +28,7 @@ GATEWAY = DeclaredGateway(
     note=_(
         "By a link or QR code, from the company's account at any bank; tokens are added at once."
     ),
-    gateway="TBank",
+    class_name="TBank",
     url="https://business.tbank.ru/openapi",
     hook="tbank",
     check=_statement_fault,

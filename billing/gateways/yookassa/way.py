@@ -22,7 +22,7 @@ def _networks(text: str) -> tuple[str, ...]:
 GATEWAY = DeclaredGateway(
     title=_("Card or SBP (YooKassa)"),
     note=_("You pay on the provider's page; tokens are added at once."),
-    gateway="YooKassa",
+    class_name="YooKassa",
     url="https://api.yookassa.ru",
     hook="yookassa",
     options=(

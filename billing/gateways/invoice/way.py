@@ -7,5 +7,5 @@ from billing.gateways.declaration import DeclaredGateway
 GATEWAY = DeclaredGateway(
     title=_("Bank invoice"),
     note=_("Tokens are added when the bank transfer arrives, usually the next working day."),
-    gateway="Invoice",
+    class_name="Invoice",
 )
