@@ -3,9 +3,9 @@
 -- the cap: `otp_judge`, of `otp/wrong_guesses.sql`, waits for its turn. There is no row for a guess
 -- whose code cannot be checked.
 --
--- {is_alone}: of one guess, whose row is of parameters. In a group a guess whose code, or whose
--- turn, somebody else has is left out, and runs alone: so no guess waits for another company's,
--- and no two groups for each other.
+-- {is_alone}: true for a single guess. A group leaves out guesses whose code or advisory lock
+-- another transaction holds; they run alone: so no guess waits for another company's, and no two
+-- groups for each other.
 WITH guesses AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(guesses)s::json) AS n(
     number int, company_id bigint, mode text, phone text, purpose text, macs bytea[])

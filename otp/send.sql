@@ -1,16 +1,16 @@
--- Sends codes: `asked` has a row for each. Alone, one whose row is of parameters instead, it waits
--- for locks. In a group it skips what somebody else has locked; what is skipped or refused there
--- runs alone. One statement, one commit.
+-- Sends codes. `asked` has a row per send: JSON for a group, parameters for a single send. A single
+-- send waits for locks; a group skips locked rows, and what it skips or refuses runs again as a
+-- single send. One statement, one commit.
 --
 -- A live code with time and attempts left is repeated; otherwise a new verification supersedes it.
 -- Nothing is written unless the wallet paid: every insert reads from `payer`. The unique index on
 -- the live row, not this statement, keeps parallel sends from making two live codes: the loser
 -- retries.
 --
--- Lock order: verification, inserts, wallet. Blanks: {skip_locked}, {is_alone}; {blocking_row} is
--- of `blocked_phones`; {payer} has the rows of `allowed` that are paid for, with what pays for
--- them; {message} writes the messages and {more} what belongs to some sends: a hold, a link, an
--- Idempotency-Key.
+-- Lock order: verification, inserts, wallet. Placeholders: {skip_locked}, {is_alone};
+-- {blocking_row} is of `blocked_phones`; {payer} has the rows of `allowed` that are paid for, with
+-- what pays for them; {message} writes the messages and {more} what belongs to some sends: a hold,
+-- a link, an Idempotency-Key.
 WITH asked AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(asked)s::json) AS n(
     number int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,

@@ -35,12 +35,12 @@ _STATEMENT = (
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether it is these rows that are refused: not of a store that is away, busy or locked, nor
-    of a statement that would fail with any row.
+    """Whether the store rejected these rows, rather than being unavailable, busy or locked, or
+    rejecting the statement itself.
 
-    A statement that was refused wrote nothing.
+    A statement that was rejected wrote nothing.
     """
-    if isinstance(error.__cause__ or error, RaiseException):  # a trigger's word on this row
+    if isinstance(error.__cause__ or error, RaiseException):  # a trigger rejected this row
         return True
     return not isinstance(error, (*_DATABASE, *_STATEMENT, RedisError, OSError))
 

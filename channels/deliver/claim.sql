@@ -12,7 +12,7 @@
 -- often. `has_other_account`: another is left if this one fails; `has_contact_account`: another
 -- that has a contact of this recipient.
 --
--- Blanks: {counted} locks the accounts that a rate or a breaker bounds, if there are any, and
+-- Placeholders: {counted} locks the accounts that a rate or a breaker bounds, if there are any, and
 -- {picked} keeps to what they allow; {use}, {with_use} and {is_counted} refer to them.
 WITH {counted}
 route AS MATERIALIZED (

@@ -1,8 +1,8 @@
 -- Applies the due receipts by which a sent message is delivered on its present channel, and
 -- charges for it, and those that repeat a known *sent*: in one round trip and one commit, as
--- `channels.lifecycle` would decide. Leaves all others, deliveries of companies that get webhooks,
--- and those whose message somebody has locked, so that it waits for none. The first row counts the
--- receipts that it met and applied; there is one with NULLs when it delivered nothing.
+-- `channels.lifecycle` would decide. Leaves the rest: companies with webhooks, and messages that
+-- another transaction has locked. Every row repeats the counts of receipts met and applied; without
+-- deliveries there is one row, its other columns NULL.
 --
 -- {capture} charges for `changed`, and {stale_days} marks their day's counts stale.
 WITH stored AS (

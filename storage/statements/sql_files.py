@@ -1,6 +1,7 @@
 """Statements kept as `.sql` files, whole, each beside the verb that runs it.
 
-`{name}` in a file is a blank: for what differs between calls, or for the text of another room.
+`{name}` is a placeholder for a part that differs between calls, or for a fragment of another
+package.
 """
 
 import re
@@ -8,7 +9,7 @@ from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMENT = re.compile(r"--.*")
-_BLANK = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # As the files write it; the limit is explained in `json_rows`.
 _JSON_ROWS = re.compile(
     r"MATERIALIZED \( SELECT \* FROM json_to_recordset\((%\(\w+\)s::json)\) AS n\(\s?(.+?)\)"
@@ -27,8 +28,8 @@ def compact(statement: str) -> str:
 
 
 def fill(statement: str, **texts: str) -> str:
-    """The statement with these texts in its blanks; each must be given."""
-    return compact(_BLANK.sub(lambda blank: texts[blank[1]], statement))
+    """The statement with these texts in place of its placeholders; each must be given."""
+    return compact(_PLACEHOLDER.sub(lambda placeholder: texts[placeholder[1]], statement))
 
 
 def with_scalar_params(statement: str) -> str:

@@ -1,4 +1,4 @@
-"""Each `.sql` file is a statement that PostgreSQL can plan, however its blanks are filled."""
+"""Each `.sql` file is a statement that PostgreSQL can plan, however its placeholders are filled."""
 
 from itertools import product
 

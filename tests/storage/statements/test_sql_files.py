@@ -1,4 +1,4 @@
-"""Statements of `.sql` files: how blanks and rows are filled in."""
+"""Statements of `.sql` files: how placeholders and rows are filled in."""
 
 import pytest
 
