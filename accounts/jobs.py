@@ -1,4 +1,4 @@
-"""Scheduled work for many companies, of which a failed one keeps no other waiting.
+"""Scheduled work for many companies; one failure does not hold up the others.
 
 What fails is counted in `JobFailure` and tried again later and later. After MAX_TRIES it is given
 up: operators see it and are alerted, and what somebody waits for says so. It is still tried, once a
@@ -204,7 +204,7 @@ class Turns:
         try:
             ends_at, idle = time.monotonic() + RUN, 0
             while idle < len(self._steps) and time.monotonic() < ends_at:
-                self._steps.rotate(-1)  # first, so that one that fails keeps no other waiting
+                self._steps.rotate(-1)  # first, so one that fails does not hold up the others
                 idle = 0 if self._steps[-1]() else idle + 1
         finally:
             self._thread.release()
@@ -259,7 +259,7 @@ PURGES = Job("purges", _("deletion of expired data"))
 def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
     """Deletes up to `limit` expired rows, in their order, with their dependants; returns the count.
 
-    A row that the database keeps holds no other back.
+    A row that the database refuses to delete does not hold up the others.
     """
     model = rows.model
     label = model._meta.label  # noqa: SLF001 - public in Django

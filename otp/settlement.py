@@ -67,7 +67,7 @@ def prove_delivery() -> int:
     except DatabaseError as error:
         if not is_refusal(error):
             raise
-    # One of them cannot be settled, for its company's wallet, say: it must keep no other waiting.
+    # One of them cannot be settled, for its company's wallet, say: it must not hold up the others.
     ids = _unsettled()
     JOB.together(ids, lambda these: _prove(sql.CLAIM_THESE, list(these)))
     return len(ids)

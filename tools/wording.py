@@ -24,6 +24,7 @@ PHRASES = {
     r"(by|of|from|with|than|in|to|on|at) what (is|was|are|were) [a-z]+": "name the thing",
     r"(have|has|having) (your|the|its) \w+ (send|solve|begin|make|call|ask|write)": "makes it do",
     r"(?<=\"\"\")(?-i:Of|Those|That of)|(?<=# )(?-i:Of)": "name the thing first: the … of",
+    r"(keep|cost|hold|block)s? no others?": "does not hold up the others",
     r"(phone|number|subscriber)(s|'s|s')? operators?|at the operator": "carrier: the phone company",
 }
 NAMES = {"found", "half", "mark", "one", "own", "told", "words"}

@@ -221,7 +221,7 @@ def append(
     unsubscribe_url: str = "",
 ) -> None:
     """Append a rendered e-mail, unless the address had too many of the kind: who presses a button
-    again and again must fill no mailbox, and keep no other e-mail waiting.
+    again and again must neither fill a mailbox nor hold up other e-mails.
     """
     if key is None and _has_too_many(template, to):
         log.warning("mail_left_out", template=template)

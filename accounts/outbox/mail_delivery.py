@@ -72,7 +72,7 @@ def _send(email: Mail) -> bool:
     """Whether the server accepted the e-mail; raises OSError when it is unreachable."""
     try:
         _message(email).send()
-    except Exception as error:  # of whatever kind: it must keep no other e-mail waiting
+    except Exception as error:  # of whatever kind: it must not hold up other e-mails
         _postpone(email, error)
         if isinstance(error, OSError) and not isinstance(error, SMTPException):
             raise

@@ -147,7 +147,7 @@ def _apply_without_provider_id(event: Event, error: Exception) -> None:
 
 
 def _commit(step: str, events: list[Event]) -> None:
-    """What fails in one step of a message keeps no other step of it waiting."""
+    """A failure in one step of a message does not block its other steps."""
     JOB.together(events, transitions.commit_events, key=lambda event: (step, event.message_id))
 
 
@@ -183,7 +183,7 @@ def _poll_attempt(due: _DueAttempt) -> Event:
         receipt = provider.poll(due.provider_id)
     except SendError:
         receipt = None
-    except Exception:  # of one account, whose answers must not keep others from being asked
+    except Exception:  # one account's answers must not block the others
         log.exception("poll_crashed", provider=due.provider)
         receipt = None
     if receipt is None:

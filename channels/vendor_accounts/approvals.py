@@ -60,7 +60,7 @@ def _keep(name: str, future: "Future[list[Approval] | None]") -> Look:
     except SendError as error:
         log.info("approvals_not_read", provider=name, code=error.code)
         return Look(error=str(error))
-    except Exception as error:  # what one vendor answers must not keep others from being asked
+    except Exception as error:  # one vendor's answer must not block the others
         log.exception("approvals_not_understood", provider=name)
         return Look(error=type(error).__name__)
     if approvals is None:

@@ -6,9 +6,9 @@ own, and no other reader waits for it.
 
 A transaction gets MAX_CLICKS at most, or one entry. A click that the store refuses is left out and
 logged. A chunk that is rejected all the same is retried by halves. An entry rejected by itself is
-dead-lettered: another consumer of the group claims it, so that it blocks no other. It is retried
-now and then, and dropped after MAX_TRIES, because the stream is not trimmed while it waits. Both
-are logged as errors.
+dead-lettered: another consumer of the group claims it, so that it does not block the others. It is
+retried now and then, and dropped after MAX_TRIES, because the stream is not trimmed while it waits.
+Both are logged as errors.
 
 Entries stay until every group has acknowledged them, and TRIM_AFTER longer. For ClickHouse they
 stay CLICKHOUSE_BACKLOG seconds at most: older ones are lost to it, which is noted, logged, and
@@ -95,7 +95,7 @@ def _parse(entry: Entry) -> Batch | None:
 
 
 def _read_row(row: Any, link_ids: dict[str, UUID], entry_id: bytes) -> Click | None:
-    """None for a row that is not a click: it costs no other of its entry."""
+    """None for a row that is not a click: the others of its entry are read."""
     try:
         if (link_id := link_ids.get(row[0])) is None:
             link_id = link_ids[row[0]] = UUID(hex=row[0])

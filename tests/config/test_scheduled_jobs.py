@@ -1,4 +1,4 @@
-"""One company's failure keeps no scheduled job from working for the others."""
+"""One company's failure does not stop a scheduled job from working for the others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

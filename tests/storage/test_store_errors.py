@@ -1,4 +1,4 @@
-"""A row that is refused costs no other; a store that is away is no refusal."""
+"""A rejected row does not take the others with it; a store that is away is no refusal."""
 
 from collections.abc import Sequence
 

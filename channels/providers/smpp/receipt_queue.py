@@ -70,7 +70,7 @@ class ReceiptQueue:
         return is_stored
 
     async def _store_one_by_one(self, batch: list[Item]) -> bool:
-        """One that cannot be stored costs no other. Two in a row: the database is away."""
+        """One that cannot be stored does not block the rest. Two in a row: the database is away."""
         is_stored = True
         for number, item in enumerate(batch, start=1):
             was_stored = is_stored
