@@ -60,8 +60,8 @@ class ProviderApi:
 
 
 @contextmanager
-def reading() -> Iterator[None]:
-    """An answer without what is read of it is a GatewayError, not one of ours."""
+def parsing_answer() -> Iterator[None]:
+    """Turns a missing or malformed field into a GatewayError."""
     try:
         yield
     except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:

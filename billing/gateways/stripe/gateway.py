@@ -25,7 +25,7 @@ from billing.gateways.base import (
     WebhookRequest,
 )
 from billing.gateways.base import PaymentState as State
-from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
+from billing.gateways.http import ProviderApi, RefusedByProviderError, parsing_answer
 from parsing.json_objects import read_object
 
 SIGNATURE = "Stripe-Signature"
@@ -106,13 +106,13 @@ class Stripe(Gateway):
             "Idempotency-Key": f"kvitok-{payment.order_id}",
         }
         session = self.api.post("/v1/checkout/sessions", urlencode(fields).encode(), headers)
-        with reading():
+        with parsing_answer():
             return PaymentSession(_text(session["url"]), _text(session["id"]))
 
     def method_of(self, payment_id: str) -> PaymentMethod | None:
         expanded = "expand[]=payment_intent.payment_method"
         session = self.api.get(f"/v1/checkout/sessions/{quote(payment_id, safe='')}?{expanded}")
-        with reading():
+        with parsing_answer():
             method = (session.get("payment_intent") or {}).get("payment_method")
             if not method or not session.get("customer"):
                 return None
@@ -149,7 +149,7 @@ class Stripe(Gateway):
             if _is_final(refused):
                 raise DeclinedError(str(refused)) from None
             raise
-        with reading():
+        with parsing_answer():
             state = INTENT_STATES.get(str(intent["status"]))
             if state is State.CANCELED:
                 raise DeclinedError(str(intent["status"]))
@@ -158,11 +158,11 @@ class Stripe(Gateway):
     def poll(self, payment_id: str) -> PaymentEvent | None:
         if payment_id.startswith(INTENT):
             intent = self.api.get(f"/v1/payment_intents/{quote(payment_id, safe='')}")
-            with reading():
+            with parsing_answer():
                 state = INTENT_STATES.get(str(intent["status"]))
                 return _charge_event(intent, state) if state else None
         session = self.api.get(f"/v1/checkout/sessions/{quote(payment_id, safe='')}")
-        with reading():
+        with parsing_answer():
             if session["payment_status"] == "paid":
                 return _event(session, State.PAID)
             return _event(session, State.CANCELED) if session["status"] == "expired" else None
