@@ -52,8 +52,8 @@ NOT_THERE = frozenset({EventKind.UNREACHABLE, EventKind.BARRED})  # of this pers
 
 
 class FirstClaim(NamedTuple):
-    """The transaction that claimed a message for its first attempt, for nobody who has subscribed
-    to its states. What it wrote may still be there when the vendor has accepted the message.
+    """The transaction that claimed a message for its first attempt, when no endpoint subscribes to
+    its states. What it wrote may still be there when the vendor has accepted the message.
     """
 
     xid: str

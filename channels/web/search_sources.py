@@ -33,7 +33,7 @@ def find(member: Member, text: str) -> list[Hit]:
     if number := phone_search.whole_number(text, member.company.country):
         if may_look_up(number, member):
             return _to_phone(messages, number, member)
-        title = gettext("The number was not looked for")
+        title = gettext("This number was not searched")
         return [Hit(title, _list_url(Mode.LIVE, number), TOO_MANY_LOOK_UPS)]
     if (part := _part(text, member)) is not None:
         return _to_phones_like(messages, part, text, member)
