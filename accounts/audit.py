@@ -78,7 +78,7 @@ def record(
     ip: str | None = None,
     changes: Changes | None = None,
 ) -> AuditEvent:
-    """Store an audit event in the caller's transaction."""
+    """Stores an audit event in the caller's transaction."""
     return AuditEvent.objects.create(
         action=action,
         subject=str(subject)[:200],

@@ -229,7 +229,7 @@ class ApiView(APIView):
 
 
 def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
-    """Authenticate by headers alone; raises DomainError when access is refused."""
+    """Authenticates by headers alone; raises DomainError when access is refused."""
     scheme, _, key = meta.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
     principal = api_keys.find(key.strip()) if scheme.lower() == "bearer" else None
     if principal is None:

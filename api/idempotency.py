@@ -143,7 +143,7 @@ def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | Non
 
 
 def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
-    """Insert the row in the caller's transaction; IntegrityError means a duplicate was first.
+    """Inserts the row in the caller's transaction; IntegrityError means a duplicate was first.
 
     If this process dies, the response is rebuilt from the state of the subject.
     """
@@ -159,7 +159,7 @@ def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
 
 
 def store_response(key: IdempotencyKey, status: int, body: str) -> StoredResponse:
-    """Store the response for replays unless one is stored; returns the stored one.
+    """Stores the response for replays unless one is stored; returns the stored one.
 
     A slow request and a duplicate that rebuilt its response meanwhile must return the same.
     A response never holds a code.
@@ -194,7 +194,7 @@ class IdempotentView(ApiView):
         effect: Callable[[], dict[str, Any]],
         rebuild: Rebuild,
     ) -> HttpResponse:
-        """Run a send, whose statement inserts the key, or replay the stored response.
+        """Runs a send, whose statement inserts the key, or replays the stored response.
 
         A refusal before the effect is not stored.
         """

@@ -78,7 +78,7 @@ class KeyRateLimiter:
         self._back_off = BackOff()
 
     def count(self, request: HttpRequest, principal: Principal) -> Usage | None:
-        """Count this request; None while Redis is unavailable."""
+        """Counts this request; None while Redis is unavailable."""
         limit, seconds = principal.api_rate or settings.API_RATE[0], settings.API_RATE[1]
         now = int(time.time())
         with self._lock:
@@ -147,7 +147,7 @@ on_reset(key_rate_limiter.reset)
 
 
 def consume_test_quota(company_id: int, what: str, count: int = 1) -> None:
-    """Add `count` to today's usage (UTC); raises `rate_limited` and counts nothing when over.
+    """Adds `count` to today's usage (UTC); raises `rate_limited` and counts nothing when over.
 
     Test keys are free and so have no other bound. One statement on the cache table counts only what
     fits: the quota is exact under parallel requests and without Redis.

@@ -264,7 +264,7 @@ class QueryFields(RequestFields):
 
 
 def check_names(query: QueryDict, known: Collection[str]) -> None:
-    """Raise `invalid_input` for each parameter that is unknown or given twice.
+    """Raises `invalid_input` for each parameter that is unknown or given twice.
 
     A misspelled `?staus=failed` would otherwise return the unfiltered list, and
     `?status=failed&status=expired` half of the requested rows.

@@ -59,13 +59,13 @@ def patience_fields(patience: Mapping[str, int]) -> dict[str, forms.IntegerField
 
 
 def clean_patience(cleaned: dict[str, Any]) -> None:
-    """Combine the channels' fields into the model field `patience`."""
+    """Combines the channels' fields into the model field `patience`."""
     seconds = {channel.name: cleaned.pop(name, None) for name, channel in PATIENCE.items()}
     cleaned["patience"] = {name: chosen for name, chosen in seconds.items() if chosen is not None}
 
 
 def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> None:
-    """Combine the selects into the model field `fallback_chain`."""
+    """Combines the selects into the model field `fallback_chain`."""
     places = {name: cleaned.pop(name, "") for name in CHAIN_FIELDS}
     chain: list[str] = []
     for name, channel in places.items():

@@ -53,7 +53,7 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
 
 
 def escape_formula(cell: str | int) -> str | int:
-    """Escape text that a spreadsheet would evaluate; numbers stay numbers.
+    """Escapes text that a spreadsheet would evaluate; numbers stay numbers.
 
     So does a phone stay whole: without its plus it would be a number, shown as 7.9E+10.
     """

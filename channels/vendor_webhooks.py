@@ -145,7 +145,7 @@ class MetaHeaders(Mapping[str, str]):
 
 
 def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
-    """Hand on receipts, replies, the bot's updates and alerts.
+    """Hands on receipts, replies, the bot's updates and alerts.
 
     Safe to repeat, as vendors do. Receipts come first: they tell who hides behind a user id.
     """

@@ -131,7 +131,7 @@ class Server(MPServer):
 
 
 def limit_unread_responses(seconds: float) -> None:
-    """Have the kernel close connections whose client reads nothing of a response for so long.
+    """Makes the kernel close connections whose client reads nothing of a response for so long.
 
     Accepted sockets inherit the option from the listening socket, which granian does not expose.
     """
@@ -150,7 +150,7 @@ def limit_unread_responses(seconds: float) -> None:
 
 
 def raise_open_file_limit() -> None:
-    """Raise the soft limit within the hard one. macOS reports infinity and refuses it."""
+    """Raises the soft limit within the hard one. macOS reports infinity and refuses it."""
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
     if now != resource.RLIM_INFINITY and now < wanted:

@@ -41,7 +41,7 @@ class UnknownRoleError(Exception):
 
 @transaction.atomic
 def grant(role: str) -> None:
-    """Give the role what the application needs; to be run by the owner after each `migrate`."""
+    """Gives the role what the application needs; to be run by the owner after each `migrate`."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [role])
         if cursor.fetchone() is None:

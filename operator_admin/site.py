@@ -60,7 +60,7 @@ PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
 
 
 def require_reauthentication(request: HttpRequest) -> None:
-    """Raise unless a change of people was preceded by a proof of the last minutes."""
+    """Raises unless a change of people was preceded by a proof of the last minutes."""
     match = request.resolver_match
     name = (match.url_name or "") if match else ""
     is_changing = request.method == "POST" or name.endswith(("_add", "_delete", "persons"))

@@ -60,7 +60,7 @@ SHARED_PROCESSORS: list[Any] = [
 
 
 def configure(level: str) -> dict[str, Any]:
-    """Configure structlog and return Django's LOGGING: our lines and libraries' look the same.
+    """Configures structlog and returns Django's LOGGING: our lines and libraries' look the same.
 
     Our lines bypass `logging` and go to stderr in one write: it would cost 0.1 ms per line.
     """

@@ -211,7 +211,7 @@ def acquire(
     key_hash: str = "",
     pool: Pool | None = None,
 ) -> LimitVerdict:
-    """Acquire a slot in every window, in the pool and, if named, the cool-down.
+    """Acquires a slot in every window, in the pool and, if named, the cool-down.
 
     `holder` names who holds the cool-down. It ends with `key_hash`, the hash of an Idempotency-Key,
     which distinguishes a parallel duplicate of the holder from another request.
@@ -243,7 +243,7 @@ def release(
     back: Window | None = None,
     pool: Pool | None = None,
 ) -> None:
-    """Release a slot; with `back`, only within that limit on releases."""
+    """Releases a slot; with `back`, only within that limit on releases."""
     keys = [cool_down, back.key if back else "", *_pool_keys(pool, holder)]
     args: list[str | int] = [holder, *([back.limit, back.seconds * 1000] if back else [0, 0])]
     args += [pool.shared.interval, pool.reserve.interval] if pool else [0, 0]
@@ -266,7 +266,7 @@ def _pool_bounds(pool: Pool | None) -> list[int]:
 
 
 def seconds_over(window: Window) -> int:
-    """Count once in this window; 0, or the seconds to wait if it is full.
+    """Counts once in this window; 0, or the seconds to wait if it is full.
 
     Nothing is counted without Redis, so something else must stand behind the limit.
     """

@@ -133,7 +133,7 @@ def _add_to_partitions(editor: Editor, table: str, index: models.Index, model: M
 
 
 def _build(editor: Editor, name: str, sql: str) -> None:
-    """Build an index; a valid one of its name is that of a try killed right after building it."""
+    """Builds an index; a valid one of its name is that of a try killed right after building it."""
     with _without_lock_timeout(editor):
         if _column(editor, _INVALID, name):
             _execute(editor, f"DROP INDEX CONCURRENTLY IF EXISTS {editor.quote_name(name)}")

@@ -201,7 +201,7 @@ def retry(run: Callable[[], object], *, give_up_after: float, say: Say) -> None:
 
 
 def render_first(migration: Migration) -> None:
-    """Make `apply` of a migration in a transaction render its states, then run its operations."""
+    """Makes `apply` of a migration in a transaction render its states, then runs its operations."""
     if not migration.atomic or migration.initial:
         return  # it keeps no lock from one operation to the next, or nobody uses its tables yet
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def give_back() -> None:
-    """Return the connection to the pool before a wait for others; a transaction keeps it."""
+    """Returns the connection to the pool before a wait for others; a transaction keeps it."""
     if not connection.in_atomic_block:
         connection.close()
 

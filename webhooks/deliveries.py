@@ -60,7 +60,7 @@ def _moment(date: str) -> float:
 
 
 def cancel_undeliverable() -> int:
-    """Fail pending deliveries to disabled and deleted endpoints; they can be replayed later.
+    """Fails pending deliveries to disabled and deleted endpoints; they can be replayed later.
 
     Works in small batches, because a backlog may be of any size.
     """
@@ -76,7 +76,7 @@ def cancel_undeliverable() -> int:
 
 @transaction.atomic
 def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
-    """Send the same event with the same id again, with the full retry schedule."""
+    """Sends the same event with the same id again, with the full retry schedule."""
     endpoint = delivery.endpoint
     _requeue(Delivery.objects.filter(pk=delivery.pk))
     subject = f"{public_id('evt', delivery.event_id)} → {endpoint.url}"
@@ -85,7 +85,7 @@ def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
 
 @transaction.atomic
 def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> int:
-    """Replay failed deliveries, oldest first; returns their number."""
+    """Replays failed deliveries, oldest first; returns their number."""
     failed = Delivery.objects.filter(endpoint=endpoint, state=State.FAILED)
     oldest = failed.order_by("created_at", "id").values("pk")[:REPLAYED_AT_ONCE]
     count = _requeue(Delivery.objects.filter(pk__in=oldest))
@@ -104,7 +104,7 @@ def _requeue(several: QuerySet[Delivery]) -> int:
 
 @transaction.atomic
 def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
-    """Send a made-up event to this endpoint only, signed like any other.
+    """Sends a made-up event to this endpoint only, signed like any other.
 
     Raises `rate_limited`, so that examples cannot be used to flood somebody else's server.
     """
@@ -138,7 +138,7 @@ def example(kind: str, *, is_test: bool) -> dict[str, Any]:
 
 
 def with_last_attempt(endpoint: Endpoint, *, only_failed: bool) -> QuerySet[Delivery]:
-    """Annotate deliveries with `last_status` and `last_error` of their last attempt."""
+    """Annotates deliveries with `last_status` and `last_error` of their last attempt."""
     last = DeliveryAttempt.objects.filter(delivery=OuterRef("pk")).order_by("-started_at", "-id")
     rows = Delivery.objects.filter(endpoint=endpoint).select_related("event")
     if only_failed:

@@ -77,7 +77,7 @@ class WebhookDispatcher:
         write_together(group, record, self._postpone, lambda error: not is_outage(error))
 
     def _postpone(self, outcome: CallOutcome, error: Exception) -> None:
-        """Drop an outcome that is refused: its lease expires and it is called again. Postpone one
+        """Drops an outcome that is refused: its lease expires and it is called again. Postpones one
         whose rows are locked, so that it does not delay others.
         """
         delivery = str(outcome.claimed.delivery_id)
@@ -87,7 +87,7 @@ class WebhookDispatcher:
             self.postponed_until = time.monotonic() + WRITE_RETRY_DELAY
 
     def claim(self) -> None:
-        """Claim at most one delivery per free thread, so every claim is called at once."""
+        """Claims at most one delivery per free thread, so every claim is called at once."""
         free = settings.WEBHOOK_THREADS - len(self.in_flight)
         if free <= 0 or self.loop.stopping.is_set():
             return
@@ -103,7 +103,7 @@ class WebhookDispatcher:
 def claim(
     limit: int, busy: Sequence[ClaimedDelivery] = (), slow: Sequence[int] = ()
 ) -> list[ClaimedDelivery]:
-    """Claim and commit up to `limit` due deliveries in addition to those in `busy`.
+    """Claims and commits up to `limit` due deliveries in addition to those in `busy`.
 
     `slow` are the slow companies, in the order of their turns.
     """
@@ -129,7 +129,7 @@ def claim(
 
 @transaction.atomic
 def record(outcomes: Sequence[CallOutcome]) -> None:
-    """Store the attempts, update their deliveries, and disable endpoints that keep failing."""
+    """Stores the attempts, updates their deliveries, and disables endpoints that keep failing."""
     ids = [outcome.claimed.delivery_id for outcome in outcomes]
     with connection.cursor() as cursor:
         cursor.execute(sql.LOCK_ENDPOINTS, [ids])
@@ -163,7 +163,7 @@ def _attempt_columns(outcomes: Sequence[CallOutcome]) -> list[list[object]]:
 
 
 def _disable_if_failing(outcome: CallOutcome, round_at: object) -> None:
-    """Disable an endpoint that answered 410, or that has accepted nothing since the first try of a
+    """Disables an endpoint that answered 410, or that has accepted nothing since the first try of a
     delivery that has now finally failed, about a day ago.
     """
     enabled = Endpoint.objects.filter(pk=outcome.claimed.endpoint_id, disabled_at=None)

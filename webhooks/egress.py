@@ -92,7 +92,7 @@ class EndpointResponse:
 
 
 def parse_url(url: str) -> Destination:
-    """Parse and check a URL without a DNS query; raises UrlError."""
+    """Parses and checks a URL without a DNS query; raises UrlError."""
     if len(url) > MAX_URL_LENGTH or not is_line(url) or set(url) & set(' \\"<>^`{|}'):
         raise UrlError(Failure.URL)
     try:
@@ -162,7 +162,7 @@ def _check_address(address: Address, target: Destination) -> None:
 
 
 def resolve(target: Destination) -> list[str]:
-    """Resolve the host; raises CallError unless all its addresses are allowed."""
+    """Resolves the host; raises CallError unless all its addresses are allowed."""
     try:
         rows = socket.getaddrinfo(_lookup_name(target.host), target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

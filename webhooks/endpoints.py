@@ -50,7 +50,7 @@ URL_TAKEN = _("This URL is an endpoint already: change that one or delete it")
 
 
 def check_url(url: str) -> str:
-    """Normalise a URL; raises `invalid_input`. The host is not resolved here: DNS can be slow and
+    """Normalises a URL; raises `invalid_input`. The host is not resolved here: DNS can be slow and
     can change, and every call checks it.
     """
     try:
@@ -60,8 +60,8 @@ def check_url(url: str) -> str:
 
 
 def check_kinds(kinds: object, scopes: Collection[str], stored: Iterable[str] = ()) -> list[str]:
-    """Deduplicate and order event kinds; None means all that these scopes allow. Who may not see an
-    event may leave it where it was chosen.
+    """Deduplicates and orders event kinds; None means all that these scopes allow. Who may not see
+    an event may leave it where it was chosen.
     """
     allowed = kinds_for(scopes)
     if kinds is None:
@@ -107,7 +107,7 @@ def create(
 
 
 def _lock_and_list_urls(company_id: int, mode: str) -> list[str]:
-    """Lock the company's row and list the URLs of its endpoints: a parallel request waits here
+    """Locks the company's row and lists the URLs of its endpoints: a parallel request waits here
     until the end of the transaction.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company_id)
@@ -127,7 +127,7 @@ def change(
     user: User | None,
     ip: str | None = None,
 ) -> None:
-    """Save the changed ones of `url`, `kinds` and `description`; raises `invalid_input`. `scopes`
+    """Saves the changed ones of `url`, `kinds` and `description`; raises `invalid_input`. `scopes`
     are what the one who changes them may see.
     """
     urls = _lock_and_list_urls(endpoint.company_id, endpoint.mode)
@@ -156,7 +156,7 @@ def rotate(
     ip: str | None = None,
     repeats_within: timedelta = timedelta(),
 ) -> str:
-    """Create a new secret. Every old secret signs for 24 hours, while its receivers switch over.
+    """Creates a new secret. Every old secret signs for 24 hours, while its receivers switch over.
 
     Within `repeats_within` after the last time it is the same click again, and the same secret.
     Raises `invalid_input` when too many old secrets sign.
@@ -215,7 +215,7 @@ def delete(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> N
 
 @transaction.atomic
 def disable_automatically(several: QuerySet[Endpoint], reason: Endpoint.Reason) -> None:
-    """Disable endpoints on behalf of the service and notify owners and developers."""
+    """Disables endpoints on behalf of the service and notifies owners and developers."""
     for endpoint in several.select_for_update(of=["self"], no_key=True).select_related("company"):
         endpoint.disabled_at, endpoint.disabled_reason = timezone.now(), reason
         endpoint.save(update_fields=["disabled_at", "disabled_reason"])

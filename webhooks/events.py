@@ -135,7 +135,7 @@ def emit(
     key: str,
     at: datetime | None = None,
 ) -> None:
-    """Append an event in the caller's transaction; at most one per kind and `key`.
+    """Appends an event in the caller's transaction; at most one per kind and `key`.
 
     Decimals are written as strings and times as ISO 8601 in UTC, as everywhere in the API.
     """
@@ -155,6 +155,6 @@ def emit(
 
 
 def wake_dispatcher(deliveries: int) -> None:
-    """Wake the webhook dispatcher of this process after the commit."""
+    """Wakes the webhook dispatcher of this process after the commit."""
     if deliveries > 0:
         transaction.on_commit(new_deliveries.set)

@@ -9,13 +9,13 @@ from webhooks.models import Endpoint, Event
 
 
 def purge_events(limit: int) -> int:
-    """Delete events with their deliveries and attempts; returns the number of events."""
+    """Deletes events with their deliveries and attempts; returns the number of events."""
     oldest = Event.objects.filter(created_at__lt=retention_cutoff()).order_by("created_at")
     return delete_rows(oldest, limit)
 
 
 def purge_endpoints(limit: int) -> int:
-    """Delete soft-deleted endpoints once all their deliveries are purged."""
+    """Deletes soft-deleted endpoints once all their deliveries are purged."""
     gone = Endpoint.objects.filter(deleted_at__lt=retention_cutoff(), deliveries=None)
     return delete_rows(gone, limit)
 

@@ -46,7 +46,7 @@ def secrets_by_key() -> Counter[str]:
 
 
 def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:
-    """Derive a secret; raises KeyError when the server key was removed."""
+    """Derives a secret; raises KeyError when the server key was removed."""
     # The prefix stays: another one would change every secret that receivers hold.
     subject = f"callback:{endpoint_id}:{generation}".encode()
     digest = hmac.new(settings.WEBHOOK_KEYS[key_id], subject, hashlib.sha256).digest()
@@ -54,7 +54,7 @@ def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:
 
 
 def headers(secrets: Sequence[str], event_id: str, body: bytes, at: datetime) -> dict[str, str]:
-    """Sign with every secret: during a rotation the receiver may know either."""
+    """Signs with every secret: during a rotation the receiver may know either."""
     text = body.decode()
     utc = at.astimezone(UTC)  # the library ignores the time zone
     signatures = [Webhook(secret).sign(event_id, utc, text) for secret in secrets]

@@ -45,7 +45,7 @@ def column_sql() -> str:
 
 
 def texts_of(value: str | None) -> CompanyTexts:
-    """Parse the value of the column."""
+    """Parses the value of the column."""
     return _registered[0].parse(value) if value else NO_TEXTS
 
 
@@ -271,7 +271,7 @@ def without_key(company: Company, mode: str) -> Principal:
 
 
 def refresh() -> None:
-    """Ask which companies have changed; read their keys again if these are in use.
+    """Asks which companies have changed; reads their keys again if these are in use.
 
     Nothing counts until all is read: after a failure the next call asks again.
     """
@@ -292,7 +292,7 @@ def start_refresh_thread() -> PeriodicThread:
 
 
 def evict(key_digest: bytes) -> None:
-    """Evict a key from this process's cache; others drop it within CACHE_SECONDS."""
+    """Evicts a key from this process's cache; others drop it within CACHE_SECONDS."""
     _known.discard(bytes(key_digest))
     _unknown.discard(bytes(key_digest))
 

@@ -44,7 +44,7 @@ def granted_to(groups: frozenset[str]) -> list[Grant]:
 
 @transaction.atomic
 def apply_grants(user: User, groups: frozenset[str], request: HttpRequest) -> None:
-    """Give and take rights so that they are what these groups grant."""
+    """Gives and takes rights so that they are what these groups grant."""
     # The lock: of two sign-ins at a time, each gives all that it says, or none of it.
     user.refresh_from_db(from_queryset=User.objects.select_for_update(no_key=True))
     granted = granted_to(groups)
@@ -133,7 +133,7 @@ def _unconfirmed(address: str) -> QuerySet[EmailAddress]:
 
 
 def _release(address: str, request: HttpRequest) -> None:
-    """Take it from those who typed it and never confirmed it."""
+    """Takes it from those who typed it and never confirmed it."""
     users = User.objects.filter(pk__in=_unconfirmed(address).values("user")).order_by("pk")
     for user in users.select_for_update(no_key=True):
         record_authentication_event("address.removed", user=user, request=request, subject=address)
@@ -170,7 +170,7 @@ def _connect(user: User, claims: Claims) -> None:
 
 @transaction.atomic
 def link(user: User, claims: Claims, request: HttpRequest) -> None:
-    """Connect the identity to the signed-in user. Their addresses may differ."""
+    """Connects the identity to the signed-in user. Their addresses may differ."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     owner = find(claims)
     if owner is not None and owner.pk != user.pk:
@@ -184,7 +184,7 @@ def link(user: User, claims: Claims, request: HttpRequest) -> None:
 
 @transaction.atomic
 def unlink(user: User, request: HttpRequest) -> bool:
-    """Disconnect the identity, and take what its groups gave."""
+    """Disconnects the identity, and takes what its groups gave."""
     rows = SocialAccount.objects.filter(user=user, provider=settings.OIDC_ISSUER)
     if not rows.delete()[0]:
         return False
@@ -196,7 +196,7 @@ def unlink(user: User, request: HttpRequest) -> bool:
 
 @transaction.atomic
 def remove(identity: SocialAccount, *, request: HttpRequest, operator: User) -> None:
-    """Disconnect a user's identity for them, and end their sessions."""
+    """Disconnects a user's identity for them, and ends their sessions."""
     subject = f"{identity.user} {identity.provider}"
     record_authentication_event("identity.removed", user=operator, request=request, subject=subject)
     apply_grants(identity.user, frozenset(), request)

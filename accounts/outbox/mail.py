@@ -160,7 +160,7 @@ def post(
     unsubscribe_url: str = "",
     request: HttpRequest | None = None,
 ) -> None:
-    """Render `mail/<template>.html` and append it; at most once per `key`.
+    """Renders `mail/<template>.html` and appends it; at most once per `key`.
 
     Times are those of the reader who asked for it by `request`, or else the service's.
     """
@@ -191,7 +191,7 @@ def post_to_members(
     context: Mapping[str, Any],
     key: str | None = None,
 ) -> None:
-    """Post to every active member with one of the roles who wants e-mails of this kind.
+    """Posts to every active member with one of the roles who wants e-mails of this kind.
 
     Each in their language.
     """
@@ -220,7 +220,7 @@ def append(
     key: str | None = None,
     unsubscribe_url: str = "",
 ) -> None:
-    """Append a rendered e-mail, unless the address had too many of the kind: who presses a button
+    """Appends a rendered e-mail, unless the address had too many of the kind: who presses a button
     again and again must neither fill a mailbox nor hold up other e-mails.
     """
     if key is None and _has_too_many(template, to):

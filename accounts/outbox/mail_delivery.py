@@ -36,7 +36,7 @@ _one_run = threading.Lock()  # a hanging mail server blocks one thread per worke
 
 
 def deliver() -> int:
-    """Send a batch of due e-mails; returns how many the mail server accepted."""
+    """Sends a batch of due e-mails; returns how many the mail server accepted."""
     if not _one_run.acquire(blocking=False):
         return 0
     try:

@@ -20,13 +20,13 @@ def purge_mail(limit: int) -> int:
 
 
 def purge_cache(limit: int) -> int:
-    """Delete expired entries: sign-in attempts by strangers would pile up."""
+    """Deletes expired entries: sign-in attempts by strangers would pile up."""
     over = CacheEntry.objects.filter(expires_at__lt=timezone.now()).order_by("expires_at")
     return CacheEntry.objects.filter(pk__in=over.values("pk")[:limit]).delete()[0]
 
 
 def purge_sessions(limit: int) -> int:
-    """Delete expired sessions, both Django's rows and ours."""
+    """Deletes expired sessions, both Django's rows and ours."""
     Session.objects.filter(
         pk__in=Session.objects.filter(expire_date__lt=timezone.now()).values("pk")[:limit]
     ).delete()

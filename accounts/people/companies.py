@@ -45,7 +45,7 @@ def sign_up_company(
     language: str = "",
     ip: str | None = None,
 ) -> Company:
-    """Create a company owned by the user; its live keys work once it is approved.
+    """Creates a company owned by the user; its live keys work once it is approved.
 
     Its messages are in the language of its country unless `language` is given.
     """
@@ -91,7 +91,7 @@ def change_settings(
     ip: str | None = None,
     version: str | None = None,
 ) -> list[str]:
-    """Save the changed fields; returns their names.
+    """Saves the changed fields; returns their names.
 
     With the `version` of the fields that the form was filled in for, raises StaleSettingsError if
     somebody else has changed one of them since.
@@ -139,7 +139,7 @@ def create_api_key(
     expires_at: datetime | None = None,
     ip: str | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key; returns it with its plaintext, which is not stored. Without `scopes` it may do
+    """Creates a key; returns it with its plaintext, which is not stored. Without `scopes` it may do
     all that its maker may give.
     """
     _check_key_limit(company, MAX_ACTIVE_KEYS)
@@ -159,8 +159,8 @@ def create_api_key(
 
 @transaction.atomic
 def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[ApiKey, str]:
-    """Create a successor with the same rights, as far as this user may give them; the old key works
-    for another 24 hours.
+    """Creates a successor with the same rights, as far as this user may give them; the old key
+    works for another 24 hours.
     """
     _check_key_limit(key.company, MAX_WHILE_ROTATING)
     key.refresh_from_db(from_queryset=ApiKey.objects.select_for_update(no_key=True))
@@ -189,7 +189,7 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
 
 @transaction.atomic
 def revoke_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> None:
-    """Revoke a key, at once in this process and within two seconds in others."""
+    """Revokes a key, at once in this process and within two seconds in others."""
     if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
         return
     record("key.revoked", f"{key.name} {key}", company=key.company, user=user, ip=ip)
@@ -250,7 +250,7 @@ def _issue(
 
 
 def evict_keys(company: Company) -> None:
-    """Evict the company's keys after the commit; other processes reload within two seconds."""
+    """Evicts the company's keys after the commit; other processes reload within two seconds."""
     _evict_after_commit(company.api_keys.active())
 
 

@@ -43,7 +43,7 @@ def invitation_of(text: str) -> Invitation | None:
 def invite(
     *, company: Company, email: str, role: str, user: User, ip: str | None = None
 ) -> Invitation:
-    """Create an invitation and send its e-mail; a pending one for the address is replaced."""
+    """Creates an invitation and sends its e-mail; a pending one for the address is replaced."""
     _lock(company)
     if company.members.filter(user__email__iexact=email).exists():
         raise ValidationError(_("This person is already a member."), code="member")
@@ -119,7 +119,7 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
 
 @transaction.atomic
 def remove(*, member: Member, user: User, ip: str | None = None) -> None:
-    """Remove a member; takes effect with their next request."""
+    """Removes a member; takes effect with their next request."""
     if not _locked(member):
         return
     _require_given_here(member)
@@ -133,7 +133,7 @@ def remove(*, member: Member, user: User, ip: str | None = None) -> None:
 
 @transaction.atomic
 def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = None) -> None:
-    """Give the role that a group of the identity provider grants. A membership that was given here
+    """Gives the role that a group of the identity provider grants. A membership that was given here
     stands as it is.
     """
     if _lock(company).deleted_at is not None:
@@ -155,7 +155,7 @@ def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = N
 
 @transaction.atomic
 def withdraw(*, member: Member, ip: str | None = None) -> None:
-    """Take a role that no group grants any longer, of the only owner too: the provider decides."""
+    """Takes a role that no group grants any longer, of the only owner too: the provider decides."""
     if not _locked(member):
         return
     record(
@@ -167,7 +167,7 @@ def withdraw(*, member: Member, ip: str | None = None) -> None:
 
 
 def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> None:
-    """Notify the owners and the member, who may no longer be an owner."""
+    """Notifies the owners and the member, who may no longer be an owner."""
     whom = member.user
     post_company_change(kind, company=member.company, user=user, ip=ip, also=whom, whom=whom.email)
 

@@ -31,7 +31,7 @@ def phone_for(phone: str, member: Member | None) -> str:
 
 
 def text_for(text: str, member: Member | None) -> str:
-    """Mask phones within free text: a link's target, an error of a vendor or receiver."""
+    """Masks phones within free text: a link's target, an error of a vendor or receiver."""
     return text if sees_phones(member) else mask_phones_in(text)
 
 

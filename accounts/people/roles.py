@@ -156,7 +156,7 @@ def member_required(
     [Callable[Concatenate[CabinetRequest, P], HttpResponseBase]],
     Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ]:
-    """Restrict a view to roles that `to_read` or `to_change` allow; sets `company`, `member`."""
+    """Restricts a view to roles that `to_read` or `to_change` allow; sets `company`, `member`."""
 
     def decorate(
         view: Callable[Concatenate[CabinetRequest, P], HttpResponseBase],

@@ -155,8 +155,8 @@ def post_change(
     key: str | None = None,
     **params: str,
 ) -> None:
-    """Notify a user of an account change, at the primary address unless `to` is given; at most once
-    per `key`.
+    """Notifies a user of an account change, at the primary address unless `to` is given; at most
+    once per `key`.
     """
     agent = request.META.get("HTTP_USER_AGENT", "")
     ip, device = address_of(request), device_name(agent)
@@ -164,7 +164,7 @@ def post_change(
 
 
 def post_to_user(kind: str, user: User, **params: str) -> None:
-    """Notify a user of what somebody else did, without that person's address."""
+    """Notifies a user of what somebody else did, without that person's address."""
     _post(kind, user, params, ip=None, device="", to=primary_address(user))
 
 
@@ -177,7 +177,7 @@ def post_company_change(
     also: User | None = None,
     **params: str,
 ) -> None:
-    """Notify the owners of a company, the acting user and the affected user (`also`)."""
+    """Notifies the owners of a company, the acting user and the affected user (`also`)."""
     owners = User.objects.filter(
         memberships__company=company, memberships__role=Member.Role.OWNER, is_active=True
     )
@@ -194,7 +194,7 @@ def post_to_owners(
     key: str | None = None,
     **params: StrOrPromise,
 ) -> None:
-    """Notify the owners alone; at most once per `key` and owner."""
+    """Notifies the owners alone; at most once per `key` and owner."""
     owners = User.objects.filter(
         memberships__company=company, memberships__role=Member.Role.OWNER, is_active=True
     )

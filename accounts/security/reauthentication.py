@@ -57,7 +57,7 @@ def is_fresh(request: HttpRequest) -> bool:
 
 
 def require(request: HttpRequest, form: forms.BaseForm | None = None) -> None:
-    """Raise unless reauthentication is fresh. The form input is shown again afterwards."""
+    """Raises unless reauthentication is fresh. The form input is shown again afterwards."""
     if is_fresh(request):
         return
     raise ReauthenticationNeeded({field.name: field.data for field in form} if form else None)
@@ -76,7 +76,7 @@ def draft(request: HttpRequest) -> dict[str, Any]:
 
 
 def challenge(request: HttpRequest, fields: Mapping[str, Any] | None = None) -> HttpResponse:
-    """Redirect to reauthentication, and from there back to this page."""
+    """Redirects to reauthentication, and from there back to this page."""
     htmx: HtmxDetails | None = getattr(request, "htmx", None)
     ways = get_adapter().get_reauthentication_methods(request.user)
     if not ways:  # neither password nor factor: only the mailbox is left

@@ -121,7 +121,7 @@ def has_provider_factor(request: HttpRequest, user: User) -> bool:
 
 
 def limit_age(request: HttpRequest) -> None:
-    """End the session at a fixed time: Django's own age restarts with every change."""
+    """Ends the session at a fixed time: Django's own age restarts with every change."""
     age = min(settings.OIDC_SESSION_AGE, settings.SESSION_COOKIE_AGE)
     request.session.set_expiry(timezone.now() + timedelta(seconds=age))
 
@@ -139,7 +139,7 @@ _recorded_at: dict[str, float] = {}
 
 
 def record_activity(request: HttpRequest, user: User) -> None:
-    """Store the session's address, device and time of use, at most once a minute."""
+    """Stores the session's address, device and time of use, at most once a minute."""
     key, now = request.session.session_key, time.monotonic()
     if key is None or now - _recorded_at.get(key, -SEEN_INTERVAL) < SEEN_INTERVAL:
         return
@@ -191,7 +191,7 @@ def _move_row(request: HttpRequest, old: str | None, **changes: int) -> None:
 
 @transaction.atomic
 def end_others(request: HttpRequest, user: User) -> int:
-    """End all other sessions of the user; returns their number."""
+    """Ends all other sessions of the user; returns their number."""
     _invalidate(user)
     old = request.session.session_key
     update_session_auth_hash(request, user)
@@ -213,7 +213,7 @@ def end(session: UserSession) -> None:
 
 
 def forget(key: str | None) -> None:
-    """Delete the row of a session that signed out."""
+    """Deletes the row of a session that signed out."""
     UserSession.objects.filter(session_key=key).delete()
 
 

@@ -38,7 +38,7 @@ def remember_language(response: HttpResponse, language: str) -> None:
 
 
 def on_public_url(value: Any) -> Any:
-    """Replace the origin of our links by PUBLIC_URL; allauth takes it from the Host header."""
+    """Replaces the origin of our links by PUBLIC_URL; allauth takes it from the Host header."""
     if not (isinstance(value, str) and value.startswith(("http://", "https://"))):
         return value
     url = urlsplit(value)
@@ -57,7 +57,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return as_stored(super().clean_email(email))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Append to the outbox: no page waits for or depends on the mail server."""
+        """Appends to the outbox: no page waits for or depends on the mail server."""
         public = {name: on_public_url(value) for name, value in context.items()}
         mail.post(
             template=template_prefix,

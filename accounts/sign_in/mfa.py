@@ -55,7 +55,7 @@ def rotate() -> Counter[str]:
 
 
 def replace_secrets(data: dict[str, Any], change: Callable[[str], str]) -> bool:
-    """Change the secrets in place; returns whether any changed."""
+    """Changes the secrets in place; returns whether any changed."""
     before = {name: data[name] for name in SECRET_FIELDS if name in data}
     data.update({name: change(text) for name, text in before.items()})
     return any(data[name] != text for name, text in before.items())

@@ -31,7 +31,7 @@ def key_of(request: HttpRequest, email: str) -> str:
 
 
 def consume(request: HttpRequest, email: str) -> RateLimitUsage | None:
-    """Count a try against the account, from any network; None when over the limit."""
+    """Counts a try against the account, from any network; None when over the limit."""
     email = email.strip().lower()
     device = _device_of(request, email)
     action = "login_device" if device else "login_account"
@@ -39,12 +39,12 @@ def consume(request: HttpRequest, email: str) -> RateLimitUsage | None:
 
 
 def clear(request: HttpRequest, email: str) -> None:
-    """Reset the account's limit, after a password reset by mail."""
+    """Resets the account's limit, after a password reset by mail."""
     ratelimit.clear(request, app=APP, action="login_account", key=email.strip().lower())
 
 
 def remember_device(response: HttpResponse, email: str) -> None:
-    """Set the device cookie: others' wrong passwords no longer block this browser."""
+    """Sets the device cookie: others' wrong passwords no longer block this browser."""
     token = signing.dumps([hashed(email.strip().lower()), secrets.token_hex(8)], salt=SALT)
     response.set_cookie(
         COOKIE,

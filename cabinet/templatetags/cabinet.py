@@ -91,7 +91,7 @@ def text_for(text: StrOrPromise, member: Member | None) -> str:
 
 @register.filter
 def control(field: BoundField) -> SafeString:
-    """Render the widget with Bootstrap's classes; option groups keep their own."""
+    """Renders the widget with Bootstrap's classes; option groups keep their own."""
     if field.use_fieldset:
         return field.as_widget()
     classes = CLASSES.get(field.widget_type, "form-control")

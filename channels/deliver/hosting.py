@@ -33,7 +33,7 @@ class AccountTakenError(Exception):
 
 
 def host(provider: HostedProvider, *, handle: HandleEvents) -> None:
-    """Run until SIGTERM or SIGINT, then stop claiming, finish the calls under way, and unbind.
+    """Runs until SIGTERM or SIGINT, then stops claiming, finishes the calls under way, and unbinds.
 
     `handle` is given the account's name and whatever comes in.
 

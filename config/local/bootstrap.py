@@ -25,7 +25,7 @@ class BootstrapError(Exception):
 
 
 def ensure(name: str) -> None:
-    """Install requirements/`name`.txt unless what is pinned there is installed already."""
+    """Installs requirements/`name`.txt unless what is pinned there is installed already."""
     with (ROOT / "requirements" / f"{name}.txt").open("rb") as lock_file:
         fcntl.flock(lock_file, fcntl.LOCK_EX)  # `make run` and `make test` may start together
         usable = _works("import sys; sys.exit(sys.version_info < (3, 11))")
@@ -37,7 +37,7 @@ def ensure(name: str) -> None:
 
 
 def compile_catalogues() -> None:
-    """Compile each .po that is newer than its .mo."""
+    """Compiles each .po that is newer than its .mo."""
     for source in ROOT.glob("locale/*/LC_MESSAGES/*.po"):
         compiled = source.with_suffix(".mo")
         if compiled.exists() and compiled.stat().st_mtime > source.stat().st_mtime:

@@ -37,7 +37,7 @@ def is_owned_by_root(path: Path) -> bool:
 
 
 def clean() -> None:
-    """Remove everything; raises BlockingIOError while the service runs."""
+    """Removes everything; raises BlockingIOError while the service runs."""
     lock = CHECKOUT / "var" / "lock"
     if not lock.exists():
         _remove_all()

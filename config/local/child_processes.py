@@ -54,7 +54,7 @@ class Child:
         self.started = time.monotonic()
 
     def record_exit(self) -> float:
-        """Clean up after an exit; returns the seconds until the restart."""
+        """Cleans up after an exit; returns the seconds until the restart."""
         if self.process is not None:
             # Orphans keep the port: granian's workers would silently share it with a new process.
             signal_group(self.process, signal.SIGKILL)
@@ -124,13 +124,13 @@ class Supervisor:
             os.close(self._waker)
 
     def add(self, *children: Child) -> None:
-        """Start a group; groups stop in reverse order."""
+        """Starts a group; groups stop in reverse order."""
         self.groups.append(list(children))
         for child in children:
             child.start()
 
     def wait(self, ready: Callable[[], bool], *children: Child, seconds: float = 60) -> None:
-        """Supervise until `ready`; raises StartError when these children fail or are late."""
+        """Supervises until `ready`; raises StartError when these children fail or are late."""
         deadline = time.monotonic() + seconds
         while not ready():
             self.supervise(0.05)
@@ -140,7 +140,7 @@ class Supervisor:
                     raise _start_error(child, "does not answer" if late else "does not start")
 
     def complete(self, child: Child) -> None:
-        """Run a command to its end; raises StartError when it fails."""
+        """Runs a command to its end; raises StartError when it fails."""
         child.once = True
         self.add(child)
         process = child.process
@@ -151,13 +151,13 @@ class Supervisor:
             raise _start_error(child, "failed")
 
     def run(self) -> None:
-        """Supervise until a stop is requested."""
+        """Supervises until a stop is requested."""
         with suppress(StoppedError):
             while True:
                 self.supervise(0.5)
 
     def supervise(self, seconds: float) -> None:
-        """Sleep until the timeout or a signal; then show warnings and restart exited children."""
+        """Sleeps until the timeout or a signal; shows warnings, restarts exited children."""
         self._sleep(seconds)
         if self._stop_requests:
             raise StoppedError
@@ -171,7 +171,7 @@ class Supervisor:
                 self._restart(child)
 
     def stop(self) -> None:
-        """Stop every child, the last group first; a second stop request kills them."""
+        """Stops every child, the last group first; a second stop request kills them."""
         while self.groups:
             group = self.groups.pop()
             running = [child.process for child in group if child.process is not None]

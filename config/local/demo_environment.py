@@ -166,7 +166,7 @@ def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> di
 
 
 def publish(made: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:
-    """Store what `environ` lacks, so `manage.py` in another terminal uses this service."""
+    """Stores what `environ` lacks, so `manage.py` in another terminal uses this service."""
     ours = {name: value for name, value in made.items() if environ.get(name) != value}
     _write(var / _RUNNING_FILE, ours)
 

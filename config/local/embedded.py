@@ -93,7 +93,7 @@ def _claim(directory: Path) -> TextIO:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove what earlier, killed runs left here."""
+    """Removes what earlier, killed runs left here."""
     for claim in parent.glob("kvitok-*/owner.lock"):
         directory = claim.parent
         if directory.is_symlink() or directory.stat().st_uid != os.geteuid():

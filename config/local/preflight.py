@@ -15,7 +15,7 @@ _FREE_SPACE = 200 * 1024 * 1024  # bytes; a new database takes 40 MB of it
 
 
 def refuse_production(environ: Mapping[str, str]) -> None:
-    """Refuse production in any spelling: `prod` must not become a development run."""
+    """Refuses production in any spelling: `prod` must not become a development run."""
     name = environ.get("ENVIRONMENT", "").strip()
     if name not in {"", "development", "test"}:
         raise StartError(
@@ -48,7 +48,7 @@ def check_port(name: str, host: str, port: int) -> None:
 
 
 def make_writable(directory: Path) -> None:
-    """Create the directory and test that it is writable."""
+    """Creates the directory and tests that it is writable."""
     probe = directory / ".probe"
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ FILES = ("*.json", "*.sqlite3*", "beat-schedule*", "lock")
 
 
 def make_private(var: Path) -> None:
-    """Restrict what a run writes below `var`, including files of earlier runs."""
+    """Restricts what a run writes below `var`, including files of earlier runs."""
     for name in FOLDERS:
         make_folder_private(var / name)
     for pattern in FILES:

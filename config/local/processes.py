@@ -42,7 +42,7 @@ class Account:
 
 
 def lock(path: Path) -> TextIO:
-    """Hold the lock for as long as the returned file stays open; raises LockedError."""
+    """Holds the lock for as long as the returned file stays open; raises LockedError."""
     file = path.open("a+", encoding="ascii")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -60,7 +60,7 @@ def lock(path: Path) -> TextIO:
 
 
 def die_with_parent(number: signal.Signals, parent: int) -> None:
-    """Have Linux send us this signal when our parent dies, even by SIGKILL."""
+    """Makes Linux send us this signal when our parent dies, even by SIGKILL."""
     if _libc is not None:
         _libc.prctl(_PR_SET_PDEATHSIG, number.value, 0, 0, 0)
     if os.getppid() != parent:  # it died before the call
@@ -76,7 +76,7 @@ def spawn(
     env: Mapping[str, str] | None = None,
     cwd: Path | str = "/",
 ) -> subprocess.Popen[bytes]:
-    """Start a child in a new session, logging to `log`; it gets `die` when we die."""
+    """Starts a child in a new session, logging to `log`; it gets `die` when we die."""
     if threading.current_thread() is not threading.main_thread():
         # The kernel ties the death signal to the forking thread, not to the process.
         raise RuntimeError("start child processes from the main thread")
@@ -103,7 +103,7 @@ def spawn(
 
 
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Signal a child and everything it forked."""
+    """Signals a child and everything it forked."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
@@ -132,7 +132,7 @@ def survivors(tag: str) -> list[int]:
 
 
 def kill_survivors(tag: str) -> None:
-    """Kill what a killed run left: its children die with it, their children may not."""
+    """Kills what a killed run left: its children die with it, their children may not."""
     deadline = time.monotonic() + 10
     while (left := survivors(tag)) and time.monotonic() < deadline:
         for pid in left:
@@ -142,7 +142,7 @@ def kill_survivors(tag: str) -> None:
 
 
 def stop_unrelated(pid: int, tag: str, number: signal.Signals, *, patience: float = 10) -> None:
-    """Stop a process that is not our child, while its command line contains `mark`."""
+    """Stops a process that is not our child, while its command line contains `mark`."""
     deadline = time.monotonic() + patience
     while tag in command_line(pid):
         late = time.monotonic() > deadline

@@ -161,7 +161,7 @@ def _copy_to(home: Path, package: Path, redis: Path) -> None:
 
 
 def _make_readable(folder: Path) -> None:
-    """Make the copy readable by everyone, whatever umask the wheels were unpacked under."""
+    """Makes the copy readable by everyone, whatever umask the wheels were unpacked under."""
     folder.chmod(0o755)
     for path in folder.rglob("*"):
         if not path.is_symlink():

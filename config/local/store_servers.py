@@ -77,7 +77,7 @@ class Server(ABC):
         raise StartError(f"{self.name} does not start: {tail or 'no answer'} (see {self.log})")
 
     def launch(self) -> subprocess.Popen[bytes]:
-        """Start the program without waiting until it is ready."""
+        """Starts the program without waiting until it is ready."""
         self.process = spawn(
             self.command(),
             log=self.log,
@@ -99,26 +99,26 @@ class Server(ABC):
         self.process = None
 
     def kill(self) -> None:
-        """Kill it, as a power cut would."""
+        """Kills it, as a power cut would."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
 
     def restart(self) -> None:
-        """Restart on the same data, whether running, stopped or killed."""
+        """Restarts on the same data, whether running, stopped or killed."""
         self.stop()
         self.start()
 
     def close(self) -> None:
-        """Stop for good and remove files outside the data directory."""
+        """Stops for good and removes files outside the data directory."""
         self.stop()
         if self.sockets != self.directory:
             shutil.rmtree(self.sockets, ignore_errors=True)
 
     @abstractmethod
     def prepare(self) -> None:
-        """Prepare the data directory for a start."""
+        """Prepares the data directory for a start."""
 
     @abstractmethod
     def command(self) -> list[str | Path]: ...
@@ -251,7 +251,7 @@ class Redis(Server):
         return f"redis+socket://{quote(str(self.socket))}"
 
     def forget(self) -> None:
-        """Kill the server and delete its data; leaves it stopped."""
+        """Kills the server and deletes its data; leaves it stopped."""
         self.kill()
         for path in self.directory.iterdir():
             if path.suffix in {".aof", ".rdb"}:
@@ -289,7 +289,7 @@ class Redis(Server):
 
 
 def stop_leftover(kind: type[Server], directory: Path) -> None:
-    """Stop a server that a killed run left running on this data."""
+    """Stops a server that a killed run left running on this data."""
     pid = _read_pid(directory / kind.pid_file)
     if pid is not None:
         # Its command line contains the path; a process that only reused the pid is spared.

@@ -41,7 +41,7 @@ AND NOT has_table_privilege(oid, 'SELECT') HAVING count(*) > 0
 
 
 def take_backup(directory: Path, *, jobs: int, programs: Path | None = None) -> Manifest:
-    """Dump the database into a new directory, which gets its name once it is complete."""
+    """Dumps the database into a new directory, which gets its name once it is complete."""
     partial = directory.with_name(f"{directory.name}.partial")
     if directory.exists():
         raise BackupError(f"{directory} exists: name a new directory.")
@@ -178,7 +178,7 @@ def empty_database() -> None:
 
 
 def load(manifest: Manifest, directory: Path, choices: Choices) -> list[str]:
-    """Load the dump; returns how the copy differs from the manifest."""
+    """Loads the dump; returns how the copy differs from the manifest."""
     program = postgres.find_program(
         "pg_restore", server=postgres.server_version(), folder=choices.programs
     )
@@ -196,7 +196,7 @@ def load(manifest: Manifest, directory: Path, choices: Choices) -> list[str]:
 
 
 def migrate() -> list[str]:
-    """Apply the migrations that the copy lacks; returns their names."""
+    """Applies the migrations that the copy lacks; returns their names."""
     needed = unapplied_migrations()
     if needed:
         call_command("migrate", interactive=False, verbosity=0)

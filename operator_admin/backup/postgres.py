@@ -118,7 +118,7 @@ def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:
 
 
 def run(program: Path, *arguments: str) -> None:
-    """Run it against the service's database; raises BackupError with its last words."""
+    """Runs it against the service's database; raises BackupError with its last words."""
     conninfo, environ = _access()
     done = subprocess.run(  # noqa: S603 - PostgreSQL's own program
         [str(program), *arguments, f"--dbname={conninfo}"],

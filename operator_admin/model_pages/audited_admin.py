@@ -151,7 +151,7 @@ def record(request: HttpRequest, action: str, obj: Model, changes: Changes | Non
 
 
 def mail_about_new_owners(request: HttpRequest, members: Iterable[object]) -> None:
-    """Notify a company's owners of an owner added by an operator."""
+    """Notifies a company's owners of an owner added by an operator."""
     for member in members:
         if (
             isinstance(member, Member)

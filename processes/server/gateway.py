@@ -73,7 +73,7 @@ class Gateway:
         threading.Thread(target=self._sweep, name="bodies", daemon=True).start()
 
     def stop(self) -> None:
-        """Stop waiting for slow bodies; called by a signal handler."""
+        """Stops waiting for slow bodies; called by a signal handler."""
         self._is_stopping = True
 
     def schedule(self, watcher: Any) -> None:
@@ -118,7 +118,7 @@ class Gateway:
             self._refuse_body(body, Error.UNAVAILABLE)
 
     def _receive(self, body: BufferedBody) -> None:
-        """Request the next frame; the thread that receives it continues in `_handle_frame`."""
+        """Requests the next frame; the thread that receives it continues in `_handle_frame`."""
         try:
             future = body.protocol.__anext__()
         except StopAsyncIteration:  # the end of a body in chunks
@@ -174,7 +174,7 @@ class Gateway:
         self._sender.send(self._application, environ, protocol)
 
     def _refuse_body(self, body: BufferedBody, error: Error) -> None:
-        """Respond without the body; granian then closes the connection and drops the rest."""
+        """Responds without the body; granian then closes the connection and drops the rest."""
         _cancel(body)
         self._refused[body.sender] += 1
         try:

@@ -83,7 +83,7 @@ class BufferedBodies:
             return True, victim
 
     def grow(self, body: BufferedBody, part: bytes) -> BufferedBody | None:
-        """Store a part; returns the slow body evicted to stay within the memory limit."""
+        """Stores a part; returns the slow body evicted to stay within the memory limit."""
         with self._lock:
             if body.is_over:  # already removed: nothing would subtract this part
                 return None
@@ -98,7 +98,7 @@ class BufferedBodies:
             return victim
 
     def take(self, body: BufferedBody) -> bool:
-        """Remove it; False when another thread already has."""
+        """Removes it; False when another thread already has."""
         with self._lock:
             if body.is_over:
                 return False
@@ -106,7 +106,7 @@ class BufferedBodies:
             return True
 
     def take_late(self, *, is_stopping: bool = False) -> list[BufferedBody]:
-        """Remove the bodies past their deadline; when stopping, all slow ones."""
+        """Removes the bodies past their deadline; when stopping, all slow ones."""
         with self._lock:
             allowed = self._bounds.slow if is_stopping else self._bounds.deadline
             before = self._clock() - allowed

@@ -66,7 +66,7 @@ class ResponseSender:
         protocol.response_bytes(started.status, started.headers, whole)
 
     def close_files(self) -> None:
-        """Close the files that granian has opened by now."""
+        """Closes the files that granian has opened by now."""
         with self._lock:
             before = time.monotonic() - OPENED_WITHIN
             while self._files and self._files[0][0] < before:
