@@ -1,4 +1,4 @@
-"""Celery tasks: housekeeping, and replies of the bot. The database decides what is due."""
+"""Celery tasks: housekeeping, and replies of the bots. The database decides what is due."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from channels import full_reconciliation, reconciliation, retention
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.history import day_counts, drop_watch, export
 from channels.providers.base import SendError, TransientError
-from channels.providers.telegram_bot.provider import BotText, TelegramBot
+from channels.providers.bot import Bot, BotText
 from channels.vendor_accounts import approvals, availability, registry
 from channels.web.forms import filter_of
 from processes.monitoring import metrics
@@ -73,18 +73,18 @@ def check_whole_ledger() -> None:
 
 
 @shared_task(
-    name="channels.send_telegram_reply",
+    name="channels.send_bot_reply",
     autoretry_for=(TransientError,),
     max_retries=3,
     retry_backoff=True,
 )
-def send_telegram_reply(chat_id: int, locale: str, word: str) -> None:
+def send_bot_reply(provider: str, chat_id: int, locale: str, word: str) -> None:
     """Sends the bot's reply to /start, a shared contact or /stop."""
-    bot = registry.live_providers().get("telegram_bot")
-    if isinstance(bot, TelegramBot):
+    bot = registry.live_providers().get(provider)
+    if isinstance(bot, Bot):
         try:
             bot.answer(chat_id, locale, BotText(word))
         except TransientError:
             raise
         except SendError as error:
-            log.info("telegram_reply_not_sent", code=error.code)
+            log.info("bot_reply_not_sent", provider=provider, code=error.code)

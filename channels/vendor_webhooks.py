@@ -1,6 +1,6 @@
 """The view of all vendors' webhooks: the provider verifies and reads the call, we store and answer.
 
-A worker applies the stored receipts later. Updates of our Telegram bot are applied here.
+A worker applies the stored receipts later. Updates of our bots are applied here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods
 from api.base_view import DATABASE_UNAVAILABLE, as_domain_error
 from channels.outcomes import receipts
 from channels.phone_numbers import e164_or_none
+from channels.providers.bot import BotText
 from channels.providers.inbound import (
     BotBlocked,
     BotUpdate,
@@ -30,33 +31,35 @@ from channels.providers.inbound import (
     Stopped,
     WebhookRequest,
 )
-from channels.providers.telegram_bot.provider import BotText
-from channels.recipients import blocked_phones, telegram_contacts
-from channels.tasks import send_telegram_reply
+from channels.recipients import blocked_phones, contacts
+from channels.tasks import send_bot_reply
 from channels.vendor_accounts import registry, vendor_alerts
 
 REPLY_COOLDOWN = 10  # seconds between equal replies to one chat
+REQUEST_LIFETIME = 7 * 86400  # seconds in which a contact may answer the bot's request
 
 
-def apply_bot_update(update: BotUpdate) -> None:
+def apply_bot_update(provider: str, update: BotUpdate) -> None:
+    reply = partial(_reply, provider, update.chat_id)
     match _as_command(update):
+        case ContactShared(chat_id=chat_id, locale=locale, needs_request=True) if not cache.get(
+            _request_key(provider, chat_id)
+        ):
+            reply(locale, BotText.SHARE)
         case ContactShared(phone, chat_id, locale):
             number = e164_or_none(phone, settings.OPERATOR_COUNTRY) or phone
-            telegram_contacts.share(phone=number, chat_id=chat_id)
-            _reply(chat_id, locale, BotText.READY)
+            contacts.share(provider, phone=number, chat_id=chat_id)
+            reply(locale, BotText.READY)
         case Started(chat_id, locale):
-            _reply(
-                chat_id,
-                locale,
-                BotText.READY if telegram_contacts.resume(chat_id) else BotText.SHARE,
-            )
+            is_known = contacts.resume(provider, chat_id)
+            reply(locale, BotText.READY if is_known else BotText.SHARE)
         case Stopped(chat_id, locale):
-            telegram_contacts.stop(chat_id)
-            _reply(chat_id, locale, BotText.STOPPED)
+            contacts.stop(provider, chat_id)
+            reply(locale, BotText.STOPPED)
         case BotBlocked(chat_id, blocked=True):
-            telegram_contacts.stop(chat_id)
+            contacts.stop(provider, chat_id)
         case BotBlocked(chat_id):
-            telegram_contacts.resume(chat_id)
+            contacts.resume(provider, chat_id)
 
 
 def _as_command(update: BotUpdate) -> BotUpdate:
@@ -68,15 +71,17 @@ def _as_command(update: BotUpdate) -> BotUpdate:
     return update
 
 
-def _reply(chat_id: int, locale: str, text: BotText) -> None:
-    """At most one per cool-down: Telegram would throttle the bot for everybody."""
-    if not _is_first(chat_id, text):
+def _reply(provider: str, chat_id: int, locale: str, text: BotText) -> None:
+    """At most one per cool-down: the messenger would throttle the bot for everybody."""
+    if text is BotText.SHARE:
+        cache.set(_request_key(provider, chat_id), 1, REQUEST_LIFETIME)
+    if not cache.add(f"bot-answer:{provider}:{chat_id}:{text.value}", 1, REPLY_COOLDOWN):
         return
-    transaction.on_commit(partial(send_telegram_reply.delay, chat_id, locale, text.value))
+    transaction.on_commit(partial(send_bot_reply.delay, provider, chat_id, locale, text.value))
 
 
-def _is_first(chat_id: int, text: BotText) -> bool:
-    return cache.add(f"bot-answer:{chat_id}:{text.value}", 1, REPLY_COOLDOWN)
+def _request_key(provider: str, chat_id: int) -> str:
+    return f"bot-request:{provider}:{chat_id}"
 
 
 log = structlog.get_logger(__name__)
@@ -145,7 +150,7 @@ class MetaHeaders(Mapping[str, str]):
 
 
 def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
-    """Hands on receipts, replies, the bot's updates and alerts.
+    """Hands on receipts, replies, the bots' updates and alerts.
 
     Safe to repeat, as vendors do. Receipts come first: they tell who hides behind a user id.
     """
@@ -154,7 +159,7 @@ def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
         for reply in events.replies:
             blocked_phones.apply_reply(provider, reply)
         for update in events.bot_updates:
-            apply_bot_update(update)
+            apply_bot_update(provider, update)
         if new or not events.receipts:  # the alerts of a repeat have been recorded
             for alert in dict.fromkeys(events.alerts):
                 vendor_alerts.record(provider, alert)

@@ -268,8 +268,8 @@ PAYMENT_GATEWAYS = payment_settings.enabled(["invoice"] if PRODUCTION else ["inv
 PAYMENT_PROXY = addresses.proxy("payments")
 addresses.check_names({*PROVIDER_ACCOUNTS, *GATEWAY_ACCOUNTS, "payments", "oidc"})
 MAX_BREAKER_PAUSE = env.int("MAX_BREAKER_PAUSE", 3600)  # seconds that a breaker stays open
-# With the simulator everybody has shared their contact with its bot.
-TELEGRAM_BOT_ASSUME_CONTACT = bool(SIMULATOR_URL)
+# With the simulator everybody has shared their contact with its bots.
+BOTS_ASSUME_CONTACT = bool(SIMULATOR_URL)
 
 # --- People ----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ ERASED = {
     "webhooks_event": "data",
     "api_idempotentrequest": "body",
     "channels_attempt": "provider_id error_detail",
-    "channels_contact": "phone",
+    "channels_contact": "provider phone",
     "channels_knownrecipient": "vendor user_id",
     "channels_message": "phone params",
     "channels_part": "provider provider_id",

@@ -17,7 +17,7 @@ CALLS |= dict.fromkeys(["pgettext", "pgettext_lazy", "npgettext", "npgettext_laz
 # Texts sent to phones, in the language of the message: data, not gettext.
 MESSAGE_TEXTS = {
     "api_docs/pages/samples.py",
-    "channels/providers/telegram_bot/provider.py",
+    "channels/providers/bot.py",
     "links/make/create.py",
     "otp/texts/rendering.py",
 }

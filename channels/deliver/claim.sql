@@ -44,7 +44,8 @@ due AS (
     WHERE r.mode = m.mode AND r.channel = m.channel AND r.content = m.content
       AND fit.prefix IS NOT NULL AND fit.rank < 2
       AND (NOT r.needs_contact OR r.is_sole OR %(assume_contact)s OR EXISTS (
-        SELECT 1 FROM channels_contact WHERE phone = m.phone AND blocked_at IS NULL))
+        SELECT 1 FROM channels_contact
+        WHERE phone = m.phone AND provider = r.provider AND blocked_at IS NULL))
     ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
     LIMIT 1) chosen
   WHERE chosen.is_ours AND o.due_at <= now() AND m.due_at <= now()
@@ -75,4 +76,4 @@ SELECT intent.id AS attempt_id, c.id AS message_id, c.tries AS n, c.kind, c.cont
     AS claim_xid
 FROM claimed c JOIN intent ON intent.message_id = c.id
 LEFT JOIN channels_contact k
-  ON c.needs_contact AND k.phone = c.phone
+  ON c.needs_contact AND k.phone = c.phone AND k.provider = c.provider

@@ -116,7 +116,7 @@ def claim(
     ]
     params: dict[str, Any] = {
         "routes": orjson.dumps(routes).decode(),
-        "assume_contact": settings.TELEGRAM_BOT_ASSUME_CONTACT,
+        "assume_contact": settings.BOTS_ASSUME_CONTACT,
         "margin": MIN_TIME_LEFT,
         "lease": settings.LEASE,
         "limit": limit,

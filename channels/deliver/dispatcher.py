@@ -36,7 +36,7 @@ from channels.providers.base import (
     UnreachableError,
 )
 from channels.providers.inbound import AccountAlert, AlertKind
-from channels.recipients import telegram_contacts, vendor_user_ids
+from channels.recipients import contacts, vendor_user_ids
 from channels.vendor_accounts import availability, circuit_breaker, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
 from processes.monitoring import metrics, tracing
@@ -165,7 +165,7 @@ class Dispatcher:
 
 def _write(group: Sequence[Event]) -> None:
     transitions.commit_events(unchanged_messages.accept_unchanged(group))
-    telegram_contacts.mark_refused(group)
+    contacts.mark_refused(group)
 
 
 def _refuse(event: Event, error: Exception) -> None:
@@ -300,7 +300,7 @@ def outgoing(claimed: ClaimedMessage) -> Outgoing:
 
 
 def _chat_id(claimed: ClaimedMessage) -> int | None:
-    if claimed.chat_id is None and settings.TELEGRAM_BOT_ASSUME_CONTACT:
+    if claimed.chat_id is None and settings.BOTS_ASSUME_CONTACT:
         return int(claimed.phone[1:])
     return claimed.chat_id or None
 

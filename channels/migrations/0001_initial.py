@@ -26,14 +26,16 @@ class Migration(migrations.Migration):
             name='Contact',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('phone', models.CharField(max_length=16, unique=True, verbose_name='phone')),
-                ('chat_id', models.BigIntegerField(unique=True, verbose_name='chat')),
+                ('provider', models.CharField(max_length=40, verbose_name='provider')),
+                ('phone', models.CharField(max_length=16, verbose_name='phone')),
+                ('chat_id', models.BigIntegerField(verbose_name='chat')),
                 ('shared_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='shared')),
                 ('blocked_at', models.DateTimeField(null=True, verbose_name='blocked the bot')),
             ],
             options={
                 'verbose_name': 'bot contact',
                 'verbose_name_plural': 'bot contacts',
+                'constraints': [models.UniqueConstraint(fields=('phone', 'provider'), name='contact_phone_once'), models.UniqueConstraint(fields=('chat_id', 'provider'), name='contact_chat_once')],
             },
         ),
         migrations.CreateModel(

@@ -1,4 +1,4 @@
-"""Recipients: blocked phones, Telegram bot contacts, and vendors' user ids."""
+"""Recipients: blocked phones, contacts of our bots, and vendors' user ids."""
 
 from django.db import models
 from django.db.models import Q
@@ -30,16 +30,21 @@ class BlockedPhone(models.Model):
 
 
 class Contact(models.Model):
-    """A person who shared their phone with our Telegram bot, so the bot may write to them."""
+    """A person who shared their phone with a bot of ours, so that bot may write to them."""
 
-    phone = models.CharField(_("phone"), max_length=16, unique=True)
-    chat_id = models.BigIntegerField(_("chat"), unique=True)
+    provider = models.CharField(_("provider"), max_length=40)
+    phone = models.CharField(_("phone"), max_length=16)
+    chat_id = models.BigIntegerField(_("chat"))
     shared_at = models.DateTimeField(_("shared"), db_default=Now())
     blocked_at = models.DateTimeField(_("blocked the bot"), null=True)
 
     class Meta:
         verbose_name = _("bot contact")
         verbose_name_plural = _("bot contacts")
+        constraints = [
+            models.UniqueConstraint(fields=["phone", "provider"], name="contact_phone_once"),
+            models.UniqueConstraint(fields=["chat_id", "provider"], name="contact_chat_once"),
+        ]
 
     def __str__(self) -> str:
         return self.phone

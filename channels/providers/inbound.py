@@ -114,6 +114,7 @@ class ContactShared:
     phone: str  # E.164 with its plus
     chat_id: int
     locale: str
+    needs_request: bool = False  # counts only in a chat where our bot asked for it
 
 
 @dataclass(frozen=True, slots=True)

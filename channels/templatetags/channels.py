@@ -1,7 +1,6 @@
-"""Words for messages and policies, and the bot's link with its picture."""
+"""Words for messages and policies, and the links of our bots."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from django import template
 
@@ -9,7 +8,7 @@ from accounts.people import countries
 from catalogue.channels import BY_NAME, Channel
 from catalogue.texts import StrOrPromise
 from channels.models import Message
-from channels.recipients import telegram_contacts
+from channels.recipients import contacts
 from channels.routing.policy_rules import StoredRule
 from channels.vendor_accounts import error_texts
 
@@ -43,16 +42,9 @@ def _titles(channels: Iterable[str | Channel]) -> list[str]:
 
 
 @register.simple_tag
-def bot_url() -> str:
-    """Empty where no bot is set up."""
-    return telegram_contacts.bot_url()
-
-
-@register.inclusion_tag("cabinet/bot_invitation.html")
-def bot_invitation(url: str = "") -> dict[str, Any]:
+def bot_invitations() -> list[contacts.BotInvitation]:
     """Nothing where no bot is set up."""
-    url = url or telegram_contacts.bot_url()
-    return {"url": url, "picture": telegram_contacts.qr_code(url) if url else ""}
+    return contacts.invitations()
 
 
 @register.filter

@@ -23,7 +23,7 @@ from redis.client import PubSub
 from catalogue.errors import AfterEffectError, Error
 from catalogue.ids import public_id
 from channels.models import Message
-from channels.recipients import telegram_contacts
+from channels.recipients import contacts
 from channels.vendor_accounts import registry
 from storage.redis_client import blocking_redis_client, call, raise_if_demoted
 
@@ -202,7 +202,7 @@ def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> N
     if error != "recipient_unreachable":
         raise AfterEffectError(Error.DELIVERY_FAILED, **fields)
     has_bot = registry.needs_contact(channel)
-    invitation = telegram_contacts.error_fields(message_id) if has_bot else {}
+    invitation = contacts.error_fields(message_id) if has_bot else {}
     raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **fields, **invitation)
 
 

@@ -26,7 +26,7 @@ from channels.history import test_phone as test_phone_history
 from channels.history.figures import FAILED_STATES
 from channels.history.timeline import timeline
 from channels.models import Message
-from channels.recipients import telegram_contacts
+from channels.recipients import contacts
 from channels.routing import test_numbers
 from channels.vendor_accounts import registry
 from channels.web import day_presets
@@ -123,9 +123,7 @@ def message_context(request: CabinetRequest, message: Message) -> dict[str, obje
         "is_sms_left": message.state in FAILED_STATES
         and message.channel != "sms"
         and not message.phone.endswith("*"),
-        "bot_url": telegram_contacts.url_if_unreachable(message.pk)
-        if _is_unreachable(message)
-        else "",
+        "invitation": contacts.invitation_of(message.pk) if _is_unreachable(message) else None,
     }
 
 

@@ -57,7 +57,7 @@ def leave_with_the_service(phone: str = PHONE) -> None:
     memory = PhoneMemory()
     memory.proved("telegram", timezone.now().timestamp())
     phone_memories.save_many({phone: memory}, timezone.now().timestamp())
-    Contact.objects.create(phone=phone, chat_id=int(digits))
+    Contact.objects.create(provider="telegram_bot", phone=phone, chat_id=int(digits))
     ProviderAlert.objects.create(provider="twilio", code="x", detail=f"{phone} is odd")
     Receipt.objects.create(
         provider="smpp", digest=phone.encode(), state="delivered", word="DELIVRD", phone=phone,

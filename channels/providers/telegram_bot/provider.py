@@ -5,46 +5,38 @@ https://core.telegram.org/bots/api
 
 import logging
 from collections.abc import Iterator
-from enum import StrEnum
 
 import orjson
 
-from catalogue import languages
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
     AccountRequirements,
-    Capabilities,
     Check,
     Content,
     Outgoing,
     RefusedError,
     SendError,
-    UnreachableError,
+)
+from channels.providers.bot import (
+    START_PARAMETER,
+    Bot,
+    BotText,
+    DeliveredOn,
+    locale_of,
+    said,
+    texts,
 )
 from channels.providers.inbound import (
     BotBlocked,
     BotUpdate,
     ContactShared,
     InboundEvents,
-    Said,
-    Started,
-    Stopped,
     WebhookRequest,
 )
 
 logger = logging.getLogger(__name__)
 
-
-class DeliveredOn(StrEnum):
-    """What proves delivery, as Telegram sends no receipts."""
-
-    ACCEPT = "accept"
-    CLICK = "click"  # on the link, or the entered code
-    NEVER = "never"  # the entered code alone
-
-
-_START_PARAMETER = "contact"  # of the t.me link; any value makes the bot ask for the contact
 _UPDATES = ("message", "my_chat_member")  # shared contacts and commands; blocks of the bot
 # The API has no table of errors: https://core.telegram.org/bots/api#making-requests. Its server
 # says most of these with a 403, and some methods pass on the words behind it with a 400:
@@ -59,23 +51,13 @@ _CHAT_GONE = (
     "user is deactivated",
     "can't initiate conversation",
 )
-
-
-class BotText(StrEnum):
-    """A text that the bot sends to a person outside of messages."""
-
-    SHARE = "share"
-    READY = "ready"
-    STOPPED = "stopped"
-
-
 _ID_BOUND = 2**52  # ids have at most 52 significant bits: core.telegram.org/bots/api#user
-_COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Stopped}
 
 
-class TelegramBot(http.HttpProvider):
+class TelegramBot(Bot):
     name = "telegram_bot"
     channel = "telegram"
+    gone_codes = frozenset({"400", "403"})  # no such chat; the bot is blocked
 
     def __init__(
         self,
@@ -87,34 +69,29 @@ class TelegramBot(http.HttpProvider):
         delivered_on: str = DeliveredOn.ACCEPT,
         timeout: http.Timeout = (2.0, 8.0),
     ) -> None:
-        super().__init__(api_url=api_url, token=token, timeout=timeout)
-        self._secret_token, self._username = secret_token, username
-        self._bot_id = token.partition(":")[0]
-        self.capabilities = Capabilities(
-            frozenset(Content),
-            receipts=False,
-            needs_contact=True,
-            waits_for_person=delivered_on != DeliveredOn.ACCEPT,
-            clicks_prove=delivered_on != DeliveredOn.NEVER,
+        super().__init__(
+            api_url=api_url,
+            token=token,
+            secret_token=secret_token,
+            username=username,
+            delivered_on=delivered_on,
+            timeout=timeout,
         )
+        self._bot_id = token.partition(":")[0]
 
     @property
     def contact_url(self) -> str:
-        """The link where a person starts the bot; empty without a configured username."""
-        return f"https://t.me/{self._username}?start={_START_PARAMETER}" if self._username else ""
+        return f"https://t.me/{self._username}?start={START_PARAMETER}" if self._username else ""
 
     def send(self, message: Outgoing) -> Accepted:
-        self._check(message)
-        if message.chat_id is None:
-            raise UnreachableError("no_contact", "nobody shared this number with the bot")
         payload: http.Json = {
-            "chat_id": message.chat_id,
+            "chat_id": self._chat_of(message),
             "text": message.text,
             "link_preview_options": {"is_disabled": True},
             "protect_content": message.content is not Content.LINK,
         }
         if message.short_url:
-            button = {"text": _texts(message.locale)["open"], "url": message.short_url}
+            button = {"text": texts(message.locale)["open"], "url": message.short_url}
             payload["reply_markup"] = {"inline_keyboard": [[button]]}
         return self._deliver(payload)
 
@@ -145,16 +122,15 @@ class TelegramBot(http.HttpProvider):
         yield Check("webhook_calls", not (last_error and pending), last_error)
 
     def answer(self, chat_id: int, locale: str, word: BotText) -> None:
-        """Replies to a person who wrote to the bot; SHARE adds a button to share the number."""
-        button = {"text": _texts(locale)["share_number"], "request_contact": True}
+        button = {"text": texts(locale)["share_number"], "request_contact": True}
         contact_keyboard = {
             "keyboard": [[button]],
             "one_time_keyboard": True,
             "resize_keyboard": True,
         }
         keyboard = contact_keyboard if word is BotText.SHARE else {"remove_keyboard": True}
-        text = _texts(locale)[word]
-        self._deliver({"chat_id": chat_id, "text": text, "reply_markup": keyboard})
+        payload = {"chat_id": chat_id, "text": texts(locale)[word], "reply_markup": keyboard}
+        self._deliver(payload)
 
     def notify(self, chat: str, text: str) -> None:
         """Writes to a chat of ours, by its id or, of a channel, by its @name."""
@@ -223,21 +199,11 @@ def _message_update(message: http.Json) -> BotUpdate | None:
         return None
     if "contact" in message:
         return _contact_shared(message, chat_id, sender)
-    # Ignores the link's parameter after the command: only the contact identifies the person.
-    text = http.text_of(message, "text")
-    command = _COMMANDS.get(text.partition(" ")[0].partition("@")[0].lower())
-    if command:
-        return command(chat_id, _locale(sender))
-    return Said(text, chat_id, _locale(sender)) if text else None
+    return said(http.text_of(message, "text"), chat_id, _locale(sender))
 
 
 def _locale(sender: http.Json) -> str:
-    return languages.of_tag(http.text(sender.get("language_code")) or languages.codes()[0])
-
-
-def _texts(locale: str) -> dict[str, str]:
-    texts: dict[str, str] = languages.texts(locale)["telegram_bot"]
-    return texts
+    return locale_of(sender.get("language_code"))
 
 
 def _contact_shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShared | None:

@@ -32,7 +32,7 @@ ALMATY, MOSCOW = "+77011234567", "+79161234567"
 @pytest.fixture(autouse=True)
 def _three_accounts(db: None, settings: Settings) -> None:
     name_accounts(settings, "kz", "uz")
-    settings.TELEGRAM_BOT_ASSUME_CONTACT = False
+    settings.BOTS_ASSUME_CONTACT = False
 
 
 def carriers(limit: int = 100) -> list[str]:
@@ -231,7 +231,7 @@ def test_bot_carries_codes_to_its_contacts_only(
     has_contact: bool, is_gateway_open: bool, expected: tuple[str, bool, int | None] | None
 ) -> None:
     if has_contact:
-        Contact.objects.create(phone=MOSCOW, chat_id=7)
+        Contact.objects.create(provider="telegram_bot", phone=MOSCOW, chat_id=7)
     if not is_gateway_open:
         open_breaker("telegram_gateway")
     MessageFactory.create(channel="telegram", phone=MOSCOW)
@@ -242,7 +242,17 @@ def test_bot_carries_codes_to_its_contacts_only(
 
 
 def test_contact_that_blocked_the_bot_is_ignored() -> None:
-    Contact.objects.create(phone=MOSCOW, chat_id=7, blocked_at=timezone.now())
+    Contact.objects.create(
+        provider="telegram_bot", phone=MOSCOW, chat_id=7, blocked_at=timezone.now()
+    )
+    open_breaker("telegram_gateway")
+    MessageFactory.create(channel="telegram", phone=MOSCOW)
+
+    assert carriers() == []
+
+
+def test_contact_of_another_bot_is_ignored() -> None:
+    Contact.objects.create(provider="another_bot", phone=MOSCOW, chat_id=7)
     open_breaker("telegram_gateway")
     MessageFactory.create(channel="telegram", phone=MOSCOW)
 
@@ -256,7 +266,7 @@ def test_link_that_only_the_bot_carries_is_tried_without_a_contact() -> None:
 
 
 def test_account_that_reported_unreachable_is_not_retried() -> None:
-    Contact.objects.create(phone=MOSCOW, chat_id=7)
+    Contact.objects.create(provider="telegram_bot", phone=MOSCOW, chat_id=7)
     message = MessageFactory.create(channel="telegram", phone=MOSCOW, tries=2)
     tried = {"state": "failed", "channel": "telegram", "accepted_at": None, "provider_id": None}
     AttemptFactory.create(
@@ -268,7 +278,7 @@ def test_account_that_reported_unreachable_is_not_retried() -> None:
 
 
 def test_message_waits_while_its_untried_account_is_paused() -> None:
-    Contact.objects.create(phone=MOSCOW, chat_id=7)
+    Contact.objects.create(provider="telegram_bot", phone=MOSCOW, chat_id=7)
     open_breaker("telegram_bot")
     message = MessageFactory.create(channel="telegram", phone=MOSCOW, tries=1)
     AttemptFactory.create(

@@ -14,7 +14,7 @@ from billing.wallet import ledger
 from channels.deliver import dispatcher, sweeps
 from channels.models import Message
 from channels.outcomes import transitions
-from channels.recipients import telegram_contacts
+from channels.recipients import contacts
 from channels.vendor_accounts import registry
 from otp import settlement
 from tests.api.clients import Api
@@ -30,7 +30,7 @@ LINK = "https://example.com/"
 def choose(settings: Settings, delivered_on: str) -> None:
     set_account(settings, "telegram_bot", {"delivered_on": delivered_on})
     registry.clear_caches()
-    telegram_contacts.share(phone=PHONE, chat_id=7770000001)
+    contacts.share("telegram_bot", phone=PHONE, chat_id=7770000001)
 
 
 def by_bot(api: Api, path: str, **body: object) -> Message:

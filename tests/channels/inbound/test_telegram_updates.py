@@ -21,7 +21,7 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import BlockedPhone, Contact
 from channels.outcomes import transitions
-from channels.recipients import telegram_contacts
+from channels.recipients import contacts
 from tests.api.clients import Api
 from tests.channels.message_stages import PHONE, claim
 from tests.channels.providers.vendors import body_of, payload
@@ -164,7 +164,7 @@ def test_bot_answers(
 
 def shared() -> None:
     """A day ago."""
-    telegram_contacts.share(phone=PHONE, chat_id=CHAT)
+    contacts.share("telegram_bot", phone=PHONE, chat_id=CHAT)
     Contact.objects.update(shared_at=F("shared_at") - timedelta(days=1))
 
 
@@ -205,7 +205,7 @@ def test_contact_shared_anew_outlives_an_older_refusal(api: Api) -> None:
     transitions.commit_events([refused])
     Contact.objects.update(shared_at=Now() + timedelta(seconds=1))
 
-    telegram_contacts.mark_refused([refused])
+    contacts.mark_refused([refused])
 
     assert standing() == [(PHONE, CHAT, True)]
 
@@ -215,7 +215,7 @@ def test_other_channels_refusals_do_not_touch_the_contact(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE, "channel": "whatsapp"})
     (claimed,) = claim()
 
-    telegram_contacts.mark_refused(
+    contacts.mark_refused(
         [Event(claimed.message_id, claimed.attempt_id, EventKind.UNREACHABLE, code="403")]
     )
 
@@ -224,9 +224,9 @@ def test_other_channels_refusals_do_not_touch_the_contact(api: Api) -> None:
 
 @pytest.mark.parametrize("assumed", [True, False])
 def test_stopped_contact_gets_nothing(api: Api, settings: SettingsFixture, assumed: bool) -> None:
-    settings.TELEGRAM_BOT_ASSUME_CONTACT = assumed
+    settings.BOTS_ASSUME_CONTACT = assumed
     shared()
-    telegram_contacts.stop(CHAT)
+    contacts.stop("telegram_bot", CHAT)
 
     event = dispatcher.hand_over(link_by_bot(api), time.monotonic() + 60)
 
@@ -248,7 +248,7 @@ def test_stop_by_sms_keeps_the_telegram_contact(api: Api) -> None:
 
 def test_bot_stop_affects_only_the_bot(api: Api) -> None:
     shared()
-    telegram_contacts.stop(CHAT)
+    contacts.stop("telegram_bot", CHAT)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 

@@ -290,9 +290,9 @@ def test_bot_is_tried_before_telegram_counts_as_unreachable(
     has_contact: bool,
     expected: str,
 ) -> None:
-    settings.TELEGRAM_BOT_ASSUME_CONTACT = False
+    settings.BOTS_ASSUME_CONTACT = False
     if has_contact:
-        Contact.objects.create(phone=PHONE, chat_id=7)
+        Contact.objects.create(provider="telegram_bot", phone=PHONE, chat_id=7)
     gateway, bot = (
         settings.PROVIDER_ACCOUNTS["telegram_gateway"],
         settings.PROVIDER_ACCOUNTS["telegram_bot"],

@@ -89,7 +89,7 @@ def create_rows(rows: int = 1) -> None:
         link = LinkFactory.create(company=company)
         Report.objects.create(link=link, reason="spam")
         Stop.objects.create(company=company)
-        Contact.objects.create(phone=f"+7916000000{n}", chat_id=n)
+        Contact.objects.create(provider="telegram_bot", phone=f"+7916000000{n}", chat_id=n)
         BlockedPhone.objects.create(phone=f"+7916000000{n}")
 
 

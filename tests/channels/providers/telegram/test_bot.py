@@ -14,8 +14,8 @@ from channels.providers.base import (
     ThrottledError,
     UnreachableError,
 )
+from channels.providers.bot import BotText
 from channels.providers.inbound import BotBlocked, BotUpdate, ContactShared, Said, Started, Stopped
-from channels.providers.telegram_bot.provider import BotText
 from tests.channels.providers.vendors import (
     BOT_TOKEN,
     PAYLOADS,

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from accounts.models import Member
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
-from channels.recipients import telegram_contacts
+from channels.recipients import contacts
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
@@ -31,7 +31,7 @@ def name_the_bot(settings: Settings, name: str = "kvitok_bot") -> None:
 @pytest.fixture(autouse=True)
 def _bot(settings: Settings) -> None:
     """Known by name, and nobody's contact."""
-    settings.TELEGRAM_BOT_ASSUME_CONTACT = False
+    settings.BOTS_ASSUME_CONTACT = False
     name_the_bot(settings)
 
 
@@ -62,7 +62,7 @@ def test_unreachable_error_invites_the_person_to_the_bot(
 
 
 def test_person_who_blocked_the_bot_has_to_open_it_too(api: Api, dispatcher: Dispatcher) -> None:
-    telegram_contacts.share(phone=PHONE, chat_id=7)
+    contacts.share("telegram_bot", phone=PHONE, chat_id=7)
     bot = django_settings.PROVIDER_ACCOUNTS["telegram_bot"]
     with responses.RequestsMock() as wire:
         url = f"{bot['api_url']}/bot{bot['token']}/sendMessage"

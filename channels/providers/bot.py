@@ -1,0 +1,88 @@
+"""What our bots in messengers share: consent by a contact, the proof of delivery, own texts."""
+
+from abc import abstractmethod
+from enum import StrEnum
+from typing import ClassVar
+
+from catalogue import languages
+from channels.providers import http
+from channels.providers.base import Capabilities, Content, Outgoing, UnreachableError
+from channels.providers.inbound import BotUpdate, Said, Started, Stopped
+
+START_PARAMETER = "contact"  # of the link that opens the chat; the bot then asks for the contact
+_COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Stopped}
+
+
+class DeliveredOn(StrEnum):
+    """What proves delivery, as messengers send a bot no receipts."""
+
+    ACCEPT = "accept"
+    CLICK = "click"  # on the link, or the entered code
+    NEVER = "never"  # the entered code alone
+
+
+class BotText(StrEnum):
+    """A text that the bot sends to a person outside of messages."""
+
+    SHARE = "share"
+    READY = "ready"
+    STOPPED = "stopped"
+
+
+class Bot(http.HttpProvider):
+    """Writes only to people who shared their contact with it; acceptance is the last it hears."""
+
+    gone_codes: ClassVar[frozenset[str]]  # of refusals that hold until the person comes back
+
+    def __init__(
+        self,
+        *,
+        api_url: str,
+        token: str,
+        secret_token: str,
+        username: str,
+        delivered_on: str,
+        timeout: http.Timeout,
+        authorization: str = "",
+    ) -> None:
+        super().__init__(api_url=api_url, token=token, timeout=timeout, authorization=authorization)
+        self._secret_token, self._username = secret_token, username
+        self.capabilities = Capabilities(
+            frozenset(Content),
+            receipts=False,
+            needs_contact=True,
+            waits_for_person=delivered_on != DeliveredOn.ACCEPT,
+            clicks_prove=delivered_on != DeliveredOn.NEVER,
+        )
+
+    @property
+    @abstractmethod
+    def contact_url(self) -> str:
+        """The link where a person starts the bot; empty without a configured username."""
+
+    @abstractmethod
+    def answer(self, chat_id: int, locale: str, word: BotText) -> None:
+        """Replies to a person who wrote to the bot; SHARE adds a button to share the number."""
+
+    def _chat_of(self, message: Outgoing) -> int:
+        self._check(message)
+        if message.chat_id is None:
+            raise UnreachableError("no_contact", "nobody shared this number with the bot")
+        return message.chat_id
+
+
+def texts(locale: str) -> dict[str, str]:
+    of_bot: dict[str, str] = languages.texts(locale)["bot"]
+    return of_bot
+
+
+def locale_of(tag: object) -> str:
+    return languages.of_tag(http.text(tag) or languages.codes()[0])
+
+
+def said(text: str, chat_id: int, locale: str) -> BotUpdate | None:
+    """A command, or else a text. Of a link's parameter nothing is read: it names nobody."""
+    command = _COMMANDS.get(text.partition(" ")[0].partition("@")[0].lower())
+    if command:
+        return command(chat_id, locale)
+    return Said(text, chat_id, locale) if text else None

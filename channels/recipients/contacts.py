@@ -1,0 +1,114 @@
+"""Contacts: people who let a bot of ours write to them, and the link that invites others to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import segno
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.channels import of_row
+from catalogue.texts import StrOrPromise
+from channels.lifecycle.state_machine import Event, EventKind
+from channels.models import Attempt, Contact
+from channels.providers.bot import Bot
+from channels.vendor_accounts import registry
+
+# A contact shared again after the call began stays.
+_MARK_REFUSED = """
+UPDATE channels_contact c SET blocked_at = now()
+FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+WHERE a.id = ANY(%s) AND c.provider = a.provider AND c.phone = m.phone
+  AND c.blocked_at IS NULL AND c.shared_at < a.started_at
+"""
+
+MESSAGE = _(
+    "The recipient has not let the bot write to them on {messenger}. Have them open {url} and "
+    "share their number, then send again"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BotInvitation:
+    """The link that lets a person allow a bot to write to them."""
+
+    channel: str
+    url: str
+
+    @property
+    def messenger(self) -> StrOrPromise:
+        return of_row(self.channel).title
+
+    @property
+    def qr_code(self) -> str:
+        """As a data: URI."""
+        code = segno.make(self.url, error="m")
+        return str(code.svg_data_uri(border=2, dark="#000", light="#fff"))
+
+
+@transaction.atomic
+def share(provider: str, *, phone: str, chat_id: int) -> None:
+    """Stores a contact; a chat has one phone and a phone one chat, so the newest pair wins."""
+    of_bot = Contact.objects.filter(provider=provider)
+    of_bot.filter(chat_id=chat_id).exclude(phone=phone).delete()
+    of_bot.update_or_create(
+        provider=provider,
+        phone=phone,
+        defaults={"chat_id": chat_id, "shared_at": Now(), "blocked_at": None},
+    )
+
+
+def stop(provider: str, chat_id: int) -> None:
+    """Stops the bot's messages to this chat; other channels are not affected."""
+    Contact.objects.filter(provider=provider, chat_id=chat_id).update(blocked_at=Now())
+
+
+def resume(provider: str, chat_id: int) -> bool:
+    """Lets the bot write again; returns whether the chat has a contact."""
+    chat = Contact.objects.filter(provider=provider, chat_id=chat_id)
+    return bool(chat.update(blocked_at=None))
+
+
+def mark_refused(events: Sequence[Event]) -> None:
+    """Blocks the contacts whose chat the messenger refused, so that they are not tried again."""
+    unreachable = [event for event in events if event.kind is EventKind.UNREACHABLE]
+    if not unreachable:
+        return
+    gone_codes = frozenset[str]().union(*(bot.gone_codes for bot in _bots().values()))
+    if ids := [event.attempt_id for event in unreachable if event.code in gone_codes]:
+        with connection.cursor() as cursor:
+            cursor.execute(_MARK_REFUSED, [ids])
+
+
+def invitations() -> list[BotInvitation]:
+    """One for each bot whose username the settings have."""
+    return [invitation for name in _bots() if (invitation := _invitation_of(name))]
+
+
+def invitation_of(message_id: UUID) -> BotInvitation | None:
+    """If the last attempt was by a bot and could not reach the person."""
+    last = Attempt.objects.filter(message_id=message_id).order_by("-n").first()
+    return _invitation_of(last.provider) if last and last.error_class == "unreachable" else None
+
+
+def error_fields(message_id: UUID) -> dict[str, Any]:
+    """Fields to add to the API's error: a message of its own and `action_url`."""
+    invitation = invitation_of(message_id)
+    if invitation is None:
+        return {}
+    message = format_lazy(MESSAGE, url=invitation.url, messenger=invitation.messenger)
+    return {"message": message, "action_url": invitation.url}
+
+
+def _bots() -> dict[str, Bot]:
+    live = registry.live_providers().items()
+    return {name: account for name, account in live if isinstance(account, Bot)}
+
+
+def _invitation_of(provider: str) -> BotInvitation | None:
+    bot = _bots().get(provider)
+    return BotInvitation(bot.channel, bot.contact_url) if bot and bot.contact_url else None
