@@ -52,13 +52,19 @@ class Connections:
     """Repeats no request, follows no redirect, keeps no cookie and ignores the environment.
 
     `timeout` is seconds to connect and seconds for the whole response. `max_calls` at a time are
-    made by a process: a peer that hangs holds no more threads.
+    made by a process: a peer that hangs holds no more threads. `ca_file` names certificate
+    authorities that are trusted here as well.
     """
 
     def __init__(
-        self, url: str, timeout: tuple[float, float], proxy: str = "", max_calls: int = 0
+        self,
+        url: str,
+        timeout: tuple[float, float],
+        proxy: str = "",
+        max_calls: int = 0,
+        ca_file: str = "",
     ) -> None:
-        self._url, self._timeout, self.proxy = url, timeout, proxy
+        self._url, self._timeout, self.proxy, self._ca_file = url, timeout, proxy, ca_file
         self._free_calls = BoundedSemaphore(max_calls) if max_calls else None
 
     def request(
@@ -105,7 +111,7 @@ class Connections:
             maxsize=MAX_IDLE,
             retries=Retry(total=False),
             socket_options=_SOCKET_OPTIONS,
-            ssl_context=tls_context(),
+            ssl_context=tls_context(self._ca_file),
             timeout=Timeout(connect + read, connect, read),
         )
         manager.pool_classes_by_scheme = {
@@ -185,15 +191,15 @@ def _make_manager(proxy: str, **options: Any) -> PoolManager:
     if login.scheme.startswith("socks"):
         return SOCKSProxyManager(proxy, user or None, password or None, **options)
     headers = make_headers(proxy_basic_auth=f"{user}:{password}") if user else None
-    return ProxyManager(
-        proxy, proxy_headers=headers, proxy_ssl_context=options["ssl_context"], **options
-    )
+    return ProxyManager(proxy, proxy_headers=headers, proxy_ssl_context=tls_context(""), **options)
 
 
 @cache
-def tls_context() -> SSLContext:
+def tls_context(ca_file: str) -> SSLContext:
     context = create_urllib3_context()
     context.load_verify_locations(certifi.where())
+    if ca_file:
+        context.load_verify_locations(ca_file)
     context.set_alpn_protocols(ALPN_PROTOCOLS)
     # urllib3 sets them again for each connection, which frees the list that another thread's
     # new connection may be reading: CPython has no lock there.

@@ -57,7 +57,9 @@ def _patient_limiters() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _urllib3_by_responses() -> Iterator[None]:
-    tls_context()  # slow: a dispatcher's thread would keep an account of earlier settings meanwhile
+    tls_context(
+        ""
+    )  # slow: a dispatcher's thread would keep an account of earlier settings meanwhile
     with answered_by_responses():
         yield
 

@@ -44,8 +44,15 @@ class Bot(http.HttpProvider):
         delivered_on: str,
         timeout: http.Timeout,
         authorization: str = "",
+        ca_file: str = "",
     ) -> None:
-        super().__init__(api_url=api_url, token=token, timeout=timeout, authorization=authorization)
+        super().__init__(
+            api_url=api_url,
+            token=token,
+            timeout=timeout,
+            authorization=authorization,
+            ca_file=ca_file,
+        )
         self._secret_token, self._username = secret_token, username
         self.capabilities = Capabilities(
             frozenset(Content),

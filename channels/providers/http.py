@@ -121,11 +121,13 @@ class HttpProvider(Provider):
         timeout: Timeout,
         authorization: str = "",
         content_type: str = "application/json",
+        ca_file: str = "",
     ) -> None:
         if not (token.isascii() and token.isprintable()):
             # The client would refuse it later and quote it in its error.
             raise ValueError(f"the token of {self.name} has characters that no request may carry")
         self._url, self._token, self._timeout = api_url.rstrip("/"), token, timeout
+        self._ca_file = ca_file
         self._headers = {
             "User-Agent": f"kvitok/{_VERSION}",
             "Accept": "application/json",
@@ -137,7 +139,7 @@ class HttpProvider(Provider):
 
     def use_proxy(self, url: str) -> None:
         """Makes every call by this proxy; with none, directly."""
-        self._connections = Connections(self._url, self._timeout, url)
+        self._connections = Connections(self._url, self._timeout, url, ca_file=self._ca_file)
 
     def _check(self, message: Outgoing) -> None:
         if message.content not in self.capabilities.contents:

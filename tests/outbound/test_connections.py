@@ -2,15 +2,18 @@
 
 import gzip
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 from urllib3.exceptions import HTTPError
 
 from outbound.connections import MAX_BODY, BodyTooLongError, Connections, TooManyCallsError
+from tests.operator_admin.alerts.test_examinations import certificate
 
 Handler = Callable[[socket.socket], None]
 TIMEOUT = 0.6  # seconds for the whole response
@@ -161,3 +164,39 @@ def test_calls_at_a_time_are_bounded() -> None:
         first.join(5)
         with to_peer.one_call():
             pass  # it is free again
+
+
+def test_own_authority_is_trusted_by_its_account_alone(tmp_path: Path) -> None:
+    pem = certificate(tmp_path, 30)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+
+    def answer(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as encrypted:
+            encrypted.recv(65536)
+            encrypted.sendall(OK + b"Content-Length: 2\r\n\r\n{}")
+
+    def call(ca_file: str) -> bytes:
+        with encrypted_peer(answer) as port:
+            url = f"https://localhost:{port}"
+            return Connections(url, (5.0, 5.0), ca_file=ca_file).request("GET", "/", {}).body
+
+    assert call(str(pem)) == b"{}"
+    with pytest.raises(HTTPError, match="CERTIFICATE_VERIFY_FAILED"):
+        call("")
+
+
+@contextmanager
+def encrypted_peer(handle: Handler) -> Iterator[int]:
+    """As `peer` for one connection, whose first bytes belong to the handshake."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                handle(connection)
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join(5)

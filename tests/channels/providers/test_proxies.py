@@ -65,7 +65,9 @@ def test_proxy_sees_no_word_of_an_encrypted_call(
     pem = certificate(tmp_path, 30, HOST)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
-    monkeypatch.setattr(connections, "tls_context", lambda: ssl.create_default_context(cafile=pem))
+    monkeypatch.setattr(
+        connections, "tls_context", lambda _file: ssl.create_default_context(cafile=pem)
+    )
 
     def accept_encrypted(connection: socket.socket) -> None:
         with context.wrap_socket(connection, server_side=True) as encrypted:
@@ -86,7 +88,9 @@ def test_proxy_may_be_reached_by_tls(tmp_path: Path, monkeypatch: pytest.MonkeyP
     pem = certificate(tmp_path, 30)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
-    monkeypatch.setattr(connections, "tls_context", lambda: ssl.create_default_context(cafile=pem))
+    monkeypatch.setattr(
+        connections, "tls_context", lambda _file: ssl.create_default_context(cafile=pem)
+    )
 
     def tls_proxy(client: socket.socket, proxy: Proxy) -> None:
         with context.wrap_socket(client, server_side=True) as encrypted:
