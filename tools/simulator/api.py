@@ -7,6 +7,7 @@ from typing import cast
 
 from aiohttp import web
 
+from tools.simulator import bots
 from tools.simulator.carrier import Carrier
 from tools.simulator.faults import read_fault, read_outcomes
 from tools.simulator.logs import MessageLog
@@ -19,13 +20,11 @@ from tools.simulator.payments.till import PaymentBook, PaymentProvider, Till
 from tools.simulator.request_bodies import json_body
 from tools.simulator.settings import Settings
 from tools.simulator.smpp.server import Smpp
-from tools.simulator.telegram.bot import TelegramBot
 from tools.simulator.vendor import Handler, HttpVendor, json_answer
 from tools.simulator.whatsapp.cloud_api import account_event
 from tools.simulator.whatsapp.templates import TITLES
 
 MAX_REPLY = 70
-CONTACT_ACTIONS = ("share", "unshare", "block", "unblock", "start", "stop")
 _LACKS = (  # what an account's setup may be without
     "registration",  # of the number
     *("verification", "quality", "display_name"),
@@ -79,10 +78,9 @@ class Api:
         action = (await json_body(request)).get("action")
         if not is_phone(phone):
             return _errors({"phone": "must have 7 to 15 digits"})
-        if action not in CONTACT_ACTIONS:
-            return _errors({"action": f"must be one of {', '.join(CONTACT_ACTIONS)}"})
-        bot = cast(TelegramBot, self._carrier.vendors[TelegramBot.name])
-        return json_answer(bot.change_contact(phone, action).shown())
+        if action not in bots.ACTIONS:
+            return _errors({"action": f"must be one of {', '.join(bots.ACTIONS)}"})
+        return json_answer(bots.change_contact(self._carrier, phone, action).shown())
 
     async def read(self, request: web.Request) -> web.Response:
         message = self._asked_of(request)

@@ -14,16 +14,16 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from tools.simulator.bots import Bot, ContactChange
 from tools.simulator.carrier import Carrier
 from tools.simulator.faults import FaultPlan
 from tools.simulator.messages import Message, Phone
 from tools.simulator.request_bodies import MalformedError, fields, json_object, mappings, whole
-from tools.simulator.vendor import HttpVendor, Json, Post, RefusedError, is_callback, json_answer
+from tools.simulator.vendor import Json, MakePost, Post, RefusedError, is_callback, json_answer
 
 TOKEN = re.compile(r"[0-9]{1,20}:[\w-]{1,128}", re.ASCII)
 SECRET = re.compile(r"[\w-]{1,256}", re.ASCII)
 MAX_TEXT_LENGTH = 4096
-BLOCKING = {"block", "unblock", "share", "start"}  # what changes whether the bot is blocked
 WORDS = {"start": "/start contact", "stop": "/stop"}
 CANNOT_START = "Forbidden: bot can't initiate conversation with a user"
 BLOCKED = "Forbidden: bot was blocked by the user"
@@ -49,7 +49,7 @@ class Webhook:
     url: str
     secret: str
 
-    def carrying(self, update: Json) -> Callable[[], Post | None]:
+    def carrying(self, update: Json) -> MakePost:
         """A call that brings this update, or none where the bot wants no updates."""
         headers = {"Content-Type": "application/json"}
         if self.secret:
@@ -58,7 +58,7 @@ class Webhook:
         return lambda: post if self.url else None
 
 
-class TelegramBot(HttpVendor):
+class TelegramBot(Bot):
     name = "telegram_bot"
     channel = "telegram"
     malformed = _refused(400, "Bad Request: can't parse the request body")
@@ -113,28 +113,19 @@ class TelegramBot(HttpVendor):
     def events(self, plan: FaultPlan) -> list[str]:
         return []
 
-    def change_contact(self, digits: str, action: str) -> Phone:
-        """A person's action; the bot gets the update that Telegram would send."""
-        phone = self.carrier.log.phones.touch(digits)
+    def updates(self, phone: Phone, change: ContactChange) -> list[MakePost]:
         updates: list[Json] = []
-        if (action == "block") != phone.blocked and action in BLOCKING:
-            phone.blocked = action == "block"
+        if change.changes_block:
             updates.append(self._block_update(phone))
-        if action in {"share", "unshare"}:
-            phone.shared = "shared" if action == "share" else "unshared"
-        if action == "share" or (action == "stop" and phone.shared == "default"):
-            # Who has nothing to stop is known by nothing. The card is the person's own.
-            card = {"phone_number": digits, "first_name": "Абонент", "user_id": int(digits)}
+        if change.shares:
+            name = {"first_name": "Абонент", "user_id": int(phone.digits)}
+            card = {"phone_number": phone.digits, **name}
             updates.append(self._message_update(phone, contact=card))
-        if action in WORDS:
-            word = WORDS[action]
+        if word := WORDS.get(change.action):
             length = len(word.partition(" ")[0])
             entity = {"offset": 0, "length": length, "type": "bot_command"}
             updates.append(self._message_update(phone, text=word, entities=[entity]))
-        self.carrier.log.keep_contact(phone)
-        posts = [self._webhook().carrying(body) for body in updates]
-        self.carrier.courier.run(posts, self.name, digits)
-        return phone
+        return [self._webhook().carrying(body) for body in updates]
 
     def _message_update(self, phone: Phone, **content: object) -> Json:
         number = next(self._updates)
