@@ -82,6 +82,16 @@ CHANNELS = (
         needs_mobile=True,
         has_segments=True,
     ),
+    Channel(
+        name="max",
+        title="MAX",
+        code_sent=_("The code was sent by MAX"),
+        link_sent=_("The link was sent by MAX"),
+        price=1,
+        colour="violet",
+        needs_mobile=True,
+        summary=_("codes with a copy button and links, to those who have written to the bot"),
+    ),
 )
 BY_NAME = {channel.name: channel for channel in CHANNELS}
 

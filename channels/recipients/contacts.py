@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.channels import of_row
+from catalogue.channels import by_stored_name
 from catalogue.texts import StrOrPromise
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Contact
@@ -41,7 +41,7 @@ class BotInvitation:
 
     @property
     def messenger(self) -> StrOrPromise:
-        return of_row(self.channel).title
+        return by_stored_name(self.channel).title
 
     @property
     def qr_code(self) -> str:

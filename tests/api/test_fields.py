@@ -145,7 +145,7 @@ def test_all_invalid_fields_are_reported_together(api: Api) -> None:
     assert answer.body["errors"] == {
         "phone": ["Обязательное поле"],
         "purpose": ["Не длиннее 64 символов"],
-        "channel": ["Допустимо: whatsapp, telegram, sms"],
+        "channel": ["Допустимо: whatsapp, telegram, sms, max"],
         "link_expires_in": ["От 60 до 2592000"],
     }
 

@@ -64,6 +64,8 @@ def lists_channels(text: str) -> bool:
 
 
 def mentions(text: str, name: str) -> bool:
+    if name == "max":  # Python's and CSS's word as well
+        return re.search(r"""["']max["']|\bMAX\b""", text) is not None
     return re.search(rf"(?<![a-z]){name}(?![a-z])", text, re.IGNORECASE) is not None
 
 

@@ -87,26 +87,34 @@ def test_a_link_is_sent_where_the_text_wants_it(stack: Stack, sender: Sender, ch
 
 
 URL = "https://example.com/"
-BOT = "https://t.me/simulator_bot?start=contact"
+BOTS = [
+    ("telegram", "telegram_bot", "https://t.me/simulator_bot?start=contact"),
+    ("max", "max_bot", "https://max.ru/simulator_bot?start=contact"),
+]
 
 
 def texts(stack: Stack, phone: str) -> list[str]:
     return [message["text"] for message in stack.carrier.messages(phone)]
 
 
-def test_person_stops_the_bot_and_starts_it_again(stack: Stack, sender: Sender) -> None:
+@pytest.mark.parametrize(("channel", "provider", "url"), BOTS)
+def test_person_stops_the_bot_and_starts_it_again(
+    stack: Stack, sender: Sender, channel: str, provider: str, url: str
+) -> None:
     phone = stack.phone()
+    contact = Contact.objects.filter(phone=phone, provider=provider)
     stack.carrier.act_on_bot(phone, "share")
-    wait_until(lambda: Contact.objects.filter(phone=phone).exists())
+    wait_until(contact.exists)
 
     stack.carrier.act_on_bot(phone, "stop")
+    wait_until(contact.filter(blocked_at__isnull=False).exists)
     wait_until(lambda: any("/start" in text for text in texts(stack, phone)))
-    stopped = sender.send_link(phone, URL, channel="telegram")
+    stopped = sender.send_link(phone, URL, channel=channel)
     stack.carrier.act_on_bot(phone, "start")
-    wait_until(lambda: Contact.objects.get(phone=phone).blocked_at is None)
-    started = sender.send_link(phone, URL, channel="telegram")
+    wait_until(contact.filter(blocked_at__isnull=True).exists)
+    started = sender.send_link(phone, URL, channel=channel)
 
-    assert (stopped.status_code, stopped.json()["action_url"]) == (422, BOT)
+    assert (stopped.status_code, stopped.json()["action_url"]) == (422, url)
     assert started.status_code == 200
     assert sender.balance() == (TOKENS - 1, 0)
 

@@ -29,7 +29,7 @@ from tools.simulator.vendor import (
 
 BOT_ID = 229229229
 SECRET = re.compile(r"[\w-]{5,256}", re.ASCII)
-LONGEST_TEXT = 4000
+MAX_TEXT_LENGTH = 4000
 MAX_BUTTONS, MAX_ROWS, MAX_IN_ROW, MAX_WIDE_IN_ROW = 210, 30, 7, 3
 WIDE = {"link", "open_app", "request_contact", "request_geo_location"}
 # What each type has to carry, with its longest length, and what it may carry.
@@ -204,8 +204,8 @@ class MaxBot(Bot):
         text, buttons = given.get("text"), _buttons(given.get("attachments"))
         if not isinstance(text, str) or not text.strip():
             raise _malformed("text: must not be empty")
-        if len(text) > LONGEST_TEXT:
-            raise _malformed(f"text: size must be between 0 and {LONGEST_TEXT}")
+        if len(text) > MAX_TEXT_LENGTH:
+            raise _malformed(f"text: size must be between 0 and {MAX_TEXT_LENGTH}")
         number = self.carrier.log.next_id()
         labels = [f"{item['text']}: {value}" for item in buttons if (value := _value(item))]
         links = [button["url"] for button in buttons if "url" in button]

@@ -37,6 +37,7 @@ SENDS: dict[str, tuple[str, str, int]] = {
     "whatsapp_cloud": (CODE, "whatsapp", 1),
     "telegram_gateway": (CODE, "telegram", 1),
     "telegram_bot": (LINK, "telegram", 1),
+    "max_bot": (CODE, "max", 1),
     "twilio": (CODE, "sms", 16),
     "smsc": (CODE, "sms", 16),
 }
@@ -50,6 +51,7 @@ ACCOUNTS = {
     },
     "telegram_gateway": {"token": ACCOUNT["TELEGRAM_GATEWAY_TOKEN"]},
     "telegram_bot": {"token": ACCOUNT["TELEGRAM_BOT_TOKEN"]},
+    "max_bot": {"token": ACCOUNT["MAX_BOT_TOKEN"]},
     "twilio": {
         "account_sid": ACCOUNT["TWILIO_ACCOUNT_SID"],
         "auth_token": ACCOUNT["TWILIO_AUTH_TOKEN"],
@@ -84,8 +86,9 @@ TOO_LATE = Row("delivered", charged=False, copies=1, steps=("deadline", "receipt
 
 # The simulator's faults, the row, and the rows of vendors that differ. An unclear outcome that no
 # receipt clears up is free, and is never sent again unless the vendor says that it never came.
-BOT_HAS_NO_RECEIPTS = {"telegram_bot": GIVEN_UP}
-BOT_IS_PROVED_AT_ONCE = {"telegram_bot": DELIVERED}
+BOTS = ("telegram_bot", "max_bot")
+BOTS_HAVE_NO_RECEIPTS = dict.fromkeys(BOTS, GIVEN_UP)
+BOTS_ARE_PROVED_AT_ONCE = dict.fromkeys(BOTS, DELIVERED)
 Case = tuple[list[dict[str, Any]], Row, dict[str, Row]]
 FAULTS: dict[str, Case] = {
     "none": ([], DELIVERED, {}),
@@ -93,26 +96,26 @@ FAULTS: dict[str, Case] = {
     "unreachable": ([{"kind": "unreachable"}], UNREACHABLE, {}),
     "throttle": ([{"kind": "throttle", "times": 1}], RETRIED, {}),
     "no connection": ([], RETRIED, {}),
-    "5xx": ([{"kind": "server_error"}], DELIVERED, BOT_HAS_NO_RECEIPTS),
+    "5xx": ([{"kind": "server_error"}], DELIVERED, BOTS_HAVE_NO_RECEIPTS),
     "5xx, no receipt": (
         [{"kind": "server_error"}, {"kind": "no_receipt"}],
         GIVEN_UP,
         {"smsc": ASKED},
     ),
-    "read timeout": ([{"kind": "hang", "latency_ms": 2000}], DELIVERED, BOT_HAS_NO_RECEIPTS),
-    "reset after write": ([{"kind": "reset"}], DELIVERED, BOT_HAS_NO_RECEIPTS),
+    "read timeout": ([{"kind": "hang", "latency_ms": 2000}], DELIVERED, BOTS_HAVE_NO_RECEIPTS),
+    "reset after write": ([{"kind": "reset"}], DELIVERED, BOTS_HAVE_NO_RECEIPTS),
     "reset, never taken": ([{"kind": "lost", "times": 1}], NEVER_SENT, {"smsc": ASKED_AND_RETRIED}),
     "no receipt": (
         [{"kind": "no_receipt"}],
         ASKED,
-        {"whatsapp_cloud": GIVEN_UP, "telegram_bot": DELIVERED},
+        {"whatsapp_cloud": GIVEN_UP} | BOTS_ARE_PROVED_AT_ONCE,
     ),
     "duplicate receipts": ([{"kind": "duplicate_receipt"}], DELIVERED, {}),
     "reordered receipts": ([{"kind": "reorder_receipts"}], DELIVERED, {}),
     "late receipts": (
         [{"kind": "late_receipt", "latency_ms": LATE}],
         TOO_LATE,
-        BOT_IS_PROVED_AT_ONCE,
+        BOTS_ARE_PROVED_AT_ONCE,
     ),
 }
 RECEIPTS = {"duplicate receipts": 4, "5xx, no receipt": 0, "no receipt": 0}  # else 2 of a copy
@@ -213,7 +216,7 @@ def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fau
     answer = api.post(path, {"phone": f"+{phone}", "channel": channel} | url)
     message = message_of(answer)
     row = row_of(provider, fault)
-    receipt_count = 0 if provider == "telegram_bot" else RECEIPTS.get(fault, 2) * row.copies
+    receipt_count = 0 if provider in BOTS else RECEIPTS.get(fault, 2) * row.copies
     return Life(message, simulator, accounts, receipt_count)
 
 

@@ -56,6 +56,12 @@ QUESTIONS = {
         {"ok": False, "error_code": 401, "description": "Unauthorized"}, 401, "401",
         (vendors.BOT_TOKEN,),
     ),
+    "max_bot": Question(
+        vendors.max_bot, "GET", "https://max.example.com/me",
+        {"user_id": 1, "first_name": "Kvitok", "is_bot": True},
+        {"code": "verify.token", "message": f"Invalid {vendors.MAX_TOKEN}"}, 401, "verify.token",
+        (vendors.MAX_TOKEN, vendors.MAX_SECRET),
+    ),
     "twilio": Question(
         vendors.twilio, "GET",
         f"https://twilio.example.com/2010-04-01/Accounts/{TWILIO_ACCOUNT}.json",

@@ -304,7 +304,7 @@ def test_no_form_breaks_the_reader(name: str, body: bytes) -> None:
     assert read == []
 
 
-@pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_gateway", "telegram_bot"])
+@pytest.mark.parametrize("name", ["whatsapp_cloud", "telegram_gateway", "telegram_bot", "max_bot"])
 @pytest.mark.parametrize("body", NO_OBJECT)
 def test_a_signed_body_that_is_no_object_says_nothing(name: str, body: bytes) -> None:
     vendor = VENDORS[name]

@@ -15,6 +15,7 @@ import requests
 from channels.providers.base import Content, Outgoing
 from channels.providers.http import HttpProvider
 from channels.providers.inbound import InboundEvents, WebhookRequest
+from channels.providers.max_bot.provider import MaxBot
 from channels.providers.smsc.provider import Smsc
 from channels.providers.telegram_bot.provider import TelegramBot
 from channels.providers.telegram_gateway.provider import TelegramGateway
@@ -29,6 +30,8 @@ TWILIO_TOKEN = "twilio-secret-token"
 SMSC_PASSWORD, SMSC_SECRET = "smsc-secret-password", "smsc-callback-secret"
 BOT_SECRET = "bot-webhook-secret"
 BOT_TOKEN = "110201543:AAbot-secret-token"
+MAX_SECRET = "max-webhook-secret"
+MAX_TOKEN = "f9LHmax-secret-token"
 PAYLOADS = Path(__file__).parent / "payloads"
 
 
@@ -111,6 +114,15 @@ def bot(**changes: Any) -> TelegramBot:
     return TelegramBot(**usual | changes)
 
 
+def max_bot(**changes: Any) -> MaxBot:
+    usual: dict[str, Any] = {
+        "api_url": "https://max.example.com",
+        "token": MAX_TOKEN,
+        "secret_token": MAX_SECRET,
+    }
+    return MaxBot(**usual | changes)
+
+
 def twilio(**changes: Any) -> Twilio:
     usual: dict[str, Any] = {
         "api_url": "https://twilio.example.com",
@@ -152,6 +164,11 @@ def gateway_call(
 def bot_call(body: bytes, secret: str = BOT_SECRET) -> WebhookRequest:
     headers = {"X-Telegram-Bot-Api-Secret-Token": secret}
     return WebhookRequest("https://kvitok.example.com/hooks/telegram-bot", headers, body)
+
+
+def max_call(body: bytes, secret: str = MAX_SECRET) -> WebhookRequest:
+    headers = {"X-Max-Bot-Api-Secret": secret}
+    return WebhookRequest("https://kvitok.example.com/hooks/max-bot", headers, body)
 
 
 def twilio_call(
@@ -259,6 +276,18 @@ VENDORS = {
         call=bot_call,
         secret_setting="secret_token",
         webhook_body=payload("telegram_bot", "contact_own_2026-09.json"),
+        vouches_for="caller",
+    ),
+    "max_bot": Vendor(
+        account=max_bot,
+        secrets=(MAX_TOKEN, MAX_SECRET),
+        send_url="https://max.example.com/messages",
+        accepted=payload("max_bot", "accepted_2026-11.json"),
+        refused=lambda words: f'{{"code":"proto.payload","message":"{words}"}}'.encode(),
+        unknown=b'{"error":"something.new"}',
+        call=max_call,
+        secret_setting="secret_token",
+        webhook_body=payload("max_bot", "contact_own_2026-11.json"),
         vouches_for="caller",
     ),
     "twilio": Vendor(

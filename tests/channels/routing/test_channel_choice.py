@@ -20,6 +20,7 @@ OFF = {
     "telegram_gateway": ("telegram_gateway", "token"),
     "telegram_bot": ("telegram_bot", "token"),
     "sms": ("twilio", "auth_token"),
+    "max": ("max_bot", "token"),
 }
 
 
@@ -61,6 +62,7 @@ def test_order_of_a_company(default: str, order: list[str]) -> None:
         (["whatsapp"], "telegram"),
         (["whatsapp", "telegram_gateway"], "telegram"),
         (["whatsapp", "telegram_gateway", "telegram_bot"], "sms"),
+        (["whatsapp", "telegram_gateway", "telegram_bot", "sms"], "max"),
     ],
 )
 def test_first_configured_channel_is_chosen(

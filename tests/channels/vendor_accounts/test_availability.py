@@ -82,7 +82,7 @@ def test_channels_say_whether_they_are_available(api: Api) -> None:
     refusal = {one["channel"]: one for one in api.get("/channels").body["data"]}
 
     assert {name: one["available"] for name, one in refusal.items()} == {
-        "whatsapp": True, "telegram": True, "sms": False,
+        "whatsapp": True, "telegram": True, "sms": False, "max": True,
     }  # fmt: skip
     assert refusal["sms"]["capabilities"] == ["code", "code_with_link", "link"]
 

@@ -50,9 +50,9 @@ def test_each_channel_shows_its_own_words(
 
     assert f"{code} — ваш код подтверждения." in by_gateway
     assert f"Ваш код подтверждения: {other}. Его запросили для" in by_gateway
-    assert by_gateway.count(f"Код {code}. Никому его не сообщайте.") == 1
+    assert by_gateway.count(f"Код {code}. Никому его не сообщайте.") == 2  # SMS and MAX
     assert "Код словами самого Telegram." in by_gateway
-    assert by_bot.count(f"Код {code}. Никому его не сообщайте.") == 2
+    assert by_bot.count(f"Код {code}. Никому его не сообщайте.") == 3
 
 
 def test_each_number_has_its_screen_newest_first(

@@ -38,6 +38,7 @@ def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
     found = made(tmp_path)
 
     assert urls(found) == {
+        "max_bot": "http://127.0.0.1:8001/max-bot",
         "telegram_bot": "http://127.0.0.1:8001/telegram-bot",
         "telegram_gateway": "http://127.0.0.1:8001/telegram-gateway",
         "twilio": "http://127.0.0.1:8001/twilio",
@@ -46,7 +47,7 @@ def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
         "tbank": "http://127.0.0.1:8001/tbank",
         "yookassa": "http://127.0.0.1:8001/yookassa",
     }
-    assert found["PROXIES"].count("=direct") == 5
+    assert found["PROXIES"].count("=direct") == 6
     assert found["PUBLIC_URL"] == "http://127.0.0.1:8000"
 
 

@@ -66,6 +66,8 @@ def test_preview_is_counted_and_priced(client: Client, owner: Member) -> None:
 
     samples = client.get(reverse("text-preview"), FORM | {"channel": ""}).context["samples"]
     assert [(one.channel.name, one.has_link) for one in samples] == [
+        ("max", False),
+        ("max", True),
         ("sms", False),
         ("sms", True),
         ("telegram", False),

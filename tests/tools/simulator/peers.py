@@ -25,6 +25,8 @@ ACCOUNT = {
     "TELEGRAM_GATEWAY_TOKEN": "AAEtesttoken",
     "TELEGRAM_BOT_TOKEN": "123456:bot-token",
     "TELEGRAM_BOT_SECRET": "bot-secret",
+    "MAX_BOT_TOKEN": "max-bot-token",
+    "MAX_BOT_SECRET": "max-bot-secret",
     "TWILIO_ACCOUNT_SID": "AC00000000000000000000000000000000",
     "TWILIO_AUTH_TOKEN": "12345",
     "TWILIO_FROM": "+15005550006",

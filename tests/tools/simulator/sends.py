@@ -81,6 +81,14 @@ def send_bot(simulator: Simulator, phone: str, **changed: Any) -> requests.Respo
     return post(bot_url(simulator, "sendMessage"), json=body, timeout=timeout)
 
 
+def send_max(simulator: Simulator, phone: str, **changed: Any) -> requests.Response:
+    timeout = changed.pop("timeout", 5)
+    body = {"text": "Ваш код: 123456", **changed}
+    headers = {"Authorization": ACCOUNT["MAX_BOT_TOKEN"]}
+    url = f"{simulator.url}/max-bot/messages?user_id={phone}"
+    return post(url, json=body, headers=headers, timeout=timeout)
+
+
 def twilio_url(simulator: Simulator, resource: str = "Messages.json") -> str:
     return f"{simulator.url}/twilio/2010-04-01/Accounts/{BASIC[0]}/{resource}"
 
@@ -180,7 +188,8 @@ GATEWAY_VENDOR = Vendor(
     "telegram_gateway", "telegram", send_gateway, "/hooks/telegram-gateway", read_gateway, "expired"
 )
 BOT = Vendor("telegram_bot", "telegram", send_bot)
+MAX = Vendor("max_bot", "max", send_max)
 TWILIO = Vendor("twilio", "sms", send_twilio, "/hooks/twilio", read_twilio, "undelivered")
 SMSC = Vendor("smsc", "sms", send_smsc, "/hooks/smsc?md5&charset=utf-8", read_smsc, "undelivered")
-ALL = (WHATSAPP, GATEWAY_VENDOR, BOT, TWILIO, SMSC)
+ALL = (WHATSAPP, GATEWAY_VENDOR, BOT, MAX, TWILIO, SMSC)
 WITH_RECEIPTS = (WHATSAPP, GATEWAY_VENDOR, TWILIO, SMSC)

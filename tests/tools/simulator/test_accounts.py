@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from channels.providers.base import AccountRequirements, Check, Provider
-from tests.channels.providers.vendors import bot, gateway, smsc, twilio, whatsapp
+from tests.channels.providers.vendors import bot, gateway, max_bot, smsc, twilio, whatsapp
 from tests.tools.simulator.peers import ACCOUNT, Simulator
 
 SERVICE = "MG" + "0" * 32
@@ -34,6 +34,9 @@ def account(simulator: Simulator, vendor: str) -> Provider:
     if vendor == "bot":
         token, secret = ACCOUNT["TELEGRAM_BOT_TOKEN"], ACCOUNT["TELEGRAM_BOT_SECRET"]
         return bot(api_url=f"{simulator.url}/telegram-bot", token=token, secret_token=secret)
+    if vendor == "max":
+        token, secret = ACCOUNT["MAX_BOT_TOKEN"], ACCOUNT["MAX_BOT_SECRET"]
+        return max_bot(api_url=f"{simulator.url}/max-bot", token=token, secret_token=secret)
     if vendor == "gateway":
         url = f"{simulator.url}/telegram-gateway"
         return gateway(api_url=url, token=ACCOUNT["TELEGRAM_GATEWAY_TOKEN"])
@@ -48,7 +51,12 @@ def account(simulator: Simulator, vendor: str) -> Provider:
     )
 
 
-HOOKS = {"whatsapp": "whatsapp", "bot": "telegram-bot", "gateway": "telegram-gateway"}
+HOOKS = {
+    "whatsapp": "whatsapp",
+    "bot": "telegram-bot",
+    "gateway": "telegram-gateway",
+    "max": "max-bot",
+}
 
 
 def checks(simulator: Simulator, vendor: str) -> list[Check]:
@@ -67,6 +75,7 @@ TOPICS = {
         "webhook_address", "webhook_fields",
     ],
     "bot": ["account", "secret", "webhook_address", "webhook_fields", "webhook_calls"],
+    "max": ["account", "secret", "webhook_address", "webhook_fields"],
     "gateway": ["account", "balance"],
     "twilio": ["account", "trial", "balance", "sender", "countries"],
     "service": ["account", "trial", "balance", "service", "countries"],
@@ -100,6 +109,7 @@ FIELDS = (
         ("whatsapp", "subscription", "subscribed_app", ""),
         ("whatsapp", "webhook_fields", "webhook_fields", FIELDS),
         ("bot", "webhook", "webhook_address", ""),
+        ("max", "webhook", "webhook_address", ""),
         ("twilio", "trial", "trial", "Trial"),
         ("twilio", "money", "balance", "-0.05 USD"),
         ("twilio", "sender", "sender", "+15005550006"),

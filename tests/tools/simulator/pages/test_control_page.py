@@ -74,7 +74,8 @@ def test_no_secret_is_shown(
     shown = control(simulator, f"?phone={phone}")
 
     secrets = ("WHATSAPP_TOKEN", "TELEGRAM_GATEWAY_TOKEN", "TELEGRAM_BOT_TOKEN", "SMSC_PASSWORD")
-    for name in (*secrets, "TELEGRAM_BOT_SECRET", "SMSC_CALLBACK_SECRET"):
+    more = ("TELEGRAM_BOT_SECRET", "SMSC_CALLBACK_SECRET", "MAX_BOT_TOKEN", "MAX_BOT_SECRET")
+    for name in (*secrets, *more):
         assert ACCOUNT[name] not in shown
     assert "Authorization" not in shown
     assert shown.count('<details class="exchange"') >= 2

@@ -1,0 +1,1 @@
+"""Messages by our bot in MAX to people who shared their contact with it."""

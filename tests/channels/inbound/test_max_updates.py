@@ -1,0 +1,224 @@
+"""What people do in MAX: whose contact counts, who is written to, and one store for two bots."""
+
+import time
+from collections.abc import Iterator
+
+import orjson
+import pytest
+import requests
+import responses
+from celery import current_app
+from django.conf import settings
+from django.core.cache import cache
+from django.test import Client
+from pytest_django import DjangoCaptureOnCommitCallbacks
+from pytest_django import Settings as SettingsFixture
+
+from channels.deliver import claims, dispatcher
+from channels.deliver.dispatcher import Dispatcher
+from channels.lifecycle.state_machine import EventKind
+from channels.models import Contact
+from channels.recipients import contacts
+from channels.vendor_accounts import registry
+from tests.api.clients import Api
+from tests.channels.accounts import set_account
+from tests.channels.message_stages import PHONE, claim
+from tests.channels.providers.vendors import MAX_TOKEN, body_of, payload
+
+pytestmark = pytest.mark.django_db
+USER = 7770000001
+SHARED = "+998901234567"
+
+
+@pytest.fixture(autouse=True)
+def _bot(settings: SettingsFixture) -> None:
+    """Whose token the stored contacts are signed with."""
+    settings.BOTS_ASSUME_CONTACT = False
+    set_account(settings, "max_bot", {"token": MAX_TOKEN, "username": "kvitok_bot"})
+    registry.clear_caches()
+
+
+def post_webhook(*names: str, secret: str = "") -> list[int]:
+    token = secret or settings.PROVIDER_ACCOUNTS["max_bot"]["secret_token"]
+    return [
+        Client()
+        .post(
+            "/hooks/max-bot",
+            payload("max_bot", f"{name}_2026-11.json"),
+            content_type="application/json",
+            headers={"X-Max-Bot-Api-Secret": token},
+        )
+        .status_code
+        for name in names
+    ]
+
+
+def standing() -> list[tuple[str, str, int, bool]]:
+    """Every contact: bot, phone, chat, whether it may be written to."""
+    rows = Contact.objects.order_by("provider")
+    return [(one.provider, one.phone, one.chat_id, one.blocked_at is None) for one in rows]
+
+
+@pytest.fixture
+def replies() -> Iterator[list[tuple[str, str]]]:
+    """What MAX was asked to say, at once: the beginning of the text, and the button under it."""
+    heard: list[tuple[str, str]] = []
+
+    def hear(request: requests.PreparedRequest) -> tuple[int, dict[str, str], bytes]:
+        body = orjson.loads(body_of(request))
+        keyboard = body.get("attachments", [{}])[0].get("payload", {"buttons": [[{"type": ""}]]})
+        heard.append((body["text"].partition(" ")[0], keyboard["buttons"][0][0]["type"]))
+        return 200, {}, payload("max_bot", "accepted_2026-11.json")
+
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        wire.add_callback("POST", messages_url(), callback=hear)
+        current_app.conf.task_always_eager = True
+        yield heard
+        current_app.conf.task_always_eager = False
+
+
+def messages_url() -> str:
+    return f"{settings.PROVIDER_ACCOUNTS['max_bot']['api_url']}/messages"
+
+
+@pytest.mark.parametrize(
+    ("updates", "may_be_written_to"),
+    [
+        (["started_by_link", "contact_own"], True),
+        (["started", "contact_own"], True),
+        (["started_by_command", "contact_own", "contact_own"], True),
+        (["started", "contact_own", "bot_stopped", "dialog_removed"], False),
+        (["started", "contact_own", "dialog_removed"], False),
+        (["started", "contact_own", "bot_stopped", "started"], True),
+        (["started", "contact_own", "stopped"], False),
+        (["started", "contact_own", "stopped_in_words", "started_by_command"], True),
+        (["started", "contact_own", "dialog_muted"], True),
+    ],
+)
+def test_updates_allow_or_end_the_chat(updates: list[str], may_be_written_to: bool) -> None:
+    assert set(post_webhook(*updates)) == {200}
+
+    assert standing() == [("max_bot", SHARED, USER, may_be_written_to)]
+
+
+def test_contact_that_nobody_asked_for_is_asked_for_first(
+    replies: list[tuple[str, str]],
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        post_webhook("contact_own")
+    before = standing()
+    with django_capture_on_commit_callbacks(execute=True):
+        post_webhook("contact_own")
+
+    assert before == []
+    assert standing() == [("max_bot", SHARED, USER, True)]
+    assert replies == [("Поделитесь", "request_contact"), ("Готово:", "")]
+
+
+def test_request_is_one_persons(settings: SettingsFixture) -> None:
+    cache.set(f"bot-request:max_bot:{USER + 1}", 1)
+    cache.set(f"bot-request:telegram_bot:{USER}", 1)
+
+    post_webhook("contact_own")
+
+    assert standing() == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("contact_forwarded", "contact_with_another", "contact_of_another", "contact_in_group"),
+        *("contact_of_a_bot", "contact_unsigned", "contact_two_numbers"),
+    ],
+)
+def test_card_that_proves_nothing_leaves_no_contact(name: str) -> None:
+    assert post_webhook("started", name) == [200, 200]
+    assert standing() == []
+
+
+@pytest.mark.parametrize("secret", ["x", "max", "ы"])
+def test_call_with_another_secret_is_refused(secret: str) -> None:
+    assert post_webhook("started", secret=secret) == [403]
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"null", b"{", b'{"update_type":"bot_added"}', b'{"update_type":[]}']
+)
+def test_anything_signed_is_answered_with_exactly_200(body: bytes) -> None:
+    secret = settings.PROVIDER_ACCOUNTS["max_bot"]["secret_token"]
+
+    answer = Client().post(
+        "/hooks/max-bot",
+        body,
+        content_type="application/json",
+        headers={"X-Max-Bot-Api-Secret": secret},
+    )
+
+    assert (answer.status_code, standing()) == (200, [])
+
+
+def code_by_max(api: Api) -> claims.ClaimedMessage:
+    api.post("/otp/send", {"phone": PHONE, "channel": "max"})
+    (claimed,) = claim()
+    return claimed
+
+
+def test_contact_of_one_bot_is_none_of_another(api: Api) -> None:
+    contacts.share("telegram_bot", phone=PHONE, chat_id=7)
+
+    event = dispatcher.hand_over(code_by_max(api), time.monotonic() + 60)
+
+    assert (event.kind, event.code) == (EventKind.UNREACHABLE, "no_contact")
+
+
+def test_each_bot_ends_its_own_chat_alone() -> None:
+    contacts.share("telegram_bot", phone=SHARED, chat_id=USER)
+    post_webhook("started", "contact_own", "dialog_removed")
+
+    assert standing() == [
+        ("max_bot", SHARED, USER, False),
+        ("telegram_bot", SHARED, USER, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "may_be_written_to"),
+    [
+        ("error_denied", 403, False),
+        ("error_no_dialog", 404, False),
+        ("error_no_chat", 404, False),
+        ("error_payload", 400, True),
+        ("error_token", 401, True),
+        ("accepted", 200, True),
+    ],
+)
+def test_chat_that_max_refused_has_ended(
+    api: Api, name: str, status: int, may_be_written_to: bool
+) -> None:
+    contacts.share("max_bot", phone=PHONE, chat_id=USER)
+    contacts.share("telegram_bot", phone=PHONE, chat_id=USER)
+    Contact.objects.update(shared_at="2026-01-01T00:00:00Z")
+    loop = Dispatcher()
+    with responses.RequestsMock() as wire:
+        wire.post(messages_url(), body=payload("max_bot", f"{name}_2026-11.json"), status=status)
+        loop.pending_events = [dispatcher.hand_over(code_by_max(api), time.monotonic() + 60)]
+
+    loop.record()
+
+    assert standing() == [
+        ("max_bot", PHONE, USER, may_be_written_to),
+        ("telegram_bot", PHONE, USER, True),
+    ]
+
+
+def test_refusal_invites_the_person_to_the_bot_in_max(api: Api, dispatcher: Dispatcher) -> None:
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "max"})
+
+    url = "https://max.ru/kvitok_bot?start=contact"
+    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+    assert answer.body["action_url"] == url
+    assert answer.body["message"] == (
+        f"Получатель ещё не разрешил боту писать ему в MAX. Попросите его открыть {url} и "
+        "поделиться номером, затем отправьте снова"
+    )
