@@ -37,7 +37,7 @@ from channels.providers.base import (
 )
 from channels.providers.inbound import AccountAlert, AlertKind
 from channels.recipients import contacts, vendor_user_ids
-from channels.vendor_accounts import availability, circuit_breaker, registry, vendor_alerts
+from channels.vendor_accounts import availability, circuit_breaker, pauses, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
 from processes.monitoring import metrics, tracing
 from processes.outbox_loop import OutboxLoop, write_in_batches
@@ -77,6 +77,7 @@ class Dispatcher:
 
     def run(self) -> None:
         threading.Thread(target=self._listen, name="wake-listener", daemon=True).start()
+        self.loop.run_safely(pauses.ensure_limits)
         self.loop.run(self._round, self.record, self._pause)
 
     def stop(self) -> None:

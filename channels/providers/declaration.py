@@ -66,6 +66,7 @@ class Vendor:
     url: str = ""  # of its API over HTTP
     takes_callback_url: bool = False  # each send names the webhook's URL
     has_further_accounts: bool = True
+    max_per_second: int | None = None  # messages that it takes from an account
     split: Callable[[str], dict[str, str]] | None = None  # options written as one URL
     check: Callable[[Mapping[str, Any]], str] = lambda _options: ""  # what is wrong, or ""
     simulated: str = ""  # the channel that the simulator plays it for

@@ -4,12 +4,14 @@ A paused account is sent nothing. Waiting messages take another account of its c
 company's next channel once its patience is over, or fails at its deadline, free of charge.
 """
 
+from django.conf import settings
 from django.db import transaction
 
 from accounts import audit
 from accounts.models import User
 from catalogue.channels import Channel
 from channels.models import ProviderAccount
+from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import registry
 
 
@@ -65,9 +67,27 @@ def accounts_of(channel: str) -> list[str]:
 
 def ensure_rows() -> None:
     """Inserts missing rows with the defaults, under which accounts work without one."""
-    live = registry.live_providers()
-    rows = [ProviderAccount(name=name, position=registry.position(name)) for name in live]
-    ProviderAccount.objects.bulk_create(rows, ignore_conflicts=True)
+    ProviderAccount.objects.bulk_create(_rows(), ignore_conflicts=True)
+
+
+def ensure_limits() -> None:
+    """Inserts the rows that bound the accounts whose vendors state a limit; operators change it.
+
+    The simulator states none: a row with a limit doubles the cost of every claim.
+    """
+    limited = [row for row in _rows() if row.max_per_second and not settings.SIMULATOR_URL]
+    ProviderAccount.objects.bulk_create(limited, ignore_conflicts=True)
+
+
+def _rows() -> list[ProviderAccount]:
+    return [
+        ProviderAccount(
+            name=name,
+            position=registry.position(name),
+            max_per_second=VENDORS[vendor_of(name)].max_per_second,
+        )
+        for name in registry.live_providers()
+    ]
 
 
 def _record(action: str, subject: str, user: User, ip: str | None) -> None:

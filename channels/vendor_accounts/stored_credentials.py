@@ -83,7 +83,11 @@ def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[s
     )
     if not changed:
         return []
-    row = row or ProviderAccount(name=name, position=_last_position())
+    row = row or ProviderAccount(
+        name=name,
+        position=_last_position(),
+        max_per_second=VENDORS[vendor_of(name)].max_per_second,
+    )
     row.credentials = TEXTS.encrypt(json.dumps(after))
     row.save(update_fields=["credentials"] if row.pk else None)
     subject = f"{name}: {', '.join(changed)}"

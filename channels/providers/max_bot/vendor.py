@@ -129,6 +129,7 @@ VENDOR = Vendor(
     guide=_guide,
     url=URL,
     has_further_accounts=False,
+    max_per_second=30,
     simulated="max",
     failures=FAILURES,
     advice=ADVICE,
