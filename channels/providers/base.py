@@ -230,6 +230,12 @@ class Provider(ABC):
         """Further checks of an account that works."""
         return []
 
+    def renew(self, wanted: AccountRequirements) -> None:  # noqa: B027 - most vendors drop nothing
+        """Sets up again what the vendor drops by itself, and nothing that is in order.
+
+        Raises a SendError if the vendor refuses it or does not answer.
+        """
+
     def check(self) -> None:  # noqa: B027 - scripted providers have no vendor to ask
         """Asks the vendor whether our account works, at no cost and without a message.
 

@@ -167,7 +167,7 @@ def account_broken() -> Iterator[Problem]:
     hosted = registry.hosted_providers()  # `bind-down` covers these
     live = {name: item for name, item in registry.live_providers().items() if name not in hosted}
     with translation.override(languages.worldwide()):
-        for name, checks in vendors.check_accounts(live).items():
+        for name, checks in vendors.check_accounts(live, renew=True).items():
             bad = [check for check in checks if check.ok is False]
             texts = [f"{vendors.check_title(item)}: {item.detail or 'missing'}" for item in bad]
             if texts:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -14,7 +15,7 @@ from psycopg_pool import PoolTimeout
 from accounts.models import Company
 from catalogue.texts import StrOrPromise
 from channels.models import ProviderAlert, VendorApproval
-from channels.providers.base import AccountRequirements, Check, Provider
+from channels.providers.base import AccountRequirements, Check, Provider, SendError
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import approvals, error_texts, registry
 from operator_admin.doctor.finding import Finding, failed, passed
@@ -73,7 +74,7 @@ def providers() -> list[Finding]:
     accounts = {name: provider for name, provider in live.items() if name not in hosted}
     return [
         finding
-        for name, checks in check_accounts(accounts).items()
+        for name, checks in check_accounts(accounts, renew=True).items()
         for finding in _findings(name, checks)
     ]
 
@@ -98,20 +99,33 @@ def vendor_approvals() -> list[Finding]:
     ]
 
 
-def check_accounts(accounts: Mapping[str, Provider]) -> dict[str, list[Check]]:
-    """Returns the checks of each account by name; queries the vendors in parallel."""
+def check_accounts(
+    accounts: Mapping[str, Provider], *, renew: bool = False
+) -> dict[str, list[Check]]:
+    """Returns the checks of each account by name; queries the vendors in parallel.
+
+    `renew` first sets up again what a vendor has dropped.
+    """
     expected = _load_expected()
     wanted = {
         name: AccountRequirements(registry.hook_url(name), expected.countries) for name in accounts
     }
     with ThreadPoolExecutor(max(1, len(accounts)), thread_name_prefix="vendor") as pool:
         futures = {
-            name: pool.submit(provider.checks, wanted[name]) for name, provider in accounts.items()
+            name: pool.submit(_check, provider, wanted[name], renew=renew)
+            for name, provider in accounts.items()
         }
         return {
             name: _with_balance_alert(future.result(), expected.low_balances.get(name))
             for name, future in futures.items()
         }
+
+
+def _check(provider: Provider, wanted: AccountRequirements, *, renew: bool) -> list[Check]:
+    if renew:
+        with suppress(SendError):  # the checks will name it
+            provider.renew(wanted)
+    return provider.checks(wanted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
 import threading
+from collections.abc import Callable
 
 import pytest
 import responses
@@ -8,6 +9,7 @@ from pytest_django import Settings
 from channels.providers.inbound import AccountAlert, AlertKind
 from channels.vendor_accounts import registry, vendor_alerts
 from operator_admin import doctor
+from operator_admin.alerts.conditions import account_broken
 from operator_admin.doctor import vendors
 from operator_admin.doctor.finding import Finding
 from tests.channels.accounts import set_account
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("english")
 
 
 def test_no_provider_fails_the_check(settings: Settings) -> None:
-    for name in ("whatsapp_cloud", "telegram_gateway", "telegram_bot"):
+    for name in ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "max_bot"):
         set_account(settings, name, {"token": ""})
     set_account(settings, "twilio", {"auth_token": ""})
     registry.clear_caches()
@@ -88,6 +90,36 @@ def test_unknown_balance_is_taken_from_the_last_alert(settings: Settings) -> Non
     assert "does not tell: the balance" in before["Telegram Gateway"].detail
     assert after[name].detail.startswith("< 5, ")
     assert "gateway.telegram.org" in after[name].cure
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("examine", [vendors.providers, lambda: [*account_broken()]])
+def test_dropped_subscription_is_renewed_by_the_doctor_and_the_alerts(
+    settings: Settings, examine: Callable[[], list[object]]
+) -> None:
+    url = settings.PROVIDER_ACCOUNTS["max_bot"]["api_url"]
+    subscribed = {"url": f"{settings.PUBLIC_URL}/hooks/max-bot", "update_types": None}
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        wire.get(f"{url}/me", json={"user_id": 1, "username": "simulator_bot"})
+        wire.get(f"{url}/subscriptions", json={"subscriptions": []})
+        renewal = wire.post(f"{url}/subscriptions", json={"success": True})
+        wire.get(f"{url}/subscriptions", json={"subscriptions": [subscribed]})
+        found = examine()
+
+    assert renewal.call_count == 1
+    assert "MAX Bot: the webhook's address" not in str(found)
+
+
+@pytest.mark.django_db
+def test_connection_test_renews_nothing(settings: Settings) -> None:
+    url = settings.PROVIDER_ACCOUNTS["max_bot"]["api_url"]
+    account = {"max_bot": registry.live_providers()["max_bot"]}
+    with responses.RequestsMock() as wire:
+        wire.get(f"{url}/me", json={"user_id": 1, "username": "simulator_bot"})
+        wire.get(f"{url}/subscriptions", json={"subscriptions": []})
+        (checks,) = vendors.check_accounts(account).values()
+
+    assert [one.topic for one in checks if one.ok is False] == ["webhook_address"]
 
 
 @pytest.mark.django_db
