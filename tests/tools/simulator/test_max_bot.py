@@ -163,7 +163,7 @@ def test_we_read_what_people_do(
     for hook in hooks:
         assert hook.headers["x-max-bot-api-secret"] == SECRET
         schema.judge(schema.UPDATE, hook.json)
-        found += ours(simulator).read(max_call(hook.body, SECRET)).bot_updates
+        found += ours(simulator).parse_webhook(max_call(hook.body, SECRET)).bot_updates
     assert sorted(type(one).__name__ for one in found) == sorted(one.__name__ for one in expected)
     assert {one.chat_id for one in found} == {int(phone)}
     phones = {one.phone for one in found if isinstance(one, ContactShared)}
