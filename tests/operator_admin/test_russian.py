@@ -20,7 +20,8 @@ from tests.operator_admin.operators import make_operator
 pytestmark = pytest.mark.django_db
 
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
-NAMES = {"ID", "e-mail", "WhatsApp", "Telegram", "SMS", "English"}  # the same in every language
+# The same in every language.
+NAMES = {"ID", "e-mail", "WhatsApp", "Telegram", "MAX", "SMS", "English"}
 NAMES |= {vendor.title for vendor in VENDORS.values()}
 SITE = sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label)
 

@@ -102,7 +102,7 @@ def test_chart_has_a_bar_and_a_row_for_each_day(client: Client, owner: Member) -
     assert body.count('class="chart-day"') == body.count('<th scope="row">') == 14
     assert body.count('type="button" tabindex="-1"') == 13
     counts = [(str(series.label), n) for series, n in bars[-1].counts]
-    assert counts == [("WhatsApp", 0), ("Telegram", 0), ("SMS", 3)]
+    assert counts == [("WhatsApp", 0), ("Telegram", 0), ("SMS", 3), ("MAX", 0)]
 
 
 def test_chart_tells_what_was_not_delivered_and_what_it_cost(client: Client, owner: Member) -> None:

@@ -44,7 +44,7 @@ def test_first_look_makes_the_rows_as_the_accounts_work_without(
 
     rows = ProviderAccount.objects.order_by("position")
     assert [one.name for one in rows] == [
-        "whatsapp_cloud", "telegram_gateway", "telegram_bot", "twilio", KZ,
+        "whatsapp_cloud", "telegram_gateway", "telegram_bot", "twilio", KZ, "max_bot",
     ]  # fmt: skip
     assert {(one.is_enabled, one.weight, tuple(one.prefixes)) for one in rows} == {(True, 1, ())}
     assert "Twilio · kz" in text
@@ -155,4 +155,6 @@ def test_breakers_are_exported_to_prometheus() -> None:
 
     assert {
         sample.labels["provider"]: sample.value for sample in found["kvitok_breaker_state"].samples
-    } == {"whatsapp_cloud": 0, "telegram_gateway": 0, "telegram_bot": 1, "twilio": 2}
+    } == {
+        "whatsapp_cloud": 0, "telegram_gateway": 0, "telegram_bot": 1, "twilio": 2, "max_bot": 0
+    }  # fmt: skip

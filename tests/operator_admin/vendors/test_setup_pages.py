@@ -213,6 +213,7 @@ def test_every_topic_of_a_check_has_words_and_a_cure() -> None:
     names = {
         "whatsapp": "whatsapp_cloud",
         "bot": "telegram_bot",
+        "max": "max_bot",
         "gateway": "telegram_gateway",
         "service": "twilio",
     }

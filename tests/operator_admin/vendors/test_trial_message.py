@@ -131,6 +131,7 @@ def test_what_each_provider_is_tried_with() -> None:
         "telegram_gateway": "code",
         "telegram_bot": "code_with_link",
         "twilio": "code",
+        "max_bot": "code",
     }
     assert trial_for("nobody") is None
 
