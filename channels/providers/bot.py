@@ -1,12 +1,20 @@
 """What our bots in messengers share: consent by a contact, the proof of delivery, own texts."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import ClassVar
 
 from catalogue import languages
 from channels.providers import http
-from channels.providers.base import Capabilities, Content, Outgoing, UnreachableError
+from channels.providers.base import (
+    AccountRequirements,
+    Capabilities,
+    Check,
+    Content,
+    Outgoing,
+    UnreachableError,
+)
 from channels.providers.inbound import BotUpdate, Said, Started, Stopped
 
 START_PARAMETER = "contact"  # of the link that opens the chat; the bot then asks for the contact
@@ -70,6 +78,16 @@ class Bot(http.HttpProvider):
     @abstractmethod
     def answer(self, chat_id: int, locale: str, word: BotText) -> None:
         """Replies to a person who wrote to the bot; SHARE adds a button to share the number."""
+
+    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
+        return [
+            Check("secret", bool(self._secret_token)),
+            *http.run_check("webhook", lambda: self._webhook(wanted.hook_url)),
+        ]
+
+    @abstractmethod
+    def _webhook(self, hook_url: str) -> Iterator[Check]:
+        """Whether the vendor calls this address, and with all that we read."""
 
     def _chat_of(self, message: Outgoing) -> int:
         self._check(message)

@@ -91,12 +91,6 @@ class MaxBot(Bot):
             detail = f"MAX calls the bot {name}, the settings {self._username}"
             raise RefusedError("username", detail, account=True)
 
-    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
-        return [
-            Check("secret", bool(self._secret_token)),
-            *http.run_check("webhook", lambda: self._webhook(wanted.hook_url)),
-        ]
-
     def _webhook(self, hook_url: str) -> Iterator[Check]:
         subscriptions = self._subscriptions()
         yield Check("webhook_address", hook_url in subscriptions, ", ".join(subscriptions))

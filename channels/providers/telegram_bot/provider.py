@@ -11,7 +11,6 @@ import orjson
 from channels.providers import http
 from channels.providers.base import (
     Accepted,
-    AccountRequirements,
     Check,
     Content,
     Outgoing,
@@ -101,12 +100,6 @@ class TelegramBot(Bot):
         if self._username and name.lower() != self._username.lower():
             detail = f"Telegram calls the bot @{name}, the settings @{self._username}"
             raise RefusedError("username", detail, account=True)
-
-    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
-        return [
-            Check("secret", bool(self._secret_token)),
-            *http.run_check("webhook", lambda: self._webhook(wanted.hook_url)),
-        ]
 
     def _webhook(self, hook_url: str) -> Iterator[Check]:
         info = self._result(self._query(f"/bot{self._token}/getWebhookInfo"))

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from channels.providers.inbound import BotBlocked, BotUpdate, ContactShared, Said, Started, Stopped
+from channels.providers.max_bot import updates, vendor
 from tests.channels.providers.max import schema
 from tests.channels.providers.vendors import MAX_TOKEN, PAYLOADS, max_bot, max_call, payload
 
@@ -25,6 +26,10 @@ def read(update: Json) -> list[BotUpdate]:
 def stored(name: str) -> Json:
     body: Json = orjson.loads(payload("max_bot", f"{name}_2026-11.json"))
     return body
+
+
+def test_subscription_of_the_guide_has_all_that_is_read() -> None:
+    assert list(vendor.UPDATE_TYPES) == list(updates.READERS)
 
 
 def signed(vcf: str, token: str = MAX_TOKEN) -> str:
