@@ -38,6 +38,11 @@ class Verification(models.Model):
     judged_at = models.DateTimeField(_("last attempt"), null=True)
     verified_at = models.DateTimeField(_("verified"), null=True)
     superseded_at = models.DateTimeField(_("superseded"), null=True)
+    cancelled_at = models.DateTimeField(_("cancelled"), null=True)  # superseded at that moment too
+    # Made by the company, not derived from the id.
+    is_custom = models.BooleanField(_("own code"), default=False, db_default=False)
+    # What the person agrees to by entering the code, as JSON: a payment or a document's hash.
+    binding = models.JSONField(_("bound to"), null=True)
     # when the capture and the links that follow from its end were done
     settled_at = models.DateTimeField(_("processed"), null=True)
 
@@ -100,7 +105,7 @@ class CodeText(models.Model):
     )
     purpose = models.CharField(_("purpose"), max_length=64, blank=True)  # empty: every purpose
     channel = models.CharField(_("channel"), max_length=10, blank=True, choices=own_text_channels)
-    locale = models.CharField(_("language"), max_length=2, choices=languages.choices)
+    locale = models.CharField(_("language"), max_length=35, choices=languages.choices)
     body = models.CharField(_("text"), max_length=MAX_LENGTH)
     changed_at = models.DateTimeField(_("changed"), auto_now=True)
 

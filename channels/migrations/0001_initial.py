@@ -71,8 +71,9 @@ class Migration(migrations.Migration):
                 ('phone', models.CharField(max_length=16, verbose_name='phone')),
                 ('subject_id', models.UUIDField(verbose_name='subject')),
                 ('params', models.JSONField(default=dict, verbose_name='parameters')),
-                ('locale', models.CharField(max_length=2, verbose_name='language')),
+                ('locale', models.CharField(max_length=35, verbose_name='language')),
                 ('request_id', models.CharField(blank=True, max_length=40, verbose_name='request id')),
+                ('reference', models.CharField(blank=True, db_default='', max_length=64, verbose_name='reference')),
                 ('state', models.CharField(choices=[('queued', 'queued'), ('sent', 'sent'), ('delivered', 'delivered'), ('failed', 'failed'), ('expired', 'expired')], db_default='queued', default='queued', max_length=9, verbose_name='state')),
                 ('is_undelivered', models.BooleanField(db_default=False, default=False, editable=False)),
                 ('error', models.CharField(blank=True, db_default='', max_length=30, verbose_name='error')),
@@ -457,6 +458,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='message',
             index=models.Index(fields=['subject_id'], name='message_subject'),
+        ),
+        migrations.AddIndex(
+            model_name='message',
+            index=models.Index(condition=models.Q(('reference', ''), _negated=True), fields=['company', 'reference'], name='message_reference'),
         ),
         migrations.AddIndex(
             model_name='message',

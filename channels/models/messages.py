@@ -63,8 +63,10 @@ class Message(models.Model):
     subject_id = models.UUIDField(_("subject"))
     # for the renderer; never contains the code
     params = models.JSONField(_("parameters"), default=dict)
-    locale = models.CharField(_("language"), max_length=2)
+    locale = models.CharField(_("language"), max_length=35)  # a BCP 47 tag
     request_id = models.CharField(_("request id"), max_length=40, blank=True)
+    # the company's own: an order's number, say; its other strings are in `params`
+    reference = models.CharField(_("reference"), max_length=64, blank=True, db_default="")
 
     state = models.CharField(
         _("state"), max_length=9, choices=State.choices, default=State.QUEUED, db_default="queued"
@@ -104,6 +106,11 @@ class Message(models.Model):
             models.Index(fields=["company", "mode", "created_at", "id"], name="message_of_company"),
             models.Index(fields=["phone", "created_at"], name="message_phone"),
             models.Index(fields=["subject_id"], name="message_subject"),
+            models.Index(
+                fields=["company", "reference"],
+                name="message_reference",
+                condition=~Q(reference=""),
+            ),
             models.Index(
                 fields=["created_at"], name="message_with_phone", condition=~Q(phone__endswith="*")
             ),
