@@ -52,7 +52,14 @@ class BotInvitation:
 
 @transaction.atomic
 def share(provider: str, *, phone: str, chat_id: int) -> None:
-    """Stores a contact; a chat has one phone and a phone one chat, so the newest pair wins."""
+    """Stores a contact; a chat has one phone and a phone one chat, so the newest pair wins.
+
+    A bot's shares take turns: two that exchange their phones would wait for each other.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"share:{provider}"]
+        )
     of_bot = Contact.objects.filter(provider=provider)
     of_bot.filter(chat_id=chat_id).exclude(phone=phone).delete()
     of_bot.update_or_create(

@@ -1,5 +1,7 @@
 """The response and the cabinet's invitation when the bot may not write to a person."""
 
+from functools import partial
+
 import pytest
 import responses
 from django.conf import settings as django_settings
@@ -10,10 +12,11 @@ from pytest_django import Settings
 
 from accounts.models import Member
 from channels.deliver.dispatcher import Dispatcher
-from channels.models import Message
+from channels.models import Contact, Message
 from channels.recipients import contacts
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
+from tests.api.races import at_once
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE
 from tests.channels.providers.vendors import payload
@@ -115,3 +118,21 @@ def test_history_shows_the_link_and_its_code(client: Client, owner: Member) -> N
     assert f'href="{URL}"' in page
     assert "data:image/svg+xml" in page
     assert "Попросите человека открыть бота и поделиться номером" in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_people_who_exchange_their_numbers_at_once_both_succeed() -> None:
+    contacts.share("telegram_bot", phone="+79160000001", chat_id=1)
+    contacts.share("telegram_bot", phone="+79160000002", chat_id=2)
+    for _round in range(10):
+        at_once(
+            [
+                partial(contacts.share, "telegram_bot", phone="+79160000001", chat_id=2),
+                partial(contacts.share, "telegram_bot", phone="+79160000002", chat_id=1),
+                partial(contacts.share, "telegram_bot", phone="+79160000001", chat_id=1),
+                partial(contacts.share, "telegram_bot", phone="+79160000002", chat_id=2),
+            ]
+        )
+
+    chats = Contact.objects.values_list("chat_id", flat=True)
+    assert len(chats) == len(set(chats)) > 0
