@@ -49,7 +49,13 @@ def _may_touch_owner(request: HttpRequest, obj: Any) -> bool:
 
 @admin.register(EmailAddress)
 class EmailAddressAdmin(AuditedAdmin, FormFields, AllauthEmailAddressAdmin):
-    """An address that is confirmed here opens the account: `may_change_user`."""
+    """An address that is confirmed here opens the account: `may_change_user`. The main one is
+    changed on its user's page, with what hangs on it.
+    """
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        fields = [*super().get_readonly_fields(request, obj), "primary"]
+        return [*fields, "user", "email"] if obj and obj.primary else fields
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user":

@@ -176,6 +176,7 @@ def test_operators_do_not_take_over_those_with_other_rights(
     factor = Authenticator.objects.get(user=cashier)
     address = EmailAddress.objects.get(user=cashier)
     own = EmailAddress.objects.get(user=make_person("own@example.com"))
+    EmailAddress.objects.filter(pk=own.pk).update(primary=False)
     form = {"email": THIEF, "verified": "on", "primary": ""}
 
     answers = [
@@ -196,6 +197,7 @@ def test_operators_do_not_take_over_those_with_other_rights(
 def test_address_is_not_moved_to_an_administrator(client: Client, assistant: User) -> None:
     boss, own = make_person(user__is_superuser=True), make_person("own@example.com")
     address = EmailAddress.objects.get(user=own)
+    EmailAddress.objects.filter(pk=address.pk).update(primary=False)
     path = reverse("admin:account_emailaddress_change", args=[address.pk])
     form = {"email": own.email, "verified": "on", "primary": ""}
 
@@ -204,6 +206,19 @@ def test_address_is_not_moved_to_an_administrator(client: Client, assistant: Use
     answer = client.post(path, form | {"user": own.pk})
 
     assert (moved, answer.status_code) == (own, 302)
+
+
+def test_main_address_changes_on_its_users_page_alone(client: Client, operator: User) -> None:
+    person = make_person()
+    address = EmailAddress.objects.get(user=person)
+    sign_in(client, operator, "mfa")
+    path = reverse("admin:account_emailaddress_change", args=[address.pk])
+
+    saved = client.post(path, {"email": THIEF, "verified": "on", "user": operator.pk})
+
+    address.refresh_from_db()
+    assert saved.status_code == 302
+    assert (address.user, address.email, address.primary) == (person, person.email, True)
 
 
 def test_addresses_have_no_actions_for_many(client: Client, operator: User) -> None:
