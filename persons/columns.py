@@ -11,7 +11,7 @@ ERASED = {
     "channels_attempt": "provider_id error_detail",
     "channels_contact": "provider phone",
     "channels_knownrecipient": "vendor user_id",
-    "channels_message": "phone params",
+    "channels_message": "phone params reference",
     "channels_part": "provider provider_id",
     "channels_provideralert": "provider code detail kind",
     "channels_receipt": "provider_id alternatives phone error_detail raw",
@@ -20,7 +20,7 @@ ERASED = {
     "links_click": "kind referrer device",
     "links_link": "url utm expired_url",
     "links_report": "words",
-    "otp_verification": "phone mac",
+    "otp_verification": "phone mac binding",
 }
 
 # About the person too, and kept, each for a reason.
@@ -54,7 +54,7 @@ KEPT = {
         "billing_transfer": "kind amount key proof reason balance_after",
         "channels_attempt": "channel provider state error_class error_code",
         "channels_fallbackevent": "reason channel",
-        "channels_message": "content channel chain request_id state error",
+        "channels_message": "content channel chain locale request_id state error",
         "channels_openmessage": "route_key",
         "channels_receipt": "provider state word error_code",
         "links_link": "clicks previews scanners",
@@ -148,7 +148,7 @@ NOT_OF_RECIPIENTS = {
     "operator_admin_telegramnotice": "text error",
     "otp_guardreplay": "tokens",
     "otp_autofill": "webotp_host app_hash",
-    "otp_codetext": "purpose channel body",
+    "otp_codetext": "purpose channel locale body",
     "socialaccount_socialaccount": "provider uid extra_data",  # of users
     "socialaccount_socialapp": "provider provider_id name client_id secret key settings",  # empty
     "socialaccount_socialtoken": "token token_secret",  # empty

@@ -50,7 +50,7 @@ WHERE id = ANY(%(verifications)s) AND judged_at > now() - interval '24 hours'
 """
 
 VERIFICATIONS = """
-UPDATE otp_verification SET phone = %(anonymised)s, mac = '\\x',
+UPDATE otp_verification SET phone = %(anonymised)s, mac = '\\x', binding = NULL,
   purpose = replace(purpose, %(digits)s, '…'),
   superseded_at = COALESCE(superseded_at, now()),
   settled_at = CASE WHEN verified_at IS NULL THEN now() ELSE settled_at END
@@ -70,7 +70,7 @@ REPORTS = "UPDATE links_report SET words = '' WHERE link_id = ANY(%(links)s) AND
 # Parameters that say nothing of the person stay, such as the company's own templates. All others
 # go, so also one that is added later. `text` is what the company wrote to this person.
 MESSAGES_ERASED = """
-UPDATE channels_message SET phone = %(anonymised)s,
+UPDATE channels_message SET phone = %(anonymised)s, reference = '',
   params = COALESCE((
       SELECT jsonb_object_agg(kept.key, kept.value) FROM jsonb_each(params) AS kept
       WHERE kept.key IN ('brand', 'key', 'length', 'link', 'minutes', 'route', 'texts')), '{}')

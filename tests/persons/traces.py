@@ -74,6 +74,7 @@ def _code(company: Company, phone: str, mode: str) -> Verification:
     verification = VerificationFactory.create(
         company=company, phone=phone, mode=mode, attempts=1, created_at=past, expires_at=past,
         judged_at=past, verified_at=past, settled_at=past, purpose=f"p-{company.pk} {phone}",
+        binding={"amount": "1.00", "payee": phone},
     )  # fmt: skip
     MessageFactory.create(
         company=company, phone=phone, mode=mode, subject_id=verification.id, state="delivered",
@@ -89,7 +90,11 @@ def _link(company: Company, phone: str, mode: str) -> Message:
     )  # fmt: skip
     message = MessageFactory.create(
         company=company, phone=phone, mode=mode, kind="link", content="link", subject_id=link.id,
-        params={"text": f"Dear {phone}", "short_url": "https://k/x", "brand": "Shop"},
+        params={
+            "text": f"Dear {phone}", "short_url": "https://k/x", "brand": "Shop",
+            "metadata": {"who": phone},
+        },
+        reference=f"for {phone}",
         state="delivered", due_at=None, finished_at=timezone.now(), price=0,
     )  # fmt: skip
     Link.objects.filter(pk=link.pk).update(message_id=message.pk)
