@@ -116,6 +116,14 @@ class ApiView(APIView):
         (path,) = {call.path for call in cls.calls}
         return path
 
+    def shown_path(self, request: Request) -> str:
+        """For logs and traces, which no phone enters: neither one that is part of a call's path nor
+        one in a path that is unknown.
+        """
+        if self.calls and "{phone}" in self.path():
+            return f"/api/v1{self.path()}"
+        return request.path if self.calls else mask_phones_in(request.path)
+
     def success(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body with the envelope around it."""
         made = {"success": True, "message": self.call.message, **body}
@@ -182,7 +190,7 @@ class ApiView(APIView):
         log.info(
             "api_request",
             method=request.method,
-            path=request.path,
+            path=self.shown_path(request),
             status=response.status_code,
             duration_ms=round(seconds * 1000, 1),
             key_id=getattr(getattr(self, "principal", None), "key_id", None),
@@ -219,12 +227,12 @@ class ApiView(APIView):
     def _trace(self, request: Request, response: HttpResponse, seconds: float) -> None:
         attributes: dict[str, str | int] = {
             "http.request.method": str(request.method),
-            "http.route": request.path,
+            "http.route": self.shown_path(request),
             "http.response.status_code": response.status_code,
             "kvitok.request.id": self.request_id,
         }
         traceparent = request.META.get("HTTP_TRACEPARENT", "")
-        name = f"{request.method} {request.path}"
+        name = f"{request.method} {attributes['http.route']}"
         tracing.record_request(name, seconds, attributes, traceparent)
 
 

@@ -5,6 +5,7 @@ One person has one number here, whoever spells it: a client, a vendor, a shared 
 
 import re
 from collections.abc import Iterator
+from enum import StrEnum
 from functools import cache, lru_cache
 from urllib.parse import unquote
 
@@ -46,11 +47,40 @@ MOBILE_PREFIXES_OF_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
 # No country's code is a 0 or 89: both are dialled, the second in Russia before a mobile.
 _DIALLED = re.compile(r"^0(?:0|11)")
 _EIGHT_OF_RUSSIA = re.compile(r"^8(?=9[0-9]{9}$)")
+
 MIN_DIGITS_WITHOUT_PLUS = 11  # of a number that is possible but not valid
 MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans allow more
 
 NOT_A_PHONE = _("Specify the number with a plus and its country code, for example +79161234567")
 SATELLITE_OR_PREMIUM = _("Sending to satellite and premium numbers is not allowed")
+
+
+class LineType(StrEnum):
+    """What a number belongs to, in the words of most vendors; `PhoneNumberType` of the library."""
+
+    MOBILE = "mobile"
+    LANDLINE = "landline"
+    FIXED_OR_MOBILE = "fixed_or_mobile"  # where both have the same ranges, as in the USA
+    VOIP = "voip"
+    TOLL_FREE = "toll_free"
+    PERSONAL = "personal"
+    PAGER = "pager"
+    UAN = "uan"  # one number for a whole company
+    VOICEMAIL = "voicemail"
+    UNKNOWN = "unknown"
+
+
+_LINE_TYPES = {
+    PhoneNumberType.MOBILE: LineType.MOBILE,
+    PhoneNumberType.FIXED_LINE: LineType.FIXED_OR_MOBILE,  # of which `is_landline` is not certain
+    PhoneNumberType.FIXED_LINE_OR_MOBILE: LineType.FIXED_OR_MOBILE,
+    PhoneNumberType.VOIP: LineType.VOIP,
+    PhoneNumberType.TOLL_FREE: LineType.TOLL_FREE,
+    PhoneNumberType.PERSONAL_NUMBER: LineType.PERSONAL,
+    PhoneNumberType.PAGER: LineType.PAGER,
+    PhoneNumberType.UAN: LineType.UAN,
+    PhoneNumberType.VOICEMAIL: LineType.VOICEMAIL,
+}
 
 
 @lru_cache(maxsize=20_000)
@@ -135,6 +165,15 @@ def is_landline(phone: str) -> bool:
     if number is None or phonenumbers.number_type(number) != PhoneNumberType.FIXED_LINE:
         return False
     return number.country_code != ARGENTINA and not _shares_ranges(country_of(phone))
+
+
+def line_type(phone: str) -> LineType:
+    """The type of an E.164 number's range, which a ported number keeps."""
+    if is_landline(phone):
+        return LineType.LANDLINE
+    number = _parsed(phone)
+    kind = phonenumbers.number_type(number) if number is not None else PhoneNumberType.UNKNOWN
+    return _LINE_TYPES.get(kind, LineType.UNKNOWN)
 
 
 @cache

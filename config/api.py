@@ -6,7 +6,7 @@ from django.urls.resolvers import URLPattern
 from api.base_view import ApiView, NotFoundView
 from api_docs.schema.api import OpenApi
 from billing.web.api import Balance, Documents, Seals, TopUp, TopUpOptions, TopUps
-from channels.web.api import Channels, MessageDetail, Messages, TestMessages
+from channels.web.api import Channels, Lookup, MessageDetail, Messages, TestMessages
 from channels.web.policy.api import Policy, PreviewPolicy
 from links.api.views import (
     Batch,
@@ -40,6 +40,7 @@ VIEWS: tuple[type[ApiView], ...] = (
     TopUpOptions,
     TopUp,
     Channels,
+    Lookup,
     Messages,
     MessageDetail,
     TestMessages,
@@ -71,7 +72,8 @@ DEPRECATED_PATHS: list[tuple[str, type[ApiView]]] = [
 
 def _route(path: str) -> str:
     """The pattern of a call's path."""
-    return "^v1" + path.replace("{id}", "(?P<public_id>[^/]+)") + "/?$"
+    pattern = path.replace("{id}", "(?P<public_id>[^/]+)").replace("{phone}", "(?P<phone>[^/]+)")
+    return f"^v1{pattern}/?$"
 
 
 urlpatterns: list[URLPattern] = [

@@ -7,6 +7,12 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.texts import StrOrPromise
 
 CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
+    date(2026, 11, 29): (
+        _(
+            "`GET /lookup/{phone}` tells a number's country, its type and the channels that reach "
+            "it, as far as that is known without sending."
+        ),
+    ),
     date(2026, 11, 28): (
         _("`PUT /policy` requires a live key: the rules hold for live messages, too."),
         _(

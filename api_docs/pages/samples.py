@@ -113,7 +113,8 @@ def short(stem: str) -> str | None:
 def curl_of(call: Call) -> str:
     """The request of the schema's examples."""
     answer = call.answer_example()
-    path = call.path.replace("{id}", str(answer.get("id") or answer.get("batch")))
+    values = answer | {"id": answer.get("id") or answer.get("batch")}
+    path = call.path.format_map(values)
     needed = {field.name: field.example for field in call.query or () if field.required}
     query = f"?{urlencode(needed)}" if needed else ""
     body = json.dumps(call.request_example(), ensure_ascii=False) if call.body else ""

@@ -11,6 +11,7 @@ from accounts.people import companies
 from api import idempotency, pagination
 from api.calls import TIME_OR_DAY, Schema
 from catalogue.channels import BY_NAME, CHANNELS, USUAL_PATIENCE, join_titles
+from channels.routing import lookup
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 from links.api.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from links.api.views import BULK_BODY
@@ -112,6 +113,7 @@ def numbers() -> dict[str, Any]:
         "release_limit": settings.RELEASE_LIMIT,
         "wrong_code_limits": settings.WRONG_CODE_LIMITS,
         "refused_verify_limit": settings.REFUSED_VERIFY_LIMIT,
+        "lookup_limit": lookup.LIMIT,
         "api_rate": settings.API_RATE,
         "test_quotas": settings.TEST_QUOTAS,
         "api_body": settings.MAX_API_BODY // 1024,

@@ -29,6 +29,7 @@ EXTRA_FIELDS: dict[Error, dict[str, Any]] = {  # added to code and message, as f
     Error.INSUFFICIENT_TOKENS: {"required": 1, "available": 0},
     Error.SEND_LIMIT: {"limit": {"kind": "phone"}},
 }
+INVALID = "0001"
 EXPIRED_CODE = "0004"
 QUEUED = scripted.QUEUED
 NO_MORE_GUESSES = "0012"
@@ -38,7 +39,7 @@ CHALLENGED, HELD_BACK = "0015", "0016"
 # For people: what the last four digits script, and the error they answer with, if any.
 OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {
     "0000": (_("delivered at once"), None),
-    "0001": (_("an invalid number"), Error.INVALID_PHONE),
+    INVALID: (_("an invalid number"), Error.INVALID_PHONE),
     "0002": (_("too few tokens"), Error.INSUFFICIENT_TOKENS),
     scripted.UNREACHABLE: (_("the recipient is not on the channel"), Error.RECIPIENT_UNREACHABLE),
     EXPIRED_CODE: (_("delivered, but the code has already expired"), None),
@@ -85,6 +86,12 @@ def refuse_scripted(principal: Principal, phone: str, kind: str) -> None:
     if error is Error.INVALID_PHONE:
         raise DomainError(error, errors={"phone": [NOT_A_PHONE]})
     raise DomainError(error, retry_after=RETRY_AFTER.get(error), **extra)
+
+
+def refuse_scripted_number(principal: Principal, phone: str) -> None:
+    """For what only reads the number."""
+    if is_scripted(principal, phone, INVALID):
+        raise DomainError(Error.INVALID_PHONE, errors={"phone": [NOT_A_PHONE]})
 
 
 def refuse_scripted_guess(principal: Principal, phone: str) -> None:

@@ -1,4 +1,4 @@
-"""GET /messages, /messages/{id}, /channels and /test/messages."""
+"""GET /messages, /messages/{id}, /channels, /lookup/{phone} and /test/messages."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
+from accounts.masked_phones import mask_phone
 from accounts.people import countries
 from api import pagination
 from api.base_view import ApiResponse, ApiView
@@ -24,14 +25,18 @@ from channels import phone_numbers
 from channels.history import messages, test_phone
 from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt
 from channels.providers.base import Content
+from channels.routing.lookup import look_up
 from channels.vendor_accounts import availability, registry
 from channels.web.calls import (
+    CHANNEL_REACH,
     CREATED_FROM,
     CREATED_TO,
     GET_MESSAGE,
     IN_COUNTRY,
     LIST_CHANNELS,
     LIST_MESSAGES,
+    LOOK_UP,
+    LOOKUP_PURPOSE,
     NOT_A_COUNTRY,
     OF_CHANNEL,
     OF_KIND,
@@ -40,6 +45,7 @@ from channels.web.calls import (
     WITH_STATUS,
 )
 from channels.web.message_fields import MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
+from channels.web.policy.api import DEFAULT_PURPOSE
 
 TEST_KEYS_ONLY = _("For test keys only")
 
@@ -86,6 +92,25 @@ class Channels(ApiView):
         asked.check()
         data = [_channel(channel, self.principal.mode, country) for channel in CHANNELS]
         return ApiResponse(self.success({"data": data}))
+
+
+class Lookup(ApiView):
+    calls = (LOOK_UP,)
+
+    def get(self, request: Request, phone: str) -> HttpResponse:
+        asked = QueryFields(request.query_params)
+        purpose = asked.text(LOOKUP_PURPOSE) or DEFAULT_PURPOSE
+        asked.check()
+        number = phone_numbers.normalise(phone, self.principal.country)
+        self.phone = mask_phone(number)
+        facts = look_up(self.principal, number, purpose)
+        body = {
+            "phone": facts.phone,
+            "country": facts.country or None,
+            "type": facts.type,
+            "channels": [CHANNEL_REACH.body_of(item) for item in facts.channels],
+        }
+        return ApiResponse(self.success(body))
 
 
 class TestMessages(ApiView):

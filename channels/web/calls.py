@@ -14,13 +14,18 @@ from api.calls import (
     Call,
     Field,
     Fields,
+    Shape,
     array,
+    choice,
     example_of,
+    nullable,
     text,
     time_or_day,
 )
 from catalogue.errors import Error
-from channels.web.fields import CHANNEL_NAMES, MESSAGE_STATUSES
+from channels.phone_numbers import LineType
+from channels.routing.lookup import Reach, Reason
+from channels.web.fields import CHANNEL_NAMES, MESSAGE_STATUSES, UNDERSTOOD_PHONE
 from channels.web.message_fields import CHANNEL, KIND, MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
 from parsing import clipboard
 from webhooks.events import EventDeclaration, iso
@@ -123,7 +128,83 @@ LIST_CHANNELS = Call(
     refusals=(Error.INVALID_INPUT,),
 )
 
-CALLS = (LIST_MESSAGES, GET_MESSAGE, TEST_MESSAGES, LIST_CHANNELS)
+LOOKUP_PURPOSE = Field(
+    "purpose",
+    text(maxLength=64),
+    _("The purpose of the code: the company's policy may have rules of its own for it."),
+    required=False,
+)
+CHANNEL_REACH = Shape(
+    "ChannelReach",
+    (
+        Field("channel", CHANNEL_NAMES, _("The channel."), "sms", source=lambda x: x.channel.name),
+        Field(
+            "reach",
+            choice(Reach, "Reach"),
+            _(
+                "Whether it reaches the person: `yes`, `no`, or `unknown`, which only a message "
+                "would tell."
+            ),
+            "unknown",
+            source="reach",
+        ),
+        Field(
+            "reason",
+            nullable(choice(Reason, "ReachReason")),
+            _(
+                "Why it is `yes` or `no`. `contact`: the person let our bot write to them. "
+                "`no_contact`: they did not. `blocked`: they asked to get nothing. `landline`: the "
+                "channel reaches mobiles alone. `country`: the country is not on the company's "
+                "list. `policy`: the company's rules leave the channel out. `unavailable`: nothing "
+                "carries codes by it now. `null` for `unknown`."
+            ),
+            None,
+            source="reason",
+        ),
+    ),
+)
+LOOK_UP = Call(
+    "GET",
+    "/lookup/{phone}",
+    "lookUpPhone",
+    _("Look up a number"),
+    _(
+        "Tells what is known about a phone number without sending anything: its country, its type "
+        "and the channels that reach it. No vendor is asked and no token is charged. In the path "
+        "the plus is written as it is or as `%2B`."
+    ),
+    Scope.OTP,
+    message=_("What is known about the number"),
+    query=(LOOKUP_PURPOSE,),
+    answer=(
+        UNDERSTOOD_PHONE,
+        Field(
+            "country",
+            nullable(text(pattern="^[A-Z]{2}$")),
+            _("The ISO 3166 code of its country; `null` if its calling code is of no country."),
+            "RU",
+        ),
+        Field(
+            "type",
+            choice(LineType, "LineType"),
+            _(
+                "What the number's range belongs to; a number that moved to another carrier keeps "
+                "the type of its range. `fixed_or_mobile` where both have the same ranges, as in "
+                "the USA."
+            ),
+            "mobile",
+        ),
+        Field(
+            "channels",
+            array(),
+            _("Every channel, and whether it reaches this number for this company."),
+            fields=CHANNEL_REACH,
+        ),
+    ),
+    refusals=(Error.INVALID_INPUT, Error.INVALID_PHONE),
+)
+
+CALLS = (LIST_MESSAGES, GET_MESSAGE, TEST_MESSAGES, LIST_CHANNELS, LOOK_UP)
 
 
 _EVENT_FIELDS = tuple(field for field in MESSAGE if field.name not in {"read_at", "test"})

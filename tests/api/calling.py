@@ -40,7 +40,8 @@ def addressed(api: Api, call: Call) -> str:
     """The call's path, with an object in it that is there."""
     before = next((name for path, name in BEFORE.items() if call.path.startswith(path)), None)
     made = perform(api, BY_NAME[before]).body if before else {}
-    return call.path.replace("{id}", made.get("id") or made.get("batch") or "")
+    path = call.path.replace("{phone}", PHONE)
+    return path.replace("{id}", made.get("id") or made.get("batch") or "")
 
 
 def perform(api: Api, call: Call) -> Answer:

@@ -142,7 +142,7 @@ def test_values_within_the_bounds_are_taken(
         assert "errors" not in answer.body, (value, answer.body)
 
 
-LISTS = [call for call in CALLS if call.query is not None and "{id}" not in call.path]
+LISTS = [call for call in CALLS if call.query is not None and "{" not in call.path]
 
 
 @pytest.mark.parametrize("call", LISTS, ids=lambda call: call.name)
