@@ -121,6 +121,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "text.deleted": _("deleted a text"),
     "autofill.changed": _("changed the lines for autofill"),
     "key.created": _("created an API key"),
+    "key.verify_created": _("created a key for another service's client"),
     "key.rotated": _("replaced an API key"),
     "key.revoked": _("revoked an API key"),
     "history.exported": _("downloaded the history"),

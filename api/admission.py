@@ -1,7 +1,7 @@
 """Decides by headers alone whose request bodies are received, and answers the others."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import orjson
 from django.conf import settings
@@ -23,20 +23,55 @@ _PLAIN_TEXT = {
 }
 
 
+class Door(NamedTuple):
+    """What machines call under one beginning of paths. `sender` names whom a body counts against,
+    or raises a DomainError; `refuse` words a refusal, as status, headers and body.
+    """
+
+    sender: Callable[[Mapping[str, Any]], str]
+    refuse: Callable[[Mapping[str, Any], DomainError, str], Refusal]
+
+
+def _key(environ: Mapping[str, Any]) -> str:
+    return f"key {identify(environ).key_id}"
+
+
+def _envelope(_environ: Mapping[str, Any], refusal: DomainError, request_id: str) -> Refusal:
+    body = orjson.dumps(refusal.body(request_id=request_id))
+    return Refusal(refusal.error.status, [("Content-Type", "application/json")], body)
+
+
+_doors = {"/api/": Door(_key, _envelope)}
+
+
+def register_door(prefix: str, door: Door) -> None:
+    """Called at start; `prefix` is what its paths begin with."""
+    _doors[prefix] = door
+
+
+def _door(environ: Mapping[str, Any]) -> Door | None:
+    path = environ["PATH_INFO"]
+    return next((door for prefix, door in _doors.items() if path.startswith(prefix)), None)
+
+
 def admit(environ: Mapping[str, Any]) -> Allowance | None:
     """None when the sender may send no body: the application refuses without reading it."""
     if is_refused(environ):
         return None
     longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    if not environ["PATH_INFO"].startswith("/api/"):
-        ip = client_ip(environ)
-        return Allowance(client_network(ip) or ip, longest)
+    door = _door(environ)
     try:
-        return Allowance(f"key {identify(environ).key_id}", longest)
+        return Allowance(door.sender(environ) if door else network(environ), longest)
     except (DomainError, *DATABASE_UNAVAILABLE):
         return None
     finally:
         connection.close()  # the application may run on another thread
+
+
+def network(environ: Mapping[str, Any]) -> str:
+    """Whom a body counts against that needs no key."""
+    ip = client_ip(environ)
+    return client_network(ip) or ip
 
 
 def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
@@ -47,16 +82,16 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
     headers = [("Connection", "close"), ("Cache-Control", "no-store")]
     if retry_after:
         headers.append(("Retry-After", str(retry_after)))
-    if environ["PATH_INFO"].startswith("/api/"):
+    if door := _door(environ):
         request_id = ids.request_id()
         refusal = DomainError(error, retry_after=retry_after)
         with translation.override(
             languages.of_accept_language(environ.get("HTTP_ACCEPT_LANGUAGE", ""))
         ):
-            body = orjson.dumps(refusal.body(request_id=request_id))
-        headers += [("Content-Type", "application/json"), ("X-Request-Id", request_id)]
+            status, more, body = door.refuse(environ, refusal, request_id)
+        headers += [*more, ("X-Request-Id", request_id)]
     else:
-        body = _PLAIN_TEXT[error]
+        status, body = error.status, _PLAIN_TEXT[error]
         headers.append(("Content-Type", "text/plain; charset=utf-8"))
     headers.append(("Content-Length", str(len(body))))
-    return Refusal(error.status, add_security_headers(headers, environ), body)
+    return Refusal(status, add_security_headers(headers, environ), body)

@@ -69,6 +69,7 @@ class ApiView(APIView):
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     calls: ClassVar[tuple[Call, ...]] = ()  # one for each method
     max_body: ClassVar[int] = settings.MAX_API_BODY
+    default_language: ClassVar[str] = ""  # of a client that prefers none; empty: the service's
 
     call: Call
     principal: Principal
@@ -84,7 +85,8 @@ class ApiView(APIView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Renders every text, also what an Idempotency-Key stores, in the request's language."""
-        language = languages.of_accept_language(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
+        header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
+        language = languages.of_accept_language(header, self.default_language)
         with translation.override(language):
             return super().dispatch(request, *args, **kwargs)  # type: ignore[return-value]
 
@@ -133,6 +135,12 @@ class ApiView(APIView):
         body = error.body(request_id=self.request_id)
         return body | {"warnings": self.warnings} if self.warnings else body
 
+    def refuse(self, error: DomainError) -> HttpResponse:
+        response = ApiResponse(self.refusal(error), error.error.status)
+        if error.error is Error.INVALID_API_KEY:
+            response["WWW-Authenticate"] = "Bearer"
+        return response
+
     def count_request(self, request: Request) -> None:
         usage = key_rate_limiter.count(request._request, self.principal)  # noqa: SLF001 - DRF's own seam
         self.rate = usage
@@ -142,26 +150,37 @@ class ApiView(APIView):
             consume_test_quota(self.principal.company_id, "changes")
 
     def payload(self, request: Request) -> dict[str, Any]:
-        """The body as a JSON object. Size and type are checked before it is read."""
+        """The body of a call as a JSON object; warns of fields that the call does not know."""
+        payload = self.json_object(request)
+        if warnings := request_fields.warnings_of(payload, self.call):
+            self.warn(request, warnings)
+        return payload
+
+    def read_body(self, request: Request, content_type: str) -> bytes:
+        """The raw body. Size and type are checked before it is read."""
         length = request.META.get("CONTENT_LENGTH")
         if length and parse_integer(length, most=self.max_body) is None:
             raise DomainError(Error.INVALID_INPUT, message=too_large(self.max_body))
         body = request._request.body  # noqa: SLF001 - DRF would wrap it in a stream
         if not body:
-            return {}
-        content_type = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
-        if content_type != "application/json":
+            return b""
+        sent_type = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+        if sent_type != content_type:
             raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE)
         if request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower() not in {"", "identity"}:
             raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE, message=COMPRESSED)
+        return body
+
+    def json_object(self, request: Request) -> dict[str, Any]:
+        body = self.read_body(request, "application/json")
+        if not body:
+            return {}
         try:
             payload = orjson.loads(body.removeprefix(BOM_UTF8))  # which RFC 8259 lets us ignore
         except orjson.JSONDecodeError:
             raise DomainError(Error.INVALID_INPUT, message=NOT_JSON) from None
         if not isinstance(payload, dict):
             raise DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
-        if warnings := request_fields.warnings_of(payload, self.call):
-            self.warn(request, warnings)
         return payload
 
     def warn(self, request: Request, warnings: Sequence[request_fields.FieldWarning]) -> None:
@@ -209,7 +228,7 @@ class ApiView(APIView):
             self.request_id,
             time.time() - seconds,
             str(request.method),
-            self.call.path,
+            self.logged_path(request),
             response.status_code,
             self.error_code,
             self._named_fields(),
@@ -218,6 +237,10 @@ class ApiView(APIView):
             self.message_id,
         )
         request_log.buffer.add(entry)
+
+    def logged_path(self, _request: Request) -> str:
+        """As it is declared: without ids."""
+        return self.call.path
 
     def _named_fields(self) -> tuple[str, ...]:
         """Fields that the answer names: faulty ones, then unknown, perhaps a phone or a key."""
@@ -240,9 +263,17 @@ def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
     """Authenticates by headers alone; raises DomainError when access is refused."""
     scheme, _, key = meta.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
     principal = api_keys.find(key.strip()) if scheme.lower() == "bearer" else None
+    return checked(principal, meta, scope)
+
+
+def checked(
+    principal: Principal | None, meta: Mapping[str, Any], scope: Scope | None = None
+) -> Principal:
+    """The principal, if it may use the API from this address with this scope."""
     if principal is None:
         raise DomainError(Error.INVALID_API_KEY)
-    if scope is not None and scope.value not in principal.scopes:
+    is_other_kind = bool(principal.purpose) and scope is not Scope.VERIFY
+    if is_other_kind or (scope is not None and scope.value not in principal.scopes):
         raise DomainError(Error.FORBIDDEN, message=NO_SCOPE)
     if principal.allowed_ips and not principal.allows_ip(client_ip(meta)):
         raise DomainError(Error.FORBIDDEN, message=WRONG_IP)
@@ -286,11 +317,9 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
     view.error_code, view.faulty_fields = refusal.error.code, tuple(refusal.errors or ())
     if refusal.error is Error.INTERNAL_ERROR:
         log.error("api_crash", exc_info=error)
-    response = ApiResponse(view.refusal(refusal), refusal.error.status)
+    response = view.refuse(refusal)
     if refusal.retry_after is not None:
         response["Retry-After"] = str(refusal.retry_after)
-    if refusal.error is Error.INVALID_API_KEY:
-        response["WWW-Authenticate"] = "Bearer"
     if refusal.error is Error.METHOD_NOT_ALLOWED:
         response["Allow"] = ", ".join(view.allowed_methods)
     return response

@@ -11,7 +11,15 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Invitation, Mode, Scope, User, scopes_of_role
+from accounts.models import (
+    PURPOSE_LENGTH,
+    Invitation,
+    Mode,
+    Scope,
+    User,
+    every_scope,
+    scopes_of_role,
+)
 from accounts.names import validate_company_name
 from accounts.people import companies, countries, members
 from accounts.people.countries import CountryField
@@ -126,7 +134,7 @@ class KeyForm(forms.Form):
 
     def __init__(self, *args: Any, role: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        given = [scope for scope in Scope if scope in scopes_of_role(role)]
+        given = [Scope(name) for name in every_scope() if name in scopes_of_role(role)]
         field = cast("forms.MultipleChoiceField", self.fields["scopes"])
         field.choices = [(scope.value, scope.label) for scope in given]
         field.initial = [scope.value for scope in given]
@@ -141,6 +149,25 @@ class KeyForm(forms.Form):
         if day < timezone.localdate():
             raise ValidationError(_("That day has passed."))
         return start_of(day + timedelta(days=1)) - timedelta(microseconds=1)
+
+
+class ClientKeyForm(KeyForm):
+    """A key for the client of another service: what it may do is fixed, and so is the purpose."""
+
+    purpose = LineField(
+        label=_("Purpose of its codes"),
+        max_length=PURPOSE_LENGTH,
+        initial="login",
+        help_text=_(
+            "A code is valid only for its own purpose: “login” or “payment”, say. Texts and the "
+            "policy may differ by purpose."
+        ),
+    )
+    field_order = ("name", "purpose", "mode")
+
+    def __init__(self, *args: Any, role: str, **kwargs: Any) -> None:
+        super().__init__(*args, role=role, **kwargs)
+        del self.fields["scopes"]
 
 
 def _network(text: str) -> str:

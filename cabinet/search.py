@@ -239,6 +239,12 @@ SOURCES = (
 PAGES = (
     Page("key-list", _("API keys"), _("key, token, authorization"), can_read_keys),
     Page("key-create", _("New API key"), _("create a key, add a key"), can_manage_keys),
+    Page(
+        "client-key-create",
+        _("Key for another service's client"),
+        _("Twilio, drop-in, migrate, change one line"),
+        can_manage_keys,
+    ),
     Page("request-list", _("Requests"), _("request log, API errors, refusals"), can_read_keys),
     Page(
         "webhook-list",

@@ -27,6 +27,7 @@ _cabinet = [
     path("company/second-factor", views.second_factor_required, name="second-factor-required"),
     path("keys", views.key_list, name="key-list"),
     path("keys/new", views.key_create, name="key-create"),
+    path("keys/new/client", views.client_key_create, name="client-key-create"),
     path("keys/<int:pk>/rotate", views.key_rotate, name="key-rotate"),
     path("keys/<int:pk>/revoke", views.key_revoke, name="key-revoke"),
     path("requests", request_views.request_list, name="request-list"),

@@ -34,7 +34,7 @@ from accounts.people.roles import (
 )
 from accounts.security import reauthentication
 from accounts.sign_in.addresses import is_same
-from cabinet.forms import CompanyForm, KeyForm, invitation_of
+from cabinet.forms import ClientKeyForm, CompanyForm, KeyForm, invitation_of
 from processes.server.client_ip import client_ip
 
 
@@ -124,7 +124,24 @@ def key_list(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_manage_keys, can_manage_keys)
 def key_create(request: CabinetRequest) -> HttpResponse:
-    form = KeyForm(
+    return _create_key(request, KeyForm, _("New key"))
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def client_key_create(request: CabinetRequest) -> HttpResponse:
+    """A key of the kind that the clients of other services get."""
+    lead = _(
+        "For a program that uses another service's client, such as Twilio's, and keeps its code. "
+        "The key sends and checks codes of one purpose; it reads no history and tops up nothing."
+    )
+    title = _("Key for another service's client")
+    return _create_key(request, ClientKeyForm, title, lead)
+
+
+def _create_key(
+    request: CabinetRequest, kind: type[KeyForm], title: str, lead: str = ""
+) -> HttpResponse:
+    form = kind(
         request.POST or None, role=request.member.role, initial=reauthentication.draft(request)
     )
     if request.method == "POST" and form.is_valid():
@@ -135,20 +152,22 @@ def key_create(request: CabinetRequest) -> HttpResponse:
                 company=request.company,
                 mode=form.cleaned_data["mode"],
                 name=form.cleaned_data["name"],
-                scopes=form.cleaned_data["scopes"],
+                scopes=form.cleaned_data.get("scopes"),
+                purpose=form.cleaned_data.get("purpose", ""),
                 allowed_ips=form.cleaned_data["allowed_ips"],
                 expires_at=form.cleaned_data["expires_on"],
                 **request.actor,
             )
             return _show_once(request, key, plaintext)
-    lead = _("You can create a live key now. It starts working once the company is approved.")
+    note = _("You can create a live key now. It starts working once the company is approved.")
     return form_page(
         request,
         form,
-        _("New key"),
+        title,
         verb=_("Create the key"),
         back=_keys(),
-        lead=lead if request.company.status == Company.Status.PENDING else "",
+        lead=lead,
+        note=note if request.company.status == Company.Status.PENDING else "",
     )
 
 

@@ -20,7 +20,7 @@ from django_structlog.middlewares import RequestMiddleware
 log = structlog.get_logger(__name__)
 
 
-MACHINE_PATHS = ("/api/", "/hooks/", "/otp/", "/livez", "/readyz")
+MACHINE_PATHS = ("/api/", "/compat/", "/hooks/", "/otp/", "/livez", "/readyz")
 PAGE_PATHS = ("/cabinet/", "/account/")  # short links answer a wrong method without a page
 GetResponse = Callable[[HttpRequest], HttpResponse]
 

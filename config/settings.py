@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "billing",
     "channels",
     "otp",
+    "compat",
     "links",
     "persons",
     "api_docs",
@@ -104,11 +105,7 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "accounts.oidc",
     "operator_admin.apps.OperatorAdminConfig",  # after the apps whose admin pages it replaces
-    "django_htmx",
-    "django_structlog",
-    "csp",
-    "rest_framework",
-    "drf_spectacular",
+    *("django_htmx", "django_structlog", "csp", "rest_framework", "drf_spectacular"),
 ]
 
 MIDDLEWARE = [

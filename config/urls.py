@@ -29,6 +29,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         for gateway in GATEWAYS.values()
         if gateway.hook
     ),
+    path("compat/", include("compat.urls")),
     path("hooks/<slug:hook>", vendor_webhooks.vendor_webhook),
     path("hooks/<slug:hook>/<slug:account>", vendor_webhooks.vendor_webhook),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),

@@ -124,7 +124,7 @@ FILES = (
         _("API keys: what is known of them. The keys themselves are not stored."),
         lambda company: ApiKey.objects.filter(company=company).select_related("created_by"),
         {
-            **_same("id name mode prefix last4 scopes allowed_ips day_limit"),
+            **_same("id name mode prefix last4 scopes purpose allowed_ips day_limit"),
             "created_by": lambda row: _email(row.created_by),
             **_same("created_at expires_at revoked_at last_used_at"),
         },

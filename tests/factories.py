@@ -23,7 +23,7 @@ from factory.declarations import (
 from factory.django import DjangoModelFactory
 
 from accounts.keys import api_keys
-from accounts.models import ApiKey, Company, Invitation, Member, Mode, User
+from accounts.models import ApiKey, Company, Invitation, Member, Mode, User, every_scope
 from billing.models import Order, Package, Seller, Tariff, Transfer, Wallet
 from catalogue.ids import uuid7
 from channels.models import Attempt, Message, Receipt
@@ -102,6 +102,8 @@ class ApiKeyFactory(DjangoModelFactory[IssuedKey]):
     created_by = LazyAttribute(lambda row: _maker(row.company))
     mode = Mode.LIVE
     name = Sequence(lambda n: f"Key {n}")
+    purpose = ""
+    scopes = LazyAttribute(lambda row: ["verify"] if row.purpose else every_scope())
     plaintext = LazyAttribute(lambda row: api_keys.generate(row.mode))
     digest = LazyAttribute(lambda row: api_keys.digest(row.plaintext))
     prefix = LazyAttribute(lambda row: row.plaintext[:12])

@@ -161,6 +161,7 @@ class Principal:
     budgets: Budgets = field(default_factory=dict)  # as stored in the company's row
     day_limit: int | None = None  # tokens that this key may spend in a day
     guard: GuardSettings = GUARD_OFF
+    purpose: str = ""  # of its codes, for a key of another service's client; empty: an ordinary key
 
     @property
     def is_test(self) -> bool:
@@ -225,7 +226,8 @@ WITH used AS (
       AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
     FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT k.digest, EXTRACT(epoch FROM k.expires_at - now())::float8 AS expires_in,
-       k.id AS key_id, k.mode, k.scopes, m.role AS maker_role, k.allowed_ips, k.day_limit,{_COMPANY}
+       k.id AS key_id, k.mode, k.scopes, m.role AS maker_role, k.allowed_ips, k.day_limit,
+       k.purpose,{_COMPANY}
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
 LEFT JOIN accounts_member m ON m.company_id = k.company_id AND m.user_id = k.created_by_id
 WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
@@ -234,7 +236,7 @@ WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
 
 _OF_COMPANY = f"""
 SELECT 0 AS key_id, %(mode)s::text AS mode, '{{{{}}}}'::text[] AS scopes, NULL AS maker_role,
-       '{{{{}}}}'::text[] AS allowed_ips, NULL::bigint AS day_limit,{_COMPANY}
+       '{{{{}}}}'::text[] AS allowed_ips, NULL::bigint AS day_limit, '' AS purpose,{_COMPANY}
 FROM accounts_company c WHERE c.id = %(company_id)s
 """  # noqa: S608 - constants
 
@@ -318,7 +320,7 @@ def _known_of(row: Mapping[str, Any]) -> Known[Principal]:
 
 
 _AS_READ = (
-    *("key_id", "mode", "day_limit", "company_id", "country", "language", "brand"),
+    *("key_id", "mode", "day_limit", "purpose", "company_id", "country", "language", "brand"),
     *("default_channel", "code_length", "default_link_lifetime", "api_rate"),
 )
 

@@ -76,6 +76,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
                 ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires')),
                 ('revoked_at', models.DateTimeField(blank=True, null=True, verbose_name='revoked')),
+                ('purpose', models.CharField(blank=True, db_default='', default='', max_length=64, verbose_name='purpose')),
                 ('day_limit', models.PositiveBigIntegerField(blank=True, null=True, verbose_name='tokens per day')),
                 ('last_used_at', models.DateTimeField(blank=True, null=True, verbose_name='last used')),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='created by')),
@@ -283,6 +284,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='auditevent',
             index=models.Index(fields=['company', '-created_at'], name='audit_of_company'),
+        ),
+        migrations.AddConstraint(
+            model_name='apikey',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('purpose', ''), models.Q(('scopes__contains', ['verify']), _negated=True)), models.Q(models.Q(('purpose', ''), _negated=True), ('scopes', ['verify'])), _connector='OR'), name='api_key_kind'),
         ),
         migrations.AddConstraint(
             model_name='invitation',

@@ -1,6 +1,6 @@
 """People, companies, keys, sessions, the audit log, and the outbox of e-mails."""
 
-from accounts.models.api_keys import ApiKey, ApiKeyQuerySet
+from accounts.models.api_keys import PURPOSE_LENGTH, ApiKey, ApiKeyQuerySet
 from accounts.models.audit import AuditEvent
 from accounts.models.internal import CacheEntry, CompanyChange, JobFailure
 from accounts.models.mail import Mail
@@ -18,6 +18,7 @@ from accounts.models.roles import Scope, every_scope, scopes_of_role
 from accounts.models.users import User, UserManager, UserSession, UserSessionQuerySet
 
 __all__ = [
+    "PURPOSE_LENGTH",
     "ApiKey",
     "ApiKeyQuerySet",
     "AuditEvent",

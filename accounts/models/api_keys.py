@@ -13,6 +13,8 @@ from accounts.models.people import Company, Member, Mode
 from accounts.models.roles import Scope, every_scope, scopes_of_role
 from accounts.models.users import User
 
+PURPOSE_LENGTH = 64  # characters
+
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def active(self) -> "ApiKeyQuerySet":
@@ -56,6 +58,11 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+    # What its codes are for; empty: an ordinary key. One with a purpose only serves the clients of
+    # other services, at `compat`: it reads no history and tops up nothing.
+    purpose = models.CharField(
+        _("purpose"), max_length=PURPOSE_LENGTH, blank=True, default="", db_default=""
+    )
     # Set by `billing.budgets.key_limits`; None: only the company's budgets limit it.
     day_limit = models.PositiveBigIntegerField(_("tokens per day"), null=True, blank=True)
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
@@ -66,6 +73,13 @@ class ApiKey(models.Model):
         verbose_name = _("API key")
         verbose_name_plural = _("API keys")
         ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=(Q(purpose="") & ~Q(scopes__contains=[Scope.VERIFY.value]))
+                | (~Q(purpose="") & Q(scopes=[Scope.VERIFY.value])),
+                name="api_key_kind",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.prefix}…{self.last4}"
@@ -83,8 +97,9 @@ class ApiKey(models.Model):
 
     @property
     def limited_to(self) -> str:
-        """The labels of its scopes; empty when it has all."""
-        return "" if set(self.scopes) == set(Scope.values) else _labels(self.scopes)
+        """The labels of its scopes; empty when it has all of its kind."""
+        has_all = self.purpose or set(self.scopes) == set(every_scope())
+        return "" if has_all else _labels(self.scopes)
 
     def lost_scopes(self, role: str | None) -> str:
         """The labels of those that a member of this role may not give a key."""

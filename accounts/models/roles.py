@@ -59,10 +59,12 @@ class Scope(models.TextChoices):
     WEBHOOKS = "webhooks", _("webhooks")
     PERSONS = "persons", _("personal data: export and erasure")
     POLICY = "policy", _("policy: channels by country and purpose")
+    VERIFY = "verify", _("codes for another service's client")
 
 
 def every_scope() -> list[str]:
-    return list(Scope.values)
+    """The scopes of an ordinary key; `verify` stands alone."""
+    return [scope.value for scope in Scope if scope is not Scope.VERIFY]
 
 
 # A key does with these what its maker may do as a member, for as long as he may. Its other scopes

@@ -135,13 +135,16 @@ def create_api_key(
     mode: str,
     name: str,
     scopes: Iterable[Scope | str] | None = None,
+    purpose: str = "",
     allowed_ips: Iterable[str] = (),
     expires_at: datetime | None = None,
     ip: str | None = None,
 ) -> tuple[ApiKey, str]:
     """Creates a key; returns it with its plaintext, which is not stored. Without `scopes` it may do
-    all that its maker may give.
+    all that its maker may give; with a `purpose` it is for another service's client.
     """
+    if purpose:
+        scopes = [Scope.VERIFY]
     _check_key_limit(company, MAX_ACTIVE_KEYS)
     key, plaintext = _issue(
         company=company,
@@ -151,8 +154,10 @@ def create_api_key(
         scopes=_scopes_within(every_scope() if scopes is None else scopes, company, user),
         allowed_ips=list(allowed_ips),
         expires_at=expires_at,
+        purpose=purpose,
     )
-    record("key.created", f"{key.name} {key}", company=company, user=user, ip=ip)
+    action = "key.verify_created" if purpose else "key.created"
+    record(action, f"{key.name} {key}", company=company, user=user, ip=ip)
     _mail_about_live_key("key.created", key, user, ip)
     return key, plaintext
 
@@ -178,6 +183,7 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
         allowed_ips=key.allowed_ips,
         expires_at=key.expires_at,
         day_limit=key.day_limit,
+        purpose=key.purpose,
     )
     key.expires_at = last_day
     key.save(update_fields=["expires_at"])
@@ -231,6 +237,7 @@ def _issue(
     allowed_ips: list[str],
     expires_at: datetime | None,
     day_limit: int | None = None,
+    purpose: str = "",
 ) -> tuple[ApiKey, str]:
     plaintext = api_keys.generate(mode)
     key = ApiKey.objects.create(
@@ -245,6 +252,7 @@ def _issue(
         allowed_ips=allowed_ips,
         expires_at=expires_at,
         day_limit=day_limit,
+        purpose=purpose,
     )
     return key, plaintext
 

@@ -73,7 +73,7 @@ def test_key(member: Member | None) -> ApiKey | None:
     """The newest active test key of the reader's company, for its beginning and its end."""
     if member is None or not can_read_keys(member):
         return None
-    return member.company.api_keys.active().filter(mode=Mode.TEST).first()
+    return member.company.api_keys.active().filter(mode=Mode.TEST, purpose="").first()
 
 
 def errors() -> dict[str, Any]:

@@ -77,9 +77,9 @@ def of_tag(tag: str) -> str:
 
 
 @lru_cache(maxsize=1000)
-def of_accept_language(header: str) -> str:
-    """The language that an Accept-Language header prefers, else the default."""
-    best, best_quality = settings.LANGUAGE_CODE, 0.0
+def of_accept_language(header: str, default: str = "") -> str:
+    """The language that an Accept-Language header prefers, else the default: the service's."""
+    best, best_quality = default or settings.LANGUAGE_CODE, 0.0
     for item in header.lower().split(","):
         tag, _, parameter = item.partition(";")
         name = tag.strip().partition("-")[0]

@@ -254,9 +254,14 @@ class MemberAdmin(AuditedAdmin, ModelAdmin):
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
     list_display = (
-        *("__str__", "name", "company", "mode", "last_used_at", "expires_at", "revoked_at"),
+        *("__str__", "name", "company", "mode", "purpose", "last_used_at", "expires_at"),
+        "revoked_at",
     )
-    list_filter = ("mode", ("revoked_at", admin.EmptyFieldListFilter))
+    list_filter = (
+        "mode",
+        ("revoked_at", admin.EmptyFieldListFilter),
+        ("purpose", admin.EmptyFieldListFilter),
+    )
     list_select_related = ("company",)
     search_fields = ("prefix__startswith", "=last4", "company__name__istartswith")
     exclude = ("digest",)

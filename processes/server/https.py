@@ -15,7 +15,7 @@ from processes.server.gateway import RespondEarly
 from processes.server.rsgi_response import Headers, Response
 
 PROBE_PATHS = ("/livez", "/readyz")  # called by load balancers over plain HTTP
-MACHINE_PATHS = ("/api/", "/hooks/")  # refused, not redirected: they carry secrets
+MACHINE_PATHS = ("/api/", "/compat/", "/hooks/")  # refused, not redirected: they carry secrets
 _HOST_NAME = re.compile(r"[a-z0-9.-]{1,253}", re.ASCII)
 _NOSNIFF = ("X-Content-Type-Options", "nosniff")
 _MAX_AGE = f"max-age={settings.HSTS_SECONDS}"

@@ -151,6 +151,7 @@ CABINET = {
     "send-check": Route(MANAGERS, MANAGERS, of=_message),
     "key-list": Route(READERS),
     "key-create": Route(MANAGERS, MANAGERS),
+    "client-key-create": Route(MANAGERS, MANAGERS),
     "key-rotate": Route(MANAGERS, MANAGERS, of=_key),
     "key-revoke": Route(MANAGERS, MANAGERS, of=_key),
     "request-list": Route(READERS),

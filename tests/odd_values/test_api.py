@@ -8,7 +8,7 @@ import orjson
 import pytest
 from django.test import Client
 
-from accounts.models import Company, Scope
+from accounts.models import Company, every_scope
 from api.calls import Call
 from api_docs.calls import CALLS
 from billing.wallet import ledger
@@ -30,7 +30,7 @@ def company(db: None) -> Company:
 
 @pytest.fixture
 def sweep(company: Company) -> Iterator[Sweep]:
-    key = ApiKeyFactory.create(company=company, scopes=Scope.values)
+    key = ApiKeyFactory.create(company=company, scopes=every_scope())
     client = Client(headers={"Authorization": f"Bearer {key.plaintext}"})
     with Sweep(client).listening() as sweep:
         yield sweep

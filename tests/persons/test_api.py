@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.models import AuditEvent, Scope
+from accounts.models import AuditEvent, Scope, every_scope
 from api.models import IdempotentRequest
 from channels.models import Message
 from links.models import Link
@@ -68,7 +68,7 @@ def test_refusal_is_not_remembered_by_the_key(api: Api) -> None:
 
 
 def test_key_without_the_scope_is_refused(api: Api, client_of: ClientOf) -> None:
-    scopes = [one.value for one in Scope if one is not Scope.PERSONS]
+    scopes = [name for name in every_scope() if name != Scope.PERSONS]
     limited = client_of(api.company, scopes=scopes)
 
     assert limited.post("/persons/erase", {"phone": PHONE}).code == "forbidden"

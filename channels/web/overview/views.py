@@ -116,7 +116,7 @@ def _first_steps(request: CabinetRequest) -> dict[str, Any]:
 
 def _quickstart(request: CabinetRequest) -> dict[str, Any]:
     company = request.company
-    keys = list(company.api_keys.active()[:5])
+    keys = list(company.api_keys.active().filter(purpose="")[:5])
     has_sent = company.messages.exists()  # by a key, or from the cabinet
     steps = {"key": bool(keys), "message": has_sent, "code": has_sent and has_verified(company)}
     return {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from accounts.models import AuditEvent, Company, Mode, Scope
+from accounts.models import AuditEvent, Company, Mode, Scope, every_scope
 from catalogue.channels import BY_NAME
 from channels.models import Message
 from channels.routing.policy_rules import MAX_RULES
@@ -115,7 +115,9 @@ def test_rules_are_a_bounded_array(api: Api, rules: Any) -> None:
 
 
 def test_key_without_the_scope_is_refused(api: Api, client_of: ClientOf) -> None:
-    limited = client_of(api.company, scopes=[one.value for one in Scope if one != Scope.POLICY])
+    limited = client_of(
+        api.company, scopes=[name for name in every_scope() if name != Scope.POLICY]
+    )
 
     assert put(limited, [RULE]).code == "forbidden"
     assert limited.get("/policy").code == "forbidden"

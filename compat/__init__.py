@@ -1,0 +1,20 @@
+"""Drop-in endpoints: the addresses, bodies and refusals of other services' verification calls.
+
+A *dialect* is a folder of at most 400 lines that translates and nothing else: no statement, no rule
+of its own. A customer points the other service's client at `PUBLIC_URL/compat/<dialect>`, with a
+key of the kind that has a purpose (`ApiKey.purpose`). To add one, make `compat/<name>/` with
+
+- `dialect.py`: `DIALECT`, a `compat.dialect.Dialect`: how keys are presented, a table from every
+  `catalogue.errors.Error` to the dialect's own status and number, and `refuse`, which writes it;
+- `views.py`: views under `CompatView`, with `dialect = DIALECT`. They read the
+  body by `self.form(request)` or `self.json_object(request)`, its fields by `api.request_fields`,
+  the number by `self.number`, call `self.send`, `self.check` or another use case of `otp`, and
+  return `self.respond(Answer(…))`. What they refuse they raise as a DomainError;
+- `urls.py`: `urlpatterns`, made of `path(…, view.as_view())`. The converters' names are what the
+  company's log of requests shows in place of ids.
+
+No list names it: `compat.discovery` finds the folder. `tests/compat/test_dialects.py` then tries
+every refusal, unknown paths, wrong methods, keys, sizes and types on it; `tests/compat/<name>/` has
+what is the dialect's own. Its title in lists is `Dialect.title`; the messages that came by it carry
+`params["door"]`. An article `compat-<name>.md` tells customers what to change.
+"""

@@ -1,0 +1,1 @@
+"""Twilio Verify v2: the calls of services, verifications, checks and attempts."""

@@ -1,0 +1,275 @@
+"""What every dialect keeps, each found by its folder: refusals, authentication, sizes, paths."""
+
+import re
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import orjson
+import pytest
+from django.conf import settings
+from django.db import OperationalError, connection
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import Company, Mode
+from api import request_log
+from api.admission import admit, refuse
+from api.models import ApiRequest
+from catalogue.errors import DomainError, Error
+from compat.dialect import Dialect
+from compat.discovery import dialects, routes
+from compat.view import CompatView, written
+from tests.api.clients import Answer, Api
+from tests.compat.clients import DialectClient, authorization, client_key
+from tests.factories import ApiKeyFactory, CompanyFactory
+
+DIALECTS = list(dialects().values())
+SERVER_ERRORS = {Error.INTERNAL_ERROR, Error.DELIVERY_FAILED, Error.UNAVAILABLE}
+
+
+@pytest.fixture(autouse=True)
+def in_the_tests_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "close", lambda: None, raising=False)
+
+
+each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+
+
+class Call(NamedTuple):
+    dialect: Dialect
+    method: str
+    path: str
+    view: type[CompatView]
+
+
+def _calls(dialect: Dialect) -> list[Call]:
+    found = []
+    for route in routes(dialect):
+        view: Any = route.callback
+        methods = [name.upper() for name in ("get", "post", "put", "patch", "delete")
+                   if hasattr(view.cls, name)]  # fmt: skip
+        path = "/" + re.sub(r"<[^>]+>", "x", str(route.pattern))
+        found += [Call(dialect, method, path, view.cls) for method in methods]
+    return found
+
+
+CALLS = [call for dialect in DIALECTS for call in _calls(dialect)]
+CLOSED = [call for call in CALLS if not call.view.is_open]
+
+
+def each(calls: list[Call]) -> pytest.MarkDecorator:
+    names = [f"{call.dialect.name}-{call.method}-{call.path}" for call in calls]
+    return pytest.mark.parametrize("call", calls, ids=names)
+
+
+def check(answer: Answer, dialect: Dialect, error: Error) -> None:
+    """The refusal in the dialect's words."""
+    expected = dialect.refuse(DomainError(error), "req_1")
+    assert answer.status == expected.status
+    assert answer.headers["Content-Type"] == expected.content_type
+    assert orjson.loads(answer.raw).keys() == expected.body.keys()
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["X-Request-Id"].startswith("req_")
+
+
+@each_dialect
+def test_dialect_words_every_error(dialect: Dialect) -> None:
+    assert set(dialect.errors) == set(Error)
+    for error in Error:
+        extra: dict[str, Any] = {name: 1 for name in error.extra if name != "errors"}
+        if "errors" in error.extra:
+            extra["errors"] = {"phone": ["Wrong"]}
+        answer = dialect.refuse(DomainError(error, **extra), "req_1")
+
+        assert orjson.loads(written(answer))
+        assert 400 <= answer.status < 600
+        assert (answer.status >= 500) is (error in SERVER_ERRORS), error
+
+
+@each(CLOSED)
+def test_call_wants_a_key_of_its_kind(call: Call, db: None) -> None:
+    company = CompanyFactory.create()
+    past = timezone.now() - timedelta(days=1)
+    unknown = ["", "kv_test_x", client_key(company, revoked_at=past).plaintext,
+               client_key(company, expires_at=past).plaintext]  # fmt: skip
+    ordinary = ApiKeyFactory.create(company=company, mode=Mode.TEST).plaintext
+    elsewhere = client_key(company, allowed_ips=["203.0.113.7"]).plaintext
+    suspended = client_key(CompanyFactory.create(status=Company.Status.SUSPENDED)).plaintext
+
+    for key in unknown:
+        answer = DialectClient(call.dialect, key or None).call(call.method, call.path)
+        check(answer, call.dialect, Error.INVALID_API_KEY)
+        assert answer.headers["WWW-Authenticate"] == call.dialect.challenge
+    for key in (ordinary, elsewhere, suspended):
+        answer = DialectClient(call.dialect, key).call(call.method, call.path)
+        check(answer, call.dialect, Error.FORBIDDEN)
+
+
+@each(CLOSED)
+@pytest.mark.parametrize(
+    "header", ["Basic", "Basic !", "Basic " + "A" * 9999, "Basic gICA", "Bearer", "x", "App \u00e9"]
+)
+def test_call_refuses_an_odd_header(call: Call, header: str, db: None) -> None:
+    answer = DialectClient(call.dialect, None, Authorization=header).call(call.method, call.path)
+
+    check(answer, call.dialect, Error.INVALID_API_KEY)
+
+
+@each(CALLS)
+def test_call_refuses_other_methods(call: Call, db: None) -> None:
+    own = {other.method for other in CALLS if (other.view, other.path) == (call.view, call.path)}
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"} - own:
+        answer = DialectClient(call.dialect, None).call(method, call.path)
+
+        check(answer, call.dialect, Error.METHOD_NOT_ALLOWED)
+        assert call.method in answer.headers["Allow"]
+
+
+@each([call for call in CALLS if call.method in {"POST", "PUT", "PATCH"}])
+def test_call_refuses_bodies_that_are_none(call: Call, company: Company) -> None:
+    client = DialectClient(call.dialect, client_key(company).plaintext)
+    body = b"x" * (settings.MAX_API_BODY + 1)
+
+    answers = [
+        client.call(call.method, call.path, body),
+        client.call(call.method, call.path, b"x=1", "text/plain"),
+        client.call(call.method, call.path, b"\xff\xfe", "application/json"),
+        client.call(call.method, call.path, b"[" * 100_000, "application/json"),
+        client.call(call.method, call.path, b"%00=%FF&%", "application/x-www-form-urlencoded"),
+        client.call(call.method, call.path, b"a&" * 5000, "application/x-www-form-urlencoded"),
+        client.call(call.method, call.path, b"{}", "application/json", Content_Encoding="gzip"),
+    ]
+
+    assert all(400 <= answer.status < 500 for answer in answers)
+    assert {answer.headers["Content-Type"] for answer in answers} == {
+        call.dialect.refuse(DomainError(Error.INVALID_INPUT), "").content_type
+    }
+
+
+@each_dialect
+@pytest.mark.parametrize("path", ["", "/", "/x", "/v2", "/v2//x", "/%00", "/%FF", "/x%0Ay", "/..."])
+@pytest.mark.parametrize("method", ["GET", "POST", "BREW"])
+def test_unknown_path_is_refused_in_the_dialects_words(
+    dialect: Dialect, method: str, path: str, db: None
+) -> None:
+    check(DialectClient(dialect, None).call(method, path), dialect, Error.NOT_FOUND)
+
+
+@pytest.mark.parametrize("path", ["/compat/", "/compat/klingon/v2", "/compat/twilio2"])
+def test_unknown_dialect_is_refused_as_the_api_refuses(path: str) -> None:
+    response = Client().post(path)
+
+    assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+
+@each(CLOSED)
+def test_requests_are_limited_by_its_rate(call: Call, db: None) -> None:
+    company = CompanyFactory.create(api_rate=1)
+    client = DialectClient(call.dialect, client_key(company).plaintext)
+
+    client.call(call.method, call.path)
+    answer = client.call(call.method, call.path)
+
+    check(answer, call.dialect, Error.RATE_LIMITED)
+    assert int(answer.headers["Retry-After"]) >= 1
+
+
+@pytest.fixture
+def logged(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Callable[[], ApiRequest]:
+    """The one request in the log, written by the test instead of a thread."""
+    settings.REQUEST_LOG_DAYS = 14
+    monkeypatch.setattr(request_log.RequestBuffer, "_start", lambda _self: None)
+    request_log.buffer.reset()
+
+    def written() -> ApiRequest:
+        request_log.buffer.flush()
+        return ApiRequest.objects.get()
+
+    return written
+
+
+@each(CLOSED)
+def test_request_is_logged_by_its_declared_path(
+    call: Call, company: Company, logged: Callable[[], ApiRequest]
+) -> None:
+    key = client_key(company)
+
+    answer = DialectClient(call.dialect, key.plaintext).call(call.method, call.path)
+
+    row = logged()
+    assert (row.request_id, row.api_key_id, row.status) == (
+        answer.headers["X-Request-Id"], key.pk, answer.status
+    )  # fmt: skip
+    assert re.sub(r"\{\w+\}", "x", row.path) == f"{call.dialect.path}{call.path}"[:80]
+
+
+@each(CLOSED)
+def test_crash_is_worded_by_the_dialect(
+    call: Call, company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = DialectClient(call.dialect, client_key(company).plaintext)
+
+    for crash, error in ((ValueError, Error.INTERNAL_ERROR), (OperationalError, Error.UNAVAILABLE)):
+        with monkeypatch.context() as patch:
+            patch.setattr(call.view, call.method.lower(), _raising(crash))
+            check(client.call(call.method, call.path), call.dialect, error)
+
+
+def _raising(error: type[Exception]) -> Any:
+    def method(*_args: Any, **_path: Any) -> None:
+        raise error("crash")
+
+    return method
+
+
+def environ(path: str, authorization: str = "") -> dict[str, Any]:
+    return {"PATH_INFO": path, "REQUEST_METHOD": "POST", "REMOTE_ADDR": "198.51.100.9",
+            "HTTP_AUTHORIZATION": authorization, "wsgi.url_scheme": "https"}  # fmt: skip
+
+
+@each_dialect
+def test_only_bodies_of_known_keys_are_received(dialect: Dialect, company: Company) -> None:
+    key = client_key(company)
+    ordinary = ApiKeyFactory.create(company=company).plaintext
+    path = f"{dialect.path}/v2"
+
+    allowance = admit(environ(path, authorization(dialect, key.plaintext)))
+
+    assert allowance is not None
+    assert allowance.sender == f"key {key.pk}"
+    assert admit(environ(path, authorization(dialect, ordinary))) is None
+    assert admit(environ(path)) is None
+    assert admit(environ("/compat/klingon/x", authorization(dialect, key.plaintext))) is None
+    for open_path in dialect.open_paths:
+        assert admit(environ(f"{dialect.path}{open_path}")) is not None
+
+
+@each_dialect
+@pytest.mark.parametrize("error", [Error.REQUEST_TIMEOUT, Error.UNAVAILABLE, Error.HTTPS_REQUIRED])
+def test_server_refuses_early_in_the_dialects_words(dialect: Dialect, error: Error) -> None:
+    status, headers, body = refuse(environ(f"{dialect.path}/v2/x"), error)
+
+    expected = dialect.refuse(DomainError(error), "req_1")
+    assert (status, orjson.loads(body).keys()) == (expected.status, expected.body.keys())
+    assert ("Content-Type", expected.content_type) in headers
+
+
+def test_unknown_keys_wait_for_nothing(db: None) -> None:
+    """No dialect makes a key dearer to refuse than the API does."""
+    started = time.perf_counter()
+    for dialect in DIALECTS:
+        for _ in range(20):
+            DialectClient(dialect, "kv_test_" + "a" * 38).call("POST", "/v2")
+    assert time.perf_counter() - started < 2.0
+
+
+def test_api_refuses_a_key_of_this_kind(company: Company) -> None:
+    api = Api(company, client_key(company).plaintext)
+
+    answers = [api.post("/otp/send", {"phone": "+79161234567"}), api.get("/messages"),
+               api.get("/balance"), api.post("/top-up", {})]  # fmt: skip
+
+    assert {(answer.status, answer.code) for answer in answers} == {(403, "forbidden")}
