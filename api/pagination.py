@@ -55,10 +55,14 @@ def list_body(
     *,
     company_id: int,
     history: QuerySet[Any] | None = None,
+    load: Callable[[list[Any]], list[Any]] = list,
 ) -> dict[str, Any]:
-    """The response fields of `page_of` for a company; a long page waits for its turn."""
+    """The response fields of `page_of` for a company; a long page waits for its turn. `load` makes
+    of a page's rows, all at once, what the bodies are made of.
+    """
     with LONG_PAGES.turn(company_id) if limit_of(query) > PAGE else nullcontext():
-        return body_of_page(page_of(rows, query, history=history), body_of_row)
+        page = page_of(rows, query, history=history)
+        return body_of_page(replace(page, rows=load(page.rows)), body_of_row)
 
 
 def body_of_page(page: Page, body_of_row: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:

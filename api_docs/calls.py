@@ -7,11 +7,13 @@ from channels.web.policy import calls as policy
 from links.api import calls as links
 from links.api import link_calls
 from otp.web import calls as codes
+from otp.web import verification_calls as verifications
 from persons.web import calls as persons
 from webhooks import calls as webhooks
 
 CALLS: tuple[Call, ...] = (
     *codes.CALLS,
+    *verifications.CALLS,
     *links.CALLS,
     *links.BATCH_CALLS,
     *link_calls.CALLS,

@@ -243,7 +243,16 @@ class Error(Enum):
         422,
         _("No code was sent to this number"),
         _("No code with this purpose was sent to this number."),
-        _("Compare `phone` and `purpose` with the request that sent the code."),
+        _("Compare `phone` and `purpose`, or `id`, with the request that sent the code."),
+    )
+    BINDING_MISMATCH = (
+        422,
+        _("The code was sent for another payment or document"),
+        _(
+            "`bind` is not what the code was sent with. The code was not compared, and no attempt "
+            "was spent."
+        ),
+        _("Verify with the same `bind` as the send, or send a new code for what is now agreed to."),
     )
     RESEND_TOO_SOON = (
         429,

@@ -3,13 +3,15 @@
 import os
 import re
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from parsing.days import LAST_DAY
 
 _VERSION_AND_VARIANT = (7 << 76) | (2 << 62)
 _RANDOM_BITS = ~((0xF << 76) | (0x3 << 62)) & ((1 << 80) - 1)
+
+_LARGEST = (1 << 128) - 1
 
 
 def uuid7() -> UUID:
@@ -23,6 +25,12 @@ def first_id_at(at: datetime) -> UUID:
     """A lower bound for ids made from this time on."""
     millis = max(0, int(at.timestamp() * 1000))  # no id is older than 1970
     return UUID(int=(millis << 80) | _VERSION_AND_VARIANT)
+
+
+def ids_around(first: UUID, last: UUID, span: timedelta) -> tuple[UUID, UUID]:
+    """Bounds of the ids made from this long before the first to this long after the last."""
+    distance = int(span.total_seconds() * 1000) << 80
+    return UUID(int=max(0, first.int - distance)), UUID(int=min(_LARGEST, last.int + distance))
 
 
 def public_id(prefix: str, value: UUID) -> str:

@@ -41,6 +41,12 @@ SELECT id FROM channels_message WHERE subject_id = ANY(%s) AND id BETWEEN :first
 ORDER BY id FOR UPDATE
 """
 
+# Retries and fallbacks need useful time: these open messages, which are locked, have none left.
+END_USE = """
+UPDATE channels_message SET useful_until = LEAST(useful_until, now())
+WHERE id = ANY(%s) AND id BETWEEN :first_id AND :last_id AND state IN ('queued', 'sent')
+"""
+
 # Skips messages that others have locked; the next sweep sees them again.
 LOCK_PATIENCE_EXPIRED = """
 SELECT id FROM channels_message

@@ -18,13 +18,15 @@ from links.api.views import (
     SendLink,
     Shorten,
 )
-from otp.web.api import CheckCode, SendCode
+from otp.web.api import CheckCode, SendCode, VerificationDetail, VerificationList
 from persons.web.api import ErasePerson, ExportPerson
 from webhooks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
 
 VIEWS: tuple[type[ApiView], ...] = (
     SendCode,
     CheckCode,
+    VerificationList,
+    VerificationDetail,
     Shorten,
     SendLink,
     BulkLinks,

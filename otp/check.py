@@ -1,12 +1,13 @@
 """Checks a one-time code that a person typed in, and caps the wrong ones of a phone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import orjson
 from django.conf import settings
 from django.db import connection
 from django.utils.text import format_lazy
@@ -35,29 +36,51 @@ def cap_params() -> dict[str, int]:
 
 
 class RefusalState(NamedTuple):
-    """The row of `sql.REFUSAL_STATE`: of the newest code of the phone."""
+    """The row of `sql.REFUSAL_STATE`: of the newest code of the phone, or of the code named."""
 
     is_used: bool = False
     is_expired: bool = False
     is_exhausted: bool = False
+    is_cancelled: bool = False
+    is_superseded: bool = False
+    is_bound_otherwise: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_used or self.is_expired or self.is_cancelled or self.is_superseded
+
+
+CANCELLED = _("This code was canceled; send a new one")
+SUPERSEDED = _("A newer code replaced this one")
+NO_SUCH_CODE = _("There is no code with this id")
 
 
 def check_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
     """Decided without comparing the code, so the answer is no oracle."""
-    state = state or RefusalState()
-    if state.is_exhausted and not state.is_used and not state.is_expired:
+    if state and state.is_exhausted and not state.is_over:
         return _attempts_exhausted(principal, phone)
     limit, seconds = settings.REFUSED_VERIFY_LIMIT
     phone_key = counters.hashed(phone)
     window = counters.Window(
         f"refused:{principal.company_id}:{principal.mode}:{phone_key}", limit, seconds
     )
-    # No code is live here, so a refusal that Redis does not count leaks nothing.
+    # No code was compared, so a refusal that Redis does not count leaks nothing.
     if wait := counters.seconds_over(window):
         return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait)
+    return DomainError(Error.CODE_NOT_FOUND) if state is None else _refusal_of(state)
+
+
+def _refusal_of(state: RefusalState) -> DomainError:
     if state.is_used:
         return DomainError(Error.CODE_USED)
-    return DomainError(Error.CODE_EXPIRED if state.is_expired else Error.CODE_NOT_FOUND)
+    if state.is_cancelled:
+        return DomainError(Error.CODE_EXPIRED, message=CANCELLED)
+    if state.is_superseded:
+        return DomainError(Error.CODE_EXPIRED, message=SUPERSEDED)
+    if state.is_expired:
+        return DomainError(Error.CODE_EXPIRED)
+    # The rest is of a code that came to life since it was looked for.
+    return DomainError(Error.BINDING_MISMATCH if state.is_bound_otherwise else Error.CODE_NOT_FOUND)
 
 
 def send_refusal(principal: Principal, phone: str) -> DomainError:
@@ -111,6 +134,8 @@ def _seconds_until_allowed(principal: Principal, phone: str) -> int:
 class Verified:
     id: UUID
     verified_at: datetime
+    phone: str
+    purpose: str
 
 
 class _CheckedGuess(NamedTuple):
@@ -122,35 +147,76 @@ class _CheckedGuess(NamedTuple):
     attempts_left: int
 
 
-def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> Verified:
-    """Spends one attempt and consumes a right code; raises the refusal as a DomainError."""
+def check_code(
+    *,
+    principal: Principal,
+    code: str,
+    phone: str = "",
+    purpose: str = "",
+    verification_id: UUID | None = None,
+    binding: Mapping[str, Any] | None = None,
+) -> Verified:
+    """Spends one attempt and consumes a right code; raises the refusal as a DomainError.
+
+    With `verification_id` no other verification is judged; without `phone`, it and the purpose are
+    read from it.
+    """
+    if verification_id is not None and not phone:
+        phone, purpose = find_phone(principal, verification_id)
     test_numbers.refuse_scripted_guess(principal, phone)
-    lookup: dict[str, Any] = {
+    of_phone: dict[str, Any] = {
         "company_id": principal.company_id,
         "mode": principal.mode,
         "phone": phone,
         "purpose": purpose,
     }
-    macs = codes.candidate_macs(**lookup, code=code)
+    macs = codes.candidate_macs(**of_phone, code=code)
+    lookup = of_phone | {"verification_id": verification_id, "binding": binding}
     checked = _guesses.run(_Guess(lookup, macs))
     if checked is None:
-        params = lookup | cap_params()
-        states = fetch_rows(sql.in_live_months(sql.REFUSAL_STATE), params, RefusalState)
-        raise check_refusal(principal, phone, next(iter(states), None))
+        raise check_refusal(principal, phone, _refusal_state(lookup))
     if checked.right_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=checked.attempts_left)
     after_commit(wakeups.wake_workers)
-    return Verified(checked.judged_id, checked.right_at)
+    return Verified(checked.judged_id, checked.right_at, phone, purpose)
+
+
+def find_phone(principal: Principal, verification_id: UUID) -> tuple[str, str]:
+    """The phone and the purpose of a verification; raises code_not_found for one of others."""
+    params = {
+        "verification_id": verification_id,
+        "company_id": principal.company_id,
+        "mode": principal.mode,
+    }
+    for row in fetch_rows(sql.PHONE_OF_ID, params, _PhoneOfId):
+        return row.phone, row.purpose
+    raise DomainError(Error.CODE_NOT_FOUND, message=NO_SUCH_CODE)
+
+
+class _PhoneOfId(NamedTuple):
+    phone: str
+    purpose: str
+
+
+def _refusal_state(lookup: Mapping[str, Any]) -> RefusalState | None:
+    statement = sql.REFUSAL_STATE_OF_ID if lookup["verification_id"] else sql.REFUSAL_STATE
+    params = {**lookup, "binding": _json(lookup["binding"]), **cap_params()}
+    return next(iter(fetch_rows(sql.in_live_months(statement), params, RefusalState)), None)
+
+
+def _json(binding: Mapping[str, Any] | None) -> str | None:
+    return None if binding is None else orjson.dumps(binding).decode()
 
 
 class _Guess(NamedTuple):
-    lookup: dict[str, Any]  # the company, mode, phone and purpose of the code
+    lookup: dict[str, Any]  # company, mode, phone, purpose, id if named, and what it is bound to
     macs: Sequence[bytes]  # that the guess has under the known keys
 
 
 def _check_one(guess: _Guess) -> _CheckedGuess | None:
     """None if no code could be checked."""
     params = guess.lookup | cap_params() | {"number": 0, "macs": array_text(guess.macs)}
+    params["binding"] = _json(params["binding"])
     return next(iter(fetch_rows(sql.in_live_months(sql.CHECK_CODE), params, _CheckedGuess)), None)
 
 

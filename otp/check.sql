@@ -8,7 +8,8 @@
 -- groups for each other.
 WITH guesses AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(guesses)s::json) AS n(
-    number int, company_id bigint, mode text, phone text, purpose text, macs bytea[])
+    number int, company_id bigint, mode text, phone text, purpose text, macs bytea[],
+    verification_id uuid, binding jsonb)
   LIMIT json_array_length(%(guesses)s::json)),
 free AS MATERIALIZED (
   SELECT * FROM guesses n
@@ -23,5 +24,5 @@ free AS MATERIALIZED (
       hashtextextended('guess:' || company_id || ':' || mode || ':' || phone, 0))))
 SELECT number, judged_id, right_at, attempts_left
 FROM free CROSS JOIN LATERAL otp_judge(company_id, mode, phone, purpose, macs,
-  %(failed_hour)s::int, %(failed_day)s::int, :first_id, :last_id)
+  verification_id, binding, %(failed_hour)s::int, %(failed_day)s::int, :first_id, :last_id)
 WHERE judged_id IS NOT NULL

@@ -22,19 +22,17 @@ from otp import sql
 from otp.models import Verification
 from storage.statements.named_rows import fetch_all
 
-CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database's
-
 
 def count_codes(
     *, start: datetime, end: datetime, company_id: int | None, mode: str | None
 ) -> list[CodeCount]:
     """Implements `extensions.CodeHistory`."""
-    earliest = start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCK_SKEW
+    earliest = start - timedelta(seconds=settings.CODE_LIFETIME) - sql.CLOCK_SKEW
     params: dict[str, Any] = {
         "start": start,
         "end": end,
         "first_id": first_id_at(earliest),
-        "last_id": first_id_at(end + CLOCK_SKEW),
+        "last_id": first_id_at(end + sql.CLOCK_SKEW),
     }
     if company_id is not None:
         params |= {"company_id": company_id, "mode": mode}
@@ -46,7 +44,7 @@ def count_codes(
 
 def live_codes_by_key() -> Counter[str]:
     """How many codes that can still be entered each of OTP_KEYS made."""
-    oldest = timezone.now() - timedelta(seconds=settings.CODE_LIFETIME) - CLOCK_SKEW
+    oldest = timezone.now() - timedelta(seconds=settings.CODE_LIFETIME) - sql.CLOCK_SKEW
     live = Verification.objects.filter(
         id__gte=first_id_at(oldest),
         expires_at__gt=Now(),
@@ -139,8 +137,10 @@ def count_breakdowns(
     params: dict[str, Any] = {
         "start": start,
         "end": end,
-        "first_code": first_id_at(start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCK_SKEW),
-        "last_code": first_id_at(end + CLOCK_SKEW),
+        "first_code": first_id_at(
+            start - timedelta(seconds=settings.CODE_LIFETIME) - sql.CLOCK_SKEW
+        ),
+        "last_code": first_id_at(end + sql.CLOCK_SKEW),
         "first_message": first_id_at(start - OLDEST_CAPTURED),
         "company_id": company_id,
         "mode": mode,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.conf import settings
 from django.utils import timezone
@@ -62,6 +63,7 @@ class SentCode:
     expires_in: int
     attempts_left: int
     short_url: str | None
+    verification_id: UUID
 
 
 def send_code(*, sender: Sender, request: CodeSendRequest) -> SentCode:
@@ -79,6 +81,7 @@ def send_code(*, sender: Sender, request: CodeSendRequest) -> SentCode:
         expires_in=_whole_seconds(code.expires_in),
         attempts_left=code.attempts_left,
         short_url=url,
+        verification_id=code.verification_id,
     )
 
 
@@ -91,11 +94,12 @@ def sent_code(message: Message) -> SentCode:
         expires_in=_whole_seconds(left),
         attempts_left=verification.max_attempts - verification.attempts,
         short_url=message.params.get("short_url"),
+        verification_id=verification.pk,
     )
 
 
 class CodeRow(NamedTuple):
-    """A row of `otp/send.sql`. The last two mean something if the send was paid for."""
+    """A row of `otp/send.sql`. The last three mean something if the send was paid for."""
 
     number: int  # of the send in its group
     is_paid: bool
@@ -103,6 +107,7 @@ class CodeRow(NamedTuple):
     is_capped: bool
     expires_in: float
     attempts_left: int
+    verification_id: UUID  # of the live code, for a resend
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,5 +78,5 @@ made AS (
 message AS ({message}){more}
 SELECT number, EXISTS (SELECT FROM payer WHERE payer.number = checked.number) AS is_paid,
   is_blocked, guesses = 0 AS is_capped, EXTRACT(epoch FROM ends_at - now())::float AS expires_in,
-  attempts_left
+  attempts_left, subject_id AS verification_id
 FROM checked

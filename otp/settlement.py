@@ -1,16 +1,19 @@
 """Settles codes that are over: charges a proved delivery and ends the links tied to the code."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import DatabaseError, connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
 from billing.wallet.ledger import DeliveryProof
 from catalogue.ids import uuid7
 from channels import sql as channels_sql
+from channels.lifecycle.states import Decision
 from channels.outcomes import transitions
 from links.manage import changes
 from otp import sql
@@ -101,9 +104,16 @@ def _prove(claim: str, which: int | list[UUID]) -> int:
 
 
 def settle_ended_early() -> int:
-    """Ends the links of codes that were superseded or ran out of attempts before they expired."""
+    """Ends what belongs to codes superseded or out of attempts before they expired."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(channels_sql.in_changeable_months(sql.SETTLE_ENDED_EARLY), [BATCH])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
-        changes.disable_with_codes(cursor, ids)
+        decisions = end_with_codes(cursor, ids)
+    transitions.announce(decisions)
     return len(ids)
+
+
+def end_with_codes(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Decision]:
+    """Ends what lived for these codes: links, and messages that are still to be sent."""
+    changes.disable_with_codes(cursor, ids)  # links are locked before messages everywhere
+    return transitions.cancel(cursor, ids)

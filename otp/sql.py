@@ -1,5 +1,6 @@
 """SQL of codes: send, check, settle, anonymise, count."""
 
+from datetime import timedelta
 from functools import cache
 from uuid import UUID
 
@@ -12,6 +13,8 @@ from links import sql as links_sql
 from storage.months.recent_ids import Months, ids_of, months_of_last, within
 from storage.statements import sql_files
 from webhooks import events
+
+CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database's
 
 # Codes of earlier months are history, and are not looked at. A month's first days look at the month
 # before as well, its last ones at the month after.
@@ -79,16 +82,25 @@ CHECK_CODE = sql_files.fill(sql_files.with_scalar_params(_CHECK), is_alone="true
 CHECK_CODES = sql_files.fill(_CHECK, is_alone="false")
 
 # Why no code was checked; read only after CHECK_CODE returned no row.
-REFUSAL_STATE = f"""
+_REFUSAL_STATE = f"""
 SELECT verified_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired,
-       attempts >= max_attempts OR guesses = 0 AS is_exhausted
+       attempts >= max_attempts OR guesses = 0 AS is_exhausted,
+       cancelled_at IS NOT NULL AS is_cancelled,
+       superseded_at IS NOT NULL AND superseded_at < expires_at AS is_superseded,
+       binding IS DISTINCT FROM %(binding)s::jsonb AS is_bound_otherwise
 FROM otp_verification, otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
                                      %(failed_hour)s::int, %(failed_day)s::int,
                                      :first_id, :last_id)
 WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
-  AND purpose = %(purpose)s::text AND superseded_at IS NULL AND {_RECENT}
+  AND purpose = %(purpose)s::text AND {{which}} AND {_RECENT}
 ORDER BY id DESC LIMIT 1
 """  # noqa: S608 - constants of this file
+REFUSAL_STATE = _REFUSAL_STATE.format(which="superseded_at IS NULL")
+REFUSAL_STATE_OF_ID = _REFUSAL_STATE.format(which="id = %(verification_id)s::uuid")
+PHONE_OF_ID = """
+SELECT phone, purpose FROM otp_verification
+WHERE id = %(verification_id)s AND company_id = %(company_id)s AND mode = %(mode)s::text
+"""
 
 # Seconds until the cap on wrong guesses lets a new code be sent: until enough of them are older
 # than an hour and a day, or the last one is older than an hour.

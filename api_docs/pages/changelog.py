@@ -9,6 +9,11 @@ from catalogue.texts import StrOrPromise
 CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
     date(2026, 11, 29): (
         _(
+            "`POST /otp/send` answers `verification`; `POST /otp/verify` takes it as `id` in place "
+            "of `phone`. `GET /otp`, `GET /otp/{id}` and `DELETE /otp/{id}` list, show and cancel "
+            "verifications."
+        ),
+        _(
             "`GET /lookup/{phone}` tells a number's country, its type and the channels that reach "
             "it, as far as that is known without sending."
         ),

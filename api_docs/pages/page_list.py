@@ -43,6 +43,7 @@ SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
         (
             Page("send-code", _("Send a code")),
             Page("verify-code", _("Verify a code")),
+            Page("verification", _("Verification")),
             Page("shorten", _("Shorten a link")),
             Page("send-link", _("Send a link")),
             Page("calls", _("All calls")),

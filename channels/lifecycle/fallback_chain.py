@@ -77,6 +77,15 @@ def cancel_fallback(decision: Decision, reason: FallbackReason) -> Decision:
     return _end_chain(decision, reason) if message.chain else decision
 
 
+def cancel(snapshot: Snapshot) -> Decision:
+    """Ends a message that no vendor has, and the fallback of any other: its outcome is awaited."""
+    decision, reason = undecided(snapshot), FallbackReason.CANCELLED
+    if not snapshot.message.is_open or decision.has_open_attempt:
+        return cancel_fallback(decision, reason)
+    decision = decision.with_fallback_event(reason, snapshot.message.channel)
+    return _without_chain(decision).finish("expired", "", reason=reason.value)
+
+
 def _end_chain(decision: Decision, reason: FallbackReason) -> Decision:
     return _without_chain(decision.with_fallback_event(reason, decision.message.chain[0].channel))
 

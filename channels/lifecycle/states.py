@@ -40,6 +40,7 @@ class FallbackReason(StrEnum):
     LATE = "late"  # an earlier channel delivered
     CODE_ENTERED = "code_entered"
     CLICK = "click"
+    CANCELLED = "cancelled"  # the code was cancelled, replaced or guessed wrong too often
     # Kept it: an earlier channel delivered, but the next vendor already has the message.
     OWED = "owed"  # charged if that delivers too
 

@@ -461,7 +461,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='message',
-            index=models.Index(condition=models.Q(('reference', ''), _negated=True), fields=['company', 'reference'], name='message_reference'),
+            index=models.Index(condition=models.Q(('reference', ''), _negated=True), fields=['company', 'mode', 'reference', 'created_at', 'id'], name='message_reference'),
         ),
         migrations.AddIndex(
             model_name='message',

@@ -107,7 +107,7 @@ class Message(models.Model):
             models.Index(fields=["phone", "created_at"], name="message_phone"),
             models.Index(fields=["subject_id"], name="message_subject"),
             models.Index(
-                fields=["company", "reference"],
+                fields=["company", "mode", "reference", "created_at", "id"],
                 name="message_reference",
                 condition=~Q(reference=""),
             ),

@@ -135,6 +135,22 @@ def announce(decisions: Sequence[Decision]) -> None:
         wakeups.wake_workers()
 
 
+def cancel(cursor: CursorWrapper, subjects: Sequence[UUID]) -> list[Decision]:
+    """Sends no more of these subjects: their messages are of no use from now on, so none is tried
+    again or by another channel. Holds return by the usual rules: at once where no vendor has the
+    message.
+
+    Runs in the caller's transaction; the caller calls `announce` after its commit.
+    """
+    cursor.execute(sql.in_changeable_months(sql.LOCK_BY_SUBJECTS), [list(subjects)])
+    ids = [message_id for (message_id,) in cursor.fetchall()]
+    if ids:
+        cursor.execute(within(sql.END_USE, months_of(ids)), [ids])
+    return _pay_and_write(
+        cursor, [fallback_chain.cancel(item) for item in load_messages(cursor, ids)]
+    )
+
+
 def prove(
     cursor: CursorWrapper, used: Sequence[tuple[UUID, UUID | None]], proof: DeliveryProof
 ) -> list[Decision]:

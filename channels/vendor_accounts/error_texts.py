@@ -75,6 +75,7 @@ FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise
     ),
     FallbackReason.CODE_ENTERED: (_("%(channel)s canceled: the code was entered"), "success", ""),
     FallbackReason.CLICK: (_("%(channel)s canceled: the link was opened"), "success", ""),
+    FallbackReason.CANCELLED: (_("%(channel)s canceled: the code is no longer valid"), "", ""),
 }
 
 ALERTS_BY_KIND: dict[str, StrOrPromise] = {
@@ -96,6 +97,7 @@ REASONS: dict[str, StrOrPromise] = {
     FallbackReason.REFUSED: _("another channel was tried"),
     FallbackReason.CODE_ENTERED: _("the code was entered"),
     FallbackReason.CLICK: _("the link was opened"),
+    FallbackReason.CANCELLED: _("the code is no longer valid"),
 }
 
 # Advice by our error or the message's kind, and by the vendor's code where that says more.

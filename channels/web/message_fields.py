@@ -207,8 +207,9 @@ FALLBACK_EVENT = Shape(
                 "deliver. Not falling back: `tokens`, too few tokens; `time`, too little time "
                 "left; `budget`, a budget does not allow it. Canceling it: `late`, the previous "
                 "channel delivered after all; `code_entered`, the code was entered; `click`, the "
-                "link was opened. `owed`: the previous channel delivered, but the message had "
-                "already been sent through this one."
+                "link was opened; `cancelled`, the code is no longer valid: canceled, replaced by "
+                "a newer one, or out of attempts. `owed`: the previous channel delivered, but the "
+                "message had already been sent through this one."
             ),
             "refused",
             source="reason",

@@ -1,7 +1,8 @@
-"""POST /otp/send and POST /otp/verify."""
+"""POST /otp/send and POST /otp/verify; GET /otp, GET and DELETE /otp/{id}."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -9,20 +10,26 @@ from rest_framework.request import Request
 
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
+from api import pagination
+from api.base_view import ApiResponse, ApiView
 from api.idempotency import IdempotentView
-from api.request_fields import RequestFields
-from catalogue.ids import public_id
+from api.request_fields import QueryFields, RequestFields
+from catalogue.errors import DomainError, Error
+from catalogue.ids import parse_id, public_id
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.accept.send_limits import cool_down
+from channels.history import messages
 from channels.models import Message
 from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
 from links.api.parsing import link_for_code
-from otp.check import check_code
+from otp import verifications
+from otp.check import check_code, find_phone
 from otp.protection.send_check import Requester, hashed, network_of
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
+from otp.verifications import FoundVerification
 from otp.web.calls import (
     CHALLENGE,
     CODE,
@@ -32,7 +39,19 @@ from otp.web.calls import (
     PURPOSE,
     SEND_CODE,
     TRUSTED,
+    VERIFIED_ID,
+    VERIFIED_PHONE,
     VERIFY_CODE,
+)
+from otp.web.verification_calls import (
+    CANCEL_VERIFICATION,
+    GET_VERIFICATION,
+    IN_STATE,
+    LIST_VERIFICATIONS,
+    VERIFICATION_DETAILS,
+    WITH_PHONE,
+    WITH_PURPOSE,
+    WITH_REFERENCE,
 )
 
 
@@ -86,6 +105,7 @@ class SendCode(SendView):
     def body(self, sent: SentCode) -> dict[str, Any]:
         body = self.answer(
             sent.outcome,
+            verification=public_id("otp", sent.verification_id),
             expires_in=sent.expires_in,
             resend_in=0 if sent.outcome.is_test else cool_down(self.principal.own_limits),
             attempts_left=sent.attempts_left,
@@ -99,23 +119,104 @@ class CheckCode(IdempotentView):
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
         fields = RequestFields(payload)
-        phone = fields.text(PHONE)
-        purpose = fields.text(PURPOSE) or DEFAULT_PURPOSE
         code = fields.text(CODE) or ""
-        fields.check()
-        phone_e164 = phone_numbers.normalise(phone or "", self.principal.country)
-        self.phone = mask_phone(phone_e164)
+        which = parse_which(fields, self.principal)
+        self.phone = mask_phone(which.phone)
 
         def effect() -> dict[str, Any]:
             verified = check_code(
-                principal=self.principal, phone=phone_e164, purpose=purpose, code=code
+                principal=self.principal,
+                phone=which.phone,
+                purpose=which.purpose,
+                verification_id=which.id,
+                code=code,
             )
             return self.success(
                 {
                     "id": public_id("otp", verified.id),
-                    "phone": phone_e164,
+                    "phone": verified.phone,
                     "verified_at": verified.verified_at,
                 }
             )
 
         return self.once_atomic(self.idempotency_key(request, payload), effect)
+
+
+class Which(NamedTuple):
+    """The verification that a guess is for: by its phone and purpose, or by its id alone."""
+
+    phone: str
+    purpose: str
+    id: UUID | None = None
+
+
+def parse_which(fields: RequestFields, principal: Principal) -> Which:
+    """Raises a DomainError that names the fields at fault, also of those read before."""
+    text, phone, purpose = (
+        fields.text(VERIFIED_ID),
+        fields.text(VERIFIED_PHONE),
+        fields.text(PURPOSE),
+    )
+    if not (text or phone or fields.errors.keys() & {PHONE.name, VERIFIED_ID.name}):
+        fields.add_error(PHONE, PHONE_OR_ID)
+    fields.check()
+    number = phone_numbers.normalise(phone, principal.country) if phone else ""
+    verification_id = parse_id("otp", text or "")
+    if verification_id is None:
+        return Which(number, purpose or DEFAULT_PURPOSE)
+    which = Which(*find_phone(principal, verification_id), verification_id)
+    if number and number != which.phone:
+        fields.add_error(PHONE, NOT_OF_ID)
+    if purpose and purpose != which.purpose:
+        fields.add_error(PURPOSE, NOT_OF_ID)
+    fields.check()
+    return which
+
+
+PHONE_OR_ID = _("Give phone, or id")
+NOT_OF_ID = _("Not that of the verification in id: leave it out")
+
+
+class VerificationList(ApiView):
+    calls = (LIST_VERIFICATIONS,)
+
+    def get(self, request: Request) -> HttpResponse:
+        return ApiResponse(self.success(self._body(request.query_params)))
+
+    def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
+        asked, principal = QueryFields(query), self.principal
+        phone, reference = asked.text(WITH_PHONE), asked.text(WITH_REFERENCE) or ""
+        purpose, state = asked.text(WITH_PURPOSE) or "", asked.text(IN_STATE) or ""
+        asked.check()
+        rows = verifications.listed(principal, purpose=purpose, reference=reference, state=state)
+        if phone:
+            rows = messages.with_phone(rows, phone_numbers.normalise(phone, principal.country))
+        return pagination.list_body(
+            rows,
+            query,
+            VERIFICATION_DETAILS.body_of,
+            company_id=principal.company_id,
+            # Neither kind nor purpose nor state has an index.
+            history=None if phone or reference else verifications.own_messages(principal),
+            load=verifications.of_messages,
+        )
+
+
+class VerificationDetail(ApiView):
+    calls = (GET_VERIFICATION, CANCEL_VERIFICATION)
+
+    def get(self, request: Request, public_id: str) -> HttpResponse:
+        return self._answer(verifications.find, public_id)
+
+    def delete(self, request: Request, public_id: str) -> HttpResponse:
+        return self._answer(verifications.cancel, public_id)
+
+    def _answer(
+        self, action: Callable[[Principal, UUID], FoundVerification], public_id: str
+    ) -> HttpResponse:
+        verification_id = parse_id("otp", public_id)
+        if verification_id is None:
+            raise DomainError(Error.NOT_FOUND)
+        verification = action(self.principal, verification_id)
+        self.phone = mask_phone(verification.phone)
+        return ApiResponse(self.success(VERIFICATION_DETAILS.body_of(verification)))

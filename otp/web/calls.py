@@ -118,6 +118,15 @@ SEND_CODE = Call(
         COST,
         TEST,
         Field(
+            "verification",
+            identifier("otp"),
+            _(
+                "The verification's id, the same when a live code is sent again. Verify, retrieve "
+                "or cancel by it."
+            ),
+            "otp_0192f0c1a6d97c1d8e2f3a4b5c6d7e8f",
+        ),
+        Field(
             "expires_in",
             integer(0),
             _("The number of seconds until the code expires."),
@@ -174,6 +183,17 @@ CODE = Field(
     error=_("A string of 4 to 8 digits"),
     reading=clipboard.code,
 )
+VERIFIED_PHONE = replace(PHONE, schema=text(maxLength=64), required=False)
+VERIFIED_ID = Field(
+    "id",
+    nullable(identifier("otp")),
+    _(
+        "The `verification` of the send, in place of `phone` and `purpose`. No other code is "
+        "judged, not even a newer one for the same number."
+    ),
+    required=False,
+    error=_("The verification's id, `otp_` and 32 hexadecimal digits"),
+)
 VERIFY_CODE = Call(
     "POST",
     "/otp/verify",
@@ -184,10 +204,12 @@ VERIFY_CODE = Call(
     page="verify-code",
     message=_("The number is verified"),
     body=(
-        PHONE,
+        VERIFIED_PHONE,
+        VERIFIED_ID,
         CODE,
         PURPOSE,
     ),
+    one_of=("phone", "id"),
     answer=VERIFICATION,
     refusals=(
         Error.INVALID_INPUT,
@@ -196,6 +218,7 @@ VERIFY_CODE = Call(
         Error.CODE_EXPIRED,
         Error.CODE_USED,
         Error.CODE_NOT_FOUND,
+        Error.BINDING_MISMATCH,
         Error.TOO_MANY_ATTEMPTS,
     ),
 )

@@ -27,6 +27,7 @@ OF_PHONE = f"?phone={PHONE.removeprefix('+')}"
 QUERIES = {"exportPerson": OF_PHONE, "previewPolicy": OF_PHONE}
 # What must have been called before, by how a path begins.
 BEFORE = {
+    "/otp/{": "sendCode",
     "/links/{": "shortenLink",
     "/batches/{": "shortenLinks",
     "/messages/": "sendCode",
@@ -41,7 +42,8 @@ def addressed(api: Api, call: Call) -> str:
     before = next((name for path, name in BEFORE.items() if call.path.startswith(path)), None)
     made = perform(api, BY_NAME[before]).body if before else {}
     path = call.path.replace("{phone}", PHONE)
-    return path.replace("{id}", made.get("id") or made.get("batch") or "")
+    name = "verification" if call.path.startswith("/otp/{") else "id"
+    return path.replace("{id}", made.get(name) or made.get("batch") or "")
 
 
 def perform(api: Api, call: Call) -> Answer:

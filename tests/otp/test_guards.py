@@ -54,6 +54,30 @@ def test_superseded_code_opens_nothing(api: Api) -> None:
     assert is_taken(api, new)
 
 
+def test_id_takes_no_code_but_its_own(api: Api) -> None:
+    first = api.post("/otp/send", {"phone": PHONE}).body["verification"]
+    age_rows(seconds=250)
+    new = send(api)
+
+    assert api.post("/otp/verify", {"id": first, "code": new}).status == 422
+    assert verification_of(PHONE).attempts == 0
+
+
+def test_cancelled_code_opens_nothing(api: Api) -> None:
+    code = send(api)
+    assert api.call("DELETE", f"/otp/{verification_of(PHONE).public_id}").status == 200
+
+    assert not is_taken(api, code)
+
+
+def test_bound_code_opens_nothing_without_what_it_is_bound_to(api: Api) -> None:
+    code = send(api)
+    Verification.objects.update(binding={"amount": "100.50", "payee": "Shop"})
+
+    assert not is_taken(api, code)
+    assert verification_of(PHONE).attempts == 0
+
+
 def test_row_takes_no_attempt_beyond_its_last(api: Api) -> None:
     send(api)
 

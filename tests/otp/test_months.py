@@ -117,3 +117,16 @@ def test_next_send_supersedes_both(api: Api) -> None:
     third = send(api)
 
     assert list(Verification.objects.filter(superseded_at=None)) == [third]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_id_judges_one_of_two_live_codes(api: Api, which: int) -> None:
+    both = two_live(api)
+    named, other = both[which], both[1 - which]
+
+    guesses = [code_for(other), code_for(named)]
+    answers = [api.post("/otp/verify", {"id": named.public_id, "code": code}) for code in guesses]
+
+    assert (answers[0].code, answers[1].status) == ("code_invalid", 200)
+    other.refresh_from_db()
+    assert (other.attempts, other.verified_at) == (0, None)

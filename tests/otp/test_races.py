@@ -147,3 +147,59 @@ def test_resend_while_the_code_is_being_entered(api: Api) -> None:
 
     assert (sent.status, checked.status) == (200, 200)
     assert Verification.objects.filter(verified_at__isnull=False).count() == 1
+
+
+def test_of_fifty_right_codes_by_id_and_by_phone_one_is_taken(api: Api) -> None:
+    public_id = api.post("/otp/send", {"phone": PHONE}).body["verification"]
+    code = code_of(PHONE)
+    ways = [{"phone": PHONE}, {"id": public_id}]
+
+    answers = at_once(
+        [partial(api.post, "/otp/verify", ways[n % 2] | {"code": code}) for n in range(50)]
+    )
+
+    found = codes_of(answers)
+    assert found["ok"] == 1
+    assert found.keys() <= {"ok", "code_used", "too_many_attempts"}
+    assert verification_of(PHONE).attempts == 1
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_right_code_and_cancel_at_once_have_one_outcome(api: Api, n: int) -> None:
+    public_id = api.post("/otp/send", {"phone": PHONE}).body["verification"]
+    code = code_of(PHONE)
+    guess = partial(api.post, "/otp/verify", {"id": public_id, "code": code})
+    cancel = partial(api.call, "DELETE", f"/otp/{public_id}")
+
+    *others, guessed = at_once([*[cancel] * (1 + n % 3), guess])
+
+    left = Verification.objects.get()
+    assert (left.verified_at is None) == (left.cancelled_at is not None)
+    if guessed.status == 200:
+        assert codes_of(others).keys() == {"code_used"}
+    else:
+        assert (guessed.code, set(codes_of(others))) == ("code_expired", {"ok"})
+        assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_cancel_and_resend_at_once_leave_one_live_code_at_most(api: Api, n: int) -> None:
+    public_id = api.post("/otp/send", {"phone": PHONE}).body["verification"]
+    forget_limits()
+
+    cancelled, again = at_once(
+        [
+            partial(api.call, "DELETE", f"/otp/{public_id}"),
+            partial(api.post, "/otp/send", {"phone": PHONE, "channel": "sms"}),
+        ]
+    )
+
+    assert cancelled.status == 200
+    live = Verification.objects.filter(superseded_at=None)
+    if again.body.get("verification") in {None, public_id}:  # it was sent, then cancelled with it
+        assert not live.exists()
+        assert set(Message.objects.values_list("state", flat=True)) == {"expired"}
+        assert ledger.balance(api.company.pk) == (1000, 0)
+    else:
+        assert live.get().public_id == again.body["verification"]
+        assert sorted(Message.objects.values_list("state", flat=True)) == ["expired", "queued"]

@@ -1,0 +1,189 @@
+"""A verification as its company sees it: found, listed, cancelled. Never its code."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.keys.api_keys import Principal
+from catalogue.errors import DomainError, Error
+from catalogue.ids import ids_around
+from channels.models import Message
+from channels.outcomes import transitions
+from otp import settlement, sql
+from otp.models import Verification
+
+ALREADY_ENTERED = _("The code was entered already: what is verified cannot be canceled")
+
+
+class State(StrEnum):
+    PENDING = "pending"
+    VERIFIED = "verified"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    SUPERSEDED = "superseded"  # by a newer code for the same phone and purpose
+    EXHAUSTED = "exhausted"  # out of attempts
+
+
+@dataclass(frozen=True, slots=True)
+class FoundVerification:
+    id: UUID
+    phone: str  # E.164; of an old one only its beginning
+    purpose: str
+    mode: str
+    state: State
+    created_at: datetime
+    expires_at: datetime
+    attempts_left: int  # 0 once it is not pending
+    verified_at: datetime | None
+    binding: Mapping[str, Any] | None
+    reference: str  # of its newest message, as the metadata
+    metadata: Mapping[str, str]
+    messages: Sequence[Message]  # oldest first
+
+
+def find(principal: Principal, verification_id: UUID) -> FoundVerification:
+    """Raises not_found for another company's, or the other mode's."""
+    row = _own(principal).filter(pk=verification_id).first()
+    if row is None:
+        raise DomainError(Error.NOT_FOUND)
+    (verification,) = _with_messages([row])
+    return verification
+
+
+def find_live(principal: Principal, phone: str, purpose: str) -> FoundVerification | None:
+    """The one whose code can be entered now."""
+    rows = _own(principal).filter(_IN_STATE[State.PENDING], phone=phone, purpose=purpose)
+    newest = rows.order_by("-id").first()
+    return _with_messages([newest])[0] if newest else None
+
+
+def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
+    """Makes the code worthless, and sends no more of it; does nothing to one that is over.
+
+    Raises code_used for one whose code was entered, also while this runs.
+    """
+    rows = _own(principal).filter(pk=verification_id)
+    with transaction.atomic():
+        # The row's lock decides between this and a guess that comes at the same time.
+        is_cancelled = rows.filter(
+            verified_at=None, superseded_at=None, expires_at__gt=Now()
+        ).update(cancelled_at=Now(), superseded_at=Now(), settled_at=Now())
+        with connection.cursor() as cursor:
+            ids = [verification_id] if is_cancelled else []
+            decisions = settlement.end_with_codes(cursor, ids) if ids else []
+    transitions.announce(decisions)
+    verification = find(principal, verification_id)
+    if verification.state is State.VERIFIED:
+        raise DomainError(Error.CODE_USED, message=ALREADY_ENTERED)
+    return verification
+
+
+def listed(
+    principal: Principal, *, purpose: str = "", reference: str = "", state: str = ""
+) -> QuerySet[Message]:
+    """One message of each verification, which have no index of their own that a list could follow:
+    its first one, or the first with this reference.
+    """
+    messages = own_messages(principal).filter(kind=Message.Kind.CODE)
+    chosen = Verification.objects.filter(pk=OuterRef("subject_id"))
+    if reference:
+        messages = messages.filter(reference=reference)
+        earlier = messages.filter(subject_id=OuterRef("subject_id"), pk__lt=OuterRef("pk"))
+        messages = messages.filter(~Exists(earlier))
+    else:  # by the id alone, since a month's table is found by that
+        chosen = chosen.filter(created_at__gte=OuterRef("created_at"))
+    chosen = chosen.filter(purpose=purpose) if purpose else chosen
+    chosen = chosen.filter(_IN_STATE[State(state)]) if state else chosen
+    return messages.filter(Exists(chosen))
+
+
+def own_messages(principal: Principal) -> QuerySet[Message]:
+    return Message.objects.filter(company_id=principal.company_id, mode=principal.mode)
+
+
+def of_messages(messages: Iterable[Message]) -> list[FoundVerification]:
+    """The verifications of these messages, in their order."""
+    ids = [message.subject_id for message in messages]
+    rows = Verification.objects.filter(pk__in=ids)
+    by_id = {verification.id: verification for verification in _with_messages(rows)}
+    return [by_id[verification_id] for verification_id in ids if verification_id in by_id]
+
+
+def _own(principal: Principal) -> QuerySet[Verification]:
+    return Verification.objects.filter(company_id=principal.company_id, mode=principal.mode)
+
+
+# The same as `_state`, for lists.
+_ENDS_LATER = Q(expires_at__gt=Now())
+_REPLACED = Q(superseded_at__lt=F("expires_at"))
+_EXHAUSTED = Q(attempts__gte=F("max_attempts"))
+_NOT_ENTERED = Q(verified_at=None)
+_LEFT = _NOT_ENTERED & Q(cancelled_at=None) & ~_EXHAUSTED
+_NOT_REPLACED = Q(superseded_at=None) | Q(superseded_at__gte=F("expires_at"))
+_IN_STATE = {
+    State.VERIFIED: Q(verified_at__isnull=False),
+    State.CANCELLED: _NOT_ENTERED & Q(cancelled_at__isnull=False),
+    State.EXHAUSTED: _NOT_ENTERED & Q(cancelled_at=None) & _EXHAUSTED,
+    State.SUPERSEDED: _LEFT & _REPLACED,
+    State.EXPIRED: _LEFT & _NOT_REPLACED & ~_ENDS_LATER,
+    State.PENDING: _LEFT & Q(superseded_at=None) & _ENDS_LATER,
+}
+
+
+def _state(row: Verification) -> State:
+    if row.verified_at is not None:
+        return State.VERIFIED
+    if row.cancelled_at is not None:
+        return State.CANCELLED
+    if row.attempts >= row.max_attempts:
+        return State.EXHAUSTED
+    if row.superseded_at is not None and row.superseded_at < row.expires_at:
+        return State.SUPERSEDED
+    return State.PENDING if row.expires_at > timezone.now() else State.EXPIRED
+
+
+def _with_messages(rows: Iterable[Verification]) -> list[FoundVerification]:
+    rows = list(rows)
+    sent: dict[UUID, list[Message]] = defaultdict(list)
+    for message in Message.objects.filter(_sent_in_life(rows)).order_by("created_at", "id"):
+        sent[message.subject_id].append(message)
+    return [_found(row, sent[row.pk]) for row in rows]
+
+
+def _sent_in_life(rows: Sequence[Verification]) -> Q:
+    """The condition on messages with these codes: in the months of the codes alone."""
+    if not rows:
+        return Q(pk__in=[])
+    longest = max(row.expires_at - row.created_at for row in rows)
+    ids = [row.pk for row in rows]
+    return Q(subject_id__in=ids, pk__range=ids_around(min(ids), max(ids), longest + sql.CLOCK_SKEW))
+
+
+def _found(row: Verification, messages: Sequence[Message]) -> FoundVerification:
+    newest = messages[-1] if messages else None
+    state = _state(row)
+    return FoundVerification(
+        id=row.pk,
+        phone=row.phone,
+        purpose=row.purpose,
+        mode=row.mode,
+        state=state,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        attempts_left=row.max_attempts - row.attempts if state is State.PENDING else 0,
+        verified_at=row.verified_at,
+        binding=row.binding,
+        reference=newest.reference if newest else "",
+        metadata=newest.params.get("metadata", {}) if newest else {},
+        messages=messages,
+    )

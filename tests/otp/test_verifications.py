@@ -1,0 +1,308 @@
+"""A verification by its id: verified, found, listed, cancelled."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from billing.wallet import ledger
+from channels import reconciliation
+from channels.deliver import sweeps
+from channels.models import Message
+from links.models import Link
+from otp.models import Verification
+from tests.api.clients import Answer, Api, ClientOf
+from tests.channels.fallback_stages import (
+    MOVED,
+    enable_fallback,
+    fallback_events,
+    fallen_back,
+    transfers,
+)
+from tests.channels.message_stages import accepted, claim
+from tests.factories import CompanyFactory
+from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PHONE = "+79161234567"
+OTHER = "+79161234568"
+
+
+def sent(api: Api, phone: str = PHONE, **fields: Any) -> str:
+    """The id of the verification of a new send."""
+    forget_limits()
+    answer = api.post("/otp/send", {"phone": phone} | fields)
+    assert answer.status == 200, answer.body
+    return str(answer.body["verification"])
+
+
+def verify(api: Api, public_id: str, code: str, **fields: Any) -> Answer:
+    return api.post("/otp/verify", {"id": public_id, "code": code} | fields)
+
+
+def cancel(api: Api, public_id: str) -> Answer:
+    return api.call("DELETE", f"/otp/{public_id}")
+
+
+def states(api: Api, **query: str) -> list[str]:
+    return [row["state"] for row in api.get("/otp", query).body["data"]]
+
+
+def test_resend_answers_the_id_of_the_live_code(api: Api) -> None:
+    assert sent(api) == sent(api) == Verification.objects.get().public_id
+
+
+def test_repeat_by_its_key_answers_the_same_verification(api: Api) -> None:
+    first = api.post("/otp/send", {"phone": PHONE}, Idempotency_Key="one")
+    again = api.post("/otp/send", {"phone": PHONE}, Idempotency_Key="one")
+
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert again.body["verification"] == first.body["verification"]
+
+
+def test_code_is_verified_by_id_alone(api: Api) -> None:
+    public_id = sent(api, purpose="login")
+
+    answer = verify(api, public_id, code_of(PHONE, "login"))
+
+    assert answer.status == 200, answer.body
+    assert (answer.body["id"], answer.body["phone"]) == (public_id, PHONE)
+    assert verify(api, public_id, code_of(PHONE, "login")).code == "code_used"
+
+
+def test_wrong_code_by_id_spends_an_attempt(api: Api) -> None:
+    public_id = sent(api)
+
+    answer = verify(api, public_id, wrong_code(PHONE))
+
+    assert (answer.code, answer.body["attempts_left"]) == ("code_invalid", 4)
+    assert api.get(f"/otp/{public_id}").body["attempts_left"] == 4
+
+
+def test_id_judges_no_other_code_of_its_phone(api: Api) -> None:
+    first = sent(api)
+    old = code_of(PHONE)
+    age_rows(seconds=250)
+    second = sent(api)
+    new = code_of(PHONE)
+
+    assert verify(api, first, old).code == verify(api, first, new).code == "code_expired"
+    assert Verification.objects.get(superseded_at=None).attempts == 0
+    assert states(api) == ["pending", "superseded"]
+    assert verify(api, second, new).status == 200
+
+
+def test_id_of_another_purpose_takes_no_code_of_the_phone(api: Api) -> None:
+    login, _payment = sent(api, purpose="login"), sent(api, purpose="payment")
+
+    assert verify(api, login, code_of(PHONE, "payment")).code == "code_invalid"
+    assert verify(api, login, code_of(PHONE, "login")).status == 200
+
+
+def test_id_of_another_company_or_mode_is_not_found(
+    api: Api, test_api: Api, client_of: ClientOf
+) -> None:
+    public_id = sent(api)
+    stranger = client_of(CompanyFactory.create())
+
+    for other in (stranger, test_api):
+        assert verify(other, public_id, code_of(PHONE)).code == "code_not_found"
+        assert other.get(f"/otp/{public_id}").code == "not_found"
+        assert cancel(other, public_id).code == "not_found"
+        assert states(other) == []
+    assert verify(api, public_id, code_of(PHONE)).status == 200
+
+
+@pytest.mark.parametrize("public_id", ["otp_" + "0" * 32, "otp_" + "f" * 32])
+def test_id_of_nothing_is_not_found(api: Api, public_id: str) -> None:
+    assert verify(api, public_id, "123456").code == "code_not_found"
+    assert api.get(f"/otp/{public_id}").code == "not_found"
+    assert cancel(api, public_id).code == "not_found"
+
+
+@pytest.mark.parametrize("text", ["", "otp_1", "msg_" + "0" * 32, "send ", "a" * 500])
+def test_path_that_is_no_id_is_not_found(api: Api, text: str) -> None:
+    assert api.get(f"/otp/{text}x").code == "not_found"
+    assert cancel(api, f"{text}x").code == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("fields", "faulty"),
+    [
+        ({}, ["phone"]),
+        ({"id": None}, ["phone"]),
+        ({"id": "msg_" + "0" * 32}, ["id"]),
+        ({"id": 1}, ["id"]),
+        ({"phone": 1}, ["phone"]),
+    ],
+)
+def test_phone_or_id_must_be_given(api: Api, fields: dict[str, Any], faulty: list[str]) -> None:
+    answer = api.post("/otp/verify", {"code": "123456"} | fields)
+
+    assert (answer.code, list(answer.body["errors"])) == ("invalid_input", faulty)
+
+
+def test_phone_and_purpose_beside_an_id_must_be_its_own(api: Api) -> None:
+    public_id = sent(api, purpose="login")
+    code = code_of(PHONE, "login")
+
+    answer = verify(api, public_id, code, phone=OTHER, purpose="payment")
+
+    assert (answer.code, list(answer.body["errors"])) == ("invalid_input", ["phone", "purpose"])
+    assert Verification.objects.get().attempts == 0
+    assert verify(api, public_id, code, phone="8 916 123-45-67", purpose="login").status == 200
+
+
+def test_verification_shows_its_messages_and_no_code(api: Api) -> None:
+    public_id = sent(api, channel="sms")
+    sent(api, channel="whatsapp")
+    row = Verification.objects.get()
+
+    answer = api.get(f"/otp/{public_id}")
+
+    assert code_of(PHONE) not in answer.raw.decode().replace(row.id.hex, "")
+    assert [message["channel"] for message in answer.body["messages"]] == ["sms", "whatsapp"]
+    assert {name: answer.body[name] for name in ("state", "phone", "purpose", "test")} == {
+        "state": "pending",
+        "phone": PHONE,
+        "purpose": "verification",
+        "test": False,
+    }
+
+
+def test_states_are_shown_and_searched_alike(api: Api) -> None:
+    phones = [f"+7916000000{n}" for n in range(6)]
+    ids = [sent(api, phone) for phone in phones]
+    verify(api, ids[0], code_of(phones[0]))
+    cancel(api, ids[1])
+    for _ in range(5):
+        verify(api, ids[2], wrong_code(phones[2]))
+    old = Verification.objects.filter(phone__in=phones[3:5])
+    old.update(expires_at=timezone.now() - timedelta(seconds=1))
+    old.filter(phone=phones[4]).update(superseded_at=timezone.now() - timedelta(seconds=9))
+
+    expected = ["verified", "cancelled", "exhausted", "expired", "superseded", "pending"]
+    assert [api.get(f"/otp/{one}").body["state"] for one in ids] == expected
+    assert states(api) == expected[::-1]
+    for state, public_id in zip(expected, ids, strict=True):
+        found = api.get("/otp", {"state": state}).body["data"]
+        assert [row["id"] for row in found] == [public_id]
+
+
+def test_list_has_each_verification_once_and_goes_on(api: Api) -> None:
+    ids = [sent(api, phone, purpose="login") for phone in (PHONE, OTHER)]
+    sent(api, PHONE, purpose="login")
+    sent(api, PHONE, purpose="payment")
+
+    first = api.get("/otp", {"purpose": "login", "limit": "1"}).body
+    second = api.get("/otp", {"purpose": "login", "limit": "1", "cursor": first["next_cursor"]})
+
+    assert [row["id"] for row in (*first["data"], *second.body["data"])] == ids[::-1]
+    assert len(second.body["data"][0]["messages"]) == 2
+    assert len(api.get("/otp", {"phone": "8 916 123-45-67"}).body["data"]) == 2
+
+
+@pytest.mark.parametrize("query", [{"state": "done"}, {"stat": "pending"}, {"limit": "0"}])
+def test_wrong_filters_are_refused(api: Api, query: dict[str, str]) -> None:
+    assert api.get("/otp", query).code == "invalid_input"
+
+
+def test_cancelled_code_opens_nothing_and_its_tokens_return(api: Api) -> None:
+    public_id = sent(api, link="https://example.com/", link_until="code")
+    code = code_of(PHONE)
+
+    answer = cancel(api, public_id)
+
+    assert (answer.status, answer.body["state"], answer.body["attempts_left"]) == (
+        200,
+        "cancelled",
+        0,
+    )
+    assert verify(api, public_id, code).code == "code_expired"
+    assert api.post("/otp/verify", {"phone": PHONE, "code": code}).code == "code_not_found"
+    assert ledger.balance(api.company.pk) == (1000, 0)
+    assert Link.objects.get().disabled_at is not None
+    assert (Message.objects.get().state, claim()) == ("expired", [])
+    assert cancel(api, public_id).body["state"] == "cancelled"
+    assert list(reconciliation.breaches()) == []
+
+
+def test_cancelled_message_that_a_vendor_has_is_charged_by_its_receipt_alone(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    attempt = accepted(api)
+    cancel(api, Verification.objects.get().public_id)
+    age_rows(seconds=31)
+
+    sweeps.sweep()
+
+    assert (attempt.message.chain, fallback_events(attempt.message)) != ([], [])
+    assert fallback_events(attempt.message) == [("cancelled", "sms")]
+    assert transfers(attempt.message) == [("hold", 1, "")]
+    assert claim() == []
+
+
+def test_cancel_stops_a_step_that_is_still_to_be_sent(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    attempt = fallen_back(api)
+
+    cancel(api, Verification.objects.get().public_id)
+
+    assert transfers(attempt.message) == [*MOVED, ("release", 16, "cancelled")]
+    assert claim() == []
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_superseded_code_is_sent_by_no_further_channel(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    attempt = fallen_back(api)
+    Verification.objects.update(attempts=5)
+    sent(api)
+
+    sweeps.sweep()
+
+    attempt.message.refresh_from_db()
+    assert (attempt.message.state, len(claim())) == ("expired", 1)
+
+
+def test_verified_one_cannot_be_cancelled(api: Api) -> None:
+    public_id = sent(api)
+    verify(api, public_id, code_of(PHONE))
+
+    answer = cancel(api, public_id)
+
+    assert (answer.status, answer.code) == (422, "code_used")
+    assert api.get(f"/otp/{public_id}").body["state"] == "verified"
+
+
+def test_new_code_after_a_cancelled_one_is_another(api: Api) -> None:
+    first = sent(api)
+    cancel(api, first)
+
+    second = sent(api)
+
+    assert first != second
+    assert verify(api, second, code_of(PHONE)).status == 200
+
+
+def test_over_ones_stay_as_they_are(api: Api) -> None:
+    public_id = sent(api)
+    age_rows(seconds=301)
+
+    assert cancel(api, public_id).body["state"] == "expired"
+
+
+def test_key_of_another_scope_may_not_see_verifications(client_of: ClientOf, api: Api) -> None:
+    public_id = sent(api)
+    other = client_of(api.company, scopes=["links"])
+
+    assert other.get(f"/otp/{public_id}").code == other.get("/otp").code == "forbidden"
+    assert cancel(other, public_id).code == "forbidden"
+
+
+def test_test_numbers_are_verified_by_id(test_api: Api) -> None:
+    public_id = sent(test_api, "+79990000000")
+    code = code_of("+79990000000", mode="test")
+
+    assert test_api.get(f"/otp/{public_id}").body["test"] is True
+    assert verify(test_api, public_id, code).status == 200
