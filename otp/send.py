@@ -184,7 +184,7 @@ def _write(
 
 def _refusal(message: NewMessage, row: CodeRow) -> Exception:
     if row.is_blocked:
-        return blocked_phones.refusal()
+        return blocked_phones.BlockedPhoneError()
     if row.is_capped:
         return check.send_refusal(message.sender.principal, message.request.phone)
     return acceptance.payment_refusal(message)

@@ -24,9 +24,11 @@ _STOP, _START = languages.words("stop"), languages.words("start")
 BLOCKING_ROW = "SELECT FROM channels_blockedphone b WHERE b.phone = n.phone"
 
 
-def refusal() -> DomainError:
-    """Why a send to a blocked phone is refused."""
-    return DomainError(Error.RECIPIENT_UNREACHABLE)
+class BlockedPhoneError(DomainError):
+    """A send to a blocked phone is refused."""
+
+    def __init__(self) -> None:
+        super().__init__(Error.RECIPIENT_UNREACHABLE)
 
 
 def is_stop(text: str) -> bool:

@@ -208,7 +208,7 @@ def _raise_if_refused(message: NewMessage, row: _Accepted) -> None:
     if row.is_paid:
         return
     if row.is_blocked:
-        raise blocked_phones.refusal()
+        raise blocked_phones.BlockedPhoneError
     raise acceptance.payment_refusal(message)
 
 
