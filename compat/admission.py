@@ -33,7 +33,8 @@ def _refuse(environ: Mapping[str, Any], error: DomainError, request_id: str) -> 
         header = environ.get("HTTP_ACCEPT_LANGUAGE", "")
         with translation.override(languages.of_accept_language(header, DEFAULT_LANGUAGE)):
             answer = dialect.refuse(error, request_id)
-    headers = [("Content-Type", answer.content_type), *answer.headers.items()]
+    repeated = dialect.echoed(environ) if dialect else {}
+    headers = [("Content-Type", answer.content_type), *answer.headers.items(), *repeated.items()]
     return Refusal(answer.status, headers, written(answer))
 
 

@@ -40,6 +40,8 @@ class Dialect:
     challenge: str = "Bearer"  # the WWW-Authenticate of a refusal for want of a key
     # Paths below the dialect's whose bodies arrive before the sender is known: of tokens, say.
     open_paths: frozenset[str] = frozenset()
+    # Headers of a request that every answer to it repeats.
+    echoed: Callable[[Headers], Mapping[str, str]] = lambda _headers: {}
 
     @property
     def path(self) -> str:
@@ -51,7 +53,7 @@ class Dialect:
         return next((principal for principal in principals if principal is not None), None)
 
 
-def _credentials(headers: Headers, scheme: str) -> str:
+def credentials(headers: Headers, scheme: str) -> str:
     """What follows the scheme; empty for another one."""
     named, _, rest = str(headers.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
     return rest.strip() if named.lower() == scheme.lower() else ""
@@ -59,7 +61,7 @@ def _credentials(headers: Headers, scheme: str) -> str:
 
 def by_scheme(scheme: str) -> Authenticate:
     """`Authorization: <scheme> <key>`."""
-    return lambda headers: api_keys.find(_credentials(headers, scheme))
+    return lambda headers: api_keys.find(credentials(headers, scheme))
 
 
 by_bearer = by_scheme("Bearer")  # RFC 6750
@@ -68,7 +70,7 @@ by_bearer = by_scheme("Bearer")  # RFC 6750
 def basic_credentials(headers: Headers) -> tuple[str, str]:
     """User and password of RFC 7617; both empty if there are none."""
     try:
-        decoded = base64.b64decode(_credentials(headers, "Basic"), validate=True).decode()
+        decoded = base64.b64decode(credentials(headers, "Basic"), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return "", ""
     user, _, password = decoded.partition(":")

@@ -65,7 +65,8 @@ class CompatView(ApiView):
 
     def respond(self, answer: Answer) -> HttpResponse:
         body = written(answer)
-        response = HttpResponse(body, answer.content_type, answer.status, headers=answer.headers)
+        headers = {**answer.headers, **self.dialect.echoed(self.request.META)}
+        response = HttpResponse(body, answer.content_type, answer.status, headers=headers)
         if not body:
             del response["Content-Type"]
         response["Content-Length"] = str(len(body))
