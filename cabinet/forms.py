@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.keys import jwt_keys
 from accounts.models import (
     PURPOSE_LENGTH,
     Invitation,
@@ -161,6 +162,17 @@ class ClientKeyForm(KeyForm):
         help_text=_(
             "A code is valid only for its own purpose: “login” or “payment”, say. Texts and the "
             "policy may differ by purpose."
+        ),
+    )
+    public_key = forms.CharField(
+        label=_("Public key"),
+        required=False,
+        max_length=jwt_keys.MAX_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "-----BEGIN PUBLIC KEY-----"}),
+        validators=[jwt_keys.validate_public_key],
+        help_text=_(
+            "For clients that sign tokens with a private key of their own, as Vonage's for Node "
+            "does. The key's application id is shown afterwards."
         ),
     )
     field_order = ("name", "purpose", "mode")

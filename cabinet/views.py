@@ -154,6 +154,7 @@ def _create_key(
                 name=form.cleaned_data["name"],
                 scopes=form.cleaned_data.get("scopes"),
                 purpose=form.cleaned_data.get("purpose", ""),
+                public_key=form.cleaned_data.get("public_key", ""),
                 allowed_ips=form.cleaned_data["allowed_ips"],
                 expires_at=form.cleaned_data["expires_on"],
                 **request.actor,

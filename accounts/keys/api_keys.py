@@ -247,9 +247,10 @@ _changes = CompanyChanges()
 
 def find(key: str) -> Principal | None:
     """The principal of a key; None for malformed, unknown, revoked or expired keys."""
-    if not is_well_formed(key):
-        return None
-    key_digest = digest(key)
+    return find_by_digest(digest(key)) if is_well_formed(key) else None
+
+
+def find_by_digest(key_digest: bytes) -> Principal | None:
     return _known.get(key_digest) or _find_in_database(key_digest)
 
 

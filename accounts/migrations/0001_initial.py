@@ -77,6 +77,7 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires')),
                 ('revoked_at', models.DateTimeField(blank=True, null=True, verbose_name='revoked')),
                 ('purpose', models.CharField(blank=True, db_default='', default='', max_length=64, verbose_name='purpose')),
+                ('public_key', models.TextField(blank=True, db_default='', default='', verbose_name='public key')),
                 ('day_limit', models.PositiveBigIntegerField(blank=True, null=True, verbose_name='tokens per day')),
                 ('last_used_at', models.DateTimeField(blank=True, null=True, verbose_name='last used')),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='created by')),

@@ -1,6 +1,7 @@
 """API keys of companies."""
 
 from datetime import timedelta
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -63,6 +64,8 @@ class ApiKey(models.Model):
     purpose = models.CharField(
         _("purpose"), max_length=PURPOSE_LENGTH, blank=True, default="", db_default=""
     )
+    # In PEM, of the tokens that its client signs itself: `accounts.keys.jwt_keys`.
+    public_key = models.TextField(_("public key"), blank=True, default="", db_default="")
     # Set by `billing.budgets.key_limits`; None: only the company's budgets limit it.
     day_limit = models.PositiveBigIntegerField(_("tokens per day"), null=True, blank=True)
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
@@ -83,6 +86,11 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prefix}…{self.last4}"
+
+    @property
+    def application_id(self) -> str:
+        """What tokens name that its client signs; derived, and no secret."""
+        return str(UUID(int=self.pk))
 
     @property
     def is_active(self) -> bool:

@@ -136,12 +136,14 @@ def create_api_key(
     name: str,
     scopes: Iterable[Scope | str] | None = None,
     purpose: str = "",
+    public_key: str = "",
     allowed_ips: Iterable[str] = (),
     expires_at: datetime | None = None,
     ip: str | None = None,
 ) -> tuple[ApiKey, str]:
     """Creates a key; returns it with its plaintext, which is not stored. Without `scopes` it may do
-    all that its maker may give; with a `purpose` it is for another service's client.
+    all that its maker may give; with a `purpose` it is for another service's client, which may
+    sign tokens that the `public_key` proves.
     """
     if purpose:
         scopes = [Scope.VERIFY]
@@ -155,6 +157,7 @@ def create_api_key(
         allowed_ips=list(allowed_ips),
         expires_at=expires_at,
         purpose=purpose,
+        public_key=public_key,
     )
     action = "key.verify_created" if purpose else "key.created"
     record(action, f"{key.name} {key}", company=company, user=user, ip=ip)
@@ -184,6 +187,7 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
         expires_at=key.expires_at,
         day_limit=key.day_limit,
         purpose=key.purpose,
+        public_key=key.public_key,
     )
     key.expires_at = last_day
     key.save(update_fields=["expires_at"])
@@ -238,6 +242,7 @@ def _issue(
     expires_at: datetime | None,
     day_limit: int | None = None,
     purpose: str = "",
+    public_key: str = "",
 ) -> tuple[ApiKey, str]:
     plaintext = api_keys.generate(mode)
     key = ApiKey.objects.create(
@@ -253,6 +258,7 @@ def _issue(
         expires_at=expires_at,
         day_limit=day_limit,
         purpose=purpose,
+        public_key=public_key,
     )
     return key, plaintext
 

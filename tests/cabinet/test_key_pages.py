@@ -5,8 +5,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.keys import api_keys
-from accounts.models import Member
+from accounts.keys import api_keys, jwt_keys
+from accounts.models import ApiKey, Member
+from tests.accounts.keys.jwt_clients import private_key, public_pem, token_of
 from tests.factories import ApiKeyFactory
 
 FORM = {"name": "Site", "mode": "test", "scopes": ["otp", "links"]}
@@ -78,3 +79,21 @@ def test_rotate_shows_the_successor(client: Client, owner: Member) -> None:
 
     assert api_keys.is_well_formed(response.context["plaintext"])
     assert owner.company.api_keys.active().count() == 2
+
+
+def test_key_of_a_client_that_signs_its_tokens(owner: Member, client: Client) -> None:
+    pem = public_pem(private_key())
+    form = {"name": "node", "mode": "test", "purpose": "login", "public_key": pem}
+
+    refused = client.post(reverse("client-key-create"), form | {"public_key": "x" * 100})
+    shown = client.post(reverse("client-key-create"), form)
+    listed = client.get(reverse("key-list"))
+
+    key = ApiKey.objects.get()
+    assert "BEGIN PUBLIC KEY" in refused.content.decode()
+    assert key.public_key == pem.strip()
+    for page in (shown, listed):
+        assert key.application_id in page.content.decode()
+    found = jwt_keys.find(token_of(key))
+    assert found is not None
+    assert found.key_id == key.pk
