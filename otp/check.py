@@ -182,14 +182,17 @@ def check_code(
 
 
 def find_phone(principal: Principal, verification_id: UUID) -> tuple[str, str]:
-    """The phone and the purpose of a verification; raises code_not_found for one of others."""
+    """The phone and the purpose of a verification; raises code_not_found for one of others,
+    and for one of another purpose if the key has one.
+    """
     params = {
         "verification_id": verification_id,
         "company_id": principal.company_id,
         "mode": principal.mode,
     }
     for row in fetch_rows(sql.PHONE_OF_ID, params, _PhoneOfId):
-        return row.phone, row.purpose
+        if principal.purpose in ("", row.purpose):
+            return row.phone, row.purpose
     raise DomainError(Error.CODE_NOT_FOUND, message=NO_SUCH_CODE)
 
 

@@ -52,7 +52,9 @@ class FoundVerification:
 
 
 def find(principal: Principal, verification_id: UUID) -> FoundVerification:
-    """Raises not_found for another company's, or the other mode's."""
+    """Raises not_found for another company's, the other mode's, or one of another purpose if the
+    key has one.
+    """
     row = _own(principal).filter(pk=verification_id).first()
     if row is None:
         raise DomainError(Error.NOT_FOUND)
@@ -120,7 +122,8 @@ def of_messages(messages: Iterable[Message]) -> list[FoundVerification]:
 
 
 def _own(principal: Principal) -> QuerySet[Verification]:
-    return Verification.objects.filter(company_id=principal.company_id, mode=principal.mode)
+    rows = Verification.objects.filter(company_id=principal.company_id, mode=principal.mode)
+    return rows.filter(purpose=principal.purpose) if principal.purpose else rows
 
 
 # The same as `_state`, for lists.

@@ -1,16 +1,23 @@
 """A verification by its id: verified, found, listed, cancelled."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from accounts.keys.api_keys import without_key
 from billing.wallet import ledger
+from catalogue.errors import DomainError, Error
 from channels import reconciliation
 from channels.deliver import sweeps
 from channels.models import Message
 from links.models import Link
+from otp import verifications
+from otp.check import check_code
 from otp.models import Verification
 from tests.api.clients import Answer, Api, ClientOf
 from tests.channels.fallback_stages import (
@@ -306,3 +313,20 @@ def test_test_numbers_are_verified_by_id(test_api: Api) -> None:
 
     assert test_api.get(f"/otp/{public_id}").body["test"] is True
     assert verify(test_api, public_id, code).status == 200
+
+
+def test_key_of_one_purpose_knows_no_verification_of_another(api: Api) -> None:
+    public_id = sent(api)
+    row = Verification.objects.get()
+    principal = replace(without_key(row.company, row.mode), purpose="payment")
+    calls: list[Callable[[], object]] = [
+        partial(verifications.find, principal, row.id),
+        partial(verifications.cancel, principal, row.id),
+        partial(check_code, principal=principal, verification_id=row.id, code=code_of(PHONE)),
+    ]
+
+    for call in calls:
+        with pytest.raises(DomainError) as refusal:
+            call()
+        assert refusal.value.error in {Error.NOT_FOUND, Error.CODE_NOT_FOUND}
+    assert verify(api, public_id, code_of(PHONE)).status == 200
