@@ -6,9 +6,11 @@ It is the API's own, with the dialect's words: nothing that a client can send is
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
+from uuid import UUID
 
 import orjson
 from django.http import HttpResponse, QueryDict
+from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 
@@ -16,16 +18,23 @@ from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Scope
 from api.base_view import ApiView, checked
+from api.calls import Field
+from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
+from channels.models import Message
 from compat.dialect import Answer, Dialect
+from otp import verifications
 from otp.check import Verified, check_code
+from otp.protection.send_check import Requester, hashed, network_of
 from otp.send import CodeSendRequest, SentCode, send_code
+from otp.verifications import FoundVerification
 
 FORM = "application/x-www-form-urlencoded"
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 DEFAULT_LANGUAGE = "en"  # of texts within a dialect's words, which are English
+NOT_AN_ADDRESS = _("Not an IP address")
 MAX_PATH = 80  # characters: what the log's column holds
 
 
@@ -84,7 +93,9 @@ class CompatView(ApiView):
         text = text.strip()
         if not text.startswith("+"):
             if needs_plus or not text[:1].isdecimal():
-                raise DomainError(Error.INVALID_PHONE, message=phone_numbers.NOT_A_PHONE)
+                raise DomainError(
+                    Error.INVALID_PHONE, errors={"phone": [phone_numbers.NOT_A_PHONE]}
+                )
             text = f"+{text}"
         number = phone_numbers.normalise(text, self.principal.country)
         self.phone = mask_phone(number)
@@ -95,9 +106,63 @@ class CompatView(ApiView):
         self.message_id = sent.outcome.message_id
         return sent
 
-    def check(self, phone: str, code: str) -> Verified:
+    def check(
+        self,
+        code: str,
+        *,
+        phone: str,
+        verification_id: UUID | None = None,
+        binding: Mapping[str, Any] | None = None,
+    ) -> Verified:
+        """With an id no other verification of the phone is judged."""
         return check_code(
-            principal=self.principal, phone=phone, purpose=self.principal.purpose, code=code
+            principal=self.principal,
+            code=code,
+            phone=phone,
+            purpose=self.principal.purpose,
+            verification_id=verification_id,
+            binding=binding,
+        )
+
+    def find(self, verification_id: UUID) -> FoundVerification:
+        """Raises not_found for another company's, mode's or purpose's."""
+        return self._noted(verifications.find(self.principal, verification_id))
+
+    def find_live(self, phone: str) -> FoundVerification | None:
+        """The verification whose code can be entered now."""
+        return verifications.find_live(self.principal, phone, self.principal.purpose)
+
+    def find_of_message(self, message_id: UUID) -> FoundVerification:
+        messages = verifications.own_messages(self.principal).filter(pk=message_id)
+        subjects = messages.filter(kind=Message.Kind.CODE).values_list("subject_id", flat=True)
+        subject = subjects.first()
+        if subject is None:
+            raise DomainError(Error.NOT_FOUND)
+        return self.find(subject)
+
+    def _noted(self, verification: FoundVerification) -> FoundVerification:
+        """Its number is shown in the log of requests."""
+        self.phone = mask_phone(verification.phone)
+        return verification
+
+    def requester(
+        self,
+        fields: RequestFields,
+        ip: Field,
+        device: Field | None = None,
+        *,
+        is_trusted: bool = False,
+    ) -> Requester:
+        """Who asks the company for the code, by the dialect's fields."""
+        company_id, address = self.principal.company_id, fields.text(ip)
+        network = network_of(address) if address else ""
+        if network is None:
+            fields.add_error(ip, NOT_AN_ADDRESS)
+        device_id = fields.text(device) if device else None
+        return Requester(
+            ip=hashed(company_id, "ip", network or ""),
+            device=hashed(company_id, "device", device_id or ""),
+            is_trusted=is_trusted,
         )
 
 

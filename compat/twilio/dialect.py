@@ -10,69 +10,72 @@ from compat.dialect import Answer, Dialect, by_basic_password
 
 
 class Row(NamedTuple):
-    """A refusal's number; the message is ours where Twilio's would say less."""
+    """A refusal; without Twilio's message it is ours."""
 
     status: int
     code: int
     message: str = ""
 
 
-INVALID, NOT_FOUND = Row(400, 60200, "Invalid parameter"), Row(404, 20404)
+INVALID = Row(400, 60200, "Invalid parameter")
+NOT_FOUND = Row(404, 20404, "The requested resource was not found")
+MAX_SENDS = Row(429, 60203, "Max send attempts reached")
 ERRORS = {
     Error.INVALID_API_KEY: Row(401, 20003, "Authenticate"),
-    Error.INSUFFICIENT_TOKENS: Row(403, 20003, "The balance is too low"),
-    Error.FORBIDDEN: Row(403, 20003),
-    Error.HTTPS_REQUIRED: Row(403, 20003),
+    Error.INSUFFICIENT_TOKENS: Row(403, 20003, "Permission Denied: the balance is too low"),
+    Error.FORBIDDEN: Row(403, 20003, "Permission Denied"),
+    Error.HTTPS_REQUIRED: Row(403, 20003, "Permission Denied"),
     Error.NOT_FOUND: NOT_FOUND,
-    Error.METHOD_NOT_ALLOWED: Row(405, 20004),
+    Error.METHOD_NOT_ALLOWED: Row(405, 20004, "Method not allowed"),
     Error.REQUEST_TIMEOUT: Row(408, 20408),
     Error.REQUEST_IN_PROGRESS: Row(409, 20409),
     Error.PERSON_BUSY: Row(409, 20409),
     Error.UNSUPPORTED_MEDIA_TYPE: Row(
-        415, 20415, "Send the body as application/x-www-form-urlencoded"
+        415, 20415, "Send the body as application/x-www-form-urlencoded, uncompressed"
     ),
     Error.INVALID_INPUT: INVALID,
     Error.INVALID_PHONE: INVALID,
-    Error.COUNTRY_NOT_ALLOWED: Row(403, 60605),
+    Error.COUNTRY_NOT_ALLOWED: Row(403, 60605, "Verification delivery attempt blocked"),
     Error.RECIPIENT_UNREACHABLE: INVALID,
-    Error.CHANNEL_UNAVAILABLE: Row(403, 60223),
+    Error.CHANNEL_UNAVAILABLE: Row(400, 60223, "Delivery channel disabled"),
     Error.LINK_NOT_SUPPORTED: INVALID,
     Error.URL_NOT_ALLOWED: INVALID,
     Error.ALIAS_TAKEN: INVALID,
     Error.IDEMPOTENCY_MISMATCH: INVALID,
     Error.CHALLENGE_REQUIRED: Row(403, 60410, "Verification delivery attempt blocked"),
-    Error.CODE_INVALID: INVALID,  # never written: a wrong code is an answer
+    Error.CODE_INVALID: INVALID,  # a wrong code is an answer, and no refusal
+    Error.BINDING_MISMATCH: INVALID,  # neither is another amount
     Error.CODE_EXPIRED: NOT_FOUND,
     Error.CODE_USED: NOT_FOUND,
     Error.CODE_NOT_FOUND: NOT_FOUND,
-    Error.RESEND_TOO_SOON: Row(429, 60203, "Max send attempts reached"),
-    Error.SEND_LIMIT: Row(429, 60203, "Max send attempts reached"),
+    Error.RESEND_TOO_SOON: Row(429, 60212, "Too many concurrent requests for phone number"),
+    Error.SEND_LIMIT: MAX_SENDS,
     Error.TOO_MANY_ATTEMPTS: Row(429, 60202, "Max check attempts reached"),
-    Error.RATE_LIMITED: Row(429, 20429),
+    Error.RATE_LIMITED: Row(429, 20429, "Too many requests"),
     Error.INTERNAL_ERROR: Row(500, 20500),
     Error.DELIVERY_FAILED: Row(503, 20503),
     Error.UNAVAILABLE: Row(503, 20503),
 }
+_NAMES = {"phone": "To", "code": "CustomCode", "locale": "Locale", "channel": "Channel"}
 
 
 def refuse(error: DomainError, _request_id: str) -> Answer:
     row = ERRORS[error.error]
-    return Answer(
-        row.status,
-        {
-            "code": row.code,
-            "message": f"{row.message}: {said}" if (said := _detail(error)) else row.message,
-            "more_info": f"https://www.twilio.com/docs/errors/{row.code}",
-            "status": row.status,
-        },
-    )
+    message = ": ".join(part for part in (row.message, _detail(error)) if part)
+    info = f"https://www.twilio.com/docs/errors/{row.code}"
+    body = {"code": row.code, "message": message, "more_info": info, "status": row.status}
+    return Answer(row.status, body)
 
 
 def _detail(error: DomainError) -> str:
-    """What the refusal says of the request: the fields at fault, or our sentence."""
+    """The parameters at fault, as in `Invalid parameter: To`, and what is wrong with them."""
     if error.errors:
-        return "; ".join(f"`{name}` {texts[0]}" for name, texts in error.errors.items())
-    return str(error.error.message if error.message is None else error.message)
+        names = ", ".join(_NAMES.get(name, name) for name in error.errors)
+        return f"{names} ({'; '.join(error.words)})"
+    if error.error is Error.RECIPIENT_UNREACHABLE:
+        return f"To ({error.words[0]})"
+    is_plain = error.message is None and ERRORS[error.error].message
+    return "" if is_plain else error.words[0]
 
 
 DIALECT = Dialect(

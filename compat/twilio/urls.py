@@ -1,7 +1,14 @@
 from django.urls import path
 
-from compat.twilio import views
+from compat.twilio import attempts, views
 
 urlpatterns = [
+    path("v2/Services", views.Services.as_view()),
     path("v2/Services/<service>", views.Service.as_view()),
+    path("v2/Services/<service>/Verifications", views.Verifications.as_view()),
+    path("v2/Services/<service>/Verifications/<sid>", views.Verification.as_view()),
+    path("v2/Services/<service>/VerificationCheck", views.VerificationCheck.as_view()),
+    path("v2/Attempts", attempts.Attempts.as_view()),
+    path("v2/Attempts/Summary", attempts.Summary.as_view()),
+    path("v2/Attempts/<sid>", attempts.Attempt.as_view()),
 ]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -28,11 +28,6 @@ from tests.factories import ApiKeyFactory, CompanyFactory
 
 DIALECTS = list(dialects().values())
 SERVER_ERRORS = {Error.INTERNAL_ERROR, Error.DELIVERY_FAILED, Error.UNAVAILABLE}
-
-
-@pytest.fixture(autouse=True)
-def in_the_tests_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "close", lambda: None, raising=False)
 
 
 each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)

@@ -1,0 +1,12 @@
+"""Every test here runs in one transaction unless it asks for more, and waits for no delivery."""
+
+import pytest
+from django.db import connection
+
+
+@pytest.fixture(autouse=True)
+def in_the_tests_transaction(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, queued_at_once: None
+) -> None:
+    if "transactional_db" not in request.fixturenames:
+        monkeypatch.setattr(connection, "close", lambda: None, raising=False)

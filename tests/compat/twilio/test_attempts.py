@@ -1,0 +1,80 @@
+"""Twilio's attempts, and their summary."""
+
+import pytest
+
+from accounts.models import Company
+from tests.compat.twilio.test_verifications import PHONE, Twilio, error_of
+
+
+@pytest.fixture
+def twilio(company: Company) -> Twilio:
+    return Twilio(company)
+
+
+def test_attempts_of_a_verification(twilio: Twilio) -> None:
+    created = twilio.create().body
+    twilio.check(twilio.right())
+
+    answer = twilio.get(f"/v2/Attempts?VerificationSid={created['sid']}")
+    (attempt,) = answer.body["attempts"]
+    alone = twilio.get(f"/v2/Attempts/{attempt['sid']}")
+
+    assert (answer.status, answer.body["meta"]["key"]) == (200, "attempts")
+    assert alone.body == attempt
+    assert attempt["sid"] == created["send_code_attempts"][0]["attempt_sid"]
+    assert attempt["verification_sid"] == created["sid"]
+    assert attempt["service_sid"] == created["service_sid"]
+    assert attempt["conversion_status"] == "converted"
+    assert attempt["channel_data"]["to"] == PHONE
+
+
+def test_attempts_are_filtered(twilio: Twilio) -> None:
+    sid = twilio.create().body["sid"]
+    service = twilio.service.rsplit("/", 1)[1]
+    number = PHONE.replace("+", "%2B")
+
+    def count(query: str) -> int:
+        return len(twilio.get(f"/v2/Attempts?{query}").body["attempts"])
+
+    assert count(f"ChannelData.To={number}") == 1
+    assert count(f"VerificationSid={sid}&VerifyServiceSid={service}&Channel=sms") == 1
+    assert count(f"VerificationSid={sid}&Channel=whatsapp") == 0
+    assert count(f"VerificationSid={sid}&Status=converted") == 0
+    assert count(f"VerificationSid={sid}&VerifyServiceSid=VA{'0' * 32}") == 0
+
+
+def test_key_lists_no_history(twilio: Twilio, company: Company) -> None:
+    created = twilio.create().body
+    other = Twilio(company, "payment")
+
+    assert error_of(twilio.get("/v2/Attempts")) == (403, 20003)
+    attempt = created["send_code_attempts"][0]["attempt_sid"]
+    assert error_of(other.get(f"/v2/Attempts/{attempt}")) == (404, 20404)
+    assert error_of(other.get(f"/v2/Attempts?VerificationSid={created['sid']}")) == (404, 20404)
+    assert error_of(twilio.get("/v2/Attempts/VLx")) == (404, 20404)
+    assert error_of(twilio.get(f"/v2/Attempts/VL{'0' * 32}")) == (404, 20404)
+
+
+def test_summary_counts_codes_of_the_purpose(twilio: Twilio, company: Company) -> None:
+    Twilio(company, "payment").create()
+    twilio.create()
+    twilio.check(twilio.right())
+    twilio.create(To="+79161234568")
+
+    answer = twilio.get("/v2/Attempts/Summary")
+
+    assert answer.status == 200
+    assert answer.body["total_attempts"] == 2
+    assert answer.body["total_converted"] == 1
+    assert answer.body["total_unconverted"] == 1
+    assert answer.body["conversion_rate_percentage"] == "50.00"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["Country=RU", "DestinationPrefix=7", "Channel=sms", "DateCreatedAfter=x",
+     "DateCreatedAfter=0001-01-01",
+     "DateCreatedAfter=2026-01-02&DateCreatedBefore=2026-01-01"],
+)  # fmt: skip
+def test_summary_refuses_what_is_not_counted(twilio: Twilio, query: str) -> None:
+    assert error_of(twilio.get(f"/v2/Attempts/Summary?{query}"))[0] == 400

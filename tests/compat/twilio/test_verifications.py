@@ -1,0 +1,294 @@
+"""Twilio's calls of verifications and checks: https://www.twilio.com/docs/verify/api."""
+
+from typing import Any
+
+import pytest
+
+from accounts.models import Company, Mode
+from catalogue.errors import Error
+from channels.models import Message
+from compat.discovery import dialects
+from compat.twilio.answers import service_sid
+from otp.models import Verification
+from tests.api.clients import Answer, ClientOf
+from tests.compat.clients import DialectClient, client_key
+from tests.factories import ApiKeyFactory, CompanyFactory
+from tests.otp.sent_codes import age_rows, code_of, wrong_code
+
+PHONE = "+79161234567"
+DIALECT = dialects()["twilio"]
+
+
+class Twilio(DialectClient):
+    """A client of one service."""
+
+    def __init__(self, company: Company, purpose: str = "login", mode: str = Mode.TEST) -> None:
+        super().__init__(DIALECT, client_key(company, purpose, mode=mode).plaintext)
+        self.mode, self.purpose = mode, purpose
+        self.service = f"/v2/Services/{service_sid(company.pk, mode, purpose)}"
+
+    def create(self, **fields: Any) -> Answer:
+        sent = {"To": PHONE, "Channel": "sms"} | fields
+        return self.form(f"{self.service}/Verifications", sent)
+
+    def check(self, code: str, **fields: Any) -> Answer:
+        named = fields or {"To": PHONE}
+        return self.form(f"{self.service}/VerificationCheck", {"Code": code} | named)
+
+    def right(self) -> str:
+        return code_of(PHONE, self.purpose, self.mode)
+
+    def wrong(self) -> str:
+        return wrong_code(PHONE, self.purpose, self.mode)
+
+    def fetch(self, sid_or_number: str) -> Answer:
+        return self.get(f"{self.service}/Verifications/{sid_or_number}")
+
+    def update(self, sid: str, status: str) -> Answer:
+        return self.form(f"{self.service}/Verifications/{sid}", {"Status": status})
+
+
+@pytest.fixture
+def twilio(company: Company) -> Twilio:
+    return Twilio(company)
+
+
+def error_of(answer: Answer) -> tuple[int, int]:
+    body = answer.body
+    assert body["status"] == answer.status
+    assert body["more_info"] == f"https://www.twilio.com/docs/errors/{body['code']}"
+    assert body["message"]
+    return answer.status, body["code"]
+
+
+def test_create_and_check_by_id(twilio: Twilio) -> None:
+    created = twilio.create()
+    sid = created.body["sid"]
+    wrong = twilio.check(twilio.wrong(), VerificationSid=sid)
+    right = twilio.check(twilio.right(), VerificationSid=sid)
+    again = twilio.check(twilio.wrong(), VerificationSid=sid)
+
+    assert (created.status, wrong.status, right.status) == (201, 201, 201)
+    assert (created.body["status"], created.body["valid"]) == ("pending", False)
+    assert (wrong.body["status"], wrong.body["valid"]) == ("pending", False)
+    assert (right.body["status"], right.body["valid"]) == ("approved", True)
+    assert error_of(again) == (404, 20404)
+    assert {answer.body["sid"] for answer in (created, wrong, right)} == {sid}
+
+
+def test_verification_is_the_same_when_created_and_fetched(twilio: Twilio) -> None:
+    created = twilio.create(Channel="whatsapp")
+
+    fetched = twilio.fetch(created.body["sid"])
+    by_number = twilio.fetch(PHONE)
+
+    assert fetched.status == 200
+    assert fetched.body == created.body == by_number.body
+    assert created.body["channel"] == "whatsapp"
+    assert [one["channel"] for one in created.body["send_code_attempts"]] == ["WHATSAPP"]
+    assert created.body["account_sid"] == "AC" + "0" * 32
+
+
+def test_message_has_the_purpose_of_the_key(twilio: Twilio) -> None:
+    twilio.create()
+
+    message = Message.objects.get()
+    assert (message.mode, message.phone) == ("test", PHONE)
+    assert Verification.objects.get().purpose == "login"
+
+
+def test_second_create_within_the_wait_answers_the_running_one(company: Company) -> None:
+    twilio = Twilio(company, mode=Mode.LIVE)
+    first = twilio.create()
+
+    second = twilio.create()
+
+    assert (first.status, second.status) == (201, 201)
+    assert first.body["sid"] == second.body["sid"]
+    assert Message.objects.count() == 1
+
+
+def test_second_create_after_the_wait_sends_the_same_code(company: Company) -> None:
+    twilio = Twilio(company, mode=Mode.LIVE)
+    first = twilio.create()
+    age_rows(seconds=65)
+
+    second = twilio.create()
+
+    assert second.body["sid"] == first.body["sid"]
+    assert len(second.body["send_code_attempts"]) == 2
+    assert Message.objects.count() == 2
+
+
+def test_new_create_right_after_an_approval_is_too_early(company: Company) -> None:
+    twilio = Twilio(company, mode=Mode.LIVE)
+    twilio.create()
+    twilio.check(twilio.right())
+
+    assert error_of(twilio.create()) == (429, 60212)
+
+
+def test_sixth_guess_is_one_too_many(twilio: Twilio) -> None:
+    twilio.create()
+    guesses = [twilio.check(twilio.wrong()) for _ in range(4)]
+
+    last, after = twilio.check(twilio.wrong()), twilio.check(twilio.right())
+
+    assert {answer.status for answer in guesses} == {201}
+    assert last.status in {201, 429}
+    assert error_of(after) == (429, 60202)
+
+
+def test_expired_unknown_and_other_codes_are_not_found(twilio: Twilio, company: Company) -> None:
+    other = Twilio(company, "payment")
+    sid = twilio.create().body["sid"]
+    age_rows(seconds=400)
+
+    assert error_of(twilio.check("123456")) == (404, 20404)
+    assert error_of(twilio.check("123456", VerificationSid=sid)) == (404, 20404)
+    assert error_of(twilio.check("123456", VerificationSid="VE" + "0" * 32)) == (404, 20404)
+    assert error_of(other.check("123456", VerificationSid=sid)) == (404, 20404)
+    assert error_of(other.fetch(sid)) == (404, 20404)
+    assert error_of(Twilio(CompanyFactory.create()).fetch(sid)) == (404, 20404)
+    assert error_of(Twilio(company, mode=Mode.LIVE).fetch(sid)) == (404, 20404)
+
+
+def test_canceled_code_is_worthless(twilio: Twilio) -> None:
+    sid = twilio.create().body["sid"]
+    code = twilio.right()
+
+    canceled = twilio.update(sid, "canceled")
+
+    assert (canceled.status, canceled.body["status"]) == (200, "canceled")
+    assert twilio.fetch(sid).body["status"] == "canceled"
+    assert error_of(twilio.check(code)) == (404, 20404)
+
+
+def test_code_that_was_entered_is_not_canceled(twilio: Twilio) -> None:
+    sid = twilio.create().body["sid"]
+    twilio.check(twilio.right())
+
+    assert error_of(twilio.update(sid, "canceled")) == (404, 20404)
+    assert twilio.fetch(sid).body["status"] == "approved"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "named"),
+    [
+        ({"To": ""}, 60200, "To"),
+        ({"To": "9161234567"}, 60200, "To"),
+        ({"To": "8 916 123-45-67"}, 60200, "To"),
+        ({"To": "+7"}, 60200, "To"),
+        ({"To": "a@example.com"}, 60200, "To"),
+        ({"To": "+7\x00916"}, 60200, "To"),
+        ({"Channel": ""}, 60200, "Channel"),
+        ({"Channel": "pigeon"}, 60200, "Channel"),
+        ({"Channel": "call"}, 60223, "call"),
+        ({"Channel": "email", "To": "a@example.com"}, 60223, "email"),
+        ({"Channel": "sna"}, 60223, "sna"),
+        ({"CustomMessage": "Hello"}, 60200, "CustomMessage"),
+        ({"RateLimits": '{"ip": "1"}'}, 60200, "RateLimits"),
+        ({"DeviceIp": "x"}, 60200, "DeviceIp"),
+        ({"RiskCheck": "maybe"}, 60200, "RiskCheck"),
+        ({"TemplateCustomSubstitutions": "[1]"}, 60200, "TemplateCustomSubstitutions"),
+    ],
+    ids=str,
+)
+def test_create_refuses(twilio: Twilio, fields: dict[str, str], code: int, named: str) -> None:
+    answer = twilio.create(**fields)
+
+    assert error_of(answer) == (400, code)
+    assert named in answer.body["message"]
+    assert not Message.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"Channel": "SMS"}, {"Channel": "auto"}, {"Channel": "telegram"}, {"DeviceIp": "203.0.113.9"},
+     {"RiskCheck": "disable"}, {"AppHash": "x"}, {"TemplateSid": "HJ" + "0" * 32}, {"X": "1"},
+     {"TemplateCustomSubstitutions": '{"a": "b"}'}, {"RateLimits": "{}"}, {"Locale": "de-DE"}],
+    ids=str,
+)  # fmt: skip
+def test_create_takes(twilio: Twilio, fields: dict[str, str]) -> None:
+    answer = twilio.create(**fields)
+
+    assert (answer.status, answer.body["channel"]) in {(201, "sms"), (201, "whatsapp")}
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"Code": "12"}, {"Code": "1234567890x"}, {"Code": ""}], ids=str
+)
+def test_check_refuses_what_is_no_code(twilio: Twilio, fields: dict[str, str]) -> None:
+    answer = twilio.form(f"{twilio.service}/VerificationCheck", {"To": PHONE} | fields)
+
+    assert error_of(answer) == (400, 60200)
+    assert "Code" in answer.body["message"]
+
+
+def test_check_wants_a_number_or_an_id(twilio: Twilio) -> None:
+    answer = twilio.form(f"{twilio.service}/VerificationCheck", {"Code": "123456"})
+
+    assert error_of(answer) == (400, 60200)
+
+
+def test_country_and_balance_and_landline(company: Company) -> None:
+    live = Twilio(company, mode=Mode.LIVE)
+    poor = Twilio(CompanyFactory.create(), mode=Mode.LIVE)
+
+    assert error_of(live.create(To="+442079460123")) in {(403, 60605), (403, 60205)}
+    assert error_of(live.create(To="+447911123456")) == (403, 60605)
+    assert error_of(poor.create()) == (403, 20003)
+
+
+def test_another_service_is_not_found(twilio: Twilio, company: Company) -> None:
+    for service in ("VA" + "0" * 32, "x", Twilio(company, "payment").service.rsplit("/", 1)[1]):
+        twilio.service = f"/v2/Services/{service}"
+        answers = [twilio.create(), twilio.check("123456"), twilio.fetch(PHONE),
+                   twilio.update(PHONE, "canceled"), twilio.get(twilio.service)]  # fmt: skip
+        assert {error_of(answer) for answer in answers} == {(404, 20404)}
+
+
+def test_service_shows_the_keys_settings(company: Company) -> None:
+    Company.objects.filter(pk=company.pk).update(brand="Rose", code_length=5)
+    twilio = Twilio(company)
+
+    service = twilio.get(twilio.service)
+    listed = twilio.get("/v2/Services")
+
+    assert service.status == listed.status == 200
+    assert (service.body["friendly_name"], service.body["code_length"]) == ("Rose", 5)
+    assert listed.body["services"] == [service.body]
+
+
+def test_settings_do_not_change_by_a_key(twilio: Twilio) -> None:
+    answers = [
+        twilio.form("/v2/Services", {"FriendlyName": "x"}),
+        twilio.form(twilio.service, {"FriendlyName": "x"}),
+        twilio.call("DELETE", twilio.service),
+    ]
+
+    assert {error_of(answer) for answer in answers} == {(403, 20003)}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/RateLimits", "/RateLimits/RK1/Buckets", "/Webhooks", "/Entities", "/AccessTokens",
+     "/MessagingConfigurations", "/Passkeys/Factors"],
+)  # fmt: skip
+def test_what_has_no_meaning_here_is_not_found(twilio: Twilio, path: str) -> None:
+    for method in ("GET", "POST"):
+        assert error_of(twilio.call(method, twilio.service + path)) == (404, 20404)
+    assert error_of(twilio.get("/v2/Templates")) == (404, 20404)
+    assert error_of(twilio.get("/v2/SafeList/Numbers/+79161234567")) == (404, 20404)
+    assert error_of(twilio.get("/v2/Forms/form-push")) == (404, 20404)
+
+
+def test_wrong_key_is_refused_as_twilio_does(company: Company, client_of: ClientOf) -> None:
+    ordinary = ApiKeyFactory.create(company=company).plaintext
+
+    assert error_of(DialectClient(DIALECT, "x").get("/v2/Services")) == (401, 20003)
+    assert error_of(DialectClient(DIALECT, ordinary).get("/v2/Services")) in {
+        (401, 20003),
+        (403, 20003),
+    }
+    assert DIALECT.errors[Error.INVALID_API_KEY].message == "Authenticate"
