@@ -110,7 +110,7 @@ def _reader(choices: type[TextChoices]) -> Callable[[Any], str]:
 
 
 def _language(code: str) -> str:
-    return dict(languages.choices()).get(code, code or "—")
+    return languages.own_name(code) if code else "—"
 
 
 READERS: dict[str, Callable[[Any], str]] = {

@@ -17,7 +17,7 @@ from accounts.people.countries import CountryField
 from accounts.security.reauthentication import has_factor
 from cabinet import fallback_forms, form_fields
 from cabinet.form_fields import CountriesField, CountryCodesField, GroupedIntegerField
-from catalogue import channels
+from catalogue import channels, languages
 from catalogue.texts import StrOrPromise
 
 HOUR, DAY = 3600, 86_400
@@ -93,6 +93,11 @@ class CompanySection(SectionForm):
     of_money = ("country",)
     in_pairs = ("language", "country")
 
+    language = forms.ChoiceField(
+        label=_("Language of messages"),
+        choices=languages.offered,
+        help_text=_("For requests that do not name a language."),
+    )
     country = CountryField(
         help_text=_("Numbers without a country code are read as numbers of this country.")
     )
@@ -102,7 +107,6 @@ class CompanySection(SectionForm):
         fields = ("name", "brand", "language", "country")
         help_texts = {
             "brand": _("Shown to the person who gets the code. Leave empty for the company name."),
-            "language": _("For requests that do not name a language."),
         }
 
     def clean_name(self) -> str:

@@ -38,7 +38,7 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
     """Stream the rows as CSV lines, each rendered in `language`, since the request's own language
     is no longer active while streaming. What continues a file has no mark of the encoding.
     """
-    separator = languages.texts(language)["csv_separator"]
+    separator = languages.page_texts(language)["csv_separator"]
     # Texts are quoted, so that a reader with the other separator does not split them.
     writer = csv.writer(_Echo(), delimiter=separator, quoting=csv.QUOTE_NONNUMERIC)
     if not is_continued:

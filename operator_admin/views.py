@@ -45,7 +45,7 @@ class TrialMessageForm(forms.Form):
         label=gettext_lazy("Your phone"), max_length=64, widget=forms.TextInput({"type": "tel"})
     )
     locale = forms.ChoiceField(
-        label=gettext_lazy("Language of the text"), choices=languages.choices
+        label=gettext_lazy("Language of the text"), choices=languages.offered
     )
 
 

@@ -105,7 +105,7 @@ class CodeText(models.Model):
     )
     purpose = models.CharField(_("purpose"), max_length=64, blank=True)  # empty: every purpose
     channel = models.CharField(_("channel"), max_length=10, blank=True, choices=own_text_channels)
-    locale = models.CharField(_("language"), max_length=35, choices=languages.choices)
+    locale = models.CharField(_("language"), max_length=35, choices=languages.message_choices)
     body = models.CharField(_("text"), max_length=MAX_LENGTH)
     changed_at = models.DateTimeField(_("changed"), auto_now=True)
 

@@ -15,9 +15,11 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.keys.api_keys import Principal
+from catalogue import languages
 from catalogue.channels import BY_NAME, CHANNELS, Channel
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid7
+from channels import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.models import Message
@@ -148,7 +150,7 @@ def _count_segments(principal: Principal, request: CodeSendRequest, link: NewLin
     template = rendering.template(
         principal.texts,
         channel=BY_NAME["sms"],
-        locale=request.locale,
+        locale=languages.match(request.locale, principal.language),
         purpose=request.purpose,
         has_link=link is not None,
     )
@@ -240,11 +242,14 @@ def _renderer_params(
     channels: Sequence[Channel],
     link: Mapping[str, str],
 ) -> dict[str, Any]:
-    params: dict[str, Any] = {"brand": principal.brand}
+    params: dict[str, Any] = {
+        "brand": principal.brand,
+        **message_languages.stored(request.locale, principal.language),
+    }
     texts = rendering.snapshot(
         principal.texts,
         channels=channels,
-        locale=request.locale,
+        locale=languages.match(request.locale, principal.language),
         purpose=request.purpose,
         has_link=bool(link),
     )

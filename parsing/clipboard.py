@@ -42,8 +42,10 @@ def code(text: str) -> str:
 
 def words(text: str) -> str:
     """In lower case, without punctuation, and with single spaces."""
-    letters = [char if char.isalnum() or char.isspace() else "" for char in plain(text)]
-    return " ".join("".join(letters).casefold().split())
+    # First the case: that of İ leaves a mark.
+    folded = plain(text).casefold()
+    letters = [char if char.isalnum() or char.isspace() else "" for char in folded]
+    return " ".join("".join(letters).split())
 
 
 def _plain_character(char: str) -> str:

@@ -79,8 +79,9 @@ NOT_OF_RECIPIENTS = {
     "account_emailconfirmation": "key",
     "accounts_apikey": "name prefix digest scopes purpose public_key allowed_ips day_limit",
     "accounts_cacheentry": "key value",
-    "accounts_company": "name status brand default_channel allowed_countries budgets policy"
-    " guard_restrictions fallback_chain link_host link_targets link_utm link_expired_url patience",
+    "accounts_company": "name status language brand default_channel allowed_countries budgets"
+    " policy guard_restrictions fallback_chain link_host link_targets link_utm"
+    " link_expired_url patience",
     "webhooks_delivery": "state",
     "webhooks_deliveryattempt": "headers error",
     "accounts_savedfilter": "page name query",

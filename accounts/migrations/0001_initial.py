@@ -95,7 +95,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=120, verbose_name='Company name')),
                 ('status', models.CharField(choices=[('pending', 'waiting for approval'), ('approved', 'approved'), ('suspended', 'suspended')], default='pending', max_length=10, verbose_name='status')),
                 ('country', models.CharField(default='RU', help_text='ISO 3166 code, such as RU or KZ', max_length=2, verbose_name='Country')),
-                ('language', models.CharField(choices=catalogue.languages.choices, default='ru', max_length=2, verbose_name='Language of messages')),
+                ('language', models.CharField(choices=catalogue.languages.message_choices, default='ru', max_length=35, verbose_name='Language of messages')),
                 ('brand', models.CharField(blank=True, help_text='leave empty for the company name', max_length=30, verbose_name='Brand in messages')),
                 ('default_channel', models.CharField(blank=True, choices=catalogue.channels.choices, max_length=10, verbose_name='Default channel')),
                 ('code_length', models.PositiveSmallIntegerField(default=6, validators=[django.core.validators.MinValueValidator(4), django.core.validators.MaxValueValidator(8)], verbose_name='Digits in a code')),

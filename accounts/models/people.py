@@ -72,8 +72,8 @@ class Company(models.Model):
     )
     language = models.CharField(
         _("Language of messages"),
-        max_length=2,
-        choices=languages.choices,
+        max_length=35,
+        choices=languages.message_choices,
         default=settings.LANGUAGE_CODE,
     )
     brand = models.CharField(

@@ -44,7 +44,7 @@ GROUPS = {
 @cache
 def titles(language: str) -> dict[str, str]:
     """Code → name of each country and region."""
-    return {**Locale(language).territories, **languages.texts(language)["country_names"]}
+    return {**Locale(language).territories, **languages.page_texts(language)["country_names"]}
 
 
 @cache

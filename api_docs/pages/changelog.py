@@ -14,6 +14,11 @@ CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
             "verifications."
         ),
         _(
+            "`locale` takes any tag of BCP 47 (`kk`, `de-AT`, `pt_BR`), here and in rules of the "
+            "policy; texts in 16 languages, the nearest is used. Answers of sends and `GET "
+            "/messages/{id}` show it."
+        ),
+        _(
             "`GET /lookup/{phone}` tells a number's country, its type and the channels that reach "
             "it, as far as that is known without sending."
         ),

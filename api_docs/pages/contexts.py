@@ -97,9 +97,10 @@ def webhooks() -> dict[str, Any]:
 
 def own_texts() -> dict[str, Any]:
     return {
-        "text": languages.texts(languages.active())["sample"]["text"],
+        "text": languages.page_texts(languages.active())["sample"]["text"],
         "sent": samples.own_message(languages.active()),
         "minutes": rendering.max_minutes(),
+        "languages": sorted(languages.message_choices()),
     }
 
 

@@ -15,7 +15,7 @@ from pygments.lexers import get_lexer_by_name
 from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
 from api.calls import Call
 from catalogue.channels import BY_NAME as CHANNELS
-from catalogue.languages import texts
+from catalogue.languages import page_texts
 from links.make.new_link import short_url
 from otp.texts import rendering
 from otp.web.calls import DEFAULT_PURPOSE
@@ -162,7 +162,10 @@ def standard_message(language: str) -> str:
 def own_message(language: str) -> str:
     """An SMS in a company's words, with a link and every line of autofill."""
     return _worded(
-        language, AUTOFILL, body=texts(language)["sample"]["text"], link=short_url("x7Kq2MbdR9")
+        language,
+        AUTOFILL,
+        body=page_texts(language)["sample"]["text"],
+        link=short_url("x7Kq2MbdR9"),
     )
 
 
@@ -180,7 +183,7 @@ def _worded(
     return rendering.fill(
         template,
         code=SAMPLE_CODE,
-        brand=texts(language)["sample"]["brand"],
+        brand=page_texts(language)["sample"]["brand"],
         minutes=None,
         link=link,
     )

@@ -36,6 +36,7 @@ from billing.notifications import RECIPIENT_ROLES
 from billing.orders import invoices, prices
 from billing.signed_links import DOCUMENTS, LIFETIME
 from billing.wallet.period_totals import day_of, start_of
+from catalogue import languages
 from catalogue.ids import uuid7
 from storage.months.calendar import last_day
 
@@ -265,7 +266,7 @@ def send(company: Company, documents: Sequence[Document], *, again: bool = False
         mail.post(
             template="documents",
             to=profile.email,
-            language=company.language,
+            language=languages.of_pages(company.language),
             context={"company": company, **context},
             key=f"{key}:documents",
         )

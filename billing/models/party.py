@@ -188,7 +188,7 @@ class BillingProfile(models.Model):
 
     @property
     def effective_language(self) -> str:
-        return self.documents_language or self.company.language
+        return self.documents_language or languages.of_pages(self.company.language)
 
     @property
     def missing(self) -> dict[str, Promise]:

@@ -182,7 +182,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
             )
         if chosen != "RU":
             del self.fields["kpp"], self.fields["edo_id"]
-        usual = dict(languages.choices())[self.instance.company.language]
+        usual = dict(languages.choices())[languages.of_pages(self.instance.company.language)]
         self.fields["documents_language"].choices = [  # type: ignore[attr-defined]
             ("", _("The company's: %(language)s") % {"language": usual}),
             *languages.choices(),

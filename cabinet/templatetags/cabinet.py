@@ -169,6 +169,12 @@ def _percent(shown: str) -> str:
 
 
 @register.filter
+def language_title(tag: str) -> str:
+    """«португальский (Бразилия)»; a tag that names no known language stays."""
+    return languages.title(tag)
+
+
+@register.filter
 def took(ms: int | None) -> str:
     """A duration with two digits or three: «63 мс», «1,2 с», «12 с», «3,5 мин»."""
     if ms is None:

@@ -17,10 +17,12 @@ import structlog
 from django.conf import settings
 
 from billing.wallet.ledger import DeliveryProof
+from catalogue import languages
 from channels import extensions, wakeups
 from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.lifecycle.state_machine import Event, EventKind, FirstClaim
+from channels.message_languages import language_of
 from channels.outcomes import receipts, transitions, unchanged_messages
 from channels.providers.base import (
     AmbiguousError,
@@ -278,17 +280,20 @@ def _trace_attributes(claimed: ClaimedMessage) -> dict[str, str | int]:
 
 def outgoing(claimed: ClaimedMessage) -> Outgoing:
     """Renders the message for its provider; the code appears here for the first time."""
+    provider = registry.provider(claimed.provider)
+    language = language_of(claimed.locale, claimed.params)
+    locale = provider.locale_for(claimed.locale, language)
     rendered = extensions.renderers[claimed.kind](
         subject_id=claimed.subject_id,
         params=claimed.params,
-        locale=claimed.locale,
-        channel=registry.provider(claimed.provider).channel,
+        locale=languages.match(locale, language),
+        channel=provider.channel,
     )
     return Outgoing(
         ref=str(claimed.attempt_id),
         phone=claimed.phone,
         content=Content(claimed.content),
-        locale=claimed.locale,
+        locale=locale,
         text=rendered.text,
         ttl=claimed.ttl,
         code=rendered.code,

@@ -72,7 +72,7 @@ class Outgoing:
     ref: str  # our attempt id; receipts echo it where the vendor can
     phone: str  # E.164 with its plus
     content: Content
-    locale: str  # of `catalogue.languages`
+    locale: str  # its language, from `Provider.locale_for`
     text: str
     ttl: int  # seconds the message stays useful
     code: str | None = None
@@ -177,6 +177,13 @@ class Provider(ABC):
     @abstractmethod
     def send(self, message: Outgoing) -> Accepted:
         """Sends the message or raises a `SendError`. Called from many threads."""
+
+    def locale_for(self, tag: str, language: str) -> str:
+        """The `locale` of a message asked for in a language tag, worded in a language of ours.
+
+        A vendor whose templates have languages of their own returns the nearest of those.
+        """
+        return language
 
     def is_proved_by(self, message: Outgoing) -> bool:
         """Whether acceptance is the only proof of delivery that will come."""

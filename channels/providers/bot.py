@@ -102,7 +102,8 @@ def texts(locale: str) -> dict[str, str]:
 
 
 def locale_of(tag: object) -> str:
-    return languages.of_tag(http.text(tag) or languages.codes()[0])
+    """The language to answer in; a vendor may tell none."""
+    return languages.match(http.text(tag) or languages.codes()[0])
 
 
 def said(text: str, chat_id: int, locale: str) -> BotUpdate | None:

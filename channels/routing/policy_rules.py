@@ -26,7 +26,6 @@ from parsing.characters import is_line
 
 MAX_RULES = 100
 PURPOSE_LENGTH = 64
-LOCALES = tuple(languages.codes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +143,7 @@ def check_rules(rules: Sequence[StoredRule]) -> None:
 REPEATED = _("There is already a rule for this country and purpose.")
 SETS_NOTHING = _("The rule sets nothing: choose channels, a wait, a price cap or a language.")
 BOTH = _("A channel cannot be both used and blocked.")
+NO_LANGUAGE_TAG = _("Not a language tag, such as de-DE (BCP 47).")
 ALL_BARRED = _("The rule blocks every channel.")
 
 
@@ -153,8 +153,8 @@ def faults_of(rule: StoredRule) -> list[StrOrPromise]:
         faults.append(format_lazy(_("{code} is not a country code."), code=rule.country[:20]))
     if len(rule.purpose) > PURPOSE_LENGTH or not is_line(rule.purpose):
         faults.append(_("A purpose has up to 64 printable characters."))
-    if rule.locale and rule.locale not in LOCALES:
-        faults.append(format_lazy(_("Allowed: {choices}"), choices=", ".join(LOCALES)))
+    if rule.locale and languages.canonical(rule.locale) != rule.locale:
+        faults.append(NO_LANGUAGE_TAG)
     faults += _channel_faults(rule)
     faults += _number_faults(rule)
     if rule.smart and not rule.channels:

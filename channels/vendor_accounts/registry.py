@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from catalogue import languages
 from catalogue.channels import CHANNELS, Channel
 from channels.providers.base import Content, HostedProvider, Provider
 from channels.providers.declaration import Guide, GuideFacts, Vendor
@@ -231,6 +232,13 @@ def needs_contact(channel: str) -> bool:
         account.channel == channel and account.capabilities.needs_contact
         for account in live_providers().values()
     )
+
+
+def language_on(channel: Channel, language: str) -> str:
+    """The language in which the channel's first account would word a message of this one."""
+    accounts = (row for row in live_providers().values() if row.channel == channel.name)
+    locales = [account.locale_for(language, language) for account in accounts]
+    return languages.match(locales[0], language) if locales else language
 
 
 @on_reset

@@ -3,9 +3,9 @@
 from django.utils.translation import gettext_lazy as _
 
 from api.calls import Field, choice, identifier, integer, nullable, text
-from catalogue import languages
 from catalogue.channels import BY_NAME
 from catalogue.errors import Error
+from catalogue.languages import tags
 from channels.models import Message
 from parsing import clipboard
 
@@ -46,11 +46,25 @@ CHANNEL = Field(
     ),
     required=False,
 )
+LANGUAGE_TAG = text(maxLength=tags.MAX_LENGTH, pattern=tags.LOOSE_PATTERN)
 LOCALE = Field(
     "locale",
-    nullable(choice(languages.codes(), "Locale")),
-    _("The language of the message; by default the company's language."),
+    nullable(LANGUAGE_TAG),
+    _(
+        "The language of the message: any tag of BCP 47, such as `kk`, `de-AT` or `pt_BR`. The "
+        "nearest language that has texts is used, else the company's. By default the policy's, "
+        "then the company's."
+    ),
     required=False,
+    reading=tags.canonical,  # empty, which the pattern refuses, if it is not well-formed
+    error=_("Not a language tag, such as de-DE (BCP 47)."),
+)
+ASKED_LOCALE = Field(
+    "locale",
+    LANGUAGE_TAG,
+    _("The language that was asked for, as a tag of BCP 47."),
+    "de-AT",
+    source="locale",
 )
 MESSAGE_ID = Field(
     "id",

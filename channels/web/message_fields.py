@@ -26,7 +26,7 @@ from channels.models import Attempt, Message
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
 from channels.routing.learned import smart_plan
-from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
+from channels.web.fields import ASKED_LOCALE, CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
 
 NOT_DELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.BARRED}  # as clients know it: failed
 RECEIPT_STATUSES = [state.value for state in ReceiptState if state not in NOT_DELIVERED]
@@ -244,6 +244,7 @@ def _route(message: Message) -> dict[str, Any] | None:
 MESSAGE_DETAILS = Shape(
     "MessageDetails",
     (
+        ASKED_LOCALE,
         Field(
             "route",
             nullable({"type": "object", "additionalProperties": True}),

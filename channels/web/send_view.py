@@ -26,6 +26,7 @@ QUEUED_TEXTS = {
 
 class SendView(IdempotentView):
     kind: ClassVar[str]
+    locale = ""  # the tag that was asked for
 
     @abstractmethod
     def parse(self, payload: dict[str, Any]) -> Any:
@@ -42,7 +43,7 @@ class SendView(IdempotentView):
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
         parsed = self.parse(payload)
-        self.phone = mask_phone(parsed.phone)
+        self.phone, self.locale = mask_phone(parsed.phone), parsed.locale
         idempotency_key = self.idempotency_key(request, payload)
         sender = Sender(self.principal, self.request_id, idempotency_key)
         return self.once(idempotency_key, lambda: self.send(sender, parsed), self.rebuild)
@@ -53,6 +54,7 @@ class SendView(IdempotentView):
         if not is_answer_known(message):
             return None
         raise_if_failed(message.pk, message.state, message.channel, message.error)
+        self.locale = message.locale
         return self.repeat(message)
 
     def answer(self, outcome: SendOutcome, **more: Any) -> dict[str, Any]:
@@ -63,6 +65,7 @@ class SendView(IdempotentView):
                 "id": public_id("msg", outcome.message_id),
                 "phone": outcome.phone,
                 "channel": outcome.channel,
+                "locale": self.locale,
                 "status": outcome.state,
                 "cost": outcome.cost,
                 "test": outcome.is_test,

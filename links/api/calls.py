@@ -22,6 +22,7 @@ from api.calls import (
 )
 from catalogue.errors import Error
 from channels.web.fields import (
+    ASKED_LOCALE,
     CHANNEL,
     COST,
     LOCALE,
@@ -93,6 +94,7 @@ SEND_LINK = Call(
         MESSAGE_ID,
         UNDERSTOOD_PHONE,
         USED_CHANNEL,
+        ASKED_LOCALE,
         SEND_STATUS,
         COST,
         TEST,

@@ -14,11 +14,13 @@ from django.db import IntegrityError, connection, transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.keys.api_keys import Principal
 from accounts.models import Mode
 from api import rate_limit
+from catalogue import languages
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error, invalid_input
-from catalogue.languages import texts
+from channels import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.extensions import Rendered
@@ -52,12 +54,16 @@ def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
 
     A link inside a sentence stays, because the sentence makes no sense without it.
     """
-    if text == with_link(texts(locale)["link"], url):
-        text = ""
+    if text in {
+        with_link(languages.texts(code)["link"], url) for code in languages.message_codes()
+    }:
+        text = ""  # ours, perhaps in another language than the template's
     site = re.escape(url)
     rest = re.sub(rf"^[{_JOINTS}]*{site}[{_JOINTS}]+", "", text)
     rest = re.sub(rf"(^|[{_JOINTS}]+){site}[{_JOINTS}]*$", "", rest).strip()
-    return rest or str(texts(locale)["link_beside_a_button"]).format(brand=brand or "Kvitok")
+    return rest or str(languages.texts(locale)["link_beside_a_button"]).format(
+        brand=brand or "Kvitok"
+    )
 
 
 def render_link(
@@ -147,7 +153,7 @@ def send_link(*, sender: Sender, request: LinkSendRequest) -> SentLink:
     plan = plan_channels(sender.principal, request, kind="link")
     link = request.link.for_channels(plan.channel_names)
     if plan.has_segments:
-        segments = gsm.count_segments(_text(request, link.sample_url)).segments
+        segments = gsm.count_segments(_text(sender.principal, request, link.sample_url)).segments
         plan = plan.with_segments(segments, too_long=_too_long(segments))
     message = NewMessage("link", sender, request, plan)
     # A taken slug is generated again; a taken alias is refused.
@@ -174,7 +180,12 @@ def _write(message: NewMessage, request: LinkSendRequest, link: NewLink) -> str:
     row = link.row(principal)
     url = short_url(row["slug"], link.host)
     params = message.params() | sql.params(row, link.lifetime)
-    params["params"] = {"text": _text(request, url), "short_url": url, "brand": principal.brand}
+    params["params"] = {
+        "text": _text(principal, request, url),
+        "short_url": url,
+        "brand": principal.brand,
+        **message_languages.stored(request.locale, principal.language),
+    }
     has_key = message.sender.idempotency_key is not None
     statement = sql.send(is_test=principal.is_test, has_key=has_key)
     if row["is_alias"]:
@@ -200,8 +211,9 @@ def _write_with_alias(
     resolution.invalidate_after_commit(Link(**row))
 
 
-def _text(request: LinkSendRequest, url: str) -> str:
-    return with_link(request.text or texts(request.locale)["link"], url)
+def _text(principal: Principal, request: LinkSendRequest, url: str) -> str:
+    language = languages.match(request.locale, principal.language)
+    return with_link(request.text or languages.texts(language)["link"], url)
 
 
 def _raise_if_refused(message: NewMessage, row: _Accepted) -> None:

@@ -107,7 +107,7 @@ def _audit_subject(changes: dict[str, Any]) -> str:
 def _refuse_texts_too_long(company: Company, texts: CompanyTexts) -> None:
     tail = rendering.autofill_lines(texts)
     bodies = [text.body for text in company.code_texts.filter(channel__in=SEGMENTED)]
-    for body in [*(languages.texts(code)["code"] for code in languages.codes()), *bodies]:
+    for body in [*(languages.texts(code)["code"] for code in languages.message_codes()), *bodies]:
         try:
             rules.check_length(body, tail)
         except ValidationError as error:

@@ -42,8 +42,9 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel:
 def _default(channel: Channel, *, locale: str, has_link: bool) -> str:
     """The vendor's template where it words the message, else the service's text."""
     if channel.has_template:
-        template_texts = languages.texts(locale)[channel.name]
-        return str(template_texts["code_with_link" if has_link else "code"])
+        worded = languages.texts(locale)[channel.name].get("code_with_link" if has_link else "code")
+        if worded:  # otherwise the vendor's words in this language are not known
+            return str(worded)
     return compose(languages.texts(locale)["code"], has_link=has_link)
 
 

@@ -24,6 +24,7 @@ from api.calls import (
 )
 from catalogue.errors import Error
 from channels.web.fields import (
+    ASKED_LOCALE,
     CHANNEL,
     COST,
     LOCALE,
@@ -114,6 +115,7 @@ SEND_CODE = Call(
         MESSAGE_ID,
         UNDERSTOOD_PHONE,
         USED_CHANNEL,
+        ASKED_LOCALE,
         SEND_STATUS,
         COST,
         TEST,

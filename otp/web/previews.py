@@ -119,14 +119,15 @@ def samples(
     """Samples of a code and a code with a link by channel, in `body` or the current text."""
     made = []
     for channel, has_link in product(channels, (False, True)):
+        language = registry.language_on(channel, locale)
         template = rendering.template(
-            texts, channel=channel, locale=locale, purpose=purpose, has_link=has_link, body=body
+            texts, channel=channel, locale=language, purpose=purpose, has_link=has_link, body=body
         )
         made.append(
             Sample(
                 channel=channel,
                 has_link=has_link,
-                locale=locale,
+                locale=language,
                 text=_render_sample(company, template),
                 is_russian=_CYRILLIC.search(template) is not None,
                 has_app_hash=channel.has_segments and bool(texts.app_hash),
@@ -162,9 +163,8 @@ def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, list[Sa
     defaults.
     """
     length = str(chosen.get("code_length") or "")
-    language = (
-        chosen["language"] if chosen.get("language") in languages.codes() else languages.active()
-    )
+    language = chosen.get("language")
+    language = language if language in languages.message_codes() else languages.active()
     draft = Company(
         name=company.name,
         brand=str(chosen.get("brand") or "").strip()[:MAX_BRAND_LENGTH],

@@ -86,7 +86,7 @@ class SendForm(forms.Form):
     )
     channel = forms.ChoiceField(label=_("Channel"), required=False)
     locale = forms.ChoiceField(
-        label=_("Language of the message"), choices=languages.choices, required=False
+        label=_("Language of the message"), choices=languages.offered, required=False
     )
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:

@@ -14,7 +14,7 @@ from accounts.keys import api_keys
 from accounts.models import Mode
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
 from api.rate_limit import key_rate_limiter
-from catalogue import ids
+from catalogue import ids, languages
 from catalogue.errors import DomainError, Error
 from channels.history import test_phone
 from channels.history.messages import with_charges
@@ -56,7 +56,11 @@ def _again(request: CabinetRequest) -> dict[str, str]:
     message = Message.objects.of(request.company).filter(pk=message_id).first()
     if message is None or message.phone.endswith("*"):  # an old one keeps no whole number
         return {}
-    filled = {"phone": message.phone, "mode": message.mode, "locale": message.locale}
+    filled = {
+        "phone": message.phone,
+        "mode": message.mode,
+        "locale": languages.match(message.locale),
+    }
     verification = cabinet_sends.verification_of(message)
     return filled | {"channel": "sms", "purpose": verification.purpose if verification else ""}
 

@@ -38,9 +38,9 @@ class TextForm(forms.Form):
         label=_("Text"),
         max_length=CodeText.MAX_LENGTH,
         strip=False,
-        widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off"}),
+        widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off", "dir": "auto"}),
     )
-    locale = forms.ChoiceField(label=_("Language"), choices=languages.choices)
+    locale = forms.ChoiceField(label=_("Language"), choices=languages.offered)
     channel = forms.ChoiceField(
         label=_("Channel"),
         required=False,
@@ -87,7 +87,7 @@ class TextForm(forms.Form):
     @property
     def language(self) -> str:
         chosen = self["locale"].value()
-        return str(chosen if chosen in languages.codes() else languages.codes()[0])
+        return str(chosen if chosen in languages.message_codes() else languages.codes()[0])
 
 
 class AutofillForm(forms.Form):
@@ -133,11 +133,17 @@ def text_list(request: CabinetRequest) -> HttpResponse:
         "worded": join_titles(own_texts.WORDED),
         "limit": own_texts.MAX_TEXTS,
         "own": texts,
-        "standard": [(code, languages.texts(code)["code"]) for code in languages.codes()],
+        "standard": _standard(request.company.language),
         "samples": current_samples(request.company, texts)[:1],
         "by_gateway": registry.codes_go_by_gateway(),
     }
     return render(request, "cabinet/text_list.html", context)
+
+
+def _standard(language: str) -> list[tuple[str, str, str]]:
+    """The standard wording: tag, name and text of each language, the company's first."""
+    named = sorted(languages.message_choices(), key=lambda choice: choice[0] != language)
+    return [(code, name, languages.texts(code)["code"]) for code, name in named]
 
 
 def _max_segments(text: CodeText, tail: Sequence[str]) -> int | None:

@@ -95,10 +95,10 @@ def test_keys_that_could_not_work_are_refused_unquoted(text: str, words: str) ->
         ({"CLICKHOUSE_URL": "http://c:1/?backlog=1"}, "CLICKHOUSE_URL: backlog must be 60 or more"),
         ({"CLICKHOUSE_URL": "http://c:1/?backlg=90"}, "CLICKHOUSE_URL has no option backlg"),
         ({"CLICKHOUSE_URL": "http://c:1/?reads=yes"}, "CLICKHOUSE_URL: reads must be 0 or more"),
-        ({"WHATSAPP_LANGUAGES": "ru:ru"}, "WHATSAPP_LANGUAGES must name a template language"),
+        ({"WHATSAPP_LANGUAGES": "ru:ru,RU:en"}, "WHATSAPP_LANGUAGES must name a template language"),
         ({"WHATSAPP_LANGUAGES": "ru:,en:en"}, "WHATSAPP_LANGUAGES must name a template language"),
         (
-            {"WHATSAPP_LANGUAGES": "ru:ru,en:en,de:de"},
+            {"WHATSAPP_LANGUAGES": "ru:ru,en:en,de_:de"},
             "WHATSAPP_LANGUAGES must name a template language",
         ),
         (

@@ -34,6 +34,7 @@ from channels.providers.inbound import (
 from channels.providers.whatsapp.alerts import alerts_of
 from channels.providers.whatsapp.checks import Account, GraphClient, approvals, checks
 from channels.providers.whatsapp.errors import VERDICTS, code_of, error_detail
+from channels.providers.whatsapp.vendor import nearest_language
 
 _STATES = {
     "sent": ReceiptState.SENT,
@@ -106,7 +107,9 @@ class WhatsAppCloud(http.HttpProvider):
             "biz_opaque_callback_data": message.ref,
             "template": {
                 "name": self._templates[message.content],
-                "language": {"code": self._languages[message.locale]},
+                "language": {
+                    "code": self._languages[self.locale_for(message.locale, message.locale)]
+                },
                 "components": _components(message),
             },
         }
@@ -121,6 +124,9 @@ class WhatsAppCloud(http.HttpProvider):
                 http.text(http.first(answer.data.get("contacts")).get("wa_id")) or "",
             )
         raise self._refusal(answer)
+
+    def locale_for(self, tag: str, language: str) -> str:
+        return nearest_language(self._languages, tag, language)
 
     def check(self) -> None:
         answer = self._query(f"{self._number}?fields=id")

@@ -1,11 +1,11 @@
 """WhatsApp Cloud API of Meta: the options of an account, texts and setup."""
 
 import secrets
+from collections.abc import Iterable, Mapping
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.languages import texts as language_texts
-from catalogue.languages import translated
+from catalogue import languages
 from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
@@ -34,19 +34,31 @@ WEBHOOK_FIELDS = (
 )
 
 
-# Meta's code of the language of a template, by ours.
-TEMPLATE_LANGUAGES = {code: language_texts(code)["whatsapp"]["language"] for code in translated()}
-USUAL_LANGUAGES = ",".join(map(":".join, TEMPLATE_LANGUAGES.items()))
+def _with_meta_s_code(codes: Iterable[str]) -> str:
+    """`ru:ru,en:en_US`: a language of ours and Meta's code of the template's."""
+    return ",".join(f"{code}:{languages.texts(code)['whatsapp']['language']}" for code in codes)
+
+
+# Each template has to be approved in each of them, so no more than the pages have.
+USUAL_LANGUAGES = _with_meta_s_code(languages.translated())
 
 
 def _languages(text: str) -> dict[str, str]:
-    """`ru:ru,en:en_US`: our language → Meta's code; a template needs each language of ours."""
-    split = (item.partition(":") for item in text.split(","))
-    languages = {locale.strip(): code.strip() for locale, _sign, code in split}
-    if languages.keys() != TEMPLATE_LANGUAGES.keys() or not all(languages.values()):
-        ours = " and for ".join(TEMPLATE_LANGUAGES)
-        raise ValueError(f"must name a template language for {ours}: {USUAL_LANGUAGES}")
-    return languages
+    """`ru:ru,kk:kk,en:en_US`: the tag of a language in which every template is approved → Meta's
+    code of it.
+    """
+    pairs = [item.partition(":") for item in text.split(",")]
+    read = {languages.canonical(tag.strip()): code.strip() for tag, _sign, code in pairs}
+    if len(read) < len(pairs) or not all(read) or not all(read.values()):
+        raise ValueError(f"must name a template language for each language: {USUAL_LANGUAGES}")
+    return read
+
+
+def nearest_language(known: Mapping[str, str], tag: str, language: str) -> str:
+    """The nearest language that an account has templates in, else the first of them."""
+    among = frozenset(known)
+    nearest = languages.match_among(tag, among) or languages.match_among(language, among)
+    return nearest or next(iter(known))
 
 
 def _digits() -> str:
@@ -75,7 +87,12 @@ OPTIONS = (
         is_required=False,
         simulated="code_with_link",
     ),
-    Option("languages", default=USUAL_LANGUAGES, read=_languages),
+    Option(
+        "languages",
+        default=USUAL_LANGUAGES,
+        read=_languages,
+        simulated=_with_meta_s_code(sorted(languages.message_codes())),
+    ),
 )
 
 _TEMPLATE = _(
@@ -252,9 +269,9 @@ def _guide(facts: GuideFacts) -> Guide:
             SetupStep(
                 "WhatsApp Manager → Message templates → Create template",
                 _(
-                    "Create each template in both languages, worded as in the operator's guide, "
-                    "and wait until Meta approves them. The link's button leads to the address "
-                    "below."
+                    "Create each template in each of the languages, worded as in the operator's "
+                    "guide, and wait until Meta approves them. The link's button leads to the "
+                    "address below."
                 ),
                 ("code_template", "link_template", "code_link_template", "languages"),
                 (Snippet(_("Address of the link's button"), f"{facts.short_url}/{{{{1}}}}"),),

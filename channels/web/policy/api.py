@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from accounts.models import Company
 from api.base_view import ApiResponse, ApiView
 from api.request_fields import REQUIRED, QueryFields, RequestFields
+from catalogue import languages
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from channels import phone_numbers
@@ -146,6 +147,11 @@ def _is_a(value: object, kind: type) -> bool:
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
+def _locale(tag: str) -> str:
+    """In the letter case of BCP 47; anything else stays, for the use case to refuse."""
+    return languages.canonical(tag) or tag
+
+
 def _rule(rule: Mapping[str, Any]) -> StoredRule:
     return StoredRule(
         country=(rule.get("country") or "").upper(),
@@ -154,6 +160,6 @@ def _rule(rule: Mapping[str, Any]) -> StoredRule:
         patience=rule.get("patience"),
         max_cost=rule.get("max_cost"),
         barred=rule.get("barred"),
-        locale=rule.get("locale") or "",
+        locale=_locale(rule.get("locale") or ""),
         smart=rule.get("smart"),
     )

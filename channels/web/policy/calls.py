@@ -4,15 +4,14 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Scope
-from api.calls import Call, Field, Shape, array, boolean, choice, integer, nullable, text
+from api.calls import Call, Field, Shape, array, boolean, integer, nullable, text
 from catalogue.errors import Error
-from channels.routing.policy_rules import LOCALES, MAX_RULES, PURPOSE_LENGTH
-from channels.web.fields import CHANNEL_NAMES, UNDERSTOOD_PHONE
+from channels.routing.policy_rules import MAX_RULES, PURPOSE_LENGTH
+from channels.web.fields import CHANNEL_NAMES, LANGUAGE_TAG, UNDERSTOOD_PHONE
 from channels.web.message_fields import KIND
 from parsing import clipboard
 
 MIN_PATIENCE, MAX_PATIENCE = settings.PATIENCE_RANGE
-LOCALE_NAMES = choice(LOCALES, "Locale")
 
 COUNTRY = Field(
     "country",
@@ -68,8 +67,8 @@ BARRED = Field(
 )
 LOCALE = Field(
     "locale",
-    nullable(LOCALE_NAMES),
-    _("The language of messages if the request names none."),
+    nullable(LANGUAGE_TAG),
+    _("The language of messages if the request names none: a tag of BCP 47."),
     None,
     required=False,
     source=lambda rule: rule.locale or None,
@@ -178,7 +177,9 @@ PREVIEW_POLICY = Call(
     answer=(
         UNDERSTOOD_PHONE,
         Field("country", nullable(text()), _("The country of the number."), "RU"),
-        Field("locale", LOCALE_NAMES, _("The language of the message."), LOCALES[0]),
+        Field(
+            "locale", LANGUAGE_TAG, _("The language of the message, as a tag of BCP 47."), "de-AT"
+        ),
         Field("steps", array(), _("The channels, in their order."), fields=STEP),
         Field("barred", array(CHANNEL_NAMES), _("Channels that the policy bars."), ["whatsapp"]),
         Field(

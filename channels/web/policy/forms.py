@@ -1,6 +1,6 @@
 """The cabinet's forms about the policy: a rule, and the number to preview it for."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -64,7 +64,6 @@ class RuleForm(forms.Form):
     locale = forms.ChoiceField(
         label=_("Language of messages"),
         required=False,
-        choices=[("", _("Company default")), *languages.choices()],
         help_text=_("For requests that do not name a language."),
     )
 
@@ -80,6 +79,8 @@ class RuleForm(forms.Form):
         super().__init__(data, initial=initial)
         self.fields.update(fallback_forms.chain_fields(rule.channels or []))
         self.fields.update(fallback_forms.patience_fields(rule.patience or {}))
+        locale = cast(forms.ChoiceField, self.fields["locale"])
+        locale.choices = [("", _("Company default")), *languages.offered(rule.locale)]
         # In page order: the first invalid field gets the focus.
         self.order_fields(("country", "purpose", *fallback_forms.CHAIN_FIELDS))
 

@@ -184,7 +184,9 @@ def test_sign_up_offers_the_guess_by_its_name(client: Client, spoken: str, title
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("country", "language"), [("KZ", "ru"), ("RU", "ru"), ("DE", "en")])
+@pytest.mark.parametrize(
+    ("country", "language"), [("KZ", "ru"), ("RU", "ru"), ("DE", "de"), ("GE", "en")]
+)
 def test_company_language_follows_its_country(client: Client, country: str, language: str) -> None:
     client.post(
         reverse("account_signup"), NEW | {"country": country}, headers={"accept-language": "en"}

@@ -168,6 +168,7 @@ def test_answer_of_a_send(api: Api) -> None:
         "phone": "+79161234567",
         "short_url": link.short_url,
         "channel": "whatsapp",
+        "locale": "ru",
         "status": "queued",
         "cost": 1,
         "test": False,

@@ -57,7 +57,10 @@ def test_form_refuses(
 def test_preview_button_saves_nothing(client: Client, owner: Member) -> None:
     response = client.post(reverse("text-create"), FORM | {"preview": "1"})
 
-    assert '<p class="bubble bubble-text" lang="ru">123456 — код</p>' in response.content.decode()
+    assert (
+        '<p class="bubble bubble-text" lang="ru" dir="auto">123456 — код</p>'
+        in response.content.decode()
+    )
     assert not CodeText.objects.exists()
 
 

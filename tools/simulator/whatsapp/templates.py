@@ -15,7 +15,8 @@ BROKEN_LINES = re.compile(r"[\n\r\t]| {4}")
 MAX_CODE = 15
 MAX_BODY = 1024
 MAX_URL = 2000
-OPEN = {"ru": "Открыть", "en": "Open"}
+# An operator submits the service's own sentences in the other languages.
+LANGUAGES = Path(__file__).parents[3] / "catalogue/languages"
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 TITLES = {int(code): title for code, title in _TABLES["titles"].items()}
 
@@ -47,6 +48,7 @@ class Template:
     bodies: dict[str, str]  # language -> wording
     parameters: int
     has_code: bool  # the first parameter is the code
+    labels: dict[str, str]  # language -> label of the URL button
     link: str | None = None  # what the URL button puts before its parameter
 
     def fill(self, language: str, values: list[str], button: str) -> Content:
@@ -56,17 +58,41 @@ class Template:
         code = values[0] if self.has_code else None
         if self.link is None:
             return Content(text, code, [])
-        label = OPEN["en" if language.startswith("en") else "ru"]
+        label = self.labels[language]
         return Content(f"{text}\n{label}: {self.link}{button}", code, [self.link + button])
 
 
+def _own_sentences(locale: str) -> dict[str, Any]:
+    path = LANGUAGES / locale / "messages.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _body(kind: str, row: dict[str, Any], locale: str) -> str:
+    """The wording, its parameters by number."""
+    if locale in row:
+        return str(row[locale])
+    texts = _own_sentences(locale)
+    worded = texts.get("whatsapp", {}).get({"code_link": "code_with_link"}.get(kind, kind))
+    body = str(worded or texts.get("code") or row["en"])
+    for name, number in {"{code}": "{0}", "{text}": "{0}", "{brand}": "{1}"}.items():
+        body = body.replace(name, number)
+    return body.removesuffix(" {1}")  # Meta's sentences of a code name no brand
+
+
 def approved(settings: Settings) -> dict[str, Template]:
+    """In each language of the account, the first where several have one code of Meta's."""
+    languages = {code: tag for tag, code in reversed([*settings.whatsapp_languages.items()])}
+    labels = {
+        code: _own_sentences(tag).get("bot", {}).get("open", "Open")
+        for code, tag in languages.items()
+    }
     return {
         settings.variable(f"WHATSAPP_{kind.upper()}_TEMPLATE", row["name"]): Template(
             row["category"],
-            {settings.whatsapp_languages[locale]: row[locale] for locale in OPEN},
+            {code: _body(kind, row, tag) for code, tag in languages.items()},
             row["parameters"],
             has_code=row["has_code"],
+            labels=labels,
             link=f"{settings.short_url}/" if row["has_link"] else None,
         )
         for kind, row in _TABLES["templates"].items()

@@ -223,7 +223,8 @@ def test_id_that_max_never_sends_is_ignored(user_id: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "locale"), [("ru", "ru"), ("ru-RU", "ru"), ("en", "en"), ("kk-KZ", "en"), (None, "ru")]
+    ("tag", "locale"),
+    [("ru", "ru"), ("ru-RU", "ru"), ("en", "en"), ("kk-KZ", "kk"), ("ja", "en"), (None, "ru")],
 )
 def test_speaks_the_persons_language(tag: str | None, locale: str) -> None:
     assert read(stored("started") | {"user_locale": tag}) == [Started(USER, locale)]

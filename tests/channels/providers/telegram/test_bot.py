@@ -243,7 +243,8 @@ def test_reads_updates(file: str, expected: list[BotUpdate]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "locale"), [("ru-RU", "ru"), ("en", "en"), ("de", "en"), (None, "ru")]
+    ("language", "locale"),
+    [("ru-RU", "ru"), ("en", "en"), ("de", "de"), ("ja", "en"), (None, "ru")],
 )
 def test_speaks_the_persons_language(language: str | None, locale: str) -> None:
     update = orjson.loads(payload("telegram_bot", "started_2026-09.json"))

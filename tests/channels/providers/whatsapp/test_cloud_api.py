@@ -120,6 +120,28 @@ def test_template_has_the_language_that_the_operator_made_it_in(
 
 
 @pytest.mark.parametrize(
+    ("tag", "language", "code"),
+    [
+        ("pt-AO", "pt-PT", "pt_PT"),
+        ("pt-BR", "pt", "pt_BR"),
+        ("zh-TW", "ru", "zh_TW"),  # ours has no texts in it
+        ("kk-KZ", "kk", "ru"),  # by CLDR
+        ("ja", "pt", "pt_BR"),  # the company's language
+        ("ja", "ar", "ru"),  # the first
+    ],
+)
+def test_template_is_looked_for_as_texts_are(
+    wire: responses.RequestsMock, tag: str, language: str, code: str
+) -> None:
+    templates = {"ru": "ru", "pt": "pt_BR", "pt-PT": "pt_PT", "zh-Hant": "zh_TW"}
+    locale = whatsapp(languages=templates).locale_for(tag, language)
+
+    body = sent(wire, message(locale=locale), languages=templates)
+
+    assert body["template"]["language"] == {"code": code}
+
+
+@pytest.mark.parametrize(
     ("word", "alert"),
     [
         ("accepted", None),

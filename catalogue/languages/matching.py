@@ -1,0 +1,118 @@
+"""Which of several languages is nearest to a language tag, by Unicode CLDR.
+
+A tag's parents come first (`de-AT` → `de`, `pt-AO` → `pt-PT`), then the languages that its speakers
+most likely read as well (`relatives.toml`), then its language in another script.
+https://www.unicode.org/reports/tr35/#LanguageMatching
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from babel.core import get_global
+
+from catalogue.languages import tags
+
+OTHER_SCRIPT = 50  # CLDR's distance; a match must be nearer
+_SCRIPT, _REGION, _EXTENDED = (re.compile(f"[a-z]{{{n}}}", re.IGNORECASE) for n in (4, 2, 3))
+
+
+class _Locale(NamedTuple):
+    language: str
+    script: str  # the usual one where the tag has none
+    region: str
+
+    @property
+    def name(self) -> str:
+        """As CLDR names it, without the script that the language is usually written in."""
+        script = "" if self.script == _usual_script(self.language) else self.script
+        return "_".join(filter(None, (self.language, script, self.region)))
+
+
+@lru_cache(maxsize=4000)
+def closest(tag: str, among: frozenset[str]) -> str:
+    """The nearest of these tags to a canonical one; empty if none is near."""
+    plain = tags.without_extensions(tag)
+    aliased = _aliases().get(tag.replace("-", "_")) or plain.replace("-", "_")
+    language, *subtags = aliased.split("_")
+    if not language:
+        return ""
+    if subtags and _EXTENDED.fullmatch(subtags[0]):  # `zh-yue` is `yue`, else `zh`
+        extended, *rest = subtags
+        return closest("-".join((extended, *rest)), among) or closest(
+            "-".join((language, *rest)), among
+        )
+    wanted = _locale(language, subtags)
+    known = {_locale_of(code): code for code in sorted(among)}
+    names = {locale.name: code for locale, code in known.items()}
+    for name in _parents(wanted.name):
+        if name in names:
+            return names[name]
+    return _nearest(wanted, known)
+
+
+def _nearest(wanted: _Locale, known: dict[_Locale, str]) -> str:
+    distances = {locale: _distance(wanted, locale) for locale in known}
+    near = [locale for locale, distance in distances.items() if distance < OTHER_SCRIPT]
+    near = near or [locale for locale in known if locale.language == wanted.language]
+    return known[min(near, key=distances.__getitem__)] if near else ""
+
+
+def _distance(wanted: _Locale, other: _Locale) -> int:
+    far = 2 * OTHER_SCRIPT
+    apart = (
+        0 if wanted.language == other.language else _languages(other.language, wanted.language, far)
+    )
+    if wanted.script == other.script:
+        return apart
+    pairs = _tables()["scripts"].get(f"{other.language}-{other.script}", {})
+    return apart + int(pairs.get(f"{wanted.language}-{wanted.script}", OTHER_SCRIPT))
+
+
+def _languages(supported: str, desired: str, far: int) -> int:
+    for distance, named in _tables()["languages"].get(supported, {}).items():
+        if desired in named.split():
+            return int(distance)
+    return far
+
+
+def _parents(name: str) -> Iterator[str]:
+    """The locale and what CLDR inherits from; an unusual script has no parent."""
+    exceptions = get_global("parent_exceptions")
+    while name:
+        yield name
+        above, _sign, last = name.rpartition("_")
+        name = exceptions.get(name) or ("" if _SCRIPT.fullmatch(last) else above)
+
+
+def _locale_of(tag: str) -> _Locale:
+    language, *subtags = tag.split("-")
+    return _locale(language, subtags)
+
+
+def _locale(language: str, subtags: list[str]) -> _Locale:
+    """`zh-TW` is written in Hant, as `zh-Hant-TW` says."""
+    language, _sign, script = _aliases().get(language, language).partition("_")
+    script = next(filter(_SCRIPT.fullmatch, subtags), script)
+    region = next((part for part in subtags if _REGION.fullmatch(part) or part.isdigit()), "")
+    in_region = f"{language}_{region}" if region else ""
+    return _Locale(language, script or _usual_script(in_region) or _usual_script(language), region)
+
+
+def _usual_script(name: str) -> str:
+    likely: str = get_global("likely_subtags").get(name, "")
+    return likely.split("_")[1] if likely.count("_") > 1 else ""
+
+
+def _aliases() -> Mapping[str, str]:
+    """Replaced codes: `iw` → `he`, `kaz` → `kk`, `sh` → `sr_Latn`."""
+    aliases: Mapping[str, str] = get_global("language_aliases")
+    return aliases
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("relatives.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,174 @@
+"""Tags of BCP 47, and the language of ours that is nearest to one."""
+
+import pytest
+
+from catalogue import languages
+
+OURS = languages.message_codes()
+# RFC 5646, appendix A, and its grandfathered tags.
+OF_THE_STANDARD = [
+    *("de", "fr", "ja", "i-enochian", "zh-Hant", "zh-Hans", "sr-Cyrl", "sr-Latn"),
+    *("zh-cmn-Hans-CN", "cmn-Hans-CN", "zh-yue-HK", "yue-HK", "zh-Hans-CN", "sr-Latn-RS"),
+    *("sl-rozaj", "sl-rozaj-biske", "sl-nedis", "de-CH-1901", "sl-IT-nedis"),
+    *("hy-Latn-IT-arevela", "de-DE", "en-US", "es-419", "de-CH-x-phonebk"),
+    *("az-Arab-x-aze-derbend", "x-whatever", "qaa-Qaaa-QM-x-southern", "de-Qaaa", "sr-Latn-QM"),
+    *("sr-Qaaa-RS", "en-US-u-islamcal", "zh-CN-a-myext-x-private", "en-a-myext-b-another"),
+    *("en-a-bbb-x-a-ccc", "en-GB-oed", "sgn-BE-FR", "art-lojban", "zh-min-nan", "de-1996"),
+]
+
+
+@pytest.mark.parametrize("tag", OF_THE_STANDARD)
+def test_tags_of_the_standard_are_read(tag: str) -> None:
+    assert languages.canonical(tag).lower() == tag.lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    # The invalid ones of appendix A first.
+    [
+        "de-419-DE",
+        "a-DE",
+        "ar-a-aaa-b-bbb-a-ccc",
+        "de-1901-1901",
+        "x",
+        "x-",
+        "en-x",
+        "en-a",
+        "",
+        "-",
+        "_",
+        "de-",
+        "-de",
+        "en--US",
+        "de DE",
+        " de",
+        "de\n",
+        "d",
+        "12",
+        "i-none",
+        "abcdefghi",
+        "дe",
+        "de-ﬃ",
+        "en-" + "x" * 9,
+        "en-x" + "-aaaaaaaa" * 4,
+        "*",
+        "de;q=1",
+        "en-US.UTF-8",
+        "de-DE-",
+        "x-private-",
+        "en-abcd-efgh",
+        "en-US-GB",
+    ],
+)
+def test_what_is_no_tag_is_refused(text: str) -> None:
+    assert languages.canonical(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("PT_br", "pt-BR"),
+        ("zh_hant_tw", "zh-Hant-TW"),
+        ("EN-ca-X-CA", "en-CA-x-ca"),
+        ("KK", "kk"),
+        ("sgn-be-fr", "sgn-BE-FR"),
+        ("AZ-LATN-x-LATN", "az-Latn-x-latn"),
+        ("es-419", "es-419"),
+    ],
+)
+def test_letter_case_is_that_of_the_standard(text: str, tag: str) -> None:
+    assert languages.canonical(text) == tag
+
+
+@pytest.mark.parametrize("code", sorted(OURS))
+def test_a_language_of_ours_is_its_own(code: str) -> None:
+    assert languages.match(code) == languages.match(code.lower(), "ru") == code
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    # Parents, also where they are no prefix.
+    [
+        ("de-AT", "de"),
+        ("de-DE-1996", "de"),
+        ("fr-CA", "fr"),
+        ("es-419", "es"),
+        ("es-MX", "es"),
+        ("pt", "pt"),
+        ("pt-BR", "pt"),
+        ("pt_br", "pt"),
+        ("pt-PT", "pt-PT"),
+        ("pt-AO", "pt-PT"),
+        ("uz-Cyrl-UZ", "uz-Cyrl"),
+        ("uz-Latn-UZ", "uz"),
+        ("kk-KZ", "kk"),
+        ("be-BY", "be"),
+        ("uk-UA", "uk"),
+        ("ru-UA", "ru"),
+        ("ar-EG", "ar"),
+        ("en-GB-oed", "en"),
+        ("en-AU", "en"),
+        # Replaced codes, extensions, dialects.
+        ("kaz", "kk"),
+        ("deu", "de"),
+        ("ar-u-nu-latn", "ar"),
+        ("arz", "ar"),
+        ("ar-arz", "ar"),
+        # Whoever speaks these likely reads those.
+        ("ca", "es"),
+        ("gl-ES", "es"),
+        ("lb", "de"),
+        ("gsw-CH", "de"),
+        ("ht", "fr"),
+        ("tt", "ru"),
+        ("tg", "ru"),
+        ("hy-AM", "ru"),
+        ("ka", "en"),
+        ("sw-KE", "en"),
+        ("ku", "tr"),
+        # The language itself in another script, where no other is nearer.
+        ("kk-Latn", "kk"),
+        ("kk-CN", "kk"),
+        ("uz-AF", "uz"),
+        ("be-Latn", "be"),
+    ],
+)
+def test_the_nearest_language_by_cldr(tag: str, language: str) -> None:
+    assert languages.match(tag, "fr") == language
+
+
+@pytest.mark.parametrize(
+    "tag",
+    ["ja", "zh-Hant-TW", "sr-Latn", "nb-NO", "x-private", "i-klingon", "und", "mul", "qaa", "zxx"],
+)
+def test_a_company_s_language_then_the_worldwide_one(tag: str) -> None:
+    assert languages.match(tag, "kk") == "kk"
+    assert languages.match(tag) == languages.worldwide()
+    assert not languages.has_match(tag)
+
+
+@pytest.mark.parametrize("tag", ["be", "kk", "uk", "uz", "ky", "az", "tr"])
+def test_nobody_is_given_russian_for_their_own(tag: str) -> None:
+    assert languages.match(tag, "ru") != "ru"
+
+
+def test_the_languages_of_an_account_have_the_same_fallback() -> None:
+    account = frozenset({"ru", "en", "pt-PT", "zh-Hant"})
+
+    assert languages.match_among("zh-TW", account) == "zh-Hant"
+    assert languages.match_among("kk", account) == "ru"  # CLDR says so
+    assert languages.match_among("pt-BR", account) == "pt-PT"
+    assert languages.match_among("ja", account) == ""
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"), [("kk", "ru"), ("pt-PT", "en"), ("de", "en"), ("ru", "ru"), ("uk", "en")]
+)
+def test_language_of_the_pages_for_one_of_messages(tag: str, language: str) -> None:
+    assert languages.of_pages(tag) == language
+
+
+def test_titles() -> None:
+    assert languages.title("pt-BR") == "португальский (Бразилия)"
+    assert languages.title("x-private") == "x-private"
+    assert languages.own_name("kk") == "Қазақша"
