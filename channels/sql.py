@@ -55,6 +55,17 @@ WHERE id = ANY(%s) AND id BETWEEN :first_id AND :last_id AND fallback_at <= now(
 ORDER BY id FOR UPDATE SKIP LOCKED
 """
 
+# The channels by which newer messages of the same subject go, have gone or are about to, unless
+# that failed.
+CHANNELS_OF_NEWER = """
+SELECT v.id, unnest(ARRAY[n.channel, a.channel])
+FROM unnest(%s::uuid[], %s::uuid[]) AS v(id, subject_id)
+JOIN channels_message n ON n.subject_id = v.subject_id AND n.id > v.id
+LEFT JOIN channels_attempt a
+  ON a.message_id = n.id AND a.message_id BETWEEN :first_id AND :last_id
+WHERE n.id BETWEEN :first_id AND :last_id AND n.state <> 'failed'
+"""
+
 # Messages with all their attempts. Read after the lock, so as the last commit left them.
 LOAD_MESSAGES = f"""
 SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state, m.error, m.tries,

@@ -1,5 +1,7 @@
 """Decisions about the fallback chain of a message. Pure: no database, no clock."""
 
+from collections.abc import Set
+
 from billing.wallet.ledger import HoldMove
 from channels.lifecycle.state_machine import MIN_TIME_LEFT
 from channels.lifecycle.states import (
@@ -21,6 +23,27 @@ def expire_patience(snapshot: Snapshot) -> Decision:
     if message.time_left > MIN_TIME_LEFT:
         return decision._replace(fallback=FallbackRequest(FallbackReason.PATIENCE))
     return _end_chain(decision, FallbackReason.TIME)
+
+
+def take_next_step(snapshot: Snapshot) -> Decision:
+    """Requests the next channel as if the patience with the present one had ended. Decides nothing
+    where no step is left, or too little time for one.
+    """
+    decision, message = undecided(snapshot), snapshot.message
+    if message.is_open and message.chain and message.time_left > MIN_TIME_LEFT:
+        return decision._replace(fallback=FallbackRequest(FallbackReason.REQUESTED))
+    return decision
+
+
+def leave_out(decision: Decision, request: FallbackRequest, channels: Set[str]) -> Decision:
+    """Drops the steps by these channels; without any left, there is nothing to fall back to."""
+    dropped = [step for step in decision.message.chain if step.channel in channels]
+    left = tuple(step for step in decision.message.chain if step.channel not in channels)
+    if not left:
+        return reject_fallback(decision, request, FallbackReason.TAKEN)
+    for step in dropped:
+        decision = decision.with_fallback_event(FallbackReason.TAKEN, step.channel)
+    return decision._replace(message=decision.message._replace(chain=left))
 
 
 def hold_move(message: MessageState, request: FallbackRequest) -> HoldMove:
@@ -59,8 +82,12 @@ def accept_fallback(decision: Decision, request: FallbackRequest) -> Decision:
 def reject_fallback(
     decision: Decision, request: FallbackRequest, reason: FallbackReason = FallbackReason.TOKENS
 ) -> Decision:
-    """The wallet does not pay: an open attempt continues, a failed one ends the message."""
-    if request.reason is FallbackReason.PATIENCE:
+    """The wallet does not pay, say: an open attempt continues, a failed one ends the message. What
+    was only asked for is left as it was, unless nothing can come of it.
+    """
+    if request.reason is FallbackReason.REQUESTED and reason is not FallbackReason.TAKEN:
+        return undecided(decision.before)
+    if request.reason is not FallbackReason.REFUSED:
         return _end_chain(decision, reason)
     decision = decision.with_fallback_event(reason, decision.message.chain[0].channel)
     return decision.finish(request.state, request.error)

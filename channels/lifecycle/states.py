@@ -32,10 +32,12 @@ class FallbackReason(StrEnum):
     # Switched to the next channel:
     PATIENCE = "patience"  # no proof in time
     REFUSED = "refused"  # not delivered by the last channel
+    REQUESTED = "requested"  # the company asked for it
     # Stopped at the current channel:
     TOKENS = "tokens"  # the balance cannot pay for the next channel
     BUDGET = "budget"  # a budget cannot pay for it
     TIME = "time"  # too little useful time left
+    TAKEN = "taken"  # a newer message uses that channel
     # Cancelled the next channel:
     LATE = "late"  # an earlier channel delivered
     CODE_ENTERED = "code_entered"

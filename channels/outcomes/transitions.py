@@ -62,6 +62,7 @@ def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[
     """Has the wallet accept or reject the requested fallbacks. This comes before the messages are
     written, and the wallet's lock is still the last one that others wait for.
     """
+    decisions = _without_taken_steps(cursor, decisions)
     moves = [
         fallback_chain.hold_move(decision.message, decision.fallback)
         for decision in decisions
@@ -74,6 +75,28 @@ def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[
     return [
         _with_wallet_verdict(decision, decision.fallback, results[decision.message.id])
         if decision.fallback
+        else decision
+        for decision in decisions
+    ]
+
+
+def _without_taken_steps(
+    cursor: CursorWrapper, decisions: Sequence[Decision]
+) -> Sequence[Decision]:
+    """Nobody gets a code twice by one channel: once by a message that was to fall back to it, and
+    once by a newer one that was sent by it.
+    """
+    falling = [decision.message for decision in decisions if decision.fallback]
+    if not falling:
+        return decisions
+    taken: dict[UUID, set[str]] = defaultdict(set)
+    pairs = [[item.id for item in falling], [item.subject_id for item in falling]]
+    cursor.execute(sql.in_changeable_months(sql.CHANNELS_OF_NEWER), pairs)
+    for message_id, channel in cursor.fetchall():
+        taken[message_id].add(channel)
+    return [
+        fallback_chain.leave_out(decision, decision.fallback, taken[decision.message.id])
+        if decision.fallback and decision.message.id in taken
         else decision
         for decision in decisions
     ]
@@ -111,6 +134,22 @@ def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
         )
     announce(decisions)
     return decisions
+
+
+def take_next_step(cursor: CursorWrapper, message_id: UUID, hold: int) -> Decision | None:
+    """Switches the message to its next channel now; None if there is no next one, or if it was
+    switched since its hold was `hold`. A decision under the old hold: the wallet does not pay.
+
+    Runs in the caller's transaction; the caller calls `announce` after its commit.
+    """
+    lock_messages(cursor, [message_id])
+    (snapshot,) = load_messages(cursor, [message_id])
+    decision = fallback_chain.take_next_step(snapshot)
+    if snapshot.message.hold != hold or decision.fallback is None:
+        return None
+    (paid,) = pay_fallbacks(cursor, [decision])
+    write_decisions(cursor, [paid])
+    return paid if paid.message.chain or paid.message.hold > hold else None
 
 
 def announce(decisions: Sequence[Decision]) -> None:

@@ -52,6 +52,8 @@ FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise
         _CHARGED_ONCE,
     ),
     FallbackReason.REFUSED: (_("Not delivered: trying %(channel)s"), "", ""),
+    FallbackReason.REQUESTED: (_("Asked for at once: trying %(channel)s"), "", _CHARGED_ONCE),
+    FallbackReason.TAKEN: (_("%(channel)s left out: a newer message uses it"), "", ""),
     FallbackReason.TOKENS: (
         _("Too few tokens for %(channel)s"),
         "warning",
@@ -95,6 +97,7 @@ REASONS: dict[str, StrOrPromise] = {
     "late proof": _("proof came too late"),
     FallbackReason.PATIENCE: _("another channel was tried"),
     FallbackReason.REFUSED: _("another channel was tried"),
+    FallbackReason.REQUESTED: _("another channel was asked for"),
     FallbackReason.CODE_ENTERED: _("the code was entered"),
     FallbackReason.CLICK: _("the link was opened"),
     FallbackReason.CANCELLED: _("the code is no longer valid"),

@@ -204,8 +204,9 @@ FALLBACK_EVENT = Shape(
             _(
                 "Why the channel was or was not used. Falling back to it: `patience`, the previous "
                 "channel did not confirm delivery in time; `refused`, the previous channel did not "
-                "deliver. Not falling back: `tokens`, too few tokens; `time`, too little time "
-                "left; `budget`, a budget does not allow it. Canceling it: `late`, the previous "
+                "deliver; `requested`, you asked for the next channel. Not falling back: `tokens`, "
+                "too few tokens; `time`, too little time left; `budget`, a budget does not allow "
+                "it; `taken`, a newer message uses it. Canceling it: `late`, the previous "
                 "channel delivered after all; `code_entered`, the code was entered; `click`, the "
                 "link was opened; `cancelled`, the code is no longer valid: canceled, replaced by "
                 "a newer one, or out of attempts. `owed`: the previous channel delivered, but the "
