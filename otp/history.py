@@ -33,6 +33,7 @@ def count_codes(
         "end": end,
         "first_id": first_id_at(earliest),
         "last_id": first_id_at(end + sql.CLOCK_SKEW),
+        "first_reported": first_id_at(earliest - sql.REPORTED_WITHIN),
     }
     if company_id is not None:
         params |= {"company_id": company_id, "mode": mode}
@@ -75,12 +76,12 @@ WITH sent AS (
     COALESCE(v.purpose, '') AS purpose, COALESCE(m.api_key_id::text, '') AS api_key,
     m.state = 'delivered' AS is_delivered,
     m.state = 'delivered' OR m.sent_at IS NOT NULL AS is_handed_over,
-    m.content <> 'code' AS has_link,
-    CASE WHEN m.content <> 'code' THEN EXISTS (
+    m.content IN ('code_with_link', 'link') AS has_link,
+    CASE WHEN m.content IN ('code_with_link', 'link') THEN EXISTS (
       SELECT 1 FROM links_link l WHERE l.message_id = m.id AND l.clicked_at IS NOT NULL
         AND l.id = CASE m.kind WHEN 'link' THEN m.subject_id
           ELSE (m.params ->> 'link')::uuid END) ELSE false END AS is_opened,
-    v.id IS NOT NULL AND 1 = row_number() OVER (
+    v.id IS NOT NULL AND {{known}} AND 1 = row_number() OVER (
       PARTITION BY m.company_id, m.mode, v.id
       ORDER BY m.state = 'delivered' DESC, m.created_at DESC, m.id DESC) AS is_code,
     v.verified_at IS NOT NULL AS is_entered
@@ -142,12 +143,16 @@ def count_breakdowns(
         ),
         "last_code": first_id_at(end + sql.CLOCK_SKEW),
         "first_message": first_id_at(start - OLDEST_CAPTURED),
+        "first_reported": first_id_at(start - OLDEST_CAPTURED - sql.REPORTED_WITHIN),
         "company_id": company_id,
         "mode": mode,
     }
     is_one = company_id is not None
     everyone = _OLD_DAY if is_anonymised(start) else _EVERY_COMPANY
-    yield from _read_breakdowns(_STEPS.format(whose=_ONE_COMPANY if is_one else everyone), params)
+    yield from _read_breakdowns(
+        _STEPS.format(whose=_ONE_COMPANY if is_one else everyone, known=sql.KNOWN_AT_ITS_END),
+        params,
+    )
     if mode != "test":  # test keys spend nothing
         whose = "w.company_id = %(company_id)s" if is_one else "true"
         yield from _read_breakdowns(_SPENT.format(whose=whose), params)

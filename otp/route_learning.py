@@ -24,6 +24,7 @@ from channels.routing.learned import account_shares, learned_router, phone_memor
 from channels.routing.learned.smart_plan import range_of
 from channels.routing.smart.reach import Area, PhoneMemory
 from channels.routing.smart.router import Router, Try
+from otp.sql import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known
 from storage.sessions import database_now
 from storage.statements.named_rows import fetch_all
 from storage.store_errors import is_refusal
@@ -34,8 +35,9 @@ NOT_THERE = {"unreachable", "barred"}  # classes of errors: of this person's pho
 # A code that is sent again is older than its message.
 CODE_AGE = timedelta(seconds=settings.CODE_LIFETIME)
 
+_IS_OUTCOME_KNOWN = is_outcome_known("(m.created_at + make_interval(secs => %(closed_after)s))")
 # Ids begin with the time, so the ranges of both tables are some pages of their primary keys.
-_ATTEMPTS = """
+_ATTEMPTS = f"""
 SELECT m.id, m.phone, EXTRACT(epoch FROM m.created_at)::float AS created,
   EXTRACT(epoch FROM v.verified_at)::float AS verified,
   v.verified_at IS NOT NULL AND EXISTS (SELECT 1 FROM channels_message later
@@ -48,10 +50,10 @@ FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
     AND a.id >= %(first)s
   LEFT JOIN otp_verification v ON v.id = m.subject_id
     AND v.id >= %(first_code)s AND v.id < %(last)s
-WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND m.content = 'code'
-  AND m.mode = 'live' AND m.phone NOT LIKE '%%*'
+WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND {OF_ANY_CODE}
+  AND m.mode = 'live' AND m.phone NOT LIKE '%%*' AND {_IS_OUTCOME_KNOWN}
 ORDER BY m.id, a.n
-"""
+"""  # noqa: S608 - constants
 
 
 class _Row(NamedTuple):
@@ -90,10 +92,12 @@ TriedCode = tuple[_Row, list[ChannelTry]]  # the code's first attempt, and its c
 def _tried_codes(since: datetime, until: datetime) -> list[TriedCode]:
     """Codes closed in `[since, until)`, in the order of their sends."""
     start, end = since - CLOSED_AFTER, until - CLOSED_AFTER
-    params = {
+    params: dict[str, Any] = {
         "first": first_id_at(start),
         "last": first_id_at(end),
         "first_code": first_id_at(start - CODE_AGE),
+        "first_reported": first_id_at(start - REPORTED_WITHIN),
+        "closed_after": CLOSED_AFTER.total_seconds(),
     }
     with connection.cursor() as cursor:
         cursor.execute(_ATTEMPTS, params)

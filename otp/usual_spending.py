@@ -1,7 +1,8 @@
 """What companies usually spend: the base of budgets that nobody has set.
 
 A code counts once it is entered, a link once it is delivered: a stolen key that sends to an
-accomplice's numbers must not raise the budget that should stop it.
+accomplice's numbers must not raise the budget that should stop it. A code that the company made
+counts once it is delivered: where it is entered, nobody says.
 """
 
 from collections import defaultdict
@@ -33,7 +34,8 @@ FROM channels_message m LEFT JOIN otp_verification v
   ON v.id = m.subject_id AND v.id >= %(first_id)s AND v.id < %(last_id)s
 WHERE m.created_at >= %(start)s AND m.created_at < %(end)s AND m.phone NOT LIKE '%%*'
   AND m.mode = 'live' AND m.price > 0
-  AND CASE m.kind WHEN 'code' THEN v.verified_at IS NOT NULL ELSE m.state = 'delivered' END
+  AND CASE WHEN m.kind = 'code' AND NOT COALESCE(v.is_custom, false)
+    THEN v.verified_at IS NOT NULL ELSE m.state = 'delivered' END
 GROUP BY m.company_id, date_trunc('hour', m.created_at), left(m.phone, 7)
 """
 CLOCK_SKEW = timedelta(

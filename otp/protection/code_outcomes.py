@@ -5,9 +5,10 @@ exactly one interval of `(since, until]`, whenever it is looked at. What was wri
 after its time may be left out.
 
 The newest message of a code counts: a person who asks three times and enters once is
-one right code. Codes with a link are left out: whoever follows the link need not enter the code. So
-are the codes of known phones that the guard lets pass whatever it finds: their right ones would
-hide an attack on the numbers between them.
+one right code. Codes with a link are left out: whoever follows the link need not enter the code. A
+company's own code is entered elsewhere: it is missed or awaited only while the company reports what
+was entered. Left out, too, are the codes of known phones that the guard lets pass whatever it
+finds: their right ones would hide an attack on the numbers between them.
 """
 
 from collections.abc import Iterable, Iterator, Set
@@ -24,6 +25,7 @@ from channels.guard.guard import PROMPT
 from channels.guard.known_phones import COUNTED_OF_PHONE, KNOWN_CODES, PHONE_WINDOW
 from otp.protection import known_phones
 from otp.protection.known_phones import Send
+from otp.sql import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known
 from storage.statements.named_rows import fetch_all
 
 LAG = timedelta(seconds=5)
@@ -36,7 +38,10 @@ MOSTLY_RIPE = RIPE + timedelta(minutes=1)
 
 # Ids begin with the time, so all ranges are some pages of primary keys. `asked` is when the last
 # channel was: only of a message that came late is that looked up.
-_COLUMNS = """
+_IS_OUTCOME_KNOWN = is_outcome_known(
+    "(COALESCE(m.delivered_at, m.created_at) + make_interval(secs => %(maturity)s))"
+)
+_COLUMNS = f"""
 SELECT m.id, m.company_id, m.phone, m.price, m.subject_id,
   COALESCE(m.params->'sender'->>'ip', '') AS ip,
   COALESCE(m.params->'sender'->>'device', '') AS device,
@@ -46,24 +51,26 @@ SELECT m.id, m.company_id, m.phone, m.price, m.subject_id,
     ELSE m.created_at END)::float AS asked,
   EXTRACT(epoch FROM m.delivered_at)::float AS delivered,
   EXTRACT(epoch FROM v.verified_at)::float AS verified,
+  {_IS_OUTCOME_KNOWN} AS is_outcome_known,
   CASE WHEN m.id < %(recent)s THEN (SELECT n.id FROM channels_message n
       WHERE n.subject_id = m.subject_id AND n.id >= m.id AND n.id < %(last)s
       ORDER BY n.id DESC LIMIT 1)
     ELSE m.id END AS newest_id
-"""
+"""  # noqa: S608 - constants
 _OF_MESSAGES = """
 FROM channels_message m {companies} LEFT JOIN otp_verification v ON v.id = m.subject_id
   AND v.id >= %(first_code)s AND v.id < %(last)s
-WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND m.content = 'code'
+WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND {any_code}
   AND m.mode = 'live' AND m.phone NOT LIKE '%%*'
 """
 _NOT_OFF = "JOIN accounts_company c ON c.id = m.company_id AND c.guard_mode <> 'off'"
 _OF_ALL = f"""
-{_COLUMNS} {_OF_MESSAGES.format(companies=_NOT_OFF)}
+{_COLUMNS} {_OF_MESSAGES.format(companies=_NOT_OFF, any_code=OF_ANY_CODE)}
   AND (m.id >= %(recent)s OR m.delivered_at > %(ripening)s)
 """
 _OF_COMPANY = f"""
-{_COLUMNS} {_OF_MESSAGES.format(companies="")} AND m.company_id = %(company_id)s
+{_COLUMNS} {_OF_MESSAGES.format(companies="", any_code=OF_ANY_CODE)}
+  AND m.company_id = %(company_id)s
 ORDER BY m.id DESC LIMIT %(most)s
 """
 _ENTERED = f"""
@@ -72,7 +79,7 @@ FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
   {_NOT_OFF}
 WHERE v.id >= %(first)s AND v.id < %(last)s
   AND v.verified_at > %(since)s AND v.verified_at <= %(until)s AND m.id >= %(first)s
-  AND m.kind = 'code' AND m.content = 'code' AND m.mode = 'live' AND m.phone NOT LIKE '%%*'
+  AND m.kind = 'code' AND {OF_ANY_CODE} AND m.mode = 'live' AND m.phone NOT LIKE '%%*'
 """
 
 
@@ -101,6 +108,7 @@ class SentCode(NamedTuple):
     asked: float | None
     delivered: float | None
     verified: float | None
+    is_outcome_known: bool  # False: if it was not reported as entered, nothing is known of it
     newest_id: UUID  # of the messages with its code; itself if it is so new that all are read
 
     @property
@@ -141,11 +149,12 @@ def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
         if ripe_at is None:
             continue
         if ripe_at > end:
-            if code.verified is None or code.verified > end:
+            if code.is_outcome_known and (code.verified is None or code.verified > end):
                 yield CodeOutcome(OutcomeKind.AWAITED, end, code)
         elif ripe_at > start:
             if code.verified is None or code.verified > ripe_at:
-                yield CodeOutcome(OutcomeKind.MISSED, ripe_at, code)
+                if code.is_outcome_known:
+                    yield CodeOutcome(OutcomeKind.MISSED, ripe_at, code)
             elif code.id == newest[code.subject_id]:
                 yield CodeOutcome(OutcomeKind.ENTERED, ripe_at, code)
 
@@ -158,10 +167,11 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     for code in codes:
         verified = code.verified or 0.0  # all of them are
         is_newest, ripe_at = code.id == newest[code.subject_id], code.ripe_at
-        if ripe_at is not None and verified > ripe_at:
+        was_missed = code.is_outcome_known and ripe_at is not None and verified > ripe_at
+        if was_missed:
             kind = OutcomeKind.ENTERED_LATE if is_newest else OutcomeKind.EXCUSED
             yield CodeOutcome(kind, verified, code)
-        elif ripe_at is None and is_newest:
+        elif is_newest and (ripe_at is None or verified > ripe_at):
             yield CodeOutcome(OutcomeKind.ENTERED, verified, code)
 
 
@@ -206,12 +216,13 @@ def _without_repeated(
 def sent_codes(company_id: int, since: datetime, until: datetime, *, most: int) -> list[SentCode]:
     """The company's newest ones, the oldest of them first."""
     ranges = _id_ranges(since, until)
-    return _fetch(_OF_COMPANY, ranges | {"company_id": company_id, "most": most})[::-1]
+    codes = _fetch(_OF_COMPANY, ranges | {"company_id": company_id, "most": most})[::-1]
+    return [code for code in codes if code.is_outcome_known]
 
 
 def _fetch(statement: str, params: dict[str, Any]) -> list[SentCode]:
     with connection.cursor() as cursor:
-        cursor.execute(statement, params | {"prompt": PROMPT})
+        cursor.execute(statement, params | {"prompt": PROMPT, "maturity": MATURITY})
         return fetch_all(cursor, SentCode)
 
 
@@ -226,6 +237,7 @@ def _id_ranges(
         "recent": first_id_at(recent or since),
         "last": first_id_at(until),
         "first_code": first_id_at(since - _lifetime()),
+        "first_reported": first_id_at(since - REPORTED_WITHIN),
     }
 
 
