@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.texts import StrOrPromise
 
 # `channels.providers.base.Content`, which may not be imported here.
-EVERY_CONTENT = frozenset({"code", "code_with_link", "link"})
+EVERY_CONTENT = frozenset({"code", "code_with_link", "link", "own_digits", "own_code"})
 
 
 class Patience(NamedTuple):

@@ -1,6 +1,6 @@
 """What higher apps put here at start, so that channels can call them without an import."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,6 +23,10 @@ class Rendered:
 
 class NotRenderableError(Exception):
     """What the message was made from no longer exists."""
+
+
+class WithdrawnError(NotRenderableError):
+    """It was taken back, so the message is of no use by any channel."""
 
 
 class Renderer(Protocol):
@@ -91,11 +95,16 @@ class CodeHistory(Protocol):
         """The condition on messages whose code is for this purpose."""
 
 
+# Marks the message of a company's own code in its `params`; a claim puts there what the renderer
+# needs, by message.
+OWN_CODE = "own_code"
+SealedCodes = Callable[[Sequence[UUID]], Mapping[UUID, Any]]
 TimelineSource = Callable[["Message"], Iterable[TimelineEntry]]
 OpenedAt = Callable[["Message"], datetime | None]  # when the recipient opened what it carried
 Purger = Callable[[int], int]  # deletes at most this many rows; returning fewer means none are left
 
 codes: CodeHistory
+sealed_codes: SealedCodes
 opened_at: OpenedAt
 renderers: dict[str, Renderer] = {}  # by the kind of message, as the timelines
 timelines: dict[str, TimelineSource] = {}

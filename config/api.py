@@ -19,14 +19,17 @@ from links.api.views import (
     Shorten,
 )
 from otp.web.api import CheckCode, SendCode, VerificationDetail, VerificationList
+from otp.web.own_code_api import Feedback, NextChannel
 from persons.web.api import ErasePerson, ExportPerson
 from webhooks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
 
 VIEWS: tuple[type[ApiView], ...] = (
     SendCode,
     CheckCode,
+    Feedback,
     VerificationList,
     VerificationDetail,
+    NextChannel,
     Shorten,
     SendLink,
     BulkLinks,

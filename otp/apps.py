@@ -12,7 +12,7 @@ class OtpConfig(AppConfig):
         """
         from accounts.keys import api_keys  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
-        from otp import history, savings_count, settlement, sql  # noqa: PLC0415
+        from otp import history, savings_count, sealed_codes, settlement, sql  # noqa: PLC0415
         from otp.protection import evidence_counting, notices  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415
         from otp.web import calls, search_sources  # noqa: PLC0415
@@ -20,6 +20,7 @@ class OtpConfig(AppConfig):
 
         api_keys.register_column(api_keys.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
         extensions.codes = history
+        extensions.sealed_codes = sealed_codes.find
         extensions.renderers["code"] = rendering.render
         extensions.timelines["code"] = history.timeline_entries
         extensions.settlers.append(settlement.settle_verified)

@@ -26,7 +26,7 @@ def derive(verification_id: UUID, *, key_id: str, length: int) -> str:
 
     It keeps 63 bits instead of 31, which makes the modulo bias of eight digits negligible.
     """
-    digest = hmac.digest(_subkey(key_id, b"code"), verification_id.bytes, hashlib.sha256)
+    digest = hmac.digest(subkey(key_id, b"code"), verification_id.bytes, hashlib.sha256)
     offset = digest[-1] & 0xF
     number = int.from_bytes(digest[offset : offset + 8], "big") & 0x7FFF_FFFF_FFFF_FFFF
     return str(number % 10**length).zfill(length)
@@ -35,7 +35,7 @@ def derive(verification_id: UUID, *, key_id: str, length: int) -> str:
 def mac(*, key_id: str, company_id: int, mode: str, phone: str, purpose: str, code: str) -> bytes:
     """The stored form of a code: useless without the key or for another phone or purpose."""
     bound = "\0".join(("v1", str(company_id), mode, phone, purpose, code)).encode()
-    return hmac.digest(_subkey(key_id, b"mac"), bound, hashlib.sha256)
+    return hmac.digest(subkey(key_id, b"mac"), bound, hashlib.sha256)
 
 
 def candidate_macs(
@@ -55,8 +55,8 @@ def candidate_macs(
     ]
 
 
-def _subkey(key_id: str, use: bytes) -> bytes:
-    """Separates the keys of codes and MACs, so neither can be used to forge the other."""
+def subkey(key_id: str, use: bytes) -> bytes:
+    """Separates the keys of codes, MACs and seals, so none can be used to forge another."""
     return _purpose_key(settings.OTP_KEYS[key_id], use)
 
 

@@ -77,6 +77,11 @@ class Verification(models.Model):
                 condition=Q(judged_at__isnull=False),
             ),
             models.Index(
+                fields=["company", "verified_at"],
+                name="verification_reported",
+                condition=Q(is_custom=True, verified_at__isnull=False),
+            ),
+            models.Index(
                 fields=["created_at"],
                 name="verification_with_phone",
                 condition=~Q(phone__endswith="*"),
@@ -89,6 +94,19 @@ class Verification(models.Model):
     @property
     def public_id(self) -> str:
         return public_id("otp", self.id)
+
+
+class SealedCode(models.Model):
+    """A company's own code on its way: `otp.sealed_codes`. No backup has these rows."""
+
+    message_id = models.UUIDField(primary_key=True)
+    verification_id = models.UUIDField(db_index=True)
+    key_id = models.CharField(max_length=16)  # of OTP_KEYS
+    sealed = models.BinaryField(max_length=64)
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return str(self.message_id)
 
 
 def own_text_channels() -> list[tuple[str, StrOrPromise]]:

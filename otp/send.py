@@ -5,13 +5,14 @@ A send is written alone, or in one statement with others that come together. The
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.keys.api_keys import Principal
@@ -22,6 +23,7 @@ from catalogue.ids import uuid7
 from channels import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
+from channels.extensions import OWN_CODE
 from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
@@ -31,11 +33,13 @@ from channels.routing.channel_plan import ChannelPlan, plan_channels
 from channels.waiting.outcome_signals import SendOutcome
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
-from otp import check, codes, sql
+from otp import check, codes, repeats, sealed_codes, sql
 from otp.models import Verification
 from otp.protection import send_check
 from otp.protection.send_check import UNKNOWN, Requester
+from otp.sealed_codes import content_of
 from otp.texts import rendering
+from otp.tried_channels import UntriedChannels
 from storage.statements.group_commit import GroupCommit
 from storage.statements.json_rows import array_text, by_number, bytea, dump_rows
 from storage.statements.single_statement import fetch_rows
@@ -51,10 +55,14 @@ class CodeSendRequest:
     channel: str | None
     link: NewLink | None
     requester: Requester = UNKNOWN  # who asked the company for the code
+    reference: str = ""
+    custom_code: str | None = field(default=None, repr=False)  # 4 to 10 letters or digits
 
     @property
     def content(self) -> Content:
-        return Content.CODE_WITH_LINK if self.link else Content.CODE
+        if self.link:
+            return Content.CODE_WITH_LINK
+        return Content.CODE if self.custom_code is None else content_of(self.custom_code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +76,18 @@ class SentCode:
     verification_id: UUID
 
 
-def send_code(*, sender: Sender, request: CodeSendRequest) -> SentCode:
-    """Sends a code, or resends the live one; raises a DomainError before anything is spent."""
+def send_code(*, sender: Sender, request: CodeSendRequest, only_of: UUID | None = None) -> SentCode:
+    """Sends a code, or resends the live one; raises a DomainError before anything is spent.
+
+    `only_of`: sends that verification's code by a channel that has not carried it yet, or nothing.
+    """
+    send = partial(_send, request=request, only_of=only_of)
+    if request.custom_code is None:
+        return send(sender)
+    return repeats.once(sender, request, send, sent_code)
+
+
+def _send(sender: Sender, *, request: CodeSendRequest, only_of: UUID | None) -> SentCode:
     principal = sender.principal
     restricted = send_check.restriction_for(principal, request.phone, request.requester)
     avoids_sms = restricted is not None and restricted.is_without_sms
@@ -77,7 +95,7 @@ def send_code(*, sender: Sender, request: CodeSendRequest) -> SentCode:
     with send_check.enforced(
         principal, request.phone, request.requester, plan, restricted
     ) as allowed:
-        code, url, outcome = _accept(sender, request, allowed)
+        code, url, outcome = _accept(sender, request, allowed, only_of)
     return SentCode(
         outcome=outcome,
         expires_in=_whole_seconds(code.expires_in),
@@ -125,7 +143,7 @@ RETRIED_ON = {"verification_one_live", "link_key_once"}
 
 
 def _accept(
-    sender: Sender, request: CodeSendRequest, plan: ChannelPlan
+    sender: Sender, request: CodeSendRequest, plan: ChannelPlan, only_of: UUID | None
 ) -> tuple[CodeRow, str | None, SendOutcome]:
     link = request.link.for_channels(plan.channel_names) if request.link else None
     if plan.has_segments:
@@ -134,10 +152,28 @@ def _accept(
         segments = _count_segments(sender.principal, request, link)
         plan = plan.with_segments(segments, too_long=too_long)
     message = NewMessage("code", sender, request, plan)
+    other_channel = _other_channel(sender.principal, request, plan, only_of)
     (code, url), outcome = acceptance.accept(
-        message, partial(_write, message, request, link), retried_on=RETRIED_ON
+        message,
+        partial(_write, message, request, link, other_channel),
+        retried_on=RETRIED_ON,
+        other_channel=other_channel,
     )
     return code, url, outcome
+
+
+def _other_channel(
+    principal: Principal, request: CodeSendRequest, plan: ChannelPlan, only_of: UUID | None
+) -> UntriedChannels | None:
+    """None for a send that names no channel: the cool-down holds it."""
+    if request.channel is None:
+        return None
+    untried = UntriedChannels(
+        principal, request.phone, request.purpose, plan.channel_names, of=only_of
+    )
+    if request.custom_code is not None:
+        untried.lock_first = partial(repeats.lock, principal, request)
+    return untried
 
 
 def _whole_seconds(left: float) -> int:
@@ -156,7 +192,7 @@ def _count_segments(principal: Principal, request: CodeSendRequest, link: NewLin
     )
     text = rendering.fill(
         template,
-        code="0" * principal.code_length,
+        code=request.custom_code or "0" * principal.code_length,
         brand=principal.brand,
         minutes=None,
         link=link.sample_url if link else None,
@@ -165,7 +201,10 @@ def _count_segments(principal: Principal, request: CodeSendRequest, link: NewLin
 
 
 def _write(
-    message: NewMessage, request: CodeSendRequest, link: NewLink | None
+    message: NewMessage,
+    request: CodeSendRequest,
+    link: NewLink | None,
+    other_channel: UntriedChannels | None,
 ) -> tuple[CodeRow, str | None]:
     """Returns the row, and the short URL if there is a link."""
     statement = sql.send(
@@ -173,14 +212,21 @@ def _write(
         has_link=link is not None,
         link_dies=link is not None and link.dies_with_code,
         has_key=message.sender.idempotency_key is not None,
+        has_own_code=request.custom_code is not None,
     )
     params = _params(message, request, link)
-    if link is not None or message.sender.principal.is_test:
+    if request.custom_code is not None:
+        with transaction.atomic():
+            repeats.lock(message.sender.principal, request)
+            row = _alone(CodeWrite(statement, params))
+    elif link is not None or message.sender.principal.is_test:
         row = _alone(CodeWrite(statement, params))
     else:
         row = _sends.run(CodeWrite(statement, params))
     if not row.is_paid:
         raise _refusal(message, row)
+    if other_channel is not None:
+        other_channel.check_sent(row.verification_id)
     return row, params["params"].get("short_url")
 
 
@@ -207,12 +253,29 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
         params["params"]["route"] = message.plan.route_of_its_channels
     if request.requester.stored:
         params["params"]["sender"] = request.requester.stored
-    return params
+    return params | _own_code_params(message, request, params["params"])
+
+
+def _own_code_params(
+    message: NewMessage, request: CodeSendRequest, renderer_params: dict[str, Any]
+) -> dict[str, Any]:
+    if request.custom_code is None:
+        return {"own_macs": None}
+    renderer_params[OWN_CODE] = True
+    sealed = sealed_codes.seal(request.custom_code, message.id)
+    return {
+        "own_macs": repeats.macs(message.sender.principal, request),
+        "sealed_key_id": sealed.key_id,
+        "sealed": sealed.sealed,
+        "length": len(request.custom_code),
+    }
 
 
 def _verification_params(principal: Principal, request: CodeSendRequest) -> dict[str, Any]:
     verification_id, key_id = uuid7(), codes.current_key()
-    code = codes.derive(verification_id, key_id=key_id, length=principal.code_length)
+    code = request.custom_code or codes.derive(
+        verification_id, key_id=key_id, length=principal.code_length
+    )
     is_born_expired = test_numbers.is_scripted(principal, request.phone, test_numbers.EXPIRED_CODE)
     return {
         "verification_id": verification_id,

@@ -3,6 +3,7 @@
 -- single send. One statement, one commit.
 --
 -- A live code with time and attempts left is repeated; otherwise a new verification supersedes it.
+-- A code of the company's own, whose MACs are in `own_macs`, repeats itself alone.
 -- Nothing is written unless the wallet paid: every insert reads from `payer`. The unique index on
 -- the live row, not this statement, keeps parallel sends from making two live codes: the loser
 -- retries.
@@ -18,13 +19,15 @@ WITH asked AS MATERIALIZED (
     request_id text, price bigint, segments int, priority int, hold_seconds float, country text,
     day_budget bigint, hour_budget bigint, key_limit bigint, idem_path text, idem_key text,
     idem_hash bytea, verification_id uuid, purpose text, mac bytea, key_id text, length int,
-    params jsonb)
+    own_macs bytea[], params jsonb)
   LIMIT json_array_length(%(asked)s::json)),
 standing AS (  -- locked before the wallet, so it shows the last check's result
   SELECT n.number, live.* FROM asked n CROSS JOIN LATERAL (
     SELECT v.id, v.expires_at, v.max_attempts - v.attempts AS attempts_left, v.key_id, v.length,
       v.verified_at IS NULL AND v.attempts < v.max_attempts AND v.key_id = ANY(%(key_ids)s::text[])
-        AND v.expires_at >= now() + make_interval(secs => %(resend_margin)s) AS is_current
+        AND v.expires_at >= now() + make_interval(secs => %(resend_margin)s)
+        AND CASE WHEN v.is_custom THEN v.mac = ANY(n.own_macs) ELSE n.own_macs IS NULL END
+        AS is_current
     FROM otp_verification v
     WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
       AND v.purpose = n.purpose AND v.superseded_at IS NULL
@@ -70,9 +73,9 @@ superseded AS (
   RETURNING v.id),
 made AS (
   INSERT INTO otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length,
-                                max_attempts, expires_at)
+                                max_attempts, expires_at, is_custom)
   SELECT subject_id, company_id, mode, phone, purpose, mac, key_id, length, %(max_attempts)s,
-    ends_at
+    ends_at, own_macs IS NOT NULL
   FROM payer, (SELECT count(*) FROM superseded) AS first  -- read, so that it runs first
   WHERE NOT is_current),
 message AS ({message}){more}

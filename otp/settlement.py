@@ -16,7 +16,7 @@ from channels import sql as channels_sql
 from channels.lifecycle.states import Decision
 from channels.outcomes import transitions
 from links.manage import changes
-from otp import sql
+from otp import sealed_codes, sql
 from storage.months.recent_ids import months_of, within
 from storage.statements import sql_files
 from storage.statements.single_statement import fetch_rows
@@ -43,7 +43,9 @@ def settle_verified() -> int:
     """
     with connection.cursor() as cursor:
         cursor.execute(channels_sql.in_changeable_months(sql.HAS_UNSETTLED))
-        has_verified, has_ended_early = cursor.fetchone()
+        has_verified, has_ended_early, has_expired_codes = cursor.fetchone()
+    if has_expired_codes:
+        sealed_codes.wipe_expired()
     if has_ended_early:
         settle_ended_early()
     if not has_verified:

@@ -34,12 +34,68 @@ def _months() -> Months:
     return months_of_last(days=3)
 
 
+SEALED_CODES = "SELECT message_id, key_id, sealed FROM otp_sealedcode WHERE message_id = ANY(%s)"
+# A fragment of the send's statement, and what is left over at the end of a code's life.
+INSERT_SEALED_CODE = """
+INSERT INTO otp_sealedcode (message_id, verification_id, key_id, sealed, expires_at)
+SELECT message_id, subject_id, %(sealed_key_id)s::text, %(sealed)s::bytea, useful_until
+FROM payer"""
+WIPE_EXPIRED_CODES = "DELETE FROM otp_sealedcode WHERE expires_at <= now()"
+
+# A fragment, the condition on a message `m` of a code: whether it may count as not entered at a
+# time. Of a company's own code only while that company reports which were entered: it did so within
+# seven days before.
+OF_ANY_CODE = "m.content IN ('code', 'own_digits', 'own_code')"
+
+
+def is_outcome_known(at: str, *, is_own: str = "m.content IN ('own_digits', 'own_code')") -> str:
+    return f"""(NOT COALESCE({is_own}, false) OR EXISTS (
+  SELECT FROM otp_verification r WHERE r.company_id = m.company_id AND r.is_custom
+    AND r.verified_at > {at} - interval '7 days' AND r.verified_at <= {at} AND r.mode = m.mode
+    AND r.id >= %(first_reported)s OFFSET 0))"""
+
+
+# Longer than seven days, with the time from a code to its report.
+REPORTED_WITHIN = timedelta(days=8)
+
+
+# The code that is live for a phone and a purpose; and the same, locked.
+LIVE_VERIFICATION = f"""
+SELECT id FROM otp_verification
+WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+  AND purpose = %(purpose)s::text AND superseded_at IS NULL AND verified_at IS NULL
+  AND attempts < max_attempts AND expires_at > now() AND {_RECENT}
+ORDER BY id DESC LIMIT 1"""  # noqa: S608
+LOCK_LIVE_VERIFICATION = f"{LIVE_VERIFICATION} FOR NO KEY UPDATE"
+TRIED_CHANNELS = """
+SELECT DISTINCT unnest(ARRAY[m.channel, a.channel]) FROM channels_message m
+LEFT JOIN channels_attempt a
+  ON a.message_id = m.id AND a.message_id BETWEEN :first_id AND :last_id
+WHERE m.subject_id = %s AND m.id BETWEEN :first_id AND :last_id"""
+# The first message of a company's own code that lives still, or was entered.
+REPEATED_MESSAGE = """
+SELECT m.id AS message_id, v.id AS verification_id
+FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
+WHERE v.company_id = %(company_id)s AND v.mode = %(mode)s::text AND v.phone = %(phone)s::text
+  AND v.purpose = %(purpose)s::text AND v.superseded_at IS NULL AND v.is_custom
+  AND v.mac = ANY(%(macs)s::bytea[]) AND v.expires_at > now() AND v.verified_at IS NULL
+  AND v.id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
+  AND m.reference = %(reference)s::text
+ORDER BY m.id LIMIT 1"""
+
 _SEND = sql_files.read("otp/send.sql")
 _SEND_ONE = sql_files.with_scalar_params(_SEND)
 
 
 @cache
-def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = False) -> str:
+def send(
+    *,
+    is_test: bool,
+    has_link: bool,
+    has_key: bool,
+    link_dies: bool = False,
+    has_own_code: bool = False,
+) -> str:
     """The statement of one send; each combination is prepared once per connection."""
     more = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
     if has_link:
@@ -47,6 +103,8 @@ def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = Fals
         more += f",\nlink AS ({insert})"
     if has_key:
         more += f",\nidempotency_key AS ({idempotency.INSERT})"
+    if has_own_code:
+        more += f",\nsealed_code AS ({INSERT_SEALED_CODE})"
     return sql_files.fill(
         _SEND_ONE,
         is_alone="true",
@@ -138,7 +196,8 @@ HAS_UNSETTLED = f"""
 SELECT
   EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
             AND id BETWEEN :first_id AND :last_id),
-  EXISTS (SELECT 1 FROM otp_verification WHERE {_ENDED_EARLY})
+  EXISTS (SELECT 1 FROM otp_verification WHERE {_ENDED_EARLY}),
+  EXISTS (SELECT 1 FROM otp_sealedcode WHERE expires_at <= now())
 """  # noqa: S608
 
 _FAILED = """EXISTS (SELECT FROM accounts_jobfailure f
@@ -183,16 +242,19 @@ WHERE id IN (SELECT id FROM otp_verification
              ORDER BY created_at LIMIT %s)
 """
 
+KNOWN_AT_ITS_END = is_outcome_known(
+    "GREATEST(v.verified_at, v.created_at + interval '15 minutes')", is_own="v.is_custom"
+)
 # Codes sent in messages of a period, and how many were entered right. Code ids begin with their
 # creation time, so the range skips the codes of other periods.
-COUNT_CODES = """
+COUNT_CODES = f"""
 SELECT m.company_id, m.mode, count(DISTINCT v.id) AS codes,
        count(DISTINCT v.id) FILTER (WHERE v.verified_at IS NOT NULL) AS verified
 FROM channels_message m JOIN otp_verification v ON v.id = m.subject_id
-WHERE m.kind = 'code' AND m.created_at >= %(start)s AND m.created_at < %(end)s AND {scope}
-  AND v.id >= %(first_id)s AND v.id < %(last_id)s
+WHERE m.kind = 'code' AND m.created_at >= %(start)s AND m.created_at < %(end)s AND {{scope}}
+  AND v.id >= %(first_id)s AND v.id < %(last_id)s AND {KNOWN_AT_ITS_END}
 GROUP BY 1, 2
-"""
+"""  # noqa: S608
 # The first condition repeats that of the partial index on `created_at`.
 ALL_COMPANIES, ONE_COMPANY = (
     "m.phone NOT LIKE '%%*'",

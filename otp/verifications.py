@@ -55,7 +55,7 @@ def find(principal: Principal, verification_id: UUID) -> FoundVerification:
     """Raises not_found for another company's, the other mode's, or one of another purpose if the
     key has one.
     """
-    row = _own(principal).filter(pk=verification_id).first()
+    row = own(principal).filter(pk=verification_id).first()
     if row is None:
         raise DomainError(Error.NOT_FOUND)
     (verification,) = _with_messages([row])
@@ -64,7 +64,7 @@ def find(principal: Principal, verification_id: UUID) -> FoundVerification:
 
 def find_live(principal: Principal, phone: str, purpose: str) -> FoundVerification | None:
     """The one whose code can be entered now."""
-    rows = _own(principal).filter(_IN_STATE[State.PENDING], phone=phone, purpose=purpose)
+    rows = own(principal).filter(_IN_STATE[State.PENDING], phone=phone, purpose=purpose)
     newest = rows.order_by("-id").first()
     return _with_messages([newest])[0] if newest else None
 
@@ -74,7 +74,7 @@ def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
 
     Raises code_used for one whose code was entered, also while this runs.
     """
-    rows = _own(principal).filter(pk=verification_id)
+    rows = own(principal).filter(pk=verification_id)
     with transaction.atomic():
         # The row's lock decides between this and a guess that comes at the same time.
         is_cancelled = rows.filter(
@@ -121,7 +121,7 @@ def of_messages(messages: Iterable[Message]) -> list[FoundVerification]:
     return [by_id[verification_id] for verification_id in ids if verification_id in by_id]
 
 
-def _own(principal: Principal) -> QuerySet[Verification]:
+def own(principal: Principal) -> QuerySet[Verification]:
     rows = Verification.objects.filter(company_id=principal.company_id, mode=principal.mode)
     return rows.filter(purpose=principal.purpose) if principal.purpose else rows
 

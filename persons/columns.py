@@ -61,6 +61,9 @@ KEPT = {
         "links_report": "reason",
         "otp_verification": "purpose key_id",
     },
+    "a company's own code, encrypted; goes with its message, for whose end an erasure waits": {
+        "otp_sealedcode": "key_id sealed",
+    },
     "a hundred numbers at least, or a keyed hash of an address; goes after some days or months": {
         "otp_guardevidence": "kind value score hits misses tokens norm_trials norm_hits",
         "otp_guardrestriction": "kind value rule",

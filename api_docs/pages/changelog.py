@@ -9,6 +9,17 @@ from catalogue.texts import StrOrPromise
 CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
     date(2026, 11, 29): (
         _(
+            "`POST /otp/send` takes `code`, a code of your own: delivered, kept encrypted until "
+            "then, reported as entered by `POST /otp/feedback`. Codes of this kind may be checked "
+            "by `POST /otp/verify` too."
+        ),
+        _(
+            "“Send it by SMS instead” works at once: the first send by a `channel` that a live "
+            "code was not sent by yet is not held by the cool-down, and `POST /otp/{id}/next` "
+            "takes the next channel. Decisions about channels have the reasons `requested` and "
+            "`taken`."
+        ),
+        _(
             "`POST /otp/send` answers `verification`; `POST /otp/verify` takes it as `id` in place "
             "of `phone`. `GET /otp`, `GET /otp/{id}` and `DELETE /otp/{id}` list, show and cancel "
             "verifications."

@@ -21,6 +21,7 @@ from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid7
 from channels import wakeups
 from channels.accept import send_limits
+from channels.accept.send_limits import OtherChannel
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
 from channels.routing import test_numbers
@@ -43,9 +44,12 @@ class Sender:
     principal: Principal
     request_id: str
     idempotency_key: IdempotencyKey | None = None
+    own_key_hash: str = ""  # what recognises a repeat in place of that key
 
     @property
     def key_hash(self) -> str:
+        if self.own_key_hash:
+            return self.own_key_hash
         return self.idempotency_key.short_hash if self.idempotency_key else ""
 
 
@@ -92,19 +96,27 @@ class FundsReturnedError(Exception):
 
 def payment_refusal(message: NewMessage) -> Exception:
     """Reads the reason again: the statement that refused saw an older balance."""
-    principal = message.sender.principal
-    refusal = budgets.refusal(
+    principal, phone = message.sender.principal, message.request.phone
+    return refusal_of_price(principal, phone, message.plan.price) or FundsReturnedError()
+
+
+def refusal_of_price(principal: Principal, phone: str, price: int) -> DomainError | None:
+    """Why the wallet does not pay as much; None if it would now."""
+    return budgets.refusal(
         principal.company_id,
         budgets=principal.budgets,
-        country=country_of(message.request.phone),
-        price=message.plan.price,
+        country=country_of(phone),
+        price=price,
         key=KeyLimit(principal.key_id, principal.day_limit),
     )
-    return refusal or FundsReturnedError()
 
 
 def accept(
-    message: NewMessage, write: Callable[[], WrittenT], *, retried_on: Collection[str]
+    message: NewMessage,
+    write: Callable[[], WrittenT],
+    *,
+    retried_on: Collection[str],
+    other_channel: OtherChannel | None = None,
 ) -> tuple[WrittenT, SendOutcome]:
     """Returns what `write` returned, and the first outcome; raises AfterEffectError if that is a
     failure.
@@ -121,7 +133,9 @@ def accept(
     )
     waits = not test_numbers.is_scripted(principal, phone, test_numbers.QUEUED)
     with outcome_signals.waiter(message.id) if waits else nullcontext() as waiter:
-        with send_limits.acquire(send, key_hash=message.sender.key_hash) as one_try:
+        with send_limits.acquire(
+            send, key_hash=message.sender.key_hash, other_channel=other_channel
+        ) as one_try:
             traced = tracing.start()
             written = _write(write, retried_on, one_try)
             if traced:
@@ -137,7 +151,7 @@ def accept(
 
 def _take_quota(principal: Principal, content: Content) -> None:
     rate_limit.consume_test_quota(principal.company_id, "messages")
-    if content is not Content.CODE:
+    if content.has_link:
         rate_limit.consume_test_quota(principal.company_id, "links")
 
 

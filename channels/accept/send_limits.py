@@ -11,8 +11,9 @@ reserve, so that other companies cannot block them.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 import structlog
@@ -92,8 +93,29 @@ class Send:
 CountedMessage = Send | Message | MessageState
 
 
+class OtherChannel(Protocol):
+    """Whether a live code is to be sent by a channel that has not carried it yet, which the
+    cool-down does not hold.
+    """
+
+    @property
+    def is_required(self) -> bool:
+        """Whether the send is to be made only if the channel is untried, held or not."""
+
+    def is_untried(self) -> bool: ...
+
+    @property
+    def key(self) -> str:
+        """Names the code and the channel, once it was found untried or if it is required."""
+
+    def lock_untried(self) -> bool:
+        """The same, and stays so until the transaction of the send ends."""
+
+
 @contextmanager
-def acquire(send: Send, *, key_hash: str = "") -> Iterator[OneTry]:
+def acquire(
+    send: Send, *, key_hash: str = "", other_channel: OtherChannel | None = None
+) -> Iterator[OneTry]:
     """Counts this send while it is accepted, or raises `resend_too_soon` or `send_limit`.
 
     A refusal inside releases it, because nothing was sent. An error that leaves the commit unknown
@@ -102,28 +124,70 @@ def acquire(send: Send, *, key_hash: str = "") -> Iterator[OneTry]:
     `request_in_progress` while the first send runs. Wrap each try of the statement in what this
     yields.
     """
-    key, seconds = _repeat_key(send, key_hash)
     try:
-        verdict = atomic_limits.acquire(
-            _windows(send, send.own),
-            cool_down=key,
-            seconds=seconds,
-            holder=f"{send.id.hex}:{key_hash}",
-            key_hash=key_hash,
-            pool=_pool(send),
-        )
+        acquired = _acquire(send, key_hash, other_channel)
     except LimiterDownError:
-        with _counted_in_postgres(send):
+        with _counted_in_postgres(send, other_channel):
             yield transaction.atomic  # without it, a failed try would end the transaction
         return
-    _raise_if_refused(verdict)
+    _raise_if_refused(acquired.verdict)
     try:
-        yield nullcontext
+        yield acquired.one_try
     except Exception as error:
         if nothing_was_written(error) or (key_hash and not isinstance(error, IntegrityError)):
-            holder = f"{send.id.hex}:"
+            key, holder = acquired.key, f"{send.id.hex}:"
             atomic_limits.release(_windows(send), cool_down=key, holder=holder, pool=_pool(send))
         raise
+
+
+class _Acquired(NamedTuple):
+    verdict: LimitVerdict
+    key: str  # of the cool-down
+    one_try: OneTry = nullcontext
+
+
+def _acquire(send: Send, key_hash: str, other_channel: OtherChannel | None) -> _Acquired:
+    if other_channel is not None and other_channel.is_required:
+        return _acquire_other(send, other_channel, LimitVerdict(atomic_limits.COOLING_DOWN, 1))
+    key, seconds = _repeat_key(send, key_hash)
+    verdict = atomic_limits.acquire(
+        _windows(send, send.own),
+        cool_down=key,
+        seconds=seconds,
+        holder=f"{send.id.hex}:{key_hash}",
+        key_hash=key_hash,
+        pool=_pool(send),
+    )
+    if verdict.verdict in HELD and other_channel and other_channel.is_untried():
+        return _acquire_other(send, other_channel, verdict)
+    return _Acquired(verdict, key)
+
+
+def _acquire_other(send: Send, other_channel: OtherChannel, held: LimitVerdict) -> _Acquired:
+    """Leaves the cool-down to the send before. One of the channel's own keeps those that come at
+    once from taking the places of each other.
+    """
+    key = f"{_cool_down_key(send)}:{other_channel.key}"
+    verdict = atomic_limits.acquire(
+        _windows(send, send.own),
+        cool_down=key,
+        seconds=cool_down(send.own),
+        holder=f"{send.id.hex}:",
+        pool=_pool(send),
+    )
+    return _Acquired(verdict, key, partial(_locked, other_channel, held))
+
+
+HELD = {atomic_limits.COOLING_DOWN, atomic_limits.DUPLICATE}
+
+
+@contextmanager
+def _locked(other_channel: OtherChannel, held: LimitVerdict) -> Iterator[None]:
+    """The transaction of a send by another channel. Of several at once, one finds it untried."""
+    with transaction.atomic():
+        if not other_channel.lock_untried():
+            _raise_if_refused(held)
+        yield
 
 
 def wait(send: Send) -> int:
@@ -272,7 +336,7 @@ ORDER BY created_at
 
 
 @contextmanager
-def _counted_in_postgres(send: Send) -> Iterator[None]:
+def _counted_in_postgres(send: Send, other_channel: OtherChannel | None = None) -> Iterator[None]:
     """The same limits from accepted messages; an advisory lock serialises sends to one phone.
 
     The send joins the lock's transaction. A lock of the session would outlive it in a pooler, whose
@@ -282,16 +346,20 @@ def _counted_in_postgres(send: Send) -> Iterator[None]:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
-        _raise_if_refused(_count_in_postgres(send))
+        verdict = _count_in_postgres(send)
+        asks = other_channel and (verdict.verdict in HELD or other_channel.is_required)
+        if other_channel and asks and other_channel.lock_untried():
+            verdict = _count_in_postgres(send, cools_down=False)
+        _raise_if_refused(verdict)
         yield
 
 
-def _count_in_postgres(send: Send) -> LimitVerdict:
+def _count_in_postgres(send: Send, *, cools_down: bool = True) -> LimitVerdict:
     checks = [
         (number, count, seconds)
         for number, (count, seconds) in enumerate(_company_limits(send.kind, send.own), start=1)
     ]
-    if _cool_down(send):
+    if cools_down and _cool_down(send):
         checks.insert(0, (atomic_limits.COOLING_DOWN, 1, _cool_down(send)))
     with connection.cursor() as cursor:
         for verdict, limit, seconds in checks:

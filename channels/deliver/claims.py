@@ -1,14 +1,15 @@
 """Claims due messages, each with the provider account that will carry it."""
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from uuid import UUID
 
 import orjson
 from django.conf import settings
 
-from channels import sql
+from channels import extensions, sql
+from channels.extensions import OWN_CODE
 from channels.lifecycle.state_machine import MIN_TIME_LEFT
 from channels.providers.base import HostedProvider
 from channels.vendor_accounts import availability, registry
@@ -121,7 +122,22 @@ def claim(
         "lease": settings.LEASE,
         "limit": limit,
     }
-    return fetch_rows(sql.in_changeable_months(statement), params, _claimed)
+    claimed = fetch_rows(sql.in_changeable_months(statement), params, _claimed)
+    return _with_sealed_codes(claimed)
+
+
+def _with_sealed_codes(claimed: list[ClaimedMessage]) -> list[ClaimedMessage]:
+    """Few messages carry a company's own code, and only those are looked up."""
+    ids = [item.message_id for item in claimed if OWN_CODE in item.params]
+    if not ids:
+        return claimed
+    sealed = extensions.sealed_codes(ids)
+    return [
+        replace(item, params={**item.params, OWN_CODE: sealed.get(item.message_id)})
+        if OWN_CODE in item.params
+        else item
+        for item in claimed
+    ]
 
 
 def _claimed(*, params: str, **columns: Any) -> ClaimedMessage:

@@ -4,6 +4,7 @@ Provider threads never touch Django. A claim commits the attempt before a provid
 crash leaves an attempt with an unknown outcome rather than no attempt.
 """
 
+import re
 import threading
 import time
 from collections import Counter
@@ -21,6 +22,7 @@ from catalogue import languages
 from channels import extensions, wakeups
 from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
+from channels.extensions import OWN_CODE
 from channels.lifecycle.state_machine import Event, EventKind, FirstClaim
 from channels.message_languages import language_of
 from channels.outcomes import receipts, transitions, unchanged_messages
@@ -189,6 +191,8 @@ def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
 def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     try:
         message = outgoing(claimed)
+    except extensions.WithdrawnError:
+        return _event(claimed, EventKind.GIVEN_UP, code="withdrawn")
     except Exception:
         log.exception("message_not_rendered", attempt=str(claimed.attempt_id), kind=claimed.kind)
         return _event(claimed, EventKind.REFUSED, code="internal", detail="not rendered")
@@ -200,6 +204,8 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
         accepted = provider.send(message)
     except SendError as error:
         _count_call(claimed, type(error).__name__, called_at)
+        if claimed.params.get(OWN_CODE):
+            _mask(error, message.code or "")
         return _pollable_if_ambiguous(_failure_event(claimed, error), claimed)
     except Exception as error:
         # A bug leaves the outcome unknown. Its text may contain the code, so it is not logged.
@@ -224,6 +230,13 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
         is_call_result=True,
         first_claim=_first_claim(claimed),
     )
+
+
+def _mask(error: SendError, code: str) -> None:
+    """Providers mask numbers that a vendor echoes; a code of the company's may have letters."""
+    for name in ("code", "detail"):
+        pattern = re.compile(re.escape(code), re.IGNORECASE)
+        setattr(error, name, pattern.sub("***", getattr(error, name)))
 
 
 def _first_claim(claimed: ClaimedMessage) -> FirstClaim | None:

@@ -53,6 +53,17 @@ class Content(StrEnum):
     CODE = "code"
     CODE_WITH_LINK = "code_with_link"
     LINK = "link"
+    # A code that the company made: 4 to 8 digits, or anything else.
+    OWN_DIGITS = "own_digits"
+    OWN_CODE = "own_code"
+
+    @property
+    def has_link(self) -> bool:
+        return self in {Content.CODE_WITH_LINK, Content.LINK}
+
+    @property
+    def is_own_code(self) -> bool:
+        return self in {Content.OWN_DIGITS, Content.OWN_CODE}
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def plan_channels(
     check_country(principal, request.phone)
     policy = policy_for(principal, request.phone, request.purpose)
     if is_landline(request.phone):
-        policy = _for_landline(principal, request, policy)
+        policy = for_landline(principal, request, policy)
     channel = _first_channel(principal, request, policy)
     plan = _plan_by_policy(principal, request, policy, channel, kind)
     if not _is_smart(principal, request, policy, kind):
@@ -180,7 +180,7 @@ def _plan_by_policy(
     )
 
 
-def _for_landline(principal: Principal, request: SendRequest, policy: SendPolicy) -> SendPolicy:
+def for_landline(principal: Principal, request: SendRequest, policy: SendPolicy) -> SendPolicy:
     """Without the channels that reach mobiles alone; refuses if no other carries the content."""
     reached = {name for name in BY_NAME if _reaches_landlines(name, principal, request)}
     order = [channel for channel in policy.order if channel.name in reached]
@@ -233,12 +233,25 @@ def choose_channel(
     for channel in order:
         if availability.has_account(channel, content, mode, phone):
             return channel
-    raise DomainError(Error.CHANNEL_UNAVAILABLE)
+    raise _unavailable(content)
+
+
+def _unavailable(content: Content) -> DomainError:
+    if content.is_own_code:
+        return DomainError(Error.CHANNEL_UNAVAILABLE, message=OWN_CODE_NOT_CARRIED)
+    return DomainError(Error.CHANNEL_UNAVAILABLE)
+
+
+OWN_CODE_NOT_CARRIED = _(
+    "No channel that this send may use carries this code now: Telegram takes 4 to 8 digits"
+)
 
 
 def _require_account(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
     if availability.has_account(channel, content, mode, phone):
         return channel
+    if content.is_own_code:
+        raise _unavailable(content)
     if not registry.carries(channel, content, mode) and registry.carries(
         channel, Content.CODE, mode
     ):

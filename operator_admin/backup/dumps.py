@@ -32,6 +32,7 @@ from storage.months import partitions
 
 DUMP = "dump"  # the folder with pg_dump's files
 OF_ARCHIVES = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months whose file is elsewhere
+SEALED_CODES = "otp_sealedcode"  # companies' own codes, which no backup may outlive
 _WITH_MONTHS = (*(table.name for table in partitions.TABLES), "links_click")
 _UNREADABLE = """
 SELECT current_user, min(oid::regclass::text) FROM pg_class
@@ -84,6 +85,7 @@ def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
         f"--jobs={jobs}",
         f"--snapshot={snapshot}",
         f"--exclude-schema={OF_ARCHIVES}",
+        f"--exclude-table-data={SEALED_CODES}",
         "--no-owner",
         "--no-privileges",
         f"--file={directory / DUMP}",

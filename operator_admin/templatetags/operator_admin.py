@@ -60,6 +60,8 @@ CONTENTS = {
     "code": gettext_lazy("a code"),
     "code_with_link": gettext_lazy("a code with a link"),
     "link": gettext_lazy("a link"),
+    "own_digits": gettext_lazy("a company's own code"),
+    "own_code": gettext_lazy("a company's own code with letters"),
 }
 BREAKERS = {
     "closed": gettext_lazy("not triggered: messages go through"),

@@ -50,7 +50,7 @@ def trial_for(provider: str) -> TrialMessage | None:
     return next(
         (
             TrialMessage(provider, carried[content], content)
-            for content in Content
+            for content in (Content.CODE, Content.CODE_WITH_LINK, Content.LINK)
             if content in carried
         ),
         None,

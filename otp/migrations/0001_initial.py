@@ -17,6 +17,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0001_initial'),
+        ('channels', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -149,6 +150,16 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='SealedCode',
+            fields=[
+                ('message_id', models.UUIDField(primary_key=True, serialize=False)),
+                ('verification_id', models.UUIDField(db_index=True)),
+                ('key_id', models.CharField(max_length=16)),
+                ('sealed', models.BinaryField(max_length=64)),
+                ('expires_at', models.DateTimeField(db_index=True)),
+            ],
+        ),
+        migrations.CreateModel(
             name='Verification',
             fields=[
                 ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
@@ -174,12 +185,13 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'verification',
                 'verbose_name_plural': 'verifications',
-                'indexes': [models.Index(condition=models.Q(('settled_at__isnull', True), ('verified_at__isnull', False)), fields=['verified_at'], name='verification_unsettled'), models.Index(condition=models.Q(('settled_at__isnull', True), ('verified_at__isnull', True), models.Q(('superseded_at__isnull', False), ('attempts__gte', models.F('max_attempts')), _connector='OR')), fields=['expires_at'], name='verification_over_early'), models.Index(condition=models.Q(('judged_at__isnull', False)), fields=['company', 'phone', 'judged_at'], name='verification_failures'), models.Index(condition=models.Q(('phone__endswith', '*'), _negated=True), fields=['created_at'], name='verification_with_phone')],
+                'indexes': [models.Index(condition=models.Q(('settled_at__isnull', True), ('verified_at__isnull', False)), fields=['verified_at'], name='verification_unsettled'), models.Index(condition=models.Q(('settled_at__isnull', True), ('verified_at__isnull', True), models.Q(('superseded_at__isnull', False), ('attempts__gte', models.F('max_attempts')), _connector='OR')), fields=['expires_at'], name='verification_over_early'), models.Index(condition=models.Q(('judged_at__isnull', False)), fields=['company', 'phone', 'judged_at'], name='verification_failures'), models.Index(condition=models.Q(('is_custom', True), ('verified_at__isnull', False)), fields=['company', 'verified_at'], name='verification_reported'), models.Index(condition=models.Q(('phone__endswith', '*'), _negated=True), fields=['created_at'], name='verification_with_phone')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('superseded_at__isnull', True)), fields=('company', 'mode', 'phone', 'purpose'), name='verification_one_live'), models.CheckConstraint(condition=models.Q(('attempts__lte', models.F('max_attempts'))), name='verification_attempts')],
             },
         ),
         migrations.RunPython(partition_by_month("otp_verification"), migrations.RunPython.noop),
         migrations.RunPython(migration_operations.setting("otp_verification"), migrations.RunPython.noop),
         RunSqlFile("otp/wrong_guesses.sql", "33d92c77fb0291e7"),
+        RunSqlFile("otp/sealed_codes.sql", "76e2d2a4ac36ea9a"),
         RunSqlFile("otp/texts/text_changes.sql", "8c7a70b92e9bdce9"),
     ]

@@ -11,8 +11,9 @@ from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
 from accounts.names import is_valid_brand
 from catalogue import languages
 from catalogue.channels import Channel, by_stored_name
-from channels.extensions import NotRenderableError, Rendered
-from otp import codes
+from channels.extensions import OWN_CODE, NotRenderableError, Rendered
+from otp import codes, sealed_codes
+from otp.sealed_codes import SealedCode
 
 VARIABLES = ("code", "brand", "minutes", "link")
 _VARIABLE = re.compile(rf"\{{({'|'.join(VARIABLES)})\}}")
@@ -24,9 +25,7 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel:
 
     Uses the template the message was accepted with, whatever the company has changed since.
     """
-    if params.get("key") not in codes.known_keys():
-        raise NotRenderableError("the key of this code is no longer in OTP_KEYS")
-    code = codes.derive(subject_id, key_id=params["key"], length=params["length"])
+    code = _code(subject_id, params)
     short_url = params.get("short_url")
     body = params.get("texts", {}).get(channel)
     text = fill(
@@ -37,6 +36,15 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel:
         link=short_url,
     )
     return Rendered(text, code, short_url)
+
+
+def _code(verification_id: UUID, params: Mapping[str, Any]) -> str:
+    if OWN_CODE in params:
+        sealed = params[OWN_CODE]
+        return sealed_codes.open_code(sealed if isinstance(sealed, SealedCode) else None)
+    if params.get("key") not in codes.known_keys():
+        raise NotRenderableError("the key of this code is no longer in OTP_KEYS")
+    return codes.derive(verification_id, key_id=params["key"], length=params["length"])
 
 
 def _default(channel: Channel, *, locale: str, has_link: bool) -> str:

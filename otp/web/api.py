@@ -1,10 +1,12 @@
 """POST /otp/send and POST /otp/verify; GET /otp, GET and DELETE /otp/{id}."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
@@ -12,9 +14,9 @@ from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
 from api import pagination
 from api.base_view import ApiResponse, ApiView
-from api.idempotency import IdempotentView
+from api.idempotency import IdempotencyKey, IdempotentView
 from api.request_fields import QueryFields, RequestFields
-from catalogue.errors import DomainError, Error
+from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import parse_id, public_id
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
@@ -27,12 +29,15 @@ from channels.web.send_view import SendView
 from links.api.parsing import link_for_code
 from otp import verifications
 from otp.check import check_code, find_phone
+from otp.feedback import is_own_code
 from otp.protection.send_check import Requester, hashed, network_of
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.verifications import FoundVerification
 from otp.web.calls import (
+    A_CODE,
     CHALLENGE,
     CODE,
+    CUSTOM_CODE,
     DEFAULT_PURPOSE,
     DEVICE_ID,
     IP,
@@ -62,6 +67,7 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
     purpose = fields.text(PURPOSE) or DEFAULT_PURPOSE
     channel = fields.text(CHANNEL)
     locale = fields.text(LOCALE)
+    custom_code = fields.text(CUSTOM_CODE)
     link = link_for_code(fields, principal)
     requester = _requester(fields, principal)
     fields.check()
@@ -73,6 +79,7 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
         channel=channel,
         link=link,
         requester=requester,
+        custom_code=custom_code,
     )
 
 
@@ -89,9 +96,24 @@ def _requester(fields: RequestFields, principal: Principal) -> Requester:
     )
 
 
+def with_hashed_code(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """What an Idempotency-Key remembers of a request: by a hash of it without a key of ours, anyone
+    who has the database would find the code.
+    """
+    code = payload.get("code")
+    if not isinstance(code, str):
+        return dict(payload)
+    return {**payload, "code": salted_hmac("otp.request", code, algorithm="sha256").hexdigest()}
+
+
 class SendCode(SendView):
     calls = (SEND_CODE,)
     kind = "code"
+
+    def idempotency_key(
+        self, request: Request, payload: Mapping[str, Any]
+    ) -> IdempotencyKey | None:
+        return super().idempotency_key(request, with_hashed_code(payload))
 
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
         return parse_code(payload, self.principal)
@@ -122,6 +144,10 @@ class CheckCode(IdempotentView):
         code = fields.text(CODE) or ""
         which = parse_which(fields, self.principal)
         self.phone = mask_phone(which.phone)
+        if not _MADE_HERE.fullmatch(code) and not is_own_code(
+            self.principal, phone=which.phone, purpose=which.purpose, verification_id=which.id
+        ):
+            raise invalid_input(code=A_CODE)
 
         def effect() -> dict[str, Any]:
             verified = check_code(
@@ -139,7 +165,10 @@ class CheckCode(IdempotentView):
                 }
             )
 
-        return self.once_atomic(self.idempotency_key(request, payload), effect)
+        return self.once_atomic(self.idempotency_key(request, with_hashed_code(payload)), effect)
+
+
+_MADE_HERE = re.compile(r"[0-9]{4,8}")
 
 
 class Which(NamedTuple):

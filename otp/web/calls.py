@@ -89,6 +89,20 @@ CHALLENGE = Field(
     required=False,
 )
 
+OWN_CODE_SCHEMA = text(pattern="^[A-Za-z0-9]{4,10}$")
+CUSTOM_CODE = Field(
+    "code",
+    nullable(OWN_CODE_SCHEMA),
+    _(
+        "A code of your own to deliver, 4 to 10 Latin letters or digits; without it we make one. "
+        "It is kept encrypted until the message comes to its end. Channels that cannot carry it "
+        "are left out: Telegram takes 4 to 8 digits. Sent again with the same `reference`, it is "
+        "the same message. Tell by `POST /otp/feedback` that it was entered."
+    ),
+    required=False,
+    error=_("A string of 4 to 10 Latin letters or digits"),
+)
+
 SEND_CODE = Call(
     "POST",
     "/otp/send",
@@ -103,6 +117,7 @@ SEND_CODE = Call(
         PURPOSE,
         CHANNEL,
         LOCALE,
+        CUSTOM_CODE,
         LINK_FOR_CODE,
         LINK_FOR_CODE_LIFETIME,
         LINK_UNTIL,
@@ -174,15 +189,17 @@ VERIFIED_AT = Field(
     "2026-11-20T10:15:30.482915Z",
 )
 VERIFICATION = Shape("Verification", (VERIFICATION_ID, UNDERSTOOD_PHONE, VERIFIED_AT))
+A_CODE = _("A string of 4 to 8 digits")
 CODE = Field(
     "code",
-    text(pattern="^[0-9]{4,8}$"),
+    OWN_CODE_SCHEMA,
     _(
         "The code, as a string: a number would lose leading zeros. Spaces, dashes and invisible "
-        "marks are ignored, and digits of any script are read."
+        "marks are ignored, and digits of any script are read. Only a code of your own may have "
+        "letters, as you sent them."
     ),
     "482915",
-    error=_("A string of 4 to 8 digits"),
+    error=A_CODE,
     reading=clipboard.code,
 )
 VERIFIED_PHONE = replace(PHONE, schema=text(maxLength=64), required=False)

@@ -66,7 +66,9 @@ _STATES = {
 class TelegramGateway(http.HttpProvider):
     name = "telegram_gateway"
     channel = "telegram"
-    capabilities = Capabilities(frozenset({Content.CODE}), receipts=True, pollable=True)
+    capabilities = Capabilities(
+        frozenset({Content.CODE, Content.OWN_DIGITS}), receipts=True, pollable=True
+    )
 
     def __init__(
         self, *, api_url: str, token: str, callback_url: str, timeout: http.Timeout = (2.0, 8.0)

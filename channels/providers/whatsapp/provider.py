@@ -42,6 +42,8 @@ _STATES = {
     "read": ReceiptState.READ,  # `delivered` may never come before it
     "failed": ReceiptState.FAILED,
 }
+# The template takes codes of up to 15 characters, whoever made them.
+_CODES = (Content.CODE, Content.OWN_DIGITS, Content.OWN_CODE)
 _ARRIVED = {ReceiptState.DELIVERED, ReceiptState.READ}
 _PHONE = re.compile(r"[1-9][0-9]{6,14}")
 _USER_ID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]{1,140}")  # BSUID: the country, a dot, 128 at most
@@ -80,7 +82,7 @@ class WhatsAppCloud(http.HttpProvider):
         self._app_secret, self._verify_token = app_secret, verify_token
         self._languages = languages
         self._templates = {
-            Content.CODE: code_template,
+            **dict.fromkeys(_CODES, code_template),
             Content.LINK: link_template,
             Content.CODE_WITH_LINK: code_link_template,
         }
@@ -90,7 +92,7 @@ class WhatsAppCloud(http.HttpProvider):
             business_account_id,
             app_secret,
             verify_token,
-            [name for name in self._templates.values() if name],
+            [*dict.fromkeys(name for name in self._templates.values() if name)],
             languages.values(),
         )
         # A content without a template is not supported.
@@ -182,7 +184,7 @@ class WhatsAppCloud(http.HttpProvider):
 def _components(message: Outgoing) -> list[http.Json]:
     code, slug = message.code or "", urlsplit(message.short_url or "").path.rpartition("/")[2]
     body, button = {
-        Content.CODE: ([code], code),
+        **dict.fromkeys(_CODES, ([code], code)),
         Content.LINK: ([message.text], slug),
         Content.CODE_WITH_LINK: ([code, message.brand], slug),
     }[message.content]

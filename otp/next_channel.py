@@ -1,0 +1,174 @@
+"""Sends a live code by the next channel now: "send it by SMS instead".
+
+A message that still has a fallback chain takes its next step, as if its patience had ended. Without
+one, a new message carries the code, by the first channel of the company's order that has not.
+"""
+
+import time
+from dataclasses import replace
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.keys.api_keys import Principal
+from api import idempotency
+from catalogue.errors import DomainError, Error
+from channels import wakeups
+from channels.accept import acceptance
+from channels.accept.acceptance import Sender
+from channels.lifecycle.states import OPEN_MESSAGE, Decision
+from channels.models import Message
+from channels.outcomes import transitions
+from channels.routing.next_channel import next_channel
+from otp import check, sealed_codes, verifications
+from otp.check import RefusalState
+from otp.models import Verification
+from otp.repeats import PAUSE, WAIT
+from otp.send import CodeSendRequest, SentCode, send_code, sent_code
+from otp.tried_channels import channels_of
+
+CODE_IS_GONE = _(
+    "Your code is no longer kept, for its message has come to its end: send it again with `code` "
+    "and `channel`"
+)
+
+
+def send_by_next_channel(sender: Sender, verification_id: UUID) -> SentCode:
+    """Raises channel_unavailable if no channel is left, and the refusals of a send."""
+    verification = _live(sender.principal, verification_id)
+    return _take_next_step(sender, verification) or _send_by_untried(sender, verification)
+
+
+def _live(principal: Principal, verification_id: UUID) -> Verification:
+    verification = verifications.own(principal).filter(pk=verification_id).first()
+    if verification is None:
+        raise DomainError(Error.NOT_FOUND)
+    if not _is_live(verification_id):
+        raise _refusal(principal, verification_id)
+    return verification
+
+
+def _refusal(principal: Principal, verification_id: UUID) -> DomainError:
+    verification = Verification.objects.get(pk=verification_id)
+    state = RefusalState(
+        is_used=verification.verified_at is not None,
+        is_expired=verification.expires_at <= timezone.now(),
+        is_exhausted=verification.attempts >= verification.max_attempts,
+        is_cancelled=verification.cancelled_at is not None,
+        is_superseded=verification.superseded_at is not None,
+    )
+    return check.check_refusal(principal, verification.phone, state)
+
+
+def _is_live(verification_id: UUID, *, is_locked: bool = False) -> bool:
+    rows = Verification.objects.filter(
+        pk=verification_id,
+        superseded_at=None,
+        verified_at=None,
+        expires_at__gt=Now(),
+        attempts__lt=F("max_attempts"),
+    )
+    if is_locked:
+        rows = rows.select_for_update(no_key=True)
+    return rows.first() is not None
+
+
+def _messages(verification: Verification) -> list[Message]:
+    """The newest one first."""
+    return list(Message.objects.filter(subject_id=verification.pk).order_by("-id"))
+
+
+def _take_next_step(sender: Sender, verification: Verification) -> SentCode | None:
+    """None if no message has a chain left."""
+    waiting = (row for row in _messages(verification) if row.state in OPEN_MESSAGE and row.chain)
+    message = next(waiting, None)
+    if message is None:
+        return None
+    with transaction.atomic(), connection.cursor() as cursor:
+        if not _is_live(verification.pk, is_locked=True):
+            raise _refusal(sender.principal, verification.pk)
+        decision = transitions.take_next_step(cursor, message.pk, message.hold)
+        if decision is not None:
+            _require_payment(sender.principal, message, decision)
+            if sender.idempotency_key is not None:
+                idempotency.insert(sender.idempotency_key, message.pk)
+    if decision is None:
+        return _stepped_meanwhile(message)
+    transitions.announce([decision])
+    wakeups.wake_workers()
+    return _answer(message)
+
+
+def _answer(message: Message) -> SentCode:
+    """The vendor of the new channel has not been asked yet."""
+    message.refresh_from_db()
+    sent = sent_code(message)
+    return replace(sent, outcome=replace(sent.outcome, state="queued"))
+
+
+def _require_payment(principal: Principal, message: Message, decision: Decision) -> None:
+    if decision.message.hold > message.hold:
+        return
+    price = decision.message.chain[0].price
+    refusal = acceptance.refusal_of_price(principal, message.phone, price)
+    raise refusal or DomainError(Error.UNAVAILABLE, retry_after=1)
+
+
+def _stepped_meanwhile(message: Message) -> SentCode | None:
+    """The answer to the later one of two at once: each would otherwise take a step of its own."""
+    hold = message.hold
+    message.refresh_from_db()
+    return _answer(message) if message.hold > hold else None
+
+
+def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
+    newest = _messages(verification)[0]
+    request = CodeSendRequest(
+        phone=verification.phone,
+        purpose=verification.purpose,
+        locale=newest.locale,
+        channel=None,
+        link=None,
+        reference=newest.reference,
+        custom_code=_own_code(verification) if verification.is_custom else None,
+    )
+    tried = channels_of(verification.pk)
+    channel = next_channel(sender.principal, request, tried)
+    try:
+        return send_code(
+            sender=sender,
+            request=replace(request, channel=channel.name),
+            only_of=verification.pk,
+        )
+    except DomainError as error:
+        if error.error is Error.CODE_EXPIRED and not _is_live(verification.pk):
+            raise _refusal(sender.principal, verification.pk) from error
+        message = None
+        if error.error is Error.RESEND_TOO_SOON:
+            message = _sent_meanwhile(verification, channel.name)
+        if message is None:
+            raise
+        return sent_code(message)
+
+
+def _sent_meanwhile(verification: Verification, channel: str) -> Message | None:
+    """The message of another call for the same channel, which may be about to commit."""
+    give_up_at = time.monotonic() + WAIT
+    while time.monotonic() < give_up_at:
+        for message in _messages(verification):
+            if message.channel == channel:
+                return message
+        connection.close()  # nothing is held while others write
+        time.sleep(PAUSE)
+    return None
+
+
+def _own_code(verification: Verification) -> str:
+    sealed = sealed_codes.find([row.pk for row in _messages(verification)])
+    if not sealed:
+        raise DomainError(Error.CHANNEL_UNAVAILABLE, message=CODE_IS_GONE)
+    return next(iter(sealed.values())).open()

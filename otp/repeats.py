@@ -1,0 +1,160 @@
+"""Repeated sends of a company's own code: the same phone, purpose, code and reference within the
+code's life are one message, however often and however close together they come.
+
+Who retries is another system, which knows no Idempotency-Key: an identity server whose webhook was
+answered too late. The verification is looked up by the MAC of its code. What names a
+channel that has not carried the code yet is no repeat: it asks for another message.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol, TypeVar
+from uuid import UUID
+
+from django.db import IntegrityError, connection, transaction
+
+from accounts.keys.api_keys import Principal
+from api import idempotency
+from catalogue.errors import DomainError, Error
+from channels.accept.acceptance import Sender
+from channels.models import Message
+from channels.waiting.outcome_signals import raise_if_failed
+from otp import codes, sql
+from otp.tried_channels import channels_of
+from storage.statements.json_rows import array_text
+from storage.statements.named_rows import fetch_one
+
+WAIT = 3.0  # seconds: longer than the statement of the first send takes
+PAUSE = 0.05
+
+
+class OwnCodeRequest(Protocol):
+    @property
+    def phone(self) -> str: ...
+    @property
+    def purpose(self) -> str: ...
+    @property
+    def channel(self) -> str | None: ...
+    @property
+    def reference(self) -> str: ...
+    @property
+    def custom_code(self) -> str | None: ...
+
+
+class RepeatedError(DomainError):
+    """The first send of this code committed meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__(Error.REQUEST_IN_PROGRESS, retry_after=1)
+
+
+Sent = TypeVar("Sent")
+
+
+def once(
+    sender: Sender,
+    request: OwnCodeRequest,
+    send: Callable[[Sender], Sent],
+    answer: Callable[[Message], Sent],
+) -> Sent:
+    """What `send` returns for the first send; for its repeats, what `answer` makes of its message.
+
+    One that comes while the first is being written waits for it.
+    """
+    first_of_all = replace(sender, own_key_hash=_hash(sender.principal, request))
+    give_up_at = time.monotonic() + WAIT
+    while True:
+        message = find(sender.principal, request)
+        if message is not None:
+            _store_key(sender, message)
+            raise_if_failed(message.pk, message.state, message.channel, message.error)
+            return answer(message)
+        try:
+            return send(first_of_all)
+        except DomainError as error:
+            # Without Redis the first one is known by the cool-down alone, once it has committed.
+            if error.error not in HELD_BACK or time.monotonic() > give_up_at:
+                raise
+            if error.error is not Error.REQUEST_IN_PROGRESS and not find(sender.principal, request):
+                raise
+        connection.close()  # nothing is held while others write
+        time.sleep(PAUSE)
+
+
+HELD_BACK = {Error.REQUEST_IN_PROGRESS, Error.RESEND_TOO_SOON, Error.SEND_LIMIT}
+
+
+class _Repeated(NamedTuple):
+    message_id: UUID
+    verification_id: UUID
+
+
+def find(principal: Principal, request: OwnCodeRequest) -> Message | None:
+    """The message that the request would repeat."""
+    params: dict[str, Any] = {
+        "company_id": principal.company_id,
+        "mode": principal.mode,
+        "phone": request.phone,
+        "purpose": request.purpose,
+        "macs": macs(principal, request),
+        "reference": request.reference,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(sql.in_live_months(sql.REPEATED_MESSAGE), params)
+        row = fetch_one(cursor, _Repeated)
+    if row is None:
+        return None
+    if request.channel and request.channel not in channels_of(row.verification_id):
+        return None
+    return Message.objects.get(pk=row.message_id)
+
+
+def macs(principal: Principal, request: OwnCodeRequest) -> str:
+    """As an array: those of the code under every known key."""
+    return array_text(
+        codes.candidate_macs(
+            company_id=principal.company_id,
+            mode=principal.mode,
+            phone=request.phone,
+            purpose=request.purpose,
+            code=request.custom_code or "",
+        )
+    )
+
+
+def lock(principal: Principal, request: OwnCodeRequest) -> None:
+    """Lets sends of own codes to one phone take turns, in the transaction of the send; raises
+    RepeatedError if the one before was the same.
+    """
+    name = f"own code:{principal.company_id}:{principal.mode}:{request.phone}:{request.purpose}"
+    number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+    if find(principal, request) is not None:
+        raise RepeatedError
+
+
+def _hash(principal: Principal, request: OwnCodeRequest) -> str:
+    """Recognises a parallel repeat in the counters; nobody guesses the code by it without a key."""
+    mac = codes.mac(
+        key_id=codes.current_key(),
+        company_id=principal.company_id,
+        mode=principal.mode,
+        phone=request.phone,
+        purpose=request.purpose,
+        code=request.custom_code or "",
+    )
+    return hashlib.sha256(mac + request.reference.encode()).hexdigest()[:24]
+
+
+def _store_key(sender: Sender, message: Message) -> None:
+    """So that the Idempotency-Key of a repeat, too, is answered with this message for its day."""
+    if sender.idempotency_key is None:
+        return
+    try:
+        with transaction.atomic():
+            idempotency.insert(sender.idempotency_key, message.pk)
+    except IntegrityError:
+        return  # it is known already

@@ -1,0 +1,77 @@
+"""Codes that a company made itself, encrypted until the message that carries one comes to its end.
+
+A code of ours is derived when it is needed; a foreign one has to be kept. Its row is apart from the
+message's: so nothing that shows, exports or backs up messages can meet it, and it is deleted, not
+emptied. `otp/sealed_codes.sql` deletes it with the end of its message or verification.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from django.db import connection
+
+from channels.extensions import NotRenderableError, WithdrawnError
+from channels.providers.base import Content
+from otp import codes, sql
+from storage.statements.single_statement import fetch_rows
+
+_GATEWAY_CODE = re.compile(r"[0-9]{4,8}")  # https://core.telegram.org/gateway/api
+_NONCE_BYTES = 12
+
+
+def content_of(code: str) -> Content:
+    """By what a channel must be able to carry."""
+    return Content.OWN_DIGITS if _GATEWAY_CODE.fullmatch(code) else Content.OWN_CODE
+
+
+class SealedCode(NamedTuple):
+    message_id: UUID
+    key_id: str
+    sealed: bytes
+
+    def open(self) -> str:
+        if self.key_id not in codes.known_keys():
+            raise NotRenderableError("the key of this code is no longer in OTP_KEYS")
+        nonce, text = self.sealed[:_NONCE_BYTES], self.sealed[_NONCE_BYTES:]
+        try:
+            return _cipher(self.key_id).decrypt(nonce, text, self.message_id.bytes).decode()
+        except InvalidTag:
+            raise NotRenderableError("this code was sealed for another message") from None
+
+
+def seal(code: str, message_id: UUID) -> SealedCode:
+    """Under the current key, and for this message alone."""
+    key_id, nonce = codes.current_key(), os.urandom(_NONCE_BYTES)
+    text = _cipher(key_id).encrypt(nonce, code.encode(), message_id.bytes)
+    return SealedCode(message_id, key_id, nonce + text)
+
+
+def _cipher(key_id: str) -> AESGCM:
+    return AESGCM(codes.subkey(key_id, b"seal"))
+
+
+def find(message_ids: Sequence[UUID]) -> dict[UUID, SealedCode]:
+    """Implements `extensions.SealedCodes`."""
+    rows = fetch_rows(sql.SEALED_CODES, [list(message_ids)], _sealed_code)
+    return {row.message_id: row for row in rows}
+
+
+def _sealed_code(**columns: Any) -> SealedCode:
+    return SealedCode(**columns | {"sealed": bytes(columns["sealed"])})
+
+
+def wipe_expired() -> None:
+    """What is left over at the end of a code's life; most went with their message before it."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.WIPE_EXPIRED_CODES)
+
+
+def open_code(sealed: SealedCode | None) -> str:
+    if sealed is None:
+        raise WithdrawnError("the company's own code is no longer kept")
+    return sealed.open()

@@ -1,0 +1,27 @@
+-- A company's own code is deleted when its message comes to an end, whoever ends it, and when it is
+-- of no use any more: entered, superseded or cancelled. A row that another transaction deletes at
+-- this moment is left to it: waiting for it could be a deadlock. What is left over after all goes
+-- at the end of its life (`otp.sealed_codes.wipe_expired`).
+
+CREATE OR REPLACE FUNCTION wipe_code_of_message() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM otp_sealedcode WHERE message_id = ANY(ARRAY(
+    SELECT message_id FROM otp_sealedcode WHERE message_id = NEW.id FOR UPDATE SKIP LOCKED));
+  RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION wipe_code_of_verification() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM otp_sealedcode WHERE message_id = ANY(ARRAY(
+    SELECT message_id FROM otp_sealedcode WHERE verification_id = NEW.id FOR UPDATE SKIP LOCKED));
+  RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER wipe_code_of_message AFTER UPDATE ON channels_message FOR EACH ROW
+WHEN (NEW.content::text IN ('own_digits', 'own_code', 'code_with_link')
+  AND NOT NEW.state::text IN ('queued', 'sent') AND OLD.state::text IN ('queued', 'sent'))
+EXECUTE FUNCTION wipe_code_of_message();
+
+CREATE OR REPLACE TRIGGER wipe_code_of_verification AFTER UPDATE ON otp_verification FOR EACH ROW
+WHEN (NEW.is_custom AND (NEW.verified_at IS NOT NULL OR NEW.superseded_at IS NOT NULL))
+EXECUTE FUNCTION wipe_code_of_verification();

@@ -1,0 +1,102 @@
+"""Whether a live code is to be sent by a channel that has not carried it yet.
+
+The cool-down does not hold the first send by a channel: "send it by SMS instead" is pressed at
+once. The
+verification is locked until the send commits, so of several at once one finds the channel untried.
+"""
+
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.utils.translation import gettext_lazy as _
+
+from accounts.keys.api_keys import Principal
+from catalogue.errors import DomainError, Error
+from channels import sql as channels_sql
+from otp import sql
+
+
+class TriedError(DomainError):
+    """The channel that was to be tried next was tried meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__(Error.RESEND_TOO_SOON, retry_after=1)
+
+
+TOO_LATE = _("Too little time is left to enter this code: send a new one")
+
+
+@dataclass(slots=True)
+class UntriedChannels:
+    """Implements `send_limits.OtherChannel`. `of` names the only verification to send again: then
+    nothing is sent by a channel that has carried it, whether or not the cool-down has ended.
+    """
+
+    principal: Principal
+    phone: str
+    purpose: str
+    names: Set[str]  # of the channels that the send may use
+    of: UUID | None = None
+    lock_first: Callable[[], None] = lambda: None  # what comes before the verification
+    live: UUID | None = None  # the live verification, as it was found
+    locked: UUID | None = None  # the same, once it is locked
+
+    @property
+    def is_required(self) -> bool:
+        return self.of is not None
+
+    @property
+    def key(self) -> str:
+        return ":".join([(self.of or self.live or UUID(int=0)).hex, *sorted(self.names)])
+
+    def is_untried(self) -> bool:
+        self.live = self._live(sql.LIVE_VERIFICATION)
+        return self.live is not None and self._are_untried(self.live)
+
+    def lock_untried(self) -> bool:
+        """In the order of locks: the verification, then its messages, which may fall back to one of
+        these channels at this moment.
+        """
+        self.lock_first()
+        self.locked = self._live(sql.LOCK_LIVE_VERIFICATION)
+        if self.locked is not None:
+            with connection.cursor() as cursor:
+                lock = channels_sql.in_changeable_months(channels_sql.LOCK_BY_SUBJECTS)
+                cursor.execute(lock, [[self.locked]])
+        if self.of is not None and self.locked != self.of:
+            raise DomainError(Error.CODE_EXPIRED)
+        if self.locked is not None and self._are_untried(self.locked):
+            return True
+        if self.is_required:
+            raise TriedError
+        return False
+
+    def check_sent(self, verification_id: UUID) -> None:
+        """Refuses a send that made a new code: the live one could not be sent again."""
+        if self.locked is not None and verification_id != self.locked:
+            raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
+
+    def _live(self, statement: str) -> UUID | None:
+        params: dict[str, Any] = {
+            "company_id": self.principal.company_id,
+            "mode": self.principal.mode,
+            "phone": self.phone,
+            "purpose": self.purpose,
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(sql.in_live_months(statement), params)
+            row = cursor.fetchone()
+        return row[0] if row else None
+
+    def _are_untried(self, verification_id: UUID) -> bool:
+        return not self.names & channels_of(verification_id)
+
+
+def channels_of(verification_id: UUID) -> set[str]:
+    """The channels that have carried a code, or are about to."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.in_live_months(sql.TRIED_CHANNELS), [verification_id])
+        return {channel for (channel,) in cursor.fetchall() if channel}

@@ -1,0 +1,161 @@
+"""A company's own code, checked here or reported as entered."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from billing.wallet import ledger
+from channels import reconciliation
+from channels.lifecycle.state_machine import EventKind
+from channels.models import Attempt, Message
+from otp import settlement
+from otp.models import Verification
+from tests.api.clients import Answer, Api, ClientOf
+from tests.api.races import at_once
+from tests.channels.fallback_stages import transfers
+from tests.channels.message_stages import PHONE, apply_event, claim
+from tests.factories import CompanyFactory
+from tests.otp.sent_codes import forget_limits
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CODE = "4821"
+LETTERS = "aB3xYz"
+
+
+@pytest.fixture(autouse=True)
+def _books(transactional_db: None) -> Iterator[None]:
+    yield
+    assert list(reconciliation.breaches()) == []
+
+
+def send(api: Api, code: object = CODE, **fields: object) -> Answer:
+    return api.post("/otp/send", {"phone": PHONE, "code": code} | fields)
+
+
+@pytest.mark.parametrize("code", [CODE, LETTERS, "A1B2C3D4E5"])
+def test_own_code_can_be_checked_here(api: Api, code: str) -> None:
+    verification = send(api, code).body["verification"]
+    wrong = code[:-1] + ("1" if code[-1] != "1" else "2")
+
+    guessed = api.post("/otp/verify", {"phone": PHONE, "code": wrong})
+
+    assert (guessed.code, guessed.body["attempts_left"]) == ("code_invalid", 4)
+    assert api.post("/otp/verify", {"id": verification, "code": code}).status == 200
+    assert api.post("/otp/verify", {"phone": PHONE, "code": code}).code == "code_used"
+
+
+@pytest.mark.parametrize("code", ["abcd", "123456789", "12ab56"])
+def test_letters_spend_no_attempt_of_a_code_of_ours(api: Api, code: str) -> None:
+    api.post("/otp/send", {"phone": PHONE})
+
+    answer = api.post("/otp/verify", {"phone": PHONE, "code": code})
+
+    assert answer.code == "invalid_input"
+    assert Verification.objects.get().attempts == 0
+
+
+@pytest.mark.parametrize("by", ["message", "verification", "code"])
+def test_report_proves_the_delivery_once(api: Api, by: str) -> None:
+    sent = send(api).body
+    claim()
+    apply_event(Attempt.objects.get(), EventKind.ACCEPTED, provider_id="vendor-1")
+    report = {
+        "message": {"id": sent["id"]},
+        "verification": {"id": sent["verification"]},
+        "code": {"phone": PHONE, "code": CODE},
+    }[by]
+
+    first, second = (api.post("/otp/feedback", report) for _ in range(2))
+    settlement.settle_verified()
+
+    assert (first.status, second.status) == (200, 200)
+    assert first.body["verified_at"] == second.body["verified_at"]
+    assert first.body["id"] == sent["verification"]
+    message = Message.objects.get()
+    assert message.state == "delivered"
+    assert transfers(message) == [("hold", 1, ""), ("capture", 1, "code_entered")]
+    assert Verification.objects.get().attempts == 1
+
+
+def test_reports_at_once_charge_once(api: Api) -> None:
+    sent = send(api).body
+    claim()
+    apply_event(Attempt.objects.get(), EventKind.ACCEPTED, provider_id="vendor-1")
+
+    reports = [{"id": sent["id"]}, {"phone": PHONE, "code": CODE}] * 5
+    answers = at_once([partial(api.post, "/otp/feedback", report) for report in reports])
+    settlement.settle_verified()
+
+    assert {answer.status for answer in answers} == {200}
+    assert len({answer.body["verified_at"] for answer in answers}) == 1
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+def test_wrong_report_spends_an_attempt_and_is_capped(api: Api) -> None:
+    send(api)
+
+    answers = [api.post("/otp/feedback", {"phone": PHONE, "code": "0000"}) for _ in range(6)]
+
+    assert [answer.code for answer in answers] == [*["code_invalid"] * 5, "too_many_attempts"]
+    assert api.post("/otp/feedback", {"phone": PHONE, "code": CODE}).code == "too_many_attempts"
+
+
+def test_code_of_ours_is_not_reported(api: Api) -> None:
+    sent = api.post("/otp/send", {"phone": PHONE}).body
+    reports = [
+        {"id": sent["id"]},
+        {"id": sent["verification"]},
+        {"phone": PHONE, "code": "0000"},
+    ]
+
+    answers = [api.post("/otp/feedback", report) for report in reports]
+
+    assert [answer.code for answer in answers] == ["invalid_input"] * 3
+    assert Verification.objects.get().attempts == 0
+    assert "/otp/verify" in str(answers[0].body["errors"])
+
+
+def test_report_of_others_is_not_found(api: Api, test_api: Api, client_of: ClientOf) -> None:
+    sent = send(api).body
+    stranger = client_of(CompanyFactory.create())
+    asked = [
+        (client, {"id": sent[name]})
+        for client in (stranger, test_api)
+        for name in ("id", "verification")
+    ]
+
+    codes = [client.post("/otp/feedback", report).code for client, report in asked]
+
+    assert codes == ["not_found"] * 4
+    assert stranger.post("/otp/feedback", {"phone": PHONE, "code": CODE}).code == "code_not_found"
+
+
+@pytest.mark.parametrize(
+    ("report", "field"),
+    [
+        ({}, "phone"),
+        ({"phone": PHONE}, "code"),
+        ({"id": "msg_1"}, "id"),
+        ({"id": ["msg_1"]}, "id"),
+        ({"phone": PHONE, "code": "ab"}, "code"),
+    ],
+)
+def test_report_names_the_field_at_fault(api: Api, report: dict[str, object], field: str) -> None:
+    answer = api.post("/otp/feedback", report)
+
+    assert (answer.code, [*answer.body["errors"]]) == ("invalid_input", [field])
+
+
+def test_late_report_of_a_superseded_code_is_taken(api: Api) -> None:
+    """The other system let it pass, and the person had it."""
+    sent = send(api).body
+    claim()
+    apply_event(Attempt.objects.get(), EventKind.ACCEPTED, provider_id="vendor-1")
+    forget_limits()
+    send(api, "9999")
+    settlement.settle_verified()
+
+    assert api.post("/otp/feedback", {"id": sent["id"]}).status == 200
+    settlement.settle_verified()
+    assert Message.objects.earliest("id").state == "delivered"

@@ -1,0 +1,282 @@
+"""POST /otp/{id}/next: one step of the chain, or the next channel of the order."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from billing.wallet import ledger
+from channels import reconciliation
+from channels.deliver import sweeps
+from channels.lifecycle.state_machine import EventKind
+from channels.models import Attempt, Message
+from channels.routing import policy_rules
+from channels.routing.policy_rules import StoredRule
+from otp import settlement
+from otp.models import Verification
+from tests.api.clients import Answer, Api, ClientOf
+from tests.api.races import at_once
+from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers, tries
+from tests.channels.message_stages import PHONE, accepted, apply_event, claim
+from tests.factories import CompanyFactory
+from tests.otp.sent_codes import age_rows, code_of, wrong_code
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _books(transactional_db: None) -> Iterator[None]:
+    yield
+    assert list(reconciliation.breaches()) == []
+
+
+def sent(api: Api, **fields: object) -> str:
+    answer = api.post("/otp/send", {"phone": PHONE} | fields)
+    assert answer.status == 200, answer.body
+    return str(answer.body["verification"])
+
+
+def step(api: Api, verification: str, **headers: str) -> Answer:
+    return api.post(f"/otp/{verification}/next", {}, **headers)
+
+
+def outcome(answer: Answer) -> str:
+    return str(answer.body["channel"]) if answer.status == 200 else answer.code
+
+
+def test_chain_takes_its_next_step_at_once(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    attempt = accepted(api)
+    verification = str(Verification.objects.get())
+
+    answer = step(api, verification)
+
+    message = Message.objects.get()
+    assert (answer.status, answer.body["id"]) == (200, message.public_id)
+    shown = [answer.body[name] for name in ("channel", "status", "cost", "attempts_left")]
+    assert shown == ["sms", "queued", 16, 5]
+    assert answer.body["verification"] == verification
+    assert (message.channel, message.chain, message.hold) == ("sms", [], 2)
+    assert tries(message) == [("whatsapp", "expired")]
+    assert fallback_events(message) == [("requested", "sms")]
+    assert transfers(message) == [("hold", 1, ""), ("release", 1, "requested"), ("hold", 16, "")]
+    assert [item.channel for item in claim()] == ["sms"]
+    apply_event(attempt, EventKind.DELIVERED)  # late, and free
+    assert ledger.balance(api.company.pk)[0] == 984
+
+
+def test_steps_follow_each_other_to_the_end(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "telegram", "sms")
+    verification = sent(api)
+
+    answers = []
+    for _ in range(4):
+        claim()
+        answers.append(outcome(step(api, verification)))
+
+    assert answers == ["telegram", "sms", "max", "channel_unavailable"]
+    assert Message.objects.count() == 2
+
+
+def test_code_without_a_chain_goes_by_the_next_channel_of_the_order(api: Api) -> None:
+    verification = sent(api)
+
+    answers = [step(api, verification) for _ in range(4)]
+
+    assert [*map(outcome, answers)] == ["telegram", "sms", "max", "channel_unavailable"]
+    assert "Другого канала" in answers[3].body["message"]
+    channels = Message.objects.order_by("id").values_list("channel", flat=True)
+    assert list(channels) == ["whatsapp", "telegram", "sms", "max"]
+    assert Verification.objects.count() == 1
+
+
+def test_barred_channels_are_left_out(api: Api) -> None:
+    rules = [StoredRule(channels=["sms", "whatsapp"], barred=["telegram"])]
+    policy_rules.replace_rules(company=api.company, rules=rules, user=None)
+    verification = sent(api)
+    claim()
+
+    answers = [outcome(step(api, verification)) for _ in range(3)]
+
+    assert answers == ["whatsapp", "channel_unavailable", "channel_unavailable"]
+
+
+@pytest.mark.parametrize("balance", [0, 14])  # and one token returns
+def test_step_that_is_not_paid_changes_nothing(api: Api, balance: int) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    verification = sent(api)
+    ledger.withdraw(company=api.company, amount=999 - balance, reason="test")
+
+    answer = step(api, verification)
+
+    message = Message.objects.get()
+    assert (answer.code, answer.body["required"]) == ("insufficient_tokens", 16)
+    assert (message.channel, len(message.chain), message.hold) == ("whatsapp", 1, 1)
+
+
+def test_two_at_once_take_one_step(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "telegram", "sms", "max")
+    verification = sent(api)
+
+    answers = at_once([partial(step, api, verification)] * 2)
+
+    message = Message.objects.get()
+    assert len({outcome(answer) for answer in answers}) == message.hold - 1
+    assert [reason for reason, _channel in fallback_events(message)] == (
+        ["requested"] * (message.hold - 1)
+    )
+    assert ledger.balance(api.company.pk) == (1000 - message.price, message.price)
+
+
+def test_several_at_once_without_a_chain_are_one_message_each(api: Api) -> None:
+    verification = sent(api)
+
+    answers = at_once([partial(step, api, verification)] * 6)
+
+    assert {answer.status for answer in answers} <= {200, 422, 503}
+    channels = list(Message.objects.values_list("channel", flat=True))
+    assert len(channels) == len(set(channels))
+    assert Verification.objects.count() == 1
+
+
+def test_test_mode_sends_one_message_by_each_channel(test_api: Api) -> None:
+    """No cool-down holds these, so the lock alone keeps them apart."""
+    verification = sent(test_api)
+
+    at_once([partial(step, test_api, verification)] * 6)
+
+    channels = list(Message.objects.values_list("channel", flat=True))
+    assert len(channels) == len(set(channels)) > 1
+
+
+def test_step_and_the_sweep_at_once_are_one_step(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "telegram", "sms", "max")
+    for n in range(6):
+        phone = f"+7916111{n:04d}"
+        message = accepted(api, phone).message
+        Message.objects.filter(pk=message.pk).update(fallback_at=message.created_at)
+        verification = str(Verification.objects.get(pk=message.subject_id))
+        calls: list[Callable[[], object]] = [
+            sweeps.fall_back,
+            partial(step, api, verification),
+        ]
+
+        at_once(calls)
+
+        message.refresh_from_db()
+        assert len(fallback_events(message)) == message.hold - 1
+        assert Message.objects.filter(phone=phone).count() == 1
+
+
+def test_step_and_a_resend_at_once_are_one_message_each(api: Api) -> None:
+    for n in range(6):
+        phone = f"+7916222{n:04d}"
+        verification = sent(api, phone=phone)
+        age_rows(seconds=61)
+        calls: list[Callable[[], Answer]] = [
+            partial(step, api, verification),
+            partial(api.post, "/otp/send", {"phone": phone}),
+        ]
+
+        answers = at_once(calls)
+
+        assert [answer.status for answer in answers] == [200, 200]
+        messages = Message.objects.filter(phone=phone).order_by("id")
+        assert sorted(row.channel for row in messages) == ["telegram", "whatsapp", "whatsapp"]
+        assert len({row.subject_id for row in messages}) == 1
+
+
+def test_step_and_the_right_code_at_once(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    for n in range(6):
+        phone = f"+7916333{n:04d}"
+        attempt = accepted(api, phone)
+        verification = str(Verification.objects.get(pk=attempt.message.subject_id))
+        calls: list[Callable[[], Answer]] = [
+            partial(step, api, verification),
+            partial(api.post, "/otp/verify", {"phone": phone, "code": code_of(phone)}),
+        ]
+
+        stepped, verified = at_once(calls)
+        settlement.settle_verified()
+
+        assert verified.status == 200
+        assert stepped.status == 200 or stepped.code in {"code_used", "code_expired"}
+        attempt.message.refresh_from_db()
+        assert attempt.message.state == "delivered"
+        captures = [row for row in transfers(attempt.message) if row[0] == "capture"]
+        assert len(captures) <= 1
+        assert claim() == []
+
+
+def test_attempts_are_shared(api: Api) -> None:
+    verification = sent(api)
+    api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
+
+    assert step(api, verification).body["attempts_left"] == 4
+    assert api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"verified_at": "2026-01-01T00:00:00Z"}, "code_used"),
+        ({"expires_at": "2026-01-01T00:00:00Z"}, "code_expired"),
+        ({"superseded_at": "2026-01-01T00:00:00Z"}, "code_expired"),
+        ({"attempts": 5}, "too_many_attempts"),
+    ],
+)
+def test_code_that_is_over_goes_nowhere(api: Api, change: dict[str, object], code: str) -> None:
+    verification = sent(api)
+    Verification.objects.update(**change)
+
+    assert step(api, verification).code == code
+    assert Message.objects.count() == 1
+
+
+def test_cancelled_code_goes_nowhere(api: Api) -> None:
+    verification = sent(api)
+    api.call("DELETE", f"/otp/{verification}")
+
+    assert step(api, verification).code == "code_expired"
+
+
+def test_code_of_others_is_not_found(api: Api, test_api: Api, client_of: ClientOf) -> None:
+    verification = sent(api)
+    stranger = client_of(CompanyFactory.create())
+
+    found = [
+        step(stranger, verification),
+        step(test_api, verification),
+        step(api, "otp_" + "0" * 32),
+        step(api, "msg_" + verification[4:]),
+        step(api, "otp_x"),
+    ]
+
+    assert [answer.code for answer in found] == ["not_found"] * 5
+    assert Message.objects.count() == 1
+
+
+@pytest.mark.parametrize("chain", [(), ("whatsapp", "sms", "telegram")])
+def test_repeat_with_the_key_is_one_step(api: Api, chain: tuple[str, ...]) -> None:
+    if chain:
+        enable_fallback(api.company, *chain)
+    verification = sent(api)
+
+    first, second = (step(api, verification, Idempotency_Key="once") for _ in range(2))
+
+    assert first.status == 200
+    assert second.raw == first.raw
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert {row.hold for row in Message.objects.all()} == ({2} if chain else {1})
+
+
+def test_little_time_left_makes_no_new_code(api: Api) -> None:
+    verification = sent(api)
+    age_rows(seconds=250)
+
+    answer = step(api, verification)
+
+    assert answer.code == "code_expired"
+    assert Verification.objects.count() == Message.objects.count() == 1
+    assert Attempt.objects.count() == 0

@@ -1,0 +1,207 @@
+"""A live code by another channel at once: what the cool-down holds, and what it does not."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+from django.test import override_settings
+
+from billing.wallet import ledger
+from channels import reconciliation
+from channels.deliver import sweeps
+from channels.lifecycle.state_machine import EventKind
+from channels.models import Attempt, Message
+from otp.models import Verification
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers
+from tests.channels.message_stages import PHONE, accepted, apply_event, claim, send
+from tests.otp.sent_codes import age_rows, code_of, wrong_code
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(params=["redis", "postgres"])
+def _store(request: pytest.FixtureRequest) -> None:
+    """Both must give the same answers."""
+    if request.param == "postgres":
+        request.getfixturevalue("no_redis")
+
+
+@pytest.fixture(autouse=True)
+def _books(transactional_db: None) -> Iterator[None]:
+    yield
+    assert list(reconciliation.breaches()) == []
+
+
+def ask(api: Api, **fields: object) -> str:
+    answer = api.post("/otp/send", {"phone": PHONE} | fields)
+    return "ok" if answer.status == 200 else answer.code
+
+
+def channels() -> list[str]:
+    return list(Message.objects.order_by("id").values_list("channel", flat=True))
+
+
+@pytest.mark.usefixtures("_store")
+def test_channel_not_tried_yet_is_not_held(api: Api) -> None:
+    asked = [{}, {"channel": "sms"}, {"channel": "sms"}, {"channel": "whatsapp"}, {}]
+
+    assert [ask(api, **fields) for fields in asked] == ["ok", "ok", *["resend_too_soon"] * 3]
+    assert ask(api, channel="telegram") == "ok"
+    assert channels() == ["whatsapp", "sms", "telegram"]
+    assert Verification.objects.count() == 1
+    assert set(Message.objects.values_list("subject_id", flat=True)) == {
+        Verification.objects.get().pk
+    }
+
+
+@pytest.mark.usefixtures("_store")
+def test_code_of_another_purpose_is_held(api: Api) -> None:
+    ask(api)
+
+    assert ask(api, channel="sms", purpose="payment") == "resend_too_soon"
+    assert channels() == ["whatsapp"]
+
+
+@pytest.mark.usefixtures("_store")
+def test_used_code_is_not_sent_again(api: Api) -> None:
+    ask(api)
+    api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)})
+
+    assert ask(api, channel="sms") == "resend_too_soon"
+    assert channels() == ["whatsapp"]
+
+
+@pytest.mark.usefixtures("_store")
+def test_code_with_little_time_left_is_not_sent_again(api: Api) -> None:
+    """A new code would be made, and that is held."""
+    ask(api)
+    Verification.objects.update(expires_at=Verification.objects.get().created_at)
+
+    assert ask(api, channel="sms") == "resend_too_soon"
+
+
+def test_code_that_cannot_be_resent_is_refused_with_its_reason(api: Api) -> None:
+    ask(api)
+    code = Verification.objects.get()
+    Verification.objects.update(key_id="gone")
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert (answer.status, answer.code) == (422, "code_expired")
+    assert list(Verification.objects.filter(superseded_at=None)) == [code]
+    assert channels() == ["whatsapp"]
+
+
+@pytest.mark.usefixtures("_store")
+def test_attempts_are_shared_and_not_refilled(api: Api) -> None:
+    ask(api)
+    api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
+
+    assert answer.body["attempts_left"] == 4
+    assert api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)}).status == 200
+
+
+@pytest.mark.usefixtures("_store")
+@override_settings(CODE_LIMITS=[(2, 600), (10, 3600), (20, 86_400)])
+def test_limits_of_the_phone_count_such_sends(api: Api) -> None:
+    asked = ("whatsapp", "sms", "telegram")
+
+    assert [ask(api, channel=name) for name in asked] == ["ok", "ok", "send_limit"]
+
+
+@pytest.mark.usefixtures("_store")
+def test_of_several_at_once_one_is_sent(api: Api) -> None:
+    ask(api)
+
+    answers = at_once([partial(ask, api, channel="sms")] * 6)
+
+    assert sorted(answers) == ["ok", *["resend_too_soon"] * 5]
+    assert channels() == ["whatsapp", "sms"]
+    assert ledger.balance(api.company.pk) == (983, 17)
+
+
+@pytest.mark.usefixtures("_store")
+def test_several_channels_at_once_are_one_message_each(api: Api) -> None:
+    ask(api)
+
+    answers = at_once([partial(ask, api, channel="sms"), partial(ask, api, channel="telegram")] * 3)
+
+    assert sorted(answers) == ["ok", "ok", *["resend_too_soon"] * 4]
+    assert sorted(channels()) == ["sms", "telegram", "whatsapp"]
+    assert Verification.objects.count() == 1
+
+
+def test_refused_send_gives_its_place_back(api: Api) -> None:
+    ask(api)
+    ledger.withdraw(company=api.company, amount=999, reason="test")
+
+    refused = [ask(api, channel="sms") for _ in range(10)]
+
+    assert refused == ["insufficient_tokens"] * 10
+    ledger.grant(company=api.company, amount=100, reason="test")
+    assert ask(api, channel="sms") == "ok"
+
+
+def test_waiting_chain_leaves_out_the_channel_that_was_asked_for(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    waiting = accepted(api).message
+    assert ask(api, channel="sms") == "ok"
+    age_rows(seconds=31)
+
+    assert sweeps.fall_back() == 1
+
+    waiting.refresh_from_db()
+    assert (waiting.channel, waiting.chain, waiting.state) == ("whatsapp", [], "sent")
+    assert fallback_events(waiting) == [("taken", "sms")]
+    assert transfers(waiting) == [("hold", 1, "")]
+    assert [item.channel for item in claim()] == ["sms"]
+
+
+def test_refused_message_leaves_out_the_channel_that_was_asked_for(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms", "telegram")
+    waiting = accepted(api)
+    assert ask(api, channel="sms") == "ok"
+
+    apply_event(waiting, EventKind.REFUSED, code="100")
+
+    waiting.message.refresh_from_db()
+    assert (waiting.message.channel, waiting.message.chain) == ("telegram", [])
+    assert fallback_events(waiting.message) == [("taken", "sms"), ("refused", "telegram")]
+
+
+def test_channel_of_a_chain_that_was_reached_is_tried(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    accepted(api)
+    age_rows(seconds=31)
+    sweeps.fall_back()
+    ask(api)  # takes the cool-down
+
+    assert ask(api, channel="sms") == "resend_too_soon"
+
+
+def test_fallback_and_the_same_channel_asked_for_at_once_are_one_message(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    for n in range(8):
+        phone = f"+7916111{n:04d}"
+        message = accepted(api, phone).message
+        Message.objects.filter(pk=message.pk).update(fallback_at=message.created_at)
+
+        calls: list[Callable[[], object]] = [
+            sweeps.fall_back,
+            partial(api.post, "/otp/send", {"phone": phone, "channel": "sms"}),
+        ]
+        at_once(calls)
+
+        sent = Message.objects.filter(phone=phone)
+        assert [row.channel for row in sent].count("sms") == 1
+
+
+def test_first_send_is_as_before(api: Api) -> None:
+    assert ask(api, channel="sms") == "ok"
+    assert ask(api) == "resend_too_soon"
+    assert Attempt.objects.count() == 0
+    assert send(api, "+79161112233").channel == "whatsapp"

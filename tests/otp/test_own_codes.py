@@ -1,0 +1,322 @@
+"""A company's own code: delivered, repeated, checked, reported."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from billing.wallet import ledger
+from channels import reconciliation
+from channels.deliver import dispatcher, sweeps
+from channels.deliver.claims import ClaimedMessage
+from channels.lifecycle.state_machine import Event, EventKind
+from channels.models import Attempt, Message
+from channels.outcomes import transitions
+from channels.providers.base import Outgoing
+from channels.vendor_accounts import registry
+from otp.models import SealedCode, Verification
+from tests.api.clients import Answer, Api
+from tests.api.races import at_once
+from tests.channels.accounts import set_account
+from tests.channels.fallback_stages import enable_fallback
+from tests.channels.message_stages import PHONE, apply_event, claim
+from tests.otp.sent_codes import age_rows, forget_limits
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CODE = "4821"
+LETTERS = "aB3xYz"
+
+
+@pytest.fixture(params=["redis", "postgres"])
+def _store(request: pytest.FixtureRequest) -> None:
+    if request.param == "postgres":
+        request.getfixturevalue("no_redis")
+
+
+@pytest.fixture(autouse=True)
+def _books(transactional_db: None) -> Iterator[None]:
+    yield
+    assert list(reconciliation.breaches()) == []
+
+
+def send(api: Api, code: object = CODE, **fields: object) -> Answer:
+    return api.post("/otp/send", {"phone": PHONE, "code": code} | fields)
+
+
+def outgoing() -> Outgoing:
+    (claimed,) = claim()
+    return dispatcher.outgoing(claimed)
+
+
+def delivered(api: Api, **fields: object) -> Message:
+    """The vendor took it and delivered it."""
+    sent = send(api, **fields)
+    claim()
+    attempt = Attempt.objects.latest("started_at")
+    apply_event(attempt, EventKind.ACCEPTED, provider_id=f"vendor-{attempt.pk}")
+    apply_event(attempt, EventKind.DELIVERED)
+    assert sent.status == 200
+    return Message.objects.get(pk=attempt.message_id)
+
+
+@pytest.mark.parametrize("code", ["0000", "00482915", "ABCD", "aB3xYz", "A1B2C3D4E5", "1234567890"])
+def test_own_code_is_what_the_person_gets(api: Api, code: str) -> None:
+    answer = send(api, code, channel="whatsapp")
+
+    sent = outgoing()
+
+    assert (answer.status, sent.code) == (200, code)
+    assert code in sent.text
+    verification = Verification.objects.get()
+    assert (verification.is_custom, verification.length) == (True, len(code))
+
+
+@pytest.mark.parametrize(
+    "code", ["123", "12345678901", "12 34", "12-34", "абвг", "", 1234, ["1234"], "１２３４", "12é4"]
+)
+def test_what_is_no_code_is_refused_without_being_repeated(api: Api, code: object) -> None:
+    answer = send(api, code)
+
+    assert (answer.status, answer.code, [*answer.body["errors"]]) == (
+        422,
+        "invalid_input",
+        ["code"],
+    )
+    assert not code or str(code) not in str(answer.body)
+    assert Message.objects.count() == 0
+
+
+def test_code_of_ours_is_as_before(api: Api) -> None:
+    api.post("/otp/send", {"phone": PHONE, "code": None})
+
+    assert (Message.objects.get().content, SealedCode.objects.count()) == ("code", 0)
+    assert not Verification.objects.get().is_custom
+
+
+# --- Sealed, and wiped ---
+
+
+def test_code_is_sealed_for_its_message(api: Api) -> None:
+    send(api)
+
+    row = SealedCode.objects.get()
+    assert row.message_id == Message.objects.get().pk
+    assert row.verification_id == Verification.objects.get().pk
+    assert CODE.encode() not in bytes(row.sealed)
+    send(api, "9999", phone="+79161112233")
+    SealedCode.objects.update(sealed=row.sealed)  # one in the place of the other
+    events = {item.phone: refused(item) for item in claim()}
+    assert events["+79161112233"].code == "internal"  # so it is not opened
+
+
+def refused(claimed: ClaimedMessage) -> Event:
+    return dispatcher.hand_over(claimed, start_before=float("inf"))
+
+
+@pytest.mark.parametrize("kind", [EventKind.DELIVERED, EventKind.REFUSED, EventKind.EXPIRED])
+def test_code_is_wiped_with_the_end_of_its_message(api: Api, kind: EventKind) -> None:
+    send(api)
+    claim()
+    attempt = Attempt.objects.get()
+    apply_event(attempt, EventKind.ACCEPTED, provider_id="vendor-1")
+    assert SealedCode.objects.count() == 1
+
+    apply_event(attempt, kind)
+
+    assert SealedCode.objects.count() == 0
+
+
+def test_code_is_kept_for_the_next_channel(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    send(api)
+    claim()
+    apply_event(Attempt.objects.get(), EventKind.REFUSED)
+
+    assert outgoing().code == CODE
+
+
+@pytest.mark.parametrize("end", ["verified", "cancelled", "superseded", "expired", "reported"])
+def test_code_is_wiped_when_it_is_of_no_use(api: Api, end: str) -> None:
+    sent = send(api).body
+    if end == "verified":
+        api.post("/otp/verify", {"phone": PHONE, "code": CODE})
+    elif end == "cancelled":
+        api.call("DELETE", f"/otp/{sent['verification']}")
+    elif end == "superseded":
+        forget_limits()
+        send(api, "9999")
+        assert SealedCode.objects.filter(message_id=Message.objects.earliest("id").pk).count() == 0
+        return
+    elif end == "reported":
+        api.post("/otp/feedback", {"id": sent["id"]})
+    else:
+        age_rows(seconds=301)
+        SealedCode.objects.update(expires_at=timezone.now())
+        sweeps.sweep()
+
+    assert SealedCode.objects.count() == 0
+
+
+def test_withdrawn_code_ends_its_message_and_returns_the_tokens(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    send(api)
+    (claimed,) = claim()
+    SealedCode.objects.all().delete()
+    params = {**claimed.params, "own_code": None}
+
+    event = refused(replace(claimed, params=params))
+    apply_event(Attempt.objects.get(), event.kind, code=event.code)
+
+    message = Message.objects.get()
+    assert (event.kind, message.state, claim()) == (EventKind.GIVEN_UP, "expired", [])
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+# --- Channels that carry it ---
+
+
+@pytest.fixture
+def _gateway_alone(settings: Settings) -> None:
+    """Telegram Gateway takes 4 to 8 digits, our bot anything."""
+    set_account(settings, "telegram_bot", {"token": ""})
+    registry.clear_caches()
+
+
+@pytest.mark.usefixtures("_gateway_alone")
+def test_gateway_is_left_out_of_the_plan(api: Api) -> None:
+    enable_fallback(api.company, "telegram", "sms")
+
+    answers = [send(api, code, phone=f"+7916000000{n}") for n, code in enumerate((CODE, LETTERS))]
+
+    first, second = Message.objects.order_by("id")
+    assert [answer.body["channel"] for answer in answers] == ["telegram", "sms"]
+    assert ([step["channel"] for step in first.chain], second.chain) == (["sms"], [])
+    assert (first.content, second.content) == ("own_digits", "own_code")
+
+
+@pytest.mark.usefixtures("_gateway_alone")
+@pytest.mark.parametrize("code", [LETTERS, "123456789"])
+def test_channel_that_cannot_carry_it_is_refused_before_anything(api: Api, code: str) -> None:
+    answer = send(api, code, channel="telegram")
+
+    assert (answer.status, answer.code) == (422, "channel_unavailable")
+    assert "4" in answer.body["message"]
+    assert code not in answer.raw.decode()
+    assert (Message.objects.count(), Verification.objects.count()) == (0, 0)
+    assert ledger.balance(api.company.pk) == (1000, 0)
+    assert send(api, code, channel="sms").status == 200  # nothing was counted
+
+
+def test_every_route_of_codes_carries_own_ones() -> None:
+    for mode, channel, content in registry.routes_by_key():
+        if content == "code" and (mode, channel) != ("live", "telegram"):
+            assert (mode, channel, "own_code") in registry.routes_by_key()
+            assert (mode, channel, "own_digits") in registry.routes_by_key()
+
+
+# --- Repeats ---
+
+
+@pytest.mark.usefixtures("_store")
+def test_repeat_is_answered_with_the_first_message(api: Api) -> None:
+    first, *repeats = (send(api) for _ in range(3))
+
+    assert [answer.status for answer in repeats] == [200, 200]
+    assert {answer.body["id"] for answer in repeats} == {first.body["id"]}
+    assert Message.objects.count() == 1
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
+@pytest.mark.usefixtures("_store")
+@pytest.mark.parametrize("mode", ["live", "test"])
+def test_repeats_at_once_are_one_message(api: Api, test_api: Api, mode: str) -> None:
+    client = api if mode == "live" else test_api
+
+    answers = at_once([partial(send, client)] * 8)
+
+    assert [answer.status for answer in answers] == [200] * 8
+    assert len({answer.body["id"] for answer in answers}) == 1
+    assert Message.objects.count() == Verification.objects.count() == 1
+
+
+def test_repeats_under_other_keys_are_one_message(api: Api) -> None:
+    fields = {"phone": PHONE, "code": CODE}
+
+    answers = [api.post("/otp/send", fields, Idempotency_Key=key) for key in ("a", "b", "b")]
+
+    assert len({answer.body["id"] for answer in answers}) == 1
+    assert answers[2].headers["Idempotent-Replayed"] == "true"
+    assert Message.objects.count() == 1
+
+
+def test_repeat_of_a_failed_send_is_its_failure(test_api: Api) -> None:
+    phone = "+79161230003"
+
+    first = send(test_api, phone=phone)
+    (claimed,) = claim()
+    event = refused(claimed)
+    transitions.commit_events([event])
+    again = send(test_api, phone=phone)
+
+    assert (first.status, again.code) == (200, "recipient_unreachable")
+    assert again.body["id"] == first.body["id"]
+    assert Message.objects.count() == 1
+
+
+def test_another_code_is_held_and_then_supersedes(api: Api) -> None:
+    send(api)
+    held = send(api, "9999")
+    age_rows(seconds=61)
+
+    assert held.code == "resend_too_soon"
+    assert send(api, "9999").status == 200
+    first, second = Verification.objects.order_by("id")
+    assert (first.superseded_at is None, second.superseded_at is None) == (False, True)
+    assert api.post("/otp/verify", {"phone": PHONE, "code": CODE}).code == "code_invalid"
+    assert api.post("/otp/verify", {"phone": PHONE, "code": "9999"}).status == 200
+
+
+def test_same_code_by_a_channel_not_tried_is_another_message(api: Api) -> None:
+    first = send(api)
+
+    by_sms = [send(api, channel="sms") for _ in range(2)]
+
+    assert [answer.status for answer in by_sms] == [200, 200]
+    assert by_sms[0].body["id"] != first.body["id"]
+    assert by_sms[0].body["verification"] == first.body["verification"]
+    assert Message.objects.count() == 2
+
+
+def test_codes_of_ours_and_theirs_supersede_each_other(api: Api) -> None:
+    send(api)
+    forget_limits()
+    api.post("/otp/send", {"phone": PHONE})
+    forget_limits()
+    send(api)
+
+    assert [row.is_custom for row in Verification.objects.order_by("id")] == [True, False, True]
+    assert Verification.objects.filter(superseded_at=None).count() == 1
+
+
+def test_next_channel_takes_the_own_code_along(api: Api) -> None:
+    verification = send(api).body["verification"]
+    claim()
+
+    answer = api.post(f"/otp/{verification}/next", {})
+
+    assert (answer.status, answer.body["channel"]) == (200, "telegram")
+    assert outgoing().code == CODE
+
+
+def test_next_channel_of_a_wiped_code_says_why(api: Api) -> None:
+    message = delivered(api)
+    verification = Verification.objects.get(pk=message.subject_id)
+
+    answer = api.post(f"/otp/{verification}/next", {})
+
+    assert answer.code == "channel_unavailable"
+    assert "code" in answer.body["message"]
+    assert send(api, channel="sms").status == 200
