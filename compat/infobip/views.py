@@ -1,0 +1,273 @@
+"""The calls of Infobip 2FA. One application of a key and its messages are derived, not stored:
+what a client creates is answered with what there is.
+"""
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.request import Request
+
+from catalogue.channels import BY_NAME
+from catalogue.errors import DomainError, Error, invalid_input
+from catalogue.ids import public_id, uuid_or_none
+from channels.routing.company_policy import locale_for
+from compat.dialect import Answer
+from compat.infobip import fields
+from compat.infobip.dialect import DIALECT
+from compat.json_parts import values
+from compat.view import CompatView
+from otp import verifications
+from otp.send import CodeSendRequest
+from otp.texts import rendering
+from otp.verifications import FoundVerification, State
+
+NOT_OFFERED = "Voice and email are not available here; send the PIN by /2fa/2/pin"
+ENDED = "This PIN was used or has expired; send a new one"
+PIN_ERRORS = {
+    Error.CODE_INVALID: "WRONG_PIN",
+    Error.CODE_EXPIRED: "TTL_EXPIRED",
+    Error.CODE_USED: "NO_MORE_PIN_ATTEMPTS",
+    Error.CODE_NOT_FOUND: "TTL_EXPIRED",  # cancelled, or a newer PIN took its place
+    Error.TOO_MANY_ATTEMPTS: "NO_MORE_PIN_ATTEMPTS",
+}
+ANSWERED_WHILE_LIVE = {
+    Error.RESEND_TOO_SOON: "MESSAGE_SENT",
+    Error.RECIPIENT_UNREACHABLE: "MESSAGE_NOT_SENT",
+    Error.DELIVERY_FAILED: "MESSAGE_NOT_SENT",
+}
+
+
+class InfobipView(CompatView):
+    dialect = DIALECT
+
+    def answered(self, body: Any) -> HttpResponse:
+        return self.respond(Answer(200, body))
+
+    def derived(self, what: str) -> str:
+        """32 hexadecimal digits, as Infobip's ids are; the same for every key of the purpose."""
+        key = self.principal
+        text = f"infobip:{what}:{key.company_id}:{key.mode}:{key.purpose}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32].upper()
+
+    def check_application(self, application: str) -> None:
+        if application.upper() != self.derived("application"):
+            raise DomainError(Error.NOT_FOUND, message="Application not found")
+
+    def length_of(self, message: str) -> int:
+        for length in fields.LENGTHS:
+            if message.upper() == self.derived(f"message {length}"):
+                return length
+        raise DomainError(Error.NOT_FOUND, message="Message template not found")
+
+    def verification(self, pin: str) -> FoundVerification:
+        """The verification of a PIN, of the key's own purpose."""
+        verification_id = uuid_or_none(pin)
+        if verification_id is None:
+            raise DomainError(Error.NOT_FOUND)
+        return self.find(verification_id)
+
+    def application(self) -> dict[str, Any]:
+        """Its limits are the service's and the company's, in Infobip's units."""
+        (wrong, hour), *_more = settings.WRONG_CODE_LIMITS
+        requests, seconds = settings.API_RATE
+        daily = self.principal.own_limits.codes_per_day or settings.CODE_LIMITS[-1][0]
+        return {
+            "applicationId": self.derived("application"),
+            "name": self.principal.purpose,
+            "enabled": True,
+            "configuration": {
+                "pinAttempts": settings.CODE_ATTEMPTS,
+                "allowMultiplePinVerifications": False,
+                "pinTimeToLive": f"{settings.CODE_LIFETIME}s",
+                "verifyPinLimit": f"{wrong}/{hour}s",
+                "sendPinPerApplicationLimit": f"{self.principal.api_rate or requests}/{seconds}s",
+                "sendPinPerPhoneNumberLimit": f"{daily}/1d",
+            },
+        }
+
+    def template(self, length: int) -> dict[str, Any]:
+        principal = self.principal
+        text = rendering.template(
+            principal.texts,
+            channel=BY_NAME["sms"],
+            locale=principal.language,
+            purpose=principal.purpose,
+            has_link=False,
+        )
+        brand = principal.brand
+        return {
+            "messageId": self.derived(f"message {length}"),
+            "applicationId": self.derived("application"),
+            "messageText": rendering.fill(
+                text, code=fields.PLACEHOLDER, brand=brand, minutes=None, link=None
+            ),
+            "pinPlaceholder": fields.PLACEHOLDER,
+            "pinType": "NUMERIC",
+            "pinLength": length,
+            **({"senderId": brand} if brand else {}),
+        }
+
+
+class Applications(InfobipView):
+    def get(self, _request: Request) -> HttpResponse:
+        return self.answered([self.application()])
+
+    def post(self, request: Request) -> HttpResponse:
+        values(self.json_object(request), fields.NAME)
+        return self.answered(self.application())
+
+
+class Application(InfobipView):
+    def get(self, _request: Request, application: str) -> HttpResponse:
+        self.check_application(application)
+        return self.answered(self.application())
+
+    def put(self, request: Request, application: str) -> HttpResponse:
+        self.check_application(application)
+        values(self.json_object(request), fields.NAME)
+        return self.answered(self.application())
+
+
+class Messages(InfobipView):
+    def get(self, _request: Request, application: str) -> HttpResponse:
+        self.check_application(application)
+        usual = self.principal.code_length
+        lengths = sorted(fields.LENGTHS, key=lambda length: length != usual)
+        return self.answered([self.template(length) for length in lengths])
+
+    def post(self, request: Request, application: str) -> HttpResponse:
+        self.check_application(application)
+        length = fields.pin_length(self.json_object(request), is_new=True)
+        return self.answered(self.template(length or self.principal.code_length))
+
+
+class Message(InfobipView):
+    def get(self, _request: Request, application: str, message: str) -> HttpResponse:
+        self.check_application(application)
+        return self.answered(self.template(self.length_of(message)))
+
+    def put(self, request: Request, application: str, message: str) -> HttpResponse:
+        self.check_application(application)
+        length = self.length_of(message)
+        asked = fields.pin_length(self.json_object(request), is_new=False)
+        if asked not in (None, length):
+            raise invalid_input(pinLength="The template of another length has another messageId")
+        return self.answered(self.template(length))
+
+
+class SendingView(InfobipView):
+    def sent(self, phone: str, length: int | None, *, is_tracked: bool) -> HttpResponse:
+        """A resend within the pause is answered for the message under way, and sends nothing; what
+        could not be delivered is, by Infobip's words, not sent.
+        """
+        principal = self.principal
+        request = CodeSendRequest(
+            phone=phone,
+            purpose=principal.purpose,
+            locale=locale_for(principal, phone, principal.purpose),
+            channel=None,
+            link=None,
+        )
+        status = "MESSAGE_SENT"
+        try:
+            sent = self.send(request)
+            verification_id, message_id = sent.verification_id, sent.outcome.message_id
+        except DomainError as error:
+            live = self.find_live(phone)
+            if live is None or error.error not in ANSWERED_WHILE_LIVE:
+                raise
+            verification_id, message_id = live.id, live.messages[-1].pk
+            status = ANSWERED_WHILE_LIVE[error.error]
+        tracked = {"externalMessageId": public_id("msg", message_id)} if is_tracked else {}
+        return self.answered(
+            {
+                "pinId": pin_id(verification_id),
+                "to": phone.removeprefix("+"),
+                "ncStatus": "NC_DESTINATION_UNKNOWN",  # no network is asked before a send
+                "smsStatus": status,
+                **tracked,
+            }
+        )
+
+
+class Pins(SendingView):
+    def post(self, request: Request) -> HttpResponse:
+        asked = values(self.json_object(request), fields.PIN)
+        self.check_application(asked["applicationId"])
+        length = self.length_of(asked["messageId"])
+        number = self.number(asked["to"], needs_plus=False)
+        return self.sent(number, length, is_tracked=bool(asked["trackDelivery"]))
+
+
+class Resend(SendingView):
+    def post(self, request: Request, pin: str) -> HttpResponse:
+        asked = values(self.json_object(request), fields.TRACKING)
+        verification = self.verification(pin)
+        if verification.state is not State.PENDING:
+            raise DomainError(Error.INVALID_INPUT, message=ENDED)
+        return self.sent(verification.phone, None, is_tracked=bool(asked["trackDelivery"]))
+
+
+class Verify(InfobipView):
+    def post(self, request: Request, pin: str) -> HttpResponse:
+        """Also a wrong PIN is answered by 200."""
+        code = values(self.json_object(request), fields.GUESS)["pin"]
+        verification = self.verification(pin)
+        answer = {"pinId": pin_id(verification.id), "msisdn": verification.phone.removeprefix("+")}
+        try:
+            self.check(code, phone=verification.phone, verification_id=verification.id)
+        except DomainError as error:
+            if error.error not in PIN_ERRORS:
+                raise
+            left = error.extra.get("attempts_left", 0)
+            failed = {"attemptsRemaining": left, "pinError": PIN_ERRORS[error.error]}
+            return self.answered(answer | {"verified": False} | failed)
+        return self.answered(answer | {"verified": True, "attemptsRemaining": 0})
+
+
+class Statuses(InfobipView):
+    def get(self, request: Request, application: str) -> HttpResponse:
+        """PINs that can still be entered, or could until now: this is no history."""
+        self.check_application(application)
+        query = request.query_params
+        phone = self.number(query.get("msisdn", ""), needs_plus=False)
+        since = timezone.now() - timedelta(seconds=settings.CODE_LIFETIME)
+        sent = verifications.listed(self.principal, purpose=self.principal.purpose).filter(
+            phone=phone, created_at__gte=since
+        )
+        of_phone = verifications.of_messages(sent)
+        asked = query.get("verified", "").lower()
+        return self.answered(
+            {
+                "verifications": [
+                    status_of(each)
+                    for each in of_phone
+                    if asked in ("", str(each.state is State.VERIFIED).lower())
+                ]
+            }
+        )
+
+
+class OtherChannel(InfobipView):
+    def post(self, _request: Request, **_path: str) -> HttpResponse:
+        raise DomainError(Error.FORBIDDEN, message=NOT_OFFERED)
+
+
+def status_of(verification: FoundVerification) -> dict[str, Any]:
+    answer = {
+        "msisdn": verification.phone.removeprefix("+"),
+        "verified": verification.verified_at is not None,
+        "sentAt": int(verification.created_at.timestamp() * 1000),
+    }
+    if verification.verified_at is not None:
+        answer["verifiedAt"] = int(verification.verified_at.timestamp() * 1000)
+    return answer
+
+
+def pin_id(verification_id: UUID) -> str:
+    return verification_id.hex.upper()

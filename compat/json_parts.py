@@ -1,0 +1,43 @@
+"""Objects within a JSON body. A refusal names a field by the way to it: `options.locale`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from api.calls import Field, Fields
+from api.request_fields import RequestFields
+from catalogue.errors import DomainError, Error, invalid_input
+
+NOT_AN_OBJECT = "Must be an object"
+READERS = {
+    "string": RequestFields.text,
+    "integer": RequestFields.integer,
+    "boolean": RequestFields.boolean,
+}
+
+
+def part(whole: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any] | None:
+    """The valid values of these fields, by name; None where the object is absent or null, or one
+    above it is: `part(body, REALM, "options", "app_realm")`.
+    """
+    value: Any = whole
+    for depth, name in enumerate(names, start=1):
+        value = value.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise invalid_input(**{".".join(names[:depth]): NOT_AN_OBJECT})
+    reader = RequestFields(value)
+    read = {field.name: _value(reader, field) for field in fields}
+    if reader.errors:
+        named = {".".join((*names, name)): said for name, said in reader.errors.items()}
+        raise DomainError(Error.INVALID_INPUT, errors=named)
+    return read
+
+
+def values(whole: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any]:
+    """The same, where what is absent has nothing but absent fields."""
+    return part(whole, fields, *names) or dict.fromkeys(field.name for field in fields)
+
+
+def _value(reader: RequestFields, field: Field) -> Any:
+    return READERS[field.schema["type"]](reader, field)

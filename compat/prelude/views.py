@@ -1,0 +1,178 @@
+"""The calls of Prelude: a verification, its check, feedback, the lookup of a number."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.request import Request
+
+from catalogue.channels import BY_NAME
+from catalogue.errors import DomainError, Error
+from catalogue.ids import first_id_at, public_id, uuid7
+from channels.phone_numbers import LineType, is_landline
+from channels.recipients.blocked_phones import BlockedPhoneError
+from channels.routing.company_policy import locale_for
+from channels.routing.lookup import look_up
+from compat.dialect import Answer
+from compat.prelude import fields
+from compat.prelude.dialect import DIALECT
+from compat.view import CompatView
+from otp.models import ScopeKind
+from otp.protection import send_check
+from otp.protection.send_check import Restricted
+from otp.send import CodeSendRequest
+
+OF_PHONE = {"phone", "phone_all_companies"}  # kinds of `send_limit`
+# Prelude's names of what our guard judges sends by.
+FACTORS: dict[str, str] = {
+    ScopeKind.COUNTRY: "poor_conversion_history",
+    ScopeKind.IP: "ip_concentration",
+    ScopeKind.DEVICE: "device_reuse",
+}
+CHECK_STATUS = {
+    Error.CODE_INVALID: "failure",
+    Error.CODE_EXPIRED: "expired_or_not_found",
+    Error.CODE_USED: "expired_or_not_found",
+    Error.CODE_NOT_FOUND: "expired_or_not_found",
+    Error.BINDING_MISMATCH: "transaction_mismatch",
+}
+LINES = {
+    LineType.MOBILE: "mobile",
+    LineType.LANDLINE: "fixed_line",
+    LineType.VOIP: "voip",
+    LineType.TOLL_FREE: "toll_free",
+    LineType.PAGER: "pager",
+    LineType.UAN: "universal_access",
+    LineType.VOICEMAIL: "voice_mail",
+}
+
+
+class PreludeView(CompatView):
+    dialect = DIALECT
+
+    def answered(self, **body: Any) -> HttpResponse:
+        """Without what is empty: Prelude's optional fields are absent, not null."""
+        given = {name: value for name, value in body.items() if value}
+        return self.respond(Answer(200, given | {"request_id": self.request_id}))
+
+
+class Verifications(PreludeView):
+    def post(self, request: Request) -> HttpResponse:
+        """A new verification, or a retry of the one whose code can still be entered."""
+        body = self.json_object(request)
+        options = fields.options_of(body, self.principal.texts)
+        asked = self._asked(body, options)
+        restricted = send_check.restriction_for(self.principal, asked.phone, asked.requester)
+        started = first_id_at(timezone.now())
+        try:
+            sent = self.send(asked)
+        except DomainError as error:
+            return self._not_sent(error, asked, restricted)
+        status, judged = "success" if sent.verification_id >= started else "retry", {}
+        if options["force_challenge"] or (restricted and restricted.is_without_sms):
+            status = "challenged"
+        elif restricted and not restricted.is_enforced:
+            status = "shadow_blocked"
+            judged = {"reason": "suspicious", "risk_factors": _factors(restricted)}
+        names = _names([sent.outcome.channel])
+        return self._answer(sent.verification_id, status, "", channels=names, **judged)
+
+    def _asked(self, body: Mapping[str, Any], options: Mapping[str, Any]) -> CodeSendRequest:
+        principal = self.principal
+        preferred: str | None = options["preferred_channel"]
+        fields.reference_of(body)
+        requester = fields.requester_of(body, principal.company_id)
+        phone = self.number(fields.target_of(body))
+        return CodeSendRequest(
+            phone=phone,
+            purpose=principal.purpose,
+            locale=options["locale"] or locale_for(principal, phone, principal.purpose),
+            channel=preferred if preferred in BY_NAME else None,
+            link=None,
+            requester=requester,
+        )
+
+    def _not_sent(
+        self, error: DomainError, asked: CodeSendRequest, restricted: Restricted | None
+    ) -> HttpResponse:
+        """A retry within the pause is answered for the message under way, and sends nothing."""
+        if error.error is Error.RESEND_TOO_SOON:
+            live = self.find_live(asked.phone)
+            if live is not None:
+                names = _names(message.channel for message in live.messages[-1:])
+                return self._answer(live.id, "retry", live.reference, channels=names)
+        reason, factors = _blocked(error, asked.phone, restricted)
+        if not reason:
+            raise error
+        judged = {"reason": reason, "risk_factors": factors}
+        return self._answer(uuid7(), "blocked", "", **judged)
+
+    def _answer(self, verification: UUID, status: str, reference: str, **more: Any) -> HttpResponse:
+        return self.answered(**_identity(verification, reference), method="message",
+                             status=status, **more)  # fmt: skip
+
+
+class Checks(PreludeView):
+    def post(self, request: Request) -> HttpResponse:
+        """The status says how it went; a wrong code is no error."""
+        body = self.json_object(request)
+        code, payment = fields.code_of(body), fields.payment_of(body, "psd2")
+        phone = self.number(fields.target_of(body))
+        live = self.find_live(phone)
+        known = _identity(live.id, live.reference) if live else {}
+        try:
+            self.check(code, phone=phone, binding=payment if live and live.binding else None)
+            status = "success"
+        except DomainError as error:
+            if error.error not in CHECK_STATUS:
+                raise
+            status = CHECK_STATUS[error.error]
+            if status == "transaction_mismatch" and payment is None:
+                status = "transaction_missing"
+        return self.answered(status=status, **known)
+
+
+class Lookup(PreludeView):
+    def get(self, _request: Request, phone: str) -> HttpResponse:
+        facts = look_up(self.principal, self.number(phone), self.principal.purpose)
+        line = LINES.get(facts.type, "unknown")
+        return self.answered(phone_number=facts.phone, country_code=facts.country, line_type=line)
+
+
+class Feedback(PreludeView):
+    def post(self, request: Request) -> HttpResponse:
+        for phone, _kind, _reference in list(fields.feedbacks_of(self.json_object(request))):
+            self.number(phone)
+        return self.answered(status="success")
+
+
+def _identity(verification_id: UUID, reference: str) -> dict[str, Any]:
+    metadata = {"correlation_id": reference} if reference else {}
+    return {"id": public_id("vrf", verification_id), "metadata": metadata}
+
+
+def _names(channels: Iterable[str]) -> list[str]:
+    """Without those that Prelude has no name for: its clients know a closed list."""
+    return [name for name in channels if name in fields.CHANNELS]
+
+
+def _factors(restricted: Restricted | None) -> list[str]:
+    return [FACTORS.get(restricted.restriction.kind, "number_range_abuse")] if restricted else []
+
+
+def _blocked(
+    error: DomainError, phone: str, restricted: Restricted | None
+) -> tuple[str, list[str]]:
+    """Reason and risk factors of what Prelude answers as blocked; empty for other refusals."""
+    kind = error.extra.get("limit", {}).get("kind")
+    if error.error is Error.CHALLENGE_REQUIRED or kind == "guard":
+        return "suspicious", _factors(restricted)
+    if error.error is Error.TOO_MANY_ATTEMPTS or kind in OF_PHONE:
+        return "repeated_attempts", ["repeated_attempts"]
+    if isinstance(error, BlockedPhoneError):
+        return "in_block_list", []
+    if error.error is Error.RECIPIENT_UNREACHABLE and is_landline(phone):
+        return "invalid_phone_line", []
+    return "", []

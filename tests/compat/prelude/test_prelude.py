@@ -1,0 +1,310 @@
+"""Prelude's calls as its clients see them: statuses, reasons, risk factors, refusals."""
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from accounts.keys import api_keys
+from accounts.models import Company, GuardMode, Mode
+from channels.models import BlockedPhone, Message
+from compat.prelude.dialect import DIALECT
+from otp.models import Autofill, GuardRestriction, Verification
+from tests.api.clients import Answer, Api
+from tests.api.races import at_once
+from tests.compat.clients import DialectClient, client_key
+from tests.otp.protection.test_send_check import hold
+from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
+
+pytestmark = pytest.mark.usefixtures("queued_at_once")
+PHONE = "+79161234567"
+PURPOSE = "login"
+STEP = GuardRestriction.Step
+PAYMENT = {"amount": "12.34", "currency": "EUR", "recipient": "Shop"}
+ODD: list[Any] = [1, True, [], "x" * 5000, "\u0000", -1, 1e300, ["sms", 1], {"a": {"b": []}}]
+NUMBERED = [  # test numbers that are refused, and how
+    ("0001", 400, "invalid_phone_number"),
+    ("0002", 400, "insufficient_balance"),
+    ("0013", 400, "channel_not_enabled_in_region"),
+    ("0014", 400, "unsupported_country"),
+]
+
+
+@pytest.fixture
+def client(company: Company) -> DialectClient:
+    return client_of(company)
+
+
+def client_of(company: Company, purpose: str = PURPOSE, mode: str = Mode.LIVE) -> DialectClient:
+    return DialectClient(DIALECT, client_key(company, purpose, mode=mode).plaintext)
+
+
+def target(phone: str = PHONE, kind: str = "phone_number") -> dict[str, Any]:
+    return {"target": {"type": kind, "value": phone}}
+
+
+def send(client: DialectClient, phone: str = PHONE, **parts: Any) -> Answer:
+    return client.json("/v2/verification", target(phone) | parts)
+
+
+def check(client: DialectClient, code: str, **more: Any) -> Answer:
+    return client.json("/v2/verification/check", target() | {"code": code} | more)
+
+
+def refusal(answer: Answer) -> tuple[int, str]:
+    return answer.status, answer.body["code"]
+
+
+def test_code_is_sent_and_checked_by_number(client: DialectClient) -> None:
+    sent = send(client, metadata={"correlation_id": "order-7"})
+    verification = Verification.objects.get()
+    identity = {"id": f"vrf_{verification.pk.hex}"}
+
+    assert sent.body == identity | {
+        "method": "message",
+        "status": "success",
+        "channels": ["whatsapp"],
+        "request_id": sent.headers["X-Request-Id"],
+    }
+    wrong = check(client, wrong_code(PHONE, PURPOSE)).body
+    assert wrong == identity | {"status": "failure", "request_id": wrong["request_id"]}
+    right = check(client, code_of(PHONE, PURPOSE)).body
+    assert right == identity | {"status": "success", "request_id": right["request_id"]}
+
+
+def test_used_old_and_unknown_codes_are_not_found(client: DialectClient) -> None:
+    unknown = check(client, "123456")
+    send(client)
+    code = code_of(PHONE, PURPOSE)
+    check(client, code)
+    used = check(client, code)
+    forget_limits()
+    send(client)
+    age_rows(seconds=settings.CODE_LIFETIME + 1)
+    old = check(client, "123456")
+
+    assert {answer.body["status"] for answer in (unknown, used, old)} == {"expired_or_not_found"}
+    assert {answer.status for answer in (unknown, used, old)} == {200}
+
+
+def test_too_many_checks_are_refused_and_not_repeated(client: DialectClient) -> None:
+    send(client)
+    wrong = wrong_code(PHONE, PURPOSE)
+
+    *failed, refused = [check(client, wrong) for _ in range(6)]
+
+    assert {answer.body["status"] for answer in failed} == {"failure"}
+    assert refusal(refused) == (429, "too_many_checks")
+    assert refused.headers["x-should-retry"] == "false"
+
+
+def test_retry_within_the_pause_sends_nothing(client: DialectClient) -> None:
+    first = send(client, metadata={"correlation_id": "a"}).body
+
+    retry = send(client).body
+
+    assert retry == first | {"status": "retry", "request_id": retry["request_id"]}
+    assert Message.objects.count() == 1
+
+
+def test_retry_after_the_pause_sends_again(client: DialectClient) -> None:
+    first = send(client).body
+    age_rows(seconds=61)
+
+    retry = send(client, options={"preferred_channel": "sms"}).body
+
+    assert (retry["id"], retry["status"], retry["channels"]) == (first["id"], "retry", ["sms"])
+    assert Message.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "param"),
+    [
+        ({"code_size": 3}, "invalid_code_size", "options.code_size"),
+        ({"code_size": "6"}, "invalid_code_size", "options.code_size"),
+        ({"custom_code": "a b"}, "invalid_custom_code", "options.custom_code"),
+        ({"custom_code": "1234", "code_size": 4}, "custom_size_conflict", "options.custom_code"),
+        ({"method": "voice"}, "channel_not_enabled_in_region", "options"),
+        ({"method": "fax"}, "invalid_request", "options.method"),
+        ({"channels": []}, "invalid_request", "options.channels"),
+        ({"channels": ["max"]}, "invalid_request", "options.channels"),
+        ({"channels": ["sms"], "preferred_channel": "sms"}, "invalid_request", "options"),
+        ({"sender_id": "Shop"}, "invalid_sender_id", "options.sender_id"),
+        ({"callback_url": "https://a.example"}, "invalid_callback_url", "options.callback_url"),
+        ({"template_id": "t"}, "invalid_template_id", "options.template_id"),
+        ({"variables": {"a": "b"}}, "invalid_template_id", "options.template_id"),
+        ({"template_id": "prelude:psd2"}, "invalid_template_variables", "options.variables"),
+        ({"app_realm": {"platform": "web"}}, "invalid_app_realm", "options.app_realm"),
+        ({"app_realm": {"platform": "mac", "value": "x"}}, "invalid_app_realm_platform",
+         "options.app_realm.platform"),
+        ({"app_realm": {"platform": "web", "value": "a.example"}}, "invalid_app_realm_value",
+         "options.app_realm.value"),
+        ([], "invalid_request", "options"),
+    ],
+)  # fmt: skip
+def test_option_that_cannot_be_kept_is_refused(
+    client: DialectClient, options: Any, code: str, param: str
+) -> None:
+    answer = send(client, options=options)
+
+    assert (*refusal(answer), answer.body["param"]) == (400, code, param)
+    assert answer.body.keys() == {"code", "message", "type", "param", "request_id"}
+    assert Message.objects.count() == 0
+
+
+def test_app_realm_of_the_company_is_kept(client: DialectClient, company: Company) -> None:
+    Autofill.objects.create(company=company, webotp_host="shop.example", app_hash="FA+9qCX9VSu")
+    api_keys.clear_cache()
+
+    for realm in (("web", "shop.example"), ("android", "FA+9qCX9VSu")):
+        options = {"app_realm": dict(zip(("platform", "value"), realm, strict=True))}
+        assert send(client, options=options).status == 200
+
+
+def test_email_is_refused_as_of_an_account_without_it(client: DialectClient) -> None:
+    answer = client.json("/v2/verification", target("a@example.com", "email_address"))
+
+    assert refusal(answer) == (400, "email_verification_not_allowed")
+
+
+@pytest.mark.parametrize("phone", ["89161234567", "79161234567", "+7", "a@example.com", ""])
+def test_number_needs_its_plus(client: DialectClient, phone: str) -> None:
+    assert refusal(send(client, phone)) == (400, "invalid_phone_number")
+
+
+def test_payment_of_an_unbound_code_is_ignored(client: DialectClient) -> None:
+    send(client)
+
+    assert check(client, code_of(PHONE, PURPOSE), psd2=PAYMENT).body["status"] == "success"
+
+
+@pytest.mark.parametrize(("digits", "status", "code"), NUMBERED)
+def test_refusals_of_a_send(company: Company, digits: str, status: int, code: str) -> None:
+    answer = send(client_of(company, mode=Mode.TEST), f"+7999000{digits}")
+
+    assert refusal(answer) == (status, code)
+    assert answer.headers["x-should-retry"] == "false"
+
+
+@pytest.mark.parametrize(
+    ("phone", "reason", "factors"),
+    [
+        ("+79990000011", "repeated_attempts", ["repeated_attempts"]),
+        ("+79990000012", "repeated_attempts", ["repeated_attempts"]),
+        ("+79990000015", "suspicious", ["number_range_abuse"]),
+        ("+79990000016", "suspicious", ["number_range_abuse"]),
+    ],
+)
+def test_blocked_with_its_reason(
+    company: Company, phone: str, reason: str, factors: list[str]
+) -> None:
+    answer = send(client_of(company, mode=Mode.TEST), phone, metadata={"correlation_id": "a"})
+
+    assert (answer.status, answer.body["status"]) == (200, "blocked")
+    assert (answer.body["reason"], answer.body["risk_factors"]) == (reason, factors)
+    assert answer.body["id"].startswith("vrf_")
+
+
+def test_landline_is_no_line_for_sms(client: DialectClient) -> None:
+    answer = send(client, "+74951234567", options={"preferred_channel": "sms"})
+
+    assert (answer.body["status"], answer.body["reason"]) == ("blocked", "invalid_phone_line")
+    assert "risk_factors" not in answer.body
+
+
+def test_person_who_asked_to_stop_is_in_the_block_list(client: DialectClient) -> None:
+    BlockedPhone.objects.create(phone=PHONE, reason="STOP")
+
+    assert send(client).body["reason"] == "in_block_list"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "factor"),
+    [("prefix-4", PHONE[:-4], "number_range_abuse"), ("country", "RU", "poor_conversion_history")],
+)
+def test_watching_guard_blocks_in_the_shadow(
+    client: DialectClient, company: Company, kind: str, value: str, factor: str
+) -> None:
+    company.guard_mode = GuardMode.WATCH
+    company.save()
+    hold(Api(company, None), STEP.REFUSE, kind=kind, value=value)
+
+    answer = send(client)
+
+    assert (answer.body["status"], answer.body["reason"]) == ("shadow_blocked", "suspicious")
+    assert answer.body["risk_factors"] == [factor]
+    assert Message.objects.count() == 1
+
+
+def test_guard_that_leaves_messengers_challenges(client: DialectClient, company: Company) -> None:
+    company.guard_mode = GuardMode.ENFORCE
+    company.save()
+    hold(Api(company, None), STEP.CHEAP_ONLY)
+
+    answer = send(client)
+
+    assert (answer.body["status"], answer.body["channels"]) == ("challenged", ["whatsapp"])
+    assert "reason" not in answer.body
+
+
+def test_signals_are_those_of_the_person(client: DialectClient) -> None:
+    signals = {"ip": "93.184.216.34", "device_id": "d", "is_trusted_user": True, "os_version": "1"}
+
+    send(client, signals=signals, dispatch_id="d")
+
+    assert Message.objects.get().params["sender"].keys() == {"ip", "device"}
+    assert refusal(send(client, signals={"ip": "x"})) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("phone", "line", "country"),
+    [("+79161234567", "mobile", "RU"), ("+74951234567", "fixed_line", "RU"),
+     ("+18002345678", "toll_free", "US")],
+)  # fmt: skip
+def test_lookup_names_the_line(client: DialectClient, phone: str, line: str, country: str) -> None:
+    answer = client.get(f"/v2/lookup/{phone.replace('+', '%2B')}")
+
+    assert answer.body == {"phone_number": phone, "country_code": country, "line_type": line,
+                           "request_id": answer.body["request_id"]}  # fmt: skip
+    assert refusal(client.get("/v2/lookup/x")) == (400, "invalid_phone_number")
+
+
+@pytest.mark.parametrize(
+    "path", ["watch/predict", "watch/event", "watch/evaluate", "notify", "transactional"]
+)  # fmt: skip
+def test_other_calls_are_refused_in_preludes_words(client: DialectClient, path: str) -> None:
+    answer = client.json(f"/v2/{path}", target())
+
+    assert (answer.status, answer.body["type"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("path", ["verification", "verification/check", "watch/feedback"])
+def test_odd_values_are_refused_in_preludes_words(client: DialectClient, path: str) -> None:
+    names = ("target", "options", "signals", "metadata", "psd2", "code", "feedbacks")
+    bodies = [target() | {"code": "123456", name: odd} for name in names for odd in ODD]
+
+    answers = [client.json(f"/v2/{path}", body) for body in bodies]
+
+    assert {answer.status for answer in answers} <= {200, 400, 429}
+    assert 400 in {answer.status for answer in answers}
+
+
+@pytest.mark.parametrize("odd", [*ODD, {}])
+def test_odd_options_are_refused_or_mean_nothing(client: DialectClient, odd: Any) -> None:
+    names = ("channels", "preferred_channel", "locale", "code_size", "custom_code", "app_realm",
+             "variables", "max_auto_fallbacks", "force_challenge", "template_id")  # fmt: skip
+
+    assert {send(client, options={name: odd}).status for name in names} <= {200, 400}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_right_answers_at_once_are_one_success(company: Company) -> None:
+    client = client_of(company)
+    send(client)
+    code = code_of(PHONE, PURPOSE)
+
+    answers = at_once([lambda: check(client, code)] * 20)
+
+    found = [answer.body.get("status") or answer.body["code"] for answer in answers]
+    assert found.count("success") == 1
+    assert set(found) <= {"success", "expired_or_not_found", "too_many_checks"}
