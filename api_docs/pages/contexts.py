@@ -100,7 +100,7 @@ def own_texts() -> dict[str, Any]:
         "text": languages.page_texts(languages.active())["sample"]["text"],
         "sent": samples.own_message(languages.active()),
         "minutes": rendering.max_minutes(),
-        "languages": sorted(languages.message_choices()),
+        "languages": [(tag, languages.title(tag)) for tag in sorted(languages.message_codes())],
     }
 
 

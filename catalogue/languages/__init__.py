@@ -42,7 +42,7 @@ def message_choices() -> list[tuple[str, str]]:
 
 
 def offered(also: str = "") -> list[tuple[StrOrPromise, list[tuple[str, str]]]]:
-    """For a form: in two groups, named as the reader's page and as their speakers name them.
+    """For a form: in two groups, named in the language of the page.
 
     `also` is a tag that is stored already, and may be none of ours.
     """
@@ -56,9 +56,7 @@ def offered(also: str = "") -> list[tuple[StrOrPromise, list[tuple[str, str]]]]:
 
 def _label(tag: str) -> str:
     named = title(tag)
-    named = named[:1].upper() + named[1:]
-    spoken = own_name(tag) if tag in message_codes() else tag
-    return named if spoken == named else f"{named} · {spoken}"
+    return named[:1].upper() + named[1:]
 
 
 def match(tag: str, company: str = "") -> str:
