@@ -20,6 +20,7 @@ from accounts.models import Scope
 from api.base_view import ApiView, checked
 from api.calls import Field
 from api.request_fields import RequestFields
+from catalogue import languages
 from catalogue.errors import DomainError, Error
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
@@ -33,7 +34,7 @@ from otp.verifications import FoundVerification
 
 FORM = "application/x-www-form-urlencoded"
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
-DEFAULT_LANGUAGE = "en"  # of texts within a dialect's words, which are English
+DEFAULT_LANGUAGE = languages.worldwide()  # of texts within a dialect's words, which are English
 NOT_AN_ADDRESS = _("Not an IP address")
 MAX_PATH = 80  # characters: what the log's column holds
 
