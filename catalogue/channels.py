@@ -14,7 +14,9 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.texts import StrOrPromise
 
 # `channels.providers.base.Content`, which may not be imported here.
-EVERY_CONTENT = frozenset({"code", "code_with_link", "link", "own_digits", "own_code"})
+EVERY_CONTENT = frozenset(
+    {"code", "code_with_link", "link", "code_with_text", "own_digits", "own_code"}
+)
 
 
 class Patience(NamedTuple):
@@ -57,6 +59,7 @@ CHANNELS = (
         price=1,
         colour="green",
         summary=_("codes with a copy button, links as a button"),
+        contents=EVERY_CONTENT - {"code_with_text"},
         has_own_texts=False,
         has_template=True,
         has_link_button=True,

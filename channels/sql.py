@@ -12,9 +12,9 @@ from webhooks import events
 INSERT_MESSAGE = """
 INSERT INTO channels_message (
   id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,
-  locale, request_id, price, segments, priority, useful_until, deadline, fallback_at)
+  locale, request_id, reference, price, segments, priority, useful_until, deadline, fallback_at)
 SELECT message_id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id,
-  message_params, locale, request_id, price, segments, priority, useful_until,
+  message_params, locale, request_id, reference, price, segments, priority, useful_until,
   now() + make_interval(secs => hold_seconds), now() + make_interval(secs => patience)
 FROM payer"""
 
@@ -133,7 +133,8 @@ SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
     'id', 'msg_' || replace(m.id::text, '-', ''), 'kind', m.kind, 'phone', m.phone,
     'channel', m.channel, 'status', m.state, 'error', NULLIF(m.error, ''), 'cost', m.price,
     'segments', CASE WHEN m.channel IN ({_SEGMENTED}) THEN m.segments END,
-    'short_url', m.params->'short_url', 'test', m.mode = 'test', 'request_id', m.request_id,
+    'short_url', m.params->'short_url', 'reference', NULLIF(m.reference, ''),
+    'metadata', m.params->'metadata', 'test', m.mode = 'test', 'request_id', m.request_id,
     'created_at', {events.iso_sql("m.created_at")}, 'sent_at', {events.iso_sql("m.sent_at")},
     'delivered_at', {events.iso_sql("m.delivered_at")},
     'finished_at', {events.iso_sql("m.finished_at")}) AS data, now() AS at

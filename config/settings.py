@@ -194,6 +194,8 @@ MAX_OPEN_ORDERS = 50  # per company, waiting for payment
 
 CODE_LIFETIME = at_least(60, "CODE_LIFETIME", 300)  # seconds
 CODE_ATTEMPTS = 5
+CODE_LIFETIME_RANGE = (60, 900)  # that a send may name
+LONGEST_CODE_LIFETIME = max(CODE_LIFETIME, CODE_LIFETIME_RANGE[1])
 RESEND_MARGIN = 60  # a live code with less left than this is superseded, not resent
 HOLD_DEADLINE = {  # seconds until a hold without proof of delivery is released
     "code": at_least(60, "HOLD_DEADLINE_CODE", 600),

@@ -27,7 +27,7 @@ def count_codes(
     *, start: datetime, end: datetime, company_id: int | None, mode: str | None
 ) -> list[CodeCount]:
     """Implements `extensions.CodeHistory`."""
-    earliest = start - timedelta(seconds=settings.CODE_LIFETIME) - sql.CLOCK_SKEW
+    earliest = start - timedelta(seconds=settings.LONGEST_CODE_LIFETIME) - sql.CLOCK_SKEW
     params: dict[str, Any] = {
         "start": start,
         "end": end,
@@ -45,7 +45,7 @@ def count_codes(
 
 def live_codes_by_key() -> Counter[str]:
     """How many codes that can still be entered each of OTP_KEYS made."""
-    oldest = timezone.now() - timedelta(seconds=settings.CODE_LIFETIME) - sql.CLOCK_SKEW
+    oldest = timezone.now() - timedelta(seconds=settings.LONGEST_CODE_LIFETIME) - sql.CLOCK_SKEW
     live = Verification.objects.filter(
         id__gte=first_id_at(oldest),
         expires_at__gt=Now(),
@@ -139,7 +139,7 @@ def count_breakdowns(
         "start": start,
         "end": end,
         "first_code": first_id_at(
-            start - timedelta(seconds=settings.CODE_LIFETIME) - sql.CLOCK_SKEW
+            start - timedelta(seconds=settings.LONGEST_CODE_LIFETIME) - sql.CLOCK_SKEW
         ),
         "last_code": first_id_at(end + sql.CLOCK_SKEW),
         "first_message": first_id_at(start - OLDEST_CAPTURED),

@@ -133,7 +133,11 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
         locale=newest.locale,
         channel=None,
         link=None,
+        text=newest.params.get("text"),
+        binding=verification.binding,
         reference=newest.reference,
+        metadata=newest.params.get("metadata", {}),
+        door=newest.params.get("door", ""),
         custom_code=_own_code(verification) if verification.is_custom else None,
     )
     tried = channels_of(verification.pk)

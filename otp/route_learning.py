@@ -33,7 +33,7 @@ from storage.store_errors import is_refusal
 CLOSED_AFTER = timedelta(seconds=120)
 NOT_THERE = {"unreachable", "barred"}  # classes of errors: of this person's phone
 # A code that is sent again is older than its message.
-CODE_AGE = timedelta(seconds=settings.CODE_LIFETIME)
+CODE_AGE = timedelta(seconds=settings.LONGEST_CODE_LIFETIME)
 
 _IS_OUTCOME_KNOWN = is_outcome_known("(m.created_at + make_interval(secs => %(closed_after)s))")
 # Ids begin with the time, so the ranges of both tables are some pages of their primary keys.

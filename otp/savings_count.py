@@ -81,7 +81,7 @@ def _codes(since: datetime, until: datetime) -> list[_Code]:
     params: dict[str, Any] = {
         "first": first_id_at(since),
         "last": first_id_at(until),
-        "first_code": first_id_at(since - timedelta(seconds=settings.CODE_LIFETIME)),
+        "first_code": first_id_at(since - timedelta(seconds=settings.LONGEST_CODE_LIFETIME)),
         "arms": RouteDay.Arm.values,
     }
     with connection.cursor() as cursor:

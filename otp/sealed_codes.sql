@@ -18,7 +18,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE TRIGGER wipe_code_of_message AFTER UPDATE ON channels_message FOR EACH ROW
-WHEN (NEW.content::text IN ('own_digits', 'own_code', 'code_with_link')
+WHEN (NEW.content::text IN ('own_digits', 'own_code', 'code_with_link', 'code_with_text')
   AND NOT NEW.state::text IN ('queued', 'sent') AND OLD.state::text IN ('queued', 'sent'))
 EXECUTE FUNCTION wipe_code_of_message();
 

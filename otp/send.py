@@ -8,17 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
 from catalogue import languages
 from catalogue.channels import BY_NAME, CHANNELS, Channel
-from catalogue.errors import DomainError, Error
+from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import uuid7
 from channels import message_languages
 from channels.accept import acceptance
@@ -30,19 +32,19 @@ from channels.providers.base import Content
 from channels.recipients import blocked_phones
 from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan, plan_channels
+from channels.routing.company_policy import NO_ORDER, AskedOrder
 from channels.waiting.outcome_signals import SendOutcome
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
-from otp import check, codes, repeats, sealed_codes, sql
+from otp import check, code_writes, codes, repeats, sealed_codes, sql
+from otp.code_writes import CodeRow, CodeWrite
 from otp.models import Verification
 from otp.protection import send_check
 from otp.protection.send_check import UNKNOWN, Requester
 from otp.sealed_codes import content_of
-from otp.texts import rendering
+from otp.texts import bindings, rendering
 from otp.tried_channels import UntriedChannels
-from storage.statements.group_commit import GroupCommit
-from storage.statements.json_rows import array_text, by_number, bytea, dump_rows
-from storage.statements.single_statement import fetch_rows
+from storage.statements.json_rows import array_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,33 @@ class CodeSendRequest:
     channel: str | None
     link: NewLink | None
     requester: Requester = UNKNOWN  # who asked the company for the code
+    order: AskedOrder = NO_ORDER
+    code_length: int | None = None  # digits
+    lifetime: int | None = None  # seconds
+    text: str | None = None  # the company's own for this send, with {code}
+    binding: Mapping[str, str] | None = None  # of `otp.texts.bindings`
     reference: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
     custom_code: str | None = field(default=None, repr=False)  # 4 to 10 letters or digits
+    door: str = ""  # by which the request came, if not by our own API
 
     @property
     def content(self) -> Content:
+        if self.text or self.binding:
+            return Content.CODE_WITH_TEXT
         if self.link:
             return Content.CODE_WITH_LINK
         return Content.CODE if self.custom_code is None else content_of(self.custom_code)
+
+    @property
+    def seconds(self) -> int:
+        """How long its code lives."""
+        return self.lifetime or settings.CODE_LIFETIME
+
+    @property
+    def line(self) -> str:
+        """What is shown below the text."""
+        return bindings.line(self.binding) if self.binding else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +112,9 @@ def _send(sender: Sender, *, request: CodeSendRequest, only_of: UUID | None) -> 
     principal = sender.principal
     restricted = send_check.restriction_for(principal, request.phone, request.requester)
     avoids_sms = restricted is not None and restricted.is_without_sms
-    plan = plan_channels(principal, request, kind="code", avoids_sms=avoids_sms)
+    plan = plan_channels(
+        principal, request, kind="code", order=request.order, avoids_sms=avoids_sms
+    )
     with send_check.enforced(
         principal, request.phone, request.requester, plan, restricted
     ) as allowed:
@@ -118,26 +141,9 @@ def sent_code(message: Message) -> SentCode:
     )
 
 
-class CodeRow(NamedTuple):
-    """A row of `otp/send.sql`. The last three mean something if the send was paid for."""
-
-    number: int  # of the send in its group
-    is_paid: bool
-    is_blocked: bool
-    is_capped: bool
-    expires_in: float
-    attempts_left: int
-    verification_id: UUID  # of the live code, for a resend
-
-
-@dataclass(frozen=True, slots=True)
-class CodeWrite:
-    """A send to write, with the columns of `asked`; `statement` is for when it runs alone."""
-
-    statement: str
-    params: Mapping[str, Any]
-
-
+TOO_LONG_FOR_SMS = format_lazy(
+    _("As an SMS this takes more than {most} parts"), most=settings.MAX_SMS_SEGMENTS
+)
 # A parallel send inserted the verification, or took the slug, first.
 RETRIED_ON = {"verification_one_live", "link_key_once"}
 
@@ -147,10 +153,8 @@ def _accept(
 ) -> tuple[CodeRow, str | None, SendOutcome]:
     link = request.link.for_channels(plan.channel_names) if request.link else None
     if plan.has_segments:
-        # Only an operator's long short host makes a code with a link too long for SMS.
-        too_long = DomainError(Error.LINK_NOT_SUPPORTED)
         segments = _count_segments(sender.principal, request, link)
-        plan = plan.with_segments(segments, too_long=too_long)
+        plan = plan.with_segments(segments, too_long=_too_long(request))
     message = NewMessage("code", sender, request, plan)
     other_channel = _other_channel(sender.principal, request, plan, only_of)
     (code, url), outcome = acceptance.accept(
@@ -178,7 +182,16 @@ def _other_channel(
 
 def _whole_seconds(left: float) -> int:
     """A parallel send may see a code made after its own clock reading, hence the clamp."""
-    return min(max(0, ceil(left)), settings.CODE_LIFETIME)
+    return min(max(0, ceil(left)), settings.LONGEST_CODE_LIFETIME)
+
+
+def _too_long(request: CodeSendRequest) -> DomainError:
+    """Without a text of its own, only an operator's long short host makes a code too long."""
+    if request.text:
+        return invalid_input(text=TOO_LONG_FOR_SMS)
+    if request.binding:
+        return invalid_input(bind=TOO_LONG_FOR_SMS)
+    return DomainError(Error.LINK_NOT_SUPPORTED)
 
 
 def _count_segments(principal: Principal, request: CodeSendRequest, link: NewLink | None) -> int:
@@ -189,12 +202,14 @@ def _count_segments(principal: Principal, request: CodeSendRequest, link: NewLin
         locale=languages.match(request.locale, principal.language),
         purpose=request.purpose,
         has_link=link is not None,
+        body=request.text,
+        line=request.line,
     )
     text = rendering.fill(
         template,
-        code=request.custom_code or "0" * principal.code_length,
+        code=request.custom_code or "0" * (request.code_length or principal.code_length),
         brand=principal.brand,
-        minutes=None,
+        minutes=request.seconds // 60,
         link=link.sample_url if link else None,
     )
     return gsm.count_segments(text).segments
@@ -218,11 +233,11 @@ def _write(
     if request.custom_code is not None:
         with transaction.atomic():
             repeats.lock(message.sender.principal, request)
-            row = _alone(CodeWrite(statement, params))
+            row = code_writes.alone(CodeWrite(statement, params))
     elif link is not None or message.sender.principal.is_test:
-        row = _alone(CodeWrite(statement, params))
+        row = code_writes.alone(CodeWrite(statement, params))
     else:
-        row = _sends.run(CodeWrite(statement, params))
+        row = code_writes.SENDS.run(CodeWrite(statement, params))
     if not row.is_paid:
         raise _refusal(message, row)
     if other_channel is not None:
@@ -253,6 +268,9 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
         params["params"]["route"] = message.plan.route_of_its_channels
     if request.requester.stored:
         params["params"]["sender"] = request.requester.stored
+    kept = {"text": request.text, "metadata": dict(request.metadata), "door": request.door}
+    params["params"] |= {name: value for name, value in kept.items() if value}
+    params["hold_seconds"] = max(params["hold_seconds"], request.seconds)
     return params | _own_code_params(message, request, params["params"])
 
 
@@ -273,9 +291,8 @@ def _own_code_params(
 
 def _verification_params(principal: Principal, request: CodeSendRequest) -> dict[str, Any]:
     verification_id, key_id = uuid7(), codes.current_key()
-    code = request.custom_code or codes.derive(
-        verification_id, key_id=key_id, length=principal.code_length
-    )
+    length = request.code_length or principal.code_length
+    code = request.custom_code or codes.derive(verification_id, key_id=key_id, length=length)
     is_born_expired = test_numbers.is_scripted(principal, request.phone, test_numbers.EXPIRED_CODE)
     return {
         "verification_id": verification_id,
@@ -290,9 +307,12 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
         ),
         "key_id": key_id,
         "key_ids": array_text(codes.known_keys()),
-        "length": principal.code_length,
+        "length": length,
+        "asked_length": request.code_length,
+        "binding": request.binding,
+        "reference": request.reference,
         "max_attempts": settings.CODE_ATTEMPTS,
-        "lifetime": 0 if is_born_expired else settings.CODE_LIFETIME,
+        "lifetime": 0 if is_born_expired else request.seconds,
         "least_use": settings.CODE_LIFETIME if is_born_expired else 0,
         "resend_margin": settings.RESEND_MARGIN,
         **check.cap_params(),
@@ -315,61 +335,9 @@ def _renderer_params(
         locale=languages.match(request.locale, principal.language),
         purpose=request.purpose,
         has_link=bool(link),
+        body=request.text,
+        line=request.line,
     )
     if texts:
         params["texts"] = texts
     return {**params, **link}
-
-
-def _alone(write: CodeWrite) -> CodeRow:
-    return acceptance.first_row(
-        sql.in_live_months(write.statement), {**write.params, "number": 0}, CodeRow
-    )
-
-
-# The same for all live sends.
-_SHARED = (
-    "key_ids",
-    "resend_margin",
-    "lifetime",
-    "least_use",
-    "max_attempts",
-    "failed_hour",
-    "failed_day",
-    "time_zone",
-)
-
-
-def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
-    first = writes[0].params
-    companies = {write.params["company_id"] for write in writes}
-    of_one = len(companies) == 1
-    statement = sql.SEND_OF_ONE_COMPANY if of_one else sql.SEND_OF_SEVERAL_COMPANIES
-    asked = [_asked_row(number, write.params) for number, write in enumerate(writes)]
-    params = {name: first[name] for name in _SHARED} | {"asked": dump_rows(_first_of_each(asked))}
-    rows = fetch_rows(sql.in_live_months(statement), params, CodeRow)
-    return by_number((row for row in rows if row.is_paid), len(writes))
-
-
-def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without those for the code or the Idempotency-Key of one before them."""
-    codes: set[Any] = set()
-    keys: set[Any] = set()
-    firsts = []
-    for row in rows:
-        code = (row["company_id"], row["phone"], row["purpose"])
-        key = (row["company_id"], row["idem_key"] or row["number"])
-        if code not in codes and key not in keys:
-            firsts.append(row)
-        codes.add(code)
-        keys.add(key)
-    return firsts
-
-
-def _asked_row(number: int, params: Mapping[str, Any]) -> dict[str, Any]:
-    row = {name: value for name, value in params.items() if name not in _SHARED}
-    values = {name: bytea(params[name]) for name in ("mac", "idem_hash") if params[name]}
-    return row | values | {"number": number}
-
-
-_sends = GroupCommit(_alone, _together)

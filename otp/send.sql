@@ -2,7 +2,8 @@
 -- send waits for locks; a group skips locked rows, and what it skips or refuses runs again as a
 -- single send. One statement, one commit.
 --
--- A live code with time and attempts left is repeated; otherwise a new verification supersedes it.
+-- A live code with time and attempts left is repeated, unless the send asks for another length or
+-- is bound to something else; otherwise a new verification supersedes it.
 -- A code of the company's own, whose MACs are in `own_macs`, repeats itself alone.
 -- Nothing is written unless the wallet paid: every insert reads from `payer`. The unique index on
 -- the live row, not this statement, keeps parallel sends from making two live codes: the loser
@@ -16,16 +17,20 @@ WITH asked AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(asked)s::json) AS n(
     number int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,
     content text, channel text, chain jsonb, patience float, phone text, locale text,
-    request_id text, price bigint, segments int, priority int, hold_seconds float, country text,
+    request_id text, reference text, price bigint, segments int, priority int,
+    hold_seconds float, country text,
     day_budget bigint, hour_budget bigint, key_limit bigint, idem_path text, idem_key text,
     idem_hash bytea, verification_id uuid, purpose text, mac bytea, key_id text, length int,
-    own_macs bytea[], params jsonb)
+    asked_length int, lifetime int, binding jsonb, own_macs bytea[], params jsonb)
   LIMIT json_array_length(%(asked)s::json)),
 standing AS (  -- locked before the wallet, so it shows the last check's result
   SELECT n.number, live.* FROM asked n CROSS JOIN LATERAL (
     SELECT v.id, v.expires_at, v.max_attempts - v.attempts AS attempts_left, v.key_id, v.length,
       v.verified_at IS NULL AND v.attempts < v.max_attempts AND v.key_id = ANY(%(key_ids)s::text[])
-        AND v.expires_at >= now() + make_interval(secs => %(resend_margin)s)
+        AND v.expires_at >= now() + LEAST(make_interval(secs => %(resend_margin)s),
+                                          (v.expires_at - v.created_at) / 2)
+        AND v.length = COALESCE(n.asked_length, v.length)
+        AND v.binding IS NOT DISTINCT FROM n.binding
         AND CASE WHEN v.is_custom THEN v.mac = ANY(n.own_macs) ELSE n.own_macs IS NULL END
         AS is_current
     FROM otp_verification v
@@ -37,7 +42,7 @@ checked AS MATERIALIZED (  -- the cap is as of the snapshot; only the check coun
   SELECT n.*, cap.guesses, s.id IS NOT NULL AS is_current,
     COALESCE(s.id, n.verification_id) AS subject_id,
     COALESCE(s.key_id, n.key_id) AS code_key, COALESCE(s.length, n.length) AS code_length,
-    COALESCE(s.expires_at, now() + make_interval(secs => %(lifetime)s)) AS ends_at,
+    COALESCE(s.expires_at, now() + make_interval(secs => n.lifetime)) AS ends_at,
     LEAST(COALESCE(s.attempts_left, %(max_attempts)s), cap.guesses) AS attempts_left,
     EXISTS ({blocking_row} OFFSET 0) AS is_blocked,
     {is_alone} OR (
@@ -73,9 +78,9 @@ superseded AS (
   RETURNING v.id),
 made AS (
   INSERT INTO otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length,
-                                max_attempts, expires_at, is_custom)
+                                max_attempts, expires_at, binding, is_custom)
   SELECT subject_id, company_id, mode, phone, purpose, mac, key_id, length, %(max_attempts)s,
-    ends_at, own_macs IS NOT NULL
+    ends_at, binding, own_macs IS NOT NULL
   FROM payer, (SELECT count(*) FROM superseded) AS first  -- read, so that it runs first
   WHERE NOT is_current),
 message AS ({message}){more}

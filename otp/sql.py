@@ -45,7 +45,8 @@ WIPE_EXPIRED_CODES = "DELETE FROM otp_sealedcode WHERE expires_at <= now()"
 # A fragment, the condition on a message `m` of a code: whether it may count as not entered at a
 # time. Of a company's own code only while that company reports which were entered: it did so within
 # seven days before.
-OF_ANY_CODE = "m.content IN ('code', 'own_digits', 'own_code')"
+OF_ANY_CODE = """(m.content IN ('code', 'own_digits', 'own_code')
+    OR (m.content = 'code_with_text' AND NOT m.params ? 'own_code'))"""
 
 
 def is_outcome_known(at: str, *, is_own: str = "m.content IN ('own_digits', 'own_code')") -> str:
@@ -218,9 +219,13 @@ _VERIFIED = f"""
 SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
   'otp_' || replace(id::text, '-', '') AS key, jsonb_build_object(
     'id', 'otp_' || replace(id::text, '-', ''), 'phone', phone, 'purpose', purpose,
+    'reference', NULLIF(newest.reference, ''), 'metadata', newest.metadata,
     'test', mode = 'test', 'verified_at', {events.iso_sql("verified_at")}) AS data,
   verified_at AS at
-FROM settled"""  # noqa: S608
+FROM settled LEFT JOIN LATERAL (
+  SELECT m.reference, m.params->'metadata' AS metadata FROM channels_message m
+  WHERE m.subject_id = settled.id AND m.id BETWEEN :first_id AND :last_id
+  ORDER BY m.id DESC LIMIT 1) AS newest ON true"""  # noqa: S608
 
 SETTLE_VERIFIED = f"""
 WITH settled AS (

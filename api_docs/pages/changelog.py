@@ -9,6 +9,11 @@ from catalogue.texts import StrOrPromise
 CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
     date(2026, 11, 29): (
         _(
+            "`POST /otp/send` takes `channels`, `patience`, `code_length`, `expires_in`, `text`, "
+            "`bind`, `reference` and `metadata`; `POST /otp/verify` takes `bind`. Messages, "
+            "verifications and their webhooks show `reference` and `metadata`."
+        ),
+        _(
             "`POST /otp/send` takes `code`, a code of your own: delivered, kept encrypted until "
             "then, reported as entered by `POST /otp/feedback`. Codes of this kind may be checked "
             "by `POST /otp/verify` too."

@@ -79,6 +79,7 @@ class NewMessage:
             "phone": self.request.phone,
             "locale": self.request.locale,
             "request_id": self.sender.request_id,
+            "reference": "",
             "price": self.plan.price,
             "segments": self.plan.segments,
             "priority": 0 if self.kind == "code" else 1,
@@ -180,7 +181,9 @@ def _wait(message_id: UUID, waiter: outcome_signals.Waiter | None) -> outcome_si
 def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row]) -> Row:
     """The first row of a statement that returns at least one; JSON goes in as dicts and lists."""
     values = {
-        name: orjson.dumps(value).decode() if name in {"params", "chain"} else value
+        name: orjson.dumps(value).decode()
+        if name in {"params", "chain", "binding"} and value is not None
+        else value
         for name, value in params.items()
     }
     return fetch_rows(statement, values, kind)[0]

@@ -125,7 +125,7 @@ def _due_day() -> date | None:
     """The day after the last counted one, once its codes have expired."""
     last = last_counted()
     day = last + timedelta(days=1) if last else timezone.localdate() - timedelta(days=FIRST_DAYS)
-    latest_end = timezone.now() - MIDNIGHT_GRACE - timedelta(seconds=settings.CODE_LIFETIME)
+    latest_end = timezone.now() - MIDNIGHT_GRACE - timedelta(seconds=settings.LONGEST_CODE_LIFETIME)
     return day if day < timezone.localdate(latest_end) else None
 
 

@@ -63,6 +63,7 @@ def _headings() -> list[str]:
         _("Tokens charged"),
         _("Key"),
         _("Request id"),
+        _("Reference"),
     ]
 
 
@@ -80,6 +81,7 @@ def _cells(message: Message, member: Member) -> list[str]:
         str(getattr(message, "charged", None) or 0),
         f"{message.api_key.name} ({message.api_key})" if message.api_key else "",
         message.request_id,
+        message.reference,
     ]
 
 

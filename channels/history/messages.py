@@ -18,7 +18,7 @@ from channels.models import Message
 from channels.recipients import phone_search
 from parsing.days import start_of
 
-EXACT_FILTERS = ("channel", "kind")
+EXACT_FILTERS = ("channel", "kind", "reference")
 WITHOUT_KEY = "none"  # sent from the cabinet
 UNDELIVERED = {Message.State.FAILED, Message.State.EXPIRED}
 Messages = TypeVar("Messages", bound=QuerySet[Message])
@@ -101,7 +101,7 @@ def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:
     """Whether an index finds the matches without scanning others."""
     is_whole_phone = phone_search.whole_number(chosen.get("phone", ""), country) is not None
     by_day_alone = not chosen.keys() - {"mode", "date_from", "date_to"}
-    return "id" in chosen or is_whole_phone or by_day_alone
+    return "id" in chosen or "reference" in chosen or is_whole_phone or by_day_alone
 
 
 def by_id(text: str) -> Q:

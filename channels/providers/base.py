@@ -53,6 +53,7 @@ class Content(StrEnum):
     CODE = "code"
     CODE_WITH_LINK = "code_with_link"
     LINK = "link"
+    CODE_WITH_TEXT = "code_with_text"  # whose own text must be shown: where no template words it
     # A code that the company made: 4 to 8 digits, or anything else.
     OWN_DIGITS = "own_digits"
     OWN_CODE = "own_code"

@@ -86,15 +86,19 @@ def plan_channels(
     request: SendRequest,
     *,
     kind: str,
+    order: company_policy.AskedOrder = company_policy.NO_ORDER,
     avoids_sms: bool = False,
     is_preview: bool = False,
 ) -> ChannelPlan:
-    """Raises every refusal that needs no counter. `avoids_sms`: smart routing leaves it out where
-    anything else is left. A preview is neither held out nor explores.
+    """Raises every refusal that needs no counter. `order` is the request's own. `avoids_sms`: smart
+    routing leaves it out where anything else is left. A preview is neither held out nor explores.
     """
     test_numbers.refuse_scripted(principal, request.phone, kind)
     check_country(principal, request.phone)
     policy = policy_for(principal, request.phone, request.purpose)
+    policy = company_policy.in_order(policy, order)
+    if not policy.order:
+        raise _barred(BY_NAME[order.channels[0]], request)
     if is_landline(request.phone):
         policy = for_landline(principal, request, policy)
     channel = _first_channel(principal, request, policy)
@@ -239,18 +243,24 @@ def choose_channel(
 def _unavailable(content: Content) -> DomainError:
     if content.is_own_code:
         return DomainError(Error.CHANNEL_UNAVAILABLE, message=OWN_CODE_NOT_CARRIED)
+    if content is Content.CODE_WITH_TEXT:
+        return DomainError(Error.CHANNEL_UNAVAILABLE, message=OWN_TEXT_NOT_CARRIED)
     return DomainError(Error.CHANNEL_UNAVAILABLE)
 
 
 OWN_CODE_NOT_CARRIED = _(
     "No channel that this send may use carries this code now: Telegram takes 4 to 8 digits"
 )
+OWN_TEXT_NOT_CARRIED = _(
+    "No channel that this send may use shows a text of your own now: WhatsApp and Telegram's own "
+    "codes have fixed texts"
+)
 
 
 def _require_account(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
     if availability.has_account(channel, content, mode, phone):
         return channel
-    if content.is_own_code:
+    if content.is_own_code or content is Content.CODE_WITH_TEXT:
         raise _unavailable(content)
     if not registry.carries(channel, content, mode) and registry.carries(
         channel, Content.CODE, mode

@@ -7,6 +7,7 @@ channel and fallback chain.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from accounts.keys.api_keys import Fallback, PolicyRule, Principal
 from billing import message_prices
@@ -93,6 +94,34 @@ def _combined(standard: SendPolicy, rule: PolicyRule) -> SendPolicy:
         is_own=True,
         is_smart=bool(rule.is_smart) and rule.channels is not None,
     )
+
+
+class AskedOrder(NamedTuple):
+    """What one request asks for, within the company's policy."""
+
+    channels: tuple[str, ...] = ()  # in this order, and no others; empty: as the policy says
+    patience: int | None = None  # seconds of each channel
+
+
+NO_ORDER = AskedOrder()
+
+
+def in_order(policy: SendPolicy, asked: AskedOrder) -> SendPolicy:
+    """The policy with the order and the patience of one request: what it bars stays barred, and
+    its maximum cost holds. Without a channel if it bars them all.
+    """
+    if asked is NO_ORDER or asked == NO_ORDER:
+        return policy
+    fallback = policy.fallback
+    if asked.channels:
+        names = tuple(name for name in asked.channels if name not in policy.barred)
+        known, dearest = (fallback.patience, fallback.max_cost) if fallback else ({}, None)
+        most = policy.max_cost if dearest is None else dearest
+        fallback = Fallback(names, known, most) if len(names) > 1 else None
+        policy = replace(policy, order=[BY_NAME[name] for name in names])
+    if fallback and asked.patience:
+        fallback = fallback._replace(patience=dict.fromkeys(BY_NAME, asked.patience))
+    return replace(policy, fallback=fallback, is_smart=False)
 
 
 NO_PATIENCE = 60.0  # seconds; of the last step, after which nothing follows

@@ -42,6 +42,7 @@ from channels.web.calls import (
     OF_KIND,
     TEST_MESSAGES,
     WITH_PHONE,
+    WITH_REFERENCE,
     WITH_STATUS,
 )
 from channels.web.message_fields import MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
@@ -140,10 +141,11 @@ def _own_messages(view: ApiView) -> MessageQuerySet:
 def _list(
     view: ApiView, query: Mapping[str, str], body_of_row: Callable[[Message], dict[str, Any]]
 ) -> dict[str, Any]:
-    """By phone in any format, channel, status, kind and time (`from` ≤ created < `to`)."""
+    """By phone in any format, reference, channel, status, kind, time (`from` ≤ created < `to`)."""
     asked = QueryFields(query)
     phone, state = asked.text(WITH_PHONE), asked.text(WITH_STATUS)
     start, end = asked.time(CREATED_FROM), asked.time(CREATED_TO)
+    reference = asked.text(WITH_REFERENCE)
     chosen = {"channel": asked.text(OF_CHANNEL), "kind": asked.text(OF_KIND)}
     chosen = {name: value for name, value in chosen.items() if value}
     asked.check()
@@ -157,7 +159,9 @@ def _list(
         rows = messages.in_state(rows, state)
     if phone:
         rows = messages.with_phone(rows, phone_numbers.normalise(phone, view.principal.country))
-    has_index = phone or not (chosen or state)
+    if reference:
+        rows = rows.filter(reference=reference)
+    has_index = phone or reference or not (chosen or state)
     searched = None if has_index else messages.among(history, state or "")
     return pagination.list_body(
         rows, query, body_of_row, company_id=view.principal.company_id, history=searched

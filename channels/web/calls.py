@@ -38,6 +38,12 @@ WITH_PHONE = Field(
     required=False,
     reading=clipboard.plain,
 )
+WITH_REFERENCE = Field(
+    "reference",
+    text(maxLength=64),
+    _("Only messages with exactly this reference."),
+    required=False,
+)
 OF_CHANNEL = Field("channel", CHANNEL_NAMES, _("The channel."), required=False)
 WITH_STATUS = Field("status", MESSAGE_STATUSES, _("The status."), required=False)
 OF_KIND = Field("kind", KIND.schema, _("Only messages of this kind."), required=False)
@@ -53,7 +59,17 @@ CREATED_TO = Field(
     _("Only messages created before this time, in ISO 8601 format."),
     required=False,
 )
-FILTERS = (WITH_PHONE, OF_CHANNEL, WITH_STATUS, OF_KIND, CREATED_FROM, CREATED_TO, LIMIT, CURSOR)
+FILTERS = (
+    WITH_PHONE,
+    WITH_REFERENCE,
+    OF_CHANNEL,
+    WITH_STATUS,
+    OF_KIND,
+    CREATED_FROM,
+    CREATED_TO,
+    LIMIT,
+    CURSOR,
+)
 LISTED = (Error.INVALID_INPUT, Error.INVALID_PHONE)
 
 

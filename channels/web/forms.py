@@ -88,6 +88,13 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "msg_… / req_…", "spellcheck": "false"}),
     )
+    reference = LineField(
+        label=_("Reference"),
+        max_length=64,
+        required=False,
+        strip=False,  # it is matched exactly
+        widget=forms.TextInput(attrs={"spellcheck": "false"}),
+    )
     channel = forms.ChoiceField(
         label=_("Channel"), choices=_with_any(_("any"), channels.choices()), required=False
     )

@@ -72,6 +72,22 @@ def _segments(message: Message) -> int | None:
     return message.segments if by_stored_name(message.channel).has_segments else None
 
 
+REFERENCE = Field(
+    "reference",
+    nullable(text()),
+    _("Your own reference, as the send named it."),
+    None,
+    source=lambda message: message.reference or None,
+)
+METADATA = Field(
+    "metadata",
+    nullable({"type": "object", "additionalProperties": {"type": "string"}}),
+    _("Your own strings, as the send named them."),
+    None,
+    source=lambda message: message.params.get("metadata"),
+)
+
+
 MESSAGE = Shape(
     "Message",
     (
@@ -96,6 +112,8 @@ MESSAGE = Shape(
             source=_segments,
         ),
         LINK,
+        REFERENCE,
+        METADATA,
         TEST,
         REQUEST_ID,
         CREATED,

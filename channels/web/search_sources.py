@@ -1,4 +1,4 @@
-"""Messages as the cabinet's search finds them: by id, by request, by a phone or a part of one."""
+"""Messages as the cabinet's search finds them: by id, request, reference, phone or part of one."""
 
 from urllib.parse import urlencode
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Member, Mode
 from accounts.people.phone_masking import TOO_MANY_LOOK_UPS, may_look_up, phone_for
 from accounts.people.roles import can_read_settings
-from api.pagination import SCANS, page_of
+from api.pagination import NEWEST_FIRST, SCANS, page_of
 from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from channels.history.messages import by_id, with_phone
 from channels.models import Message
@@ -39,9 +39,19 @@ def find(member: Member, text: str) -> list[Hit]:
         return _to_phones_like(messages, part, text, member)
     wanted = text.lower()
     if not wanted.startswith(("msg_", "req_")):
-        return []
+        return _with_reference(messages, text, member)
     rows = list(messages.filter(by_id(wanted))[:MAX_HITS])
     return [hit(row, member, is_exact=wanted.startswith("msg_")) for row in rows]
+
+
+def _with_reference(messages: QuerySet[Message], text: str, member: Member) -> list[Hit]:
+    """The newest messages of each mode with exactly this reference."""
+    rows = [
+        row
+        for mode in Mode
+        for row in messages.filter(mode=mode, reference=text).order_by(*NEWEST_FIRST)[:MAX_HITS]
+    ]
+    return [hit(row, member) for row in rows]
 
 
 def hit(message: Message, member: Member, *, is_exact: bool = False) -> Hit:

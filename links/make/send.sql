@@ -7,7 +7,7 @@ WITH asked AS NOT MATERIALIZED (
     %(api_key_id)s::bigint AS api_key_id, %(mode)s::text AS mode, %(kind)s::text AS kind,
     %(content)s::text AS content, %(channel)s::text AS channel, %(chain)s::jsonb AS chain,
     %(patience)s::float AS patience, %(phone)s::text AS phone, %(locale)s::text AS locale,
-    %(request_id)s::text AS request_id, %(price)s::bigint AS price, %(segments)s::int AS segments,
+    %(request_id)s::text AS request_id, '' AS reference, %(price)s::bigint AS price, %(segments)s::int AS segments,
     %(priority)s::int AS priority, %(hold_seconds)s::float AS hold_seconds,
     %(country)s::text AS country, %(day_budget)s::bigint AS day_budget,
     %(hour_budget)s::bigint AS hour_budget, %(key_limit)s::bigint AS key_limit,

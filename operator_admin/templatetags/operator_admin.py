@@ -59,6 +59,7 @@ def operator_notices(context: RequestContext) -> dict[str, Any]:
 CONTENTS = {
     "code": gettext_lazy("a code"),
     "code_with_link": gettext_lazy("a code with a link"),
+    "code_with_text": gettext_lazy("a code in a text of its own"),
     "link": gettext_lazy("a link"),
     "own_digits": gettext_lazy("a company's own code"),
     "own_code": gettext_lazy("a company's own code with letters"),

@@ -243,4 +243,4 @@ def _id_ranges(
 
 def _lifetime() -> timedelta:
     """No channel is asked for a message later than so long after it was accepted."""
-    return timedelta(seconds=settings.CODE_LIFETIME)
+    return timedelta(seconds=settings.LONGEST_CODE_LIFETIME)

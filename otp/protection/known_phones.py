@@ -105,5 +105,7 @@ def _remembered_at(moment: datetime) -> dict[str, Any]:
         "known_codes": KNOWN_CODES,
         "remembered": remembered,
         # A code is judged soon after it is sent; ids begin with the time.
-        "first": first_id_at(remembered - timedelta(seconds=settings.CODE_LIFETIME) - MARGIN),
+        "first": first_id_at(
+            remembered - timedelta(seconds=settings.LONGEST_CODE_LIFETIME) - MARGIN
+        ),
     }

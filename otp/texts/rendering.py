@@ -100,12 +100,16 @@ def template(
     purpose: str,
     has_link: bool,
     body: str | None = None,
+    line: str = "",
 ) -> str:
-    """Returns the template for a channel: `body`, else the company's text, else the default."""
+    """Returns the template for a channel: `body`, else the company's text, else the default; with
+    the line below it.
+    """
     body = body or company_template(texts, channel=channel, locale=locale, purpose=purpose)
     if not body and channel.has_template:
         return _default(channel, locale=locale, has_link=has_link)
-    tail = autofill_lines(texts) if channel.has_segments else ()
+    tail = [line] if line else []
+    tail += autofill_lines(texts) if channel.has_segments else []
     return compose(body or languages.texts(locale)["code"], has_link=has_link, tail=tail)
 
 
@@ -129,14 +133,29 @@ def autofill_lines(texts: CompanyTexts) -> list[str]:
 
 
 def snapshot(
-    texts: CompanyTexts, *, channels: Sequence[Channel], locale: str, purpose: str, has_link: bool
+    texts: CompanyTexts,
+    *,
+    channels: Sequence[Channel],
+    locale: str,
+    purpose: str,
+    has_link: bool,
+    body: str | None = None,
+    line: str = "",
 ) -> dict[str, str]:
-    """Returns, by channel, the templates a message keeps from the time it was accepted."""
-    if texts is NO_TEXTS:
+    """Returns, by channel, the templates a message keeps from the time it was accepted. `body` is
+    of the message alone, and `line` stands below it.
+    """
+    if texts is NO_TEXTS and not body and not line:
         return {}
     return {
         channel.name: template(
-            texts, channel=channel, locale=locale, purpose=purpose, has_link=has_link
+            texts,
+            channel=channel,
+            locale=locale,
+            purpose=purpose,
+            has_link=has_link,
+            body=body,
+            line=line,
         )
         for channel in channels
         if channel.has_own_texts

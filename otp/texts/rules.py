@@ -108,7 +108,7 @@ def _invisible(body: str) -> Iterator[str]:
             }
 
 
-def _addresses(body: str) -> Iterator[str]:
+def addresses(body: str) -> Iterator[str]:
     if match := _ADDRESS.search(as_seen(body)):
         yield _(
             "An address is not allowed: “%(text)s”. The link goes where {link} is. Put a "
@@ -129,7 +129,7 @@ _RULES: Sequence[Callable[[str], Iterator[str]]] = (
     _code,
     _link,
     _invisible,
-    _addresses,
+    addresses,
     _numbers,
 )
 

@@ -48,6 +48,7 @@ from otp.web.calls import (
     VERIFIED_PHONE,
     VERIFY_CODE,
 )
+from otp.web.send_options import parse_binding, parse_options
 from otp.web.verification_calls import (
     CANCEL_VERIFICATION,
     GET_VERIFICATION,
@@ -70,6 +71,7 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
     custom_code = fields.text(CUSTOM_CODE)
     link = link_for_code(fields, principal)
     requester = _requester(fields, principal)
+    options = parse_options(fields)
     fields.check()
     number = phone_numbers.normalise(phone or "", principal.country)
     return CodeSendRequest(
@@ -80,6 +82,7 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
         link=link,
         requester=requester,
         custom_code=custom_code,
+        **options,
     )
 
 
@@ -142,6 +145,7 @@ class CheckCode(IdempotentView):
         payload = self.payload(request)
         fields = RequestFields(payload)
         code = fields.text(CODE) or ""
+        binding = parse_binding(fields)
         which = parse_which(fields, self.principal)
         self.phone = mask_phone(which.phone)
         if not _MADE_HERE.fullmatch(code) and not is_own_code(
@@ -156,6 +160,7 @@ class CheckCode(IdempotentView):
                 purpose=which.purpose,
                 verification_id=which.id,
                 code=code,
+                binding=binding,
             )
             return self.success(
                 {

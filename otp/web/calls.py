@@ -35,10 +35,13 @@ from channels.web.fields import (
     UNDERSTOOD_PHONE,
     USED_CHANNEL,
 )
+from channels.web.message_fields import METADATA as OWN_METADATA
 from channels.web.message_fields import NUMBER
+from channels.web.message_fields import REFERENCE as OWN_REFERENCE
 from channels.web.send_view import status_text
 from links.api.fields import LINK_FOR_CODE, LINK_FOR_CODE_LIFETIME, LINK_UNTIL, SHORT_URL
 from otp.models import ScopeKind
+from otp.web.send_options import BIND, OPTIONS
 from parsing import clipboard
 from webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
 from webhooks.models import EventKind
@@ -121,6 +124,7 @@ SEND_CODE = Call(
         LINK_FOR_CODE,
         LINK_FOR_CODE_LIFETIME,
         LINK_UNTIL,
+        *OPTIONS,
         IP,
         DEVICE_ID,
         TRUSTED,
@@ -213,6 +217,13 @@ VERIFIED_ID = Field(
     required=False,
     error=_("The verification's id, `otp_` and 32 hexadecimal digits"),
 )
+VERIFIED_BIND = replace(
+    BIND,
+    description=_(
+        "The same `bind` as in the send, if that had one. With another one the answer is "
+        "`binding_mismatch`, and no attempt is spent."
+    ),
+)
 VERIFY_CODE = Call(
     "POST",
     "/otp/verify",
@@ -227,6 +238,7 @@ VERIFY_CODE = Call(
         VERIFIED_ID,
         CODE,
         PURPOSE,
+        VERIFIED_BIND,
     ),
     one_of=("phone", "id"),
     answer=VERIFICATION,
@@ -250,6 +262,8 @@ def _example(_kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
         "id": f"otp_{subject}",
         "phone": EXAMPLE_PHONE,
         "purpose": "verification",
+        "reference": None,
+        "metadata": None,
         "verified_at": iso(now),
     }
 
@@ -257,7 +271,14 @@ def _example(_kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
 VERIFICATION_EVENT = EventDeclaration(
     "VerificationEvent",
     {EventKind.OTP_VERIFIED: _("A correct code was entered. The event does not contain the code.")},
-    (VERIFICATION_ID, NUMBER, replace(PURPOSE, schema=text(), required=True), VERIFIED_AT),
+    (
+        VERIFICATION_ID,
+        NUMBER,
+        replace(PURPOSE, schema=text(), required=True),
+        OWN_REFERENCE,
+        OWN_METADATA,
+        VERIFIED_AT,
+    ),
     _example,
 )
 

@@ -11,9 +11,9 @@ from accounts.models import Company
 from billing.models import Wallet
 from catalogue.ids import uuid7
 from channels.outcomes import unchanged_messages
-from otp import check, send
+from otp import check, code_writes
+from otp.code_writes import CodeWrite
 from otp.models import Verification
-from otp.send import CodeWrite
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
 from tests.channels.outcomes.stored_receipts import hear
@@ -47,9 +47,9 @@ def writes(api: Api, monkeypatch: pytest.MonkeyPatch) -> list[CodeWrite]:
 
     def collect(one: CodeWrite) -> Any:
         found.append(one)
-        return send._alone(one)
+        return code_writes.alone(one)
 
-    monkeypatch.setattr(send._sends, "run", collect)
+    monkeypatch.setattr(code_writes.SENDS, "run", collect)
     for number in range(MANY):
         api.post("/otp/send", {"phone": f"+7916000123{number}"})
     return [
@@ -96,8 +96,8 @@ def test_sends_and_guesses_read_their_own_rows(company: Company, writes: list[Co
         for one in writes
     ]  # fmt: skip
 
-    sends = [plan_of(lambda: send._together(writes)),
-             plan_of(lambda: send._together([elsewhere, *others]))]  # fmt: skip
+    sends = [plan_of(lambda: code_writes._together(writes)),
+             plan_of(lambda: code_writes._together([elsewhere, *others]))]  # fmt: skip
     checked = plan_of(lambda: check._check_together(guesses))
 
     assert [rows_read(plan) < 10 * MANY for plan in sends] == [True, True]

@@ -20,7 +20,7 @@ from billing.budgets import budgets, key_limits
 from billing.models import Budget, Transfer, Wallet
 from billing.wallet import ledger
 from channels.models import BlockedPhone, Message
-from otp import send as sending
+from otp import code_writes
 from otp.models import Verification
 from tests.api.blocking import waiting
 from tests.api.clients import Answer, Api, ClientOf
@@ -40,7 +40,7 @@ def phone(number: int) -> str:
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many sends each group had, and a 1 for each that ran alone."""
     sizes: list[int] = []
-    together, alone = sending._sends._together, sending._sends._alone
+    together, alone = code_writes.SENDS._together, code_writes.SENDS._alone
 
     def count_together(writes: Any) -> Any:
         sizes.append(len(writes))
@@ -50,8 +50,8 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(1)
         return alone(write)
 
-    monkeypatch.setattr(sending._sends, "_together", count_together)
-    monkeypatch.setattr(sending._sends, "_alone", count_alone)
+    monkeypatch.setattr(code_writes.SENDS, "_together", count_together)
+    monkeypatch.setattr(code_writes.SENDS, "_alone", count_alone)
     return sizes
 
 
@@ -61,7 +61,7 @@ def send(api: Api, to: str, **more: Any) -> Callable[[], Answer]:
 
 
 def together(*calls: Callable[[], Answer]) -> list[Answer]:
-    return in_one_group(sending._sends, calls)
+    return in_one_group(code_writes.SENDS, calls)
 
 
 def company_with(tokens: int) -> Company:
@@ -238,7 +238,7 @@ def test_request_that_repeats_a_key_undoes_no_group(api: Api, statements: list[i
         idempotency.insert(key)
 
     calls = [send(api, phone(n), headers={"Idempotency_Key": k}) for n, k in enumerate("1223")]
-    answers = in_one_group(sending._sends, calls, meanwhile=commit_the_first)
+    answers = in_one_group(code_writes.SENDS, calls, meanwhile=commit_the_first)
 
     assert statements == [4, 1, 1]
     assert [answers[n].status for n in (0, 3)] == [409, 200]
@@ -309,7 +309,7 @@ def test_who_waits_holds_no_connection(api: Api) -> None:
 
     connection.close()
     calls = [send(api, phone(n), headers={"Idempotency_Key": str(n)}) for n in range(6)]
-    answers = in_one_group(sending._sends, calls, meanwhile=count_used)
+    answers = in_one_group(code_writes.SENDS, calls, meanwhile=count_used)
 
     assert [answer.status for answer in answers] == [200] * 6
     assert used[0] < 2, "a thread of the process's own may use one"

@@ -121,10 +121,10 @@ def test_change_of_today_marks_no_stale_day(company: Company) -> None:
 def test_day_is_counted_when_nothing_can_begin_in_it(company: Company) -> None:
     midnight = start_of(timezone.localdate())
 
-    with time_machine.travel(midnight + timedelta(minutes=14), tick=False):
+    with time_machine.travel(midnight + timedelta(minutes=24), tick=False):
         count_days()
         early = last_counted()
-    with time_machine.travel(midnight + timedelta(minutes=16), tick=False):
+    with time_machine.travel(midnight + timedelta(minutes=26), tick=False):
         count_days()
         late = last_counted()
 

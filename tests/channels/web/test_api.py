@@ -57,6 +57,8 @@ def test_message_in_the_history(api: Api) -> None:
             "cost": 16,
             "segments": 2,
             "short_url": "https://kv.example/abc",
+            "reference": None,
+            "metadata": None,
             "test": False,
             "request_id": "req_1",
             "created_at": "2026-03-01T12:00:00Z",
@@ -276,8 +278,8 @@ def test_queries_do_not_grow_with_rows(
         (
             "x",
             "Нет такого параметра; допустимы: "
-            "phone, channel, status, kind, from, to, limit, cursor",
-            "Unknown; allowed: phone, channel, status, kind, from, to, limit, cursor",
+            "phone, reference, channel, status, kind, from, to, limit, cursor",
+            "Unknown; allowed: phone, reference, channel, status, kind, from, to, limit, cursor",
         ),
     ],
 )

@@ -107,7 +107,7 @@ def test_code_with_link_names_the_brand(wire: responses.RequestsMock) -> None:
 def test_a_template_that_is_not_there_carries_nothing(setting: str, lost: Content) -> None:
     provider = whatsapp(**{setting: ""})
 
-    assert provider.capabilities.contents == frozenset(Content) - {lost}
+    assert provider.capabilities.contents == frozenset(Content) - {lost, Content.CODE_WITH_TEXT}
 
 
 @pytest.mark.parametrize(("locale", "code"), [("ru", "ru"), ("en", "en_GB")])

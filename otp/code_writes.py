@@ -1,0 +1,85 @@
+"""Writes sends of codes by `otp/send.sql`: one alone, or several that come together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from channels.accept import acceptance
+from otp import sql
+from storage.statements.group_commit import GroupCommit
+from storage.statements.json_rows import by_number, bytea, dump_rows
+from storage.statements.single_statement import fetch_rows
+
+
+class CodeRow(NamedTuple):
+    """A row of `otp/send.sql`. The last three mean something if the send was paid for."""
+
+    number: int  # of the send in its group
+    is_paid: bool
+    is_blocked: bool
+    is_capped: bool
+    expires_in: float
+    attempts_left: int
+    verification_id: UUID  # of the live code, for a resend
+
+
+@dataclass(frozen=True, slots=True)
+class CodeWrite:
+    """A send to write, with the columns of `asked`; `statement` is for when it runs alone."""
+
+    statement: str
+    params: Mapping[str, Any]
+
+
+def alone(write: CodeWrite) -> CodeRow:
+    return acceptance.first_row(
+        sql.in_live_months(write.statement), {**write.params, "number": 0}, CodeRow
+    )
+
+
+# The same for all live sends.
+_SHARED = (
+    "key_ids",
+    "resend_margin",
+    "least_use",
+    "max_attempts",
+    "failed_hour",
+    "failed_day",
+    "time_zone",
+)
+
+
+def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
+    first = writes[0].params
+    companies = {write.params["company_id"] for write in writes}
+    of_one = len(companies) == 1
+    statement = sql.SEND_OF_ONE_COMPANY if of_one else sql.SEND_OF_SEVERAL_COMPANIES
+    asked = [_asked_row(number, write.params) for number, write in enumerate(writes)]
+    params = {name: first[name] for name in _SHARED} | {"asked": dump_rows(_first_of_each(asked))}
+    rows = fetch_rows(sql.in_live_months(statement), params, CodeRow)
+    return by_number((row for row in rows if row.is_paid), len(writes))
+
+
+def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without those for the code or the Idempotency-Key of one before them."""
+    codes: set[Any] = set()
+    keys: set[Any] = set()
+    firsts = []
+    for row in rows:
+        code = (row["company_id"], row["phone"], row["purpose"])
+        key = (row["company_id"], row["idem_key"] or row["number"])
+        if code not in codes and key not in keys:
+            firsts.append(row)
+        codes.add(code)
+        keys.add(key)
+    return firsts
+
+
+def _asked_row(number: int, params: Mapping[str, Any]) -> dict[str, Any]:
+    row = {name: value for name, value in params.items() if name not in _SHARED}
+    values = {name: bytea(params[name]) for name in ("mac", "idem_hash") if params[name]}
+    return row | values | {"number": number}
+
+
+SENDS = GroupCommit(alone, _together)

@@ -1,0 +1,81 @@
+"""What a code is bound to: a payment or a document, as the person is shown it and as it is judged.
+
+For the dynamic linking of PSD2 (RTS, article 5) and for signatures by SMS: whoever enters the code
+has read what it agrees to.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from otp.texts import rules
+from parsing.characters import is_line
+
+PAYMENT, DOCUMENT = ("amount", "payee", "currency"), ("document", "title")
+MAX_NAME = 60  # characters of a payee or a title
+# Digits as people write money, perhaps with its sign or code: `100.50`, `1 000,00 ₽`, `€39.99`.
+_AMOUNT = re.compile(r"(?=.*[0-9])[0-9A-Z .,'’\u00a0\u202f€$£¥₽₸₴₺₼₾֏-]{1,24}")
+_CURRENCY = re.compile(r"[A-Z]{3}")
+_HASH = re.compile(r"[0-9a-f]{64}")
+SHOWN_OF_HASH = 16  # characters
+
+
+def check(value: object) -> dict[str, str]:
+    """The binding as it is stored and judged; raises ValidationError with every fault.
+
+    Empty and absent are the same; the hash may be in upper case.
+    """
+    if not isinstance(value, dict):
+        raise ValidationError(_("An object with amount and payee, or with document"))
+    binding = {name: text for name, text in value.items() if text not in {None, ""}}
+    if faults := list(_faults(binding)):
+        raise ValidationError(faults)
+    if "document" in binding:
+        binding["document"] = binding["document"].lower()
+    return binding
+
+
+def _faults(binding: Mapping[str, Any]) -> Iterator[str]:
+    known = DOCUMENT if "document" in binding else PAYMENT
+    if not all(isinstance(text, str) for text in binding.values()):
+        yield _("All values must be strings")
+        return
+    for name in binding.keys() - set(known):
+        yield _("Not expected here: %(name)s") % {"name": name[:20]}
+    if known is DOCUMENT:
+        if not _HASH.fullmatch(binding["document"].lower()):
+            yield _("document: the SHA-256 of the document, 64 hexadecimal digits")
+    else:
+        yield from _payment_faults(binding)
+    for name in ("payee", "title"):
+        if name in binding:
+            yield from (f"{name}: {fault}" for fault in _name_faults(binding[name]))
+
+
+def _payment_faults(binding: Mapping[str, str]) -> Iterator[str]:
+    if not _AMOUNT.fullmatch(binding.get("amount", "")):
+        yield _("amount: up to 24 characters with digits, such as 100.50")
+    if "payee" not in binding:
+        yield _("payee: who is paid")
+    if not _CURRENCY.fullmatch(binding.get("currency", "RUB")):
+        yield _("currency: three capital letters of ISO 4217")
+
+
+def _name_faults(name: str) -> Iterator[str]:
+    if len(name) > MAX_NAME or not is_line(name):
+        yield _("Up to %(max)d printable characters in one line") % {"max": MAX_NAME}
+    if set("{}") & set(name):
+        yield _("No braces")
+    yield from rules.addresses(name)
+
+
+def line(binding: Mapping[str, str]) -> str:
+    """The line below the text: `100.50 RUB → Shop`, `Contract, SHA-256: 9f86d081884c7d65…`."""
+    if "document" in binding:
+        shown = f"SHA-256: {binding['document'][:SHOWN_OF_HASH]}…"
+        return f"{binding['title']}, {shown}" if "title" in binding else shown
+    amount = " ".join(binding[name] for name in ("amount", "currency") if name in binding)
+    return f"{amount} → {binding['payee']}"

@@ -1,0 +1,204 @@
+"""What one send may ask for beside its number and purpose: declared, and read from a request."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from api.calls import Field, array, integer, nullable, text
+from api.request_fields import RequestFields
+from catalogue.channels import BY_NAME
+from channels.routing.company_policy import NO_ORDER, AskedOrder
+from channels.web.fields import CHANNEL, CHANNEL_NAMES
+from links.api.fields import LINK_FOR_CODE
+from otp.models import CodeText
+from otp.texts import bindings, rules
+from parsing.characters import is_line, is_text
+
+MAX_METADATA, MAX_METADATA_NAME, MAX_METADATA_TEXT = 10, 40, 200  # strings, characters, characters
+
+CHANNELS = Field(
+    "channels",
+    nullable(array(CHANNEL_NAMES) | {"minItems": 1, "maxItems": len(BY_NAME)}),
+    _(
+        "The channels to try, in this order and no others, within the company's policy: what it "
+        "bars is left out, and its maximum cost holds. Not together with `channel`."
+    ),
+    required=False,
+    error=_("Different channels, at least one"),
+)
+PATIENCE = Field(
+    "patience",
+    nullable(integer(*settings.PATIENCE_RANGE)),
+    _("The seconds that each channel of this send has to prove delivery before the next is tried."),
+    required=False,
+)
+CODE_LENGTH = Field(
+    "code_length",
+    nullable(integer(4, 8)),
+    _("The number of digits of this code; by default as the company's settings say."),
+    required=False,
+)
+EXPIRES_IN = Field(
+    "expires_in",
+    nullable(integer(*settings.CODE_LIFETIME_RANGE)),
+    _(
+        "The seconds that a new code lives. A live code that is sent again keeps the expiry that "
+        "it has."
+    ),
+    required=False,
+)
+TEXT = Field(
+    "text",
+    nullable(text(maxLength=CodeText.MAX_LENGTH)),
+    _(
+        "The text of this message with `:code` where the code goes; the rules of the company's own "
+        "texts hold. Sent by channels that show such a text alone. Not together with `link`."
+    ),
+    required=False,
+    is_multiline=True,
+)
+REFERENCE = Field(
+    "reference",
+    nullable(text(maxLength=64)),
+    _(
+        "Your own reference, such as an order's number. Messages and verifications are found by "
+        "it, and webhooks and exports show it."
+    ),
+    required=False,
+)
+_STRINGS = {"type": "object", "additionalProperties": {"type": "string"}}
+METADATA = Field(
+    "metadata",
+    nullable(_STRINGS | {"maxProperties": MAX_METADATA}),
+    format_lazy(
+        _(
+            "Up to {strings} strings of your own; names have up to {name} characters, texts up to "
+            "{text}. Answers and webhooks show them."
+        ),
+        strings=MAX_METADATA,
+        name=MAX_METADATA_NAME,
+        text=MAX_METADATA_TEXT,
+    ),
+    required=False,
+)
+BIND = Field(
+    "bind",
+    nullable(_STRINGS),
+    _(
+        "What the person agrees to by entering the code: `amount`, `payee` and perhaps `currency`, "
+        "or `document`, a SHA-256 in hexadecimal, and perhaps its `title`. It stands in the "
+        "message, so only channels that show a text of your own carry it, and the code is right "
+        "only together with it. Not together with `link`."
+    ),
+    required=False,
+)
+OPTIONS = (CHANNELS, PATIENCE, CODE_LENGTH, EXPIRES_IN, TEXT, BIND, REFERENCE, METADATA)
+
+NOT_WITH_CHANNEL = _("Not together with channel")
+NOT_WITH_LINK = _("Not together with link")
+NOT_WITH_CODE = _("Not together with a code of your own")
+_CODE = re.compile(r":code(?!\w)")
+
+
+def parse_options(fields: RequestFields) -> dict[str, Any]:
+    """The fields of a `CodeSendRequest` that the options set; adds their errors."""
+    if fields.payload.keys().isdisjoint(_NAMES):
+        return {}
+    options = {
+        "order": _order(fields),
+        "code_length": fields.integer(CODE_LENGTH),
+        "lifetime": fields.integer(EXPIRES_IN),
+        "text": _text(fields),
+        "binding": parse_binding(fields),
+        "reference": fields.text(REFERENCE) or "",
+        "metadata": _metadata(fields),
+    }
+    if fields.payload.get(LINK_FOR_CODE.name):
+        for field, name in ((TEXT, "text"), (BIND, "binding")):
+            if options[name]:
+                fields.add_error(field, NOT_WITH_LINK)
+    if fields.payload.get("code"):
+        for field, name in ((CODE_LENGTH, "code_length"), (BIND, "binding")):
+            if options[name]:
+                fields.add_error(field, NOT_WITH_CODE)
+    return options
+
+
+_NAMES = {field.name for field in OPTIONS}
+
+
+def _order(fields: RequestFields) -> AskedOrder:
+    names = _channels(fields)
+    if names and fields.payload.get(CHANNEL.name):
+        fields.add_error(CHANNELS, NOT_WITH_CHANNEL)
+    patience = fields.integer(PATIENCE)
+    return AskedOrder(names, patience) if names or patience else NO_ORDER
+
+
+def _channels(fields: RequestFields) -> tuple[str, ...]:
+    if fields.payload.get(CHANNELS.name) is None:
+        return ()
+    names = fields.array(CHANNELS)
+    are_known = all(isinstance(name, str) and name in BY_NAME for name in names)
+    if are_known and len(set(names)) == len(names):
+        return tuple(names)
+    fields.add_error(CHANNELS, CHANNELS.error or "")
+    return ()
+
+
+def _text(fields: RequestFields) -> str | None:
+    body = fields.text(TEXT)
+    if not body:
+        return None
+    body = _CODE.sub("{code}", "\n".join(body.splitlines()).strip())
+    try:
+        rules.check(body)
+    except ValidationError as error:
+        for fault in error.messages:
+            fields.add_error(TEXT, fault)
+    return body
+
+
+def parse_binding(fields: RequestFields) -> dict[str, str] | None:
+    value = fields.payload.get(BIND.name)
+    if value is None:
+        return None
+    try:
+        return bindings.check(value)
+    except ValidationError as error:
+        for fault in error.messages:
+            fields.add_error(BIND, fault)
+    return None
+
+
+def _metadata(fields: RequestFields) -> Mapping[str, str]:
+    value = fields.payload.get(METADATA.name)
+    if value is None:
+        return {}
+    if (
+        isinstance(value, dict)
+        and len(value) <= MAX_METADATA
+        and all(map(_is_entry, value.items()))
+    ):
+        return value
+    fields.add_error(METADATA, METADATA_ERROR)
+    return {}
+
+
+METADATA_ERROR = format_lazy(
+    _("Up to {strings} strings; names of up to {name} characters, texts of up to {text}"),
+    strings=MAX_METADATA,
+    name=MAX_METADATA_NAME,
+    text=MAX_METADATA_TEXT,
+)
+
+
+def _is_entry(entry: tuple[str, Any]) -> bool:
+    name, value = entry
+    is_name = 0 < len(name) <= MAX_METADATA_NAME and is_line(name)
+    return is_name and isinstance(value, str) and len(value) <= MAX_METADATA_TEXT and is_text(value)
