@@ -9,7 +9,7 @@ COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --pytho
 .DEFAULT_GOAL := help
 # Each of the many processes would compile every module again, the tests with their asserts rewritten.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test test-long collect coverage chaos drill soak replay mutants bench profile growth examples screenshots check lint types migrations fmt lock deploy-tools client-tools sbom clean base dev python
+.PHONY: help run test test-long collect coverage chaos drill soak replay mutants bench profile growth examples screenshots check lint types migrations fmt lock deploy-tools client-tools judges sbom clean base dev python
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,11 +66,16 @@ migrations: dev ## every change of a model has its migration, which blocks nobod
 fmt: dev ## format and fix what can be fixed
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest
-	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/otel.in -o requirements/otel.txt && $(COMPILE) requirements/deploy.in -o requirements/deploy.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt
+	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/otel.in -o requirements/otel.txt && $(COMPILE) requirements/deploy.in -o requirements/deploy.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt && $(COMPILE) requirements/judges.in -o requirements/judges.txt
 deploy-tools: python ## what `make sbom` and the tests of the chart need, into var/deploy-tools
 	@$(PYTHON) -m venv var/deploy-tools && var/deploy-tools/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/deploy.txt
 client-tools: ## what the tests of generated TypeScript clients need, into var/clients; nothing without Node.js
 	@! command -v npm >/dev/null || { mkdir -p var/clients && cp tests/stack/clients/package*.json var/clients && npm ci --silent --ignore-scripts --no-audit --no-fund --prefix var/clients; }
+judges: dev ## other services' own clients and schemas judge /compat: into var/judges; tests/judges says which files are brought by hand
+	@test -x var/judges/venv/bin/python || $(PYTHON) -m venv var/judges/venv
+	@var/judges/venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/judges.txt
+	@! command -v npm >/dev/null || { cp tests/judges/package.json var/judges && npm install --silent --ignore-scripts --no-audit --no-fund --prefix var/judges; }
+	@exec $(PY) -m pytest -m long tests/judges $(ARGS)
 sbom: deploy-tools ## the bill of materials of the image, as CycloneDX, into var/kvitok.cdx.json
 	@var/deploy-tools/bin/cyclonedx-py requirements requirements/base.txt --pyproject pyproject.toml --output-reproducible --validate -o var/kvitok.cdx.json
 clean: python ## remove .venv, var/ and caches; refuses while `make run` is running

@@ -228,6 +228,7 @@ Kvitok is running (started in {seconds:.1f} s).
   API        {base_url}
   Live key   {live_key}
   Test key   {test_key}
+  Client key {verify_key}   for Twilio's client and others: /docs/compat
 
   curl -s {base_url}/otp/send -H 'Authorization: Bearer {live_key}' \\
     -H 'Content-Type: application/json' -d '{{"phone": "+79161234567"}}'

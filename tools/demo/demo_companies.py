@@ -6,6 +6,7 @@ import tomllib
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
@@ -21,6 +22,8 @@ from billing.gateways.invoice.gateway import Invoice
 from billing.models import Order, Package, SealedDay, Seller, Tariff
 from billing.orders import billing_profiles, orders, payments, prices
 from billing.wallet import ledger
+from compat.discovery import dialects
+from compat.twilio.answers import service_sid
 from tools.command_line import say
 from tools.demo import history
 from tools.demo.senders import EMAIL
@@ -66,6 +69,7 @@ def _order(company: Company, user: User, package: str, gateway: Gateway) -> Orde
 
 COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
 TOKENS = 1_000_000
+PURPOSE = "login"  # of the codes of its key for another service's client
 HISTORY_MESSAGES, HISTORY_DAYS = 900, 28
 
 
@@ -73,7 +77,7 @@ def make() -> None:
     """A login and keys as well; all of it is written to var/demo.json."""
     path = settings.VAR_DIR / "demo.json"
     try:
-        stored: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         stored = {}
     demo = stored if _has_active_keys(stored) else _companies()
@@ -81,6 +85,9 @@ def make() -> None:
         "base_url": f"{settings.PUBLIC_URL}/api/v1",
         "cabinet_url": f"{settings.PUBLIC_URL}/cabinet/",
         "simulator_url": settings.SIMULATOR_URL,
+        "compat": {
+            name: f"{settings.PUBLIC_URL}{dialect.path}" for name, dialect in dialects().items()
+        },
     }
     # Written atomically; only the owner can read it.
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,14 +98,14 @@ def make() -> None:
     say(f"Demo data: {path}")
 
 
-def _has_active_keys(demo: dict[str, str]) -> bool:
-    names = ("live_key", "test_key", "empty_key")
+def _has_active_keys(demo: dict[str, Any]) -> bool:
+    names = ("live_key", "test_key", "verify_key", "empty_key")
     digests = [digest(demo[name]) for name in names if name in demo]
     return ApiKey.objects.active().filter(digest__in=digests).count() == len(names)
 
 
 @transaction.atomic
-def _companies() -> dict[str, str]:
+def _companies() -> dict[str, Any]:
     """Keys are shown once, so a lost file needs new keys; the companies are reused."""
     user, password = _user()
     company, empty = _company(user, COMPANY), _company(user, EMPTY_COMPANY)
@@ -114,6 +121,8 @@ def _companies() -> dict[str, str]:
         "company": company.name,
         "live_key": live_key,
         "test_key": _key(company, user, Mode.TEST),
+        "verify_key": _key(company, user, Mode.LIVE, purpose=PURPOSE),
+        "twilio_service": service_sid(company.pk, Mode.LIVE, PURPOSE),
         "empty_key": _key(empty, user, Mode.LIVE),
     }
 
@@ -141,7 +150,10 @@ def _company(user: User, name: str) -> Company:
     return company
 
 
-def _key(company: Company, user: User, mode: Mode) -> str:
-    for old in company.api_keys.active().filter(name="demo", mode=mode):
+def _key(company: Company, user: User, mode: Mode, purpose: str = "") -> str:
+    for old in company.api_keys.active().filter(name="demo", mode=mode, purpose=purpose):
         companies.revoke_api_key(key=old, user=user)
-    return companies.create_api_key(company=company, user=user, mode=mode, name="demo")[1]
+    _row, plaintext = companies.create_api_key(
+        company=company, user=user, mode=mode, name="demo", purpose=purpose
+    )
+    return plaintext

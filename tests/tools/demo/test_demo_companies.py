@@ -12,6 +12,8 @@ from billing.wallet import ledger
 from channels import reconciliation
 from channels.history import figures
 from channels.models import Message
+from compat.discovery import dialects
+from tests.compat.clients import DialectClient
 from tools.demo import DemoError, demo_companies
 from tools.demo.__main__ import make, options_of
 
@@ -37,6 +39,18 @@ def test_demo_has_a_million_tokens_and_clean_books(demo: Path) -> None:
     assert Package.objects.on_sale().count() == 3
     assert company.messages.count() == 900
     assert figures.figures(company, "live").now.messages > 300
+
+
+def test_demo_opens_the_doors_of_other_services_clients(demo: Path) -> None:
+    made = json.loads(demo.read_text(encoding="utf-8"))
+    Company.objects.update(status=Company.Status.APPROVED)  # as in development by itself
+    client = DialectClient(dialects()["twilio"], made["verify_key"])
+
+    service = client.get(f"/v2/Services/{made['twilio_service']}")
+
+    assert (service.status, service.body["sid"]) == (200, made["twilio_service"])
+    assert made["compat"]["twilio"].endswith("/compat/twilio")
+    assert set(made["compat"]) == set(dialects())
 
 
 def test_demo_is_made_once(demo: Path) -> None:

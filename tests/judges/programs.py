@@ -1,0 +1,41 @@
+"""Runs a judge's program with the packages and files that `make judges` brought."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+DIRECTORY = Path(os.environ.get("JUDGES", "var/judges")).resolve()
+PYTHON = DIRECTORY / "venv/bin/python"
+MODULES = DIRECTORY / "node_modules"
+
+
+def run(program: str | Path, *arguments: str | Path) -> str:
+    """What it says. A name is that of a Python program here, a path that of a command."""
+    if not PYTHON.exists():
+        pytest.skip("`make judges` brings the judges")
+    here = Path(__file__).with_name(program) if isinstance(program, str) else None
+    return _run([PYTHON, here] if here else [program], arguments)
+
+
+def run_node(program: str, *arguments: str | Path) -> str:
+    node = shutil.which("node")
+    if node is None or not MODULES.exists():
+        pytest.skip("`make judges` brings the judges, if Node.js is there")
+    return _run([node, Path(__file__).with_name(program)], arguments).strip()
+
+
+def _run(command: list[str | Path], arguments: tuple[str | Path, ...]) -> str:
+    done = subprocess.run(
+        [*command, *arguments],
+        cwd=DIRECTORY,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-6000:]
+    return said
