@@ -240,7 +240,7 @@ PAGES = (
     Page("key-list", _("API keys"), _("key, token, authorization"), can_read_keys),
     Page("key-create", _("New API key"), _("create a key, add a key"), can_manage_keys),
     Page(
-        "client-key-create",
+        "key-create-client",
         _("Key for another service's client"),
         _("Twilio, drop-in, migrate, change one line"),
         can_manage_keys,

@@ -40,6 +40,9 @@ class Dialect:
     challenge: str = "Bearer"  # the WWW-Authenticate of a refusal for want of a key
     # Paths below the dialect's whose bodies arrive before the sender is known: of tokens, say.
     open_paths: frozenset[str] = frozenset()
+    # What a client's settings hold beside address and key, under the vendor's names: made of the
+    # company, mode and purpose of the key.
+    facts: Callable[[int, str, str], Mapping[str, str]] = lambda *_key: {}
     # Headers of a request that every answer to it repeats.
     echoed: Callable[[Headers], Mapping[str, str]] = lambda _headers: {}
 

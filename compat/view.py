@@ -5,6 +5,7 @@ It is the API's own, with the dialect's words: nothing that a client can send is
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -103,7 +104,8 @@ class CompatView(ApiView):
         return number
 
     def send(self, request: CodeSendRequest) -> SentCode:
-        sent = send_code(sender=Sender(self.principal, self.request_id), request=request)
+        sender = Sender(self.principal, self.request_id)
+        sent = send_code(sender=sender, request=replace(request, door=self.dialect.name))
         self.message_id = sent.outcome.message_id
         return sent
 

@@ -40,6 +40,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cabinet/", include("billing.web.urls")),
     path("cabinet/", include("channels.web.urls")),
     path("cabinet/", include("otp.web.urls")),
+    path("cabinet/", include("compat.web.urls")),
     path("cabinet/", include("links.web.urls")),
     path("cabinet/", include("persons.web.urls")),
     path(

@@ -14,6 +14,10 @@ CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
             "verifications and their webhooks show `reference` and `metadata`."
         ),
         _(
+            "A key of a new kind, for the client of another service: Twilio Verify's clients work "
+            "at `/compat/twilio` after one line. The page “Change one line” has what else does."
+        ),
+        _(
             "`POST /otp/send` takes `code`, a code of your own: delivered, kept encrypted until "
             "then, reported as entered by `POST /otp/feedback`. Codes of this kind may be checked "
             "by `POST /otp/verify` too."

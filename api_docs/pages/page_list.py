@@ -50,6 +50,13 @@ SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
         ),
     ),
     (
+        _("Clients of other services"),
+        (
+            Page("compat", _("Change one line")),
+            Page("compat-twilio", _("From Twilio in ten minutes")),
+        ),
+    ),
+    (
         _("How it works"),
         (
             Page("errors", _("Errors")),

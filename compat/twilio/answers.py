@@ -4,7 +4,6 @@
 company's codes of one purpose in one mode. Its clients know of channels what Twilio has.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from uuid import UUID
 from django.conf import settings
 
 from accounts.keys.api_keys import Principal
-from catalogue.ids import uuid_or_none
 from channels.models import Message
 from compat.twilio.dialect import DIALECT
+from compat.twilio.sids import derived, service_sid, sid
 from otp.verifications import FoundVerification, State
 
 CHANNELS = {"sms": "sms", "whatsapp": "whatsapp"}  # the others are not in Twilio's enumeration
@@ -37,27 +36,6 @@ MESSAGE_STATUS = {
     Message.State.EXPIRED: "undelivered",
 }
 _ACCOUNT = re.compile(r"AC[0-9a-fA-F]{32}")
-_ID = re.compile(r"[0-9a-f]{32}")
-
-
-def sid(prefix: str, value: UUID) -> str:
-    return f"{prefix}{value.hex}"
-
-
-def parse_sid(prefix: str, text: str) -> UUID | None:
-    digits = text.removeprefix(prefix)
-    is_sid = text.startswith(prefix) and _ID.fullmatch(digits.lower())
-    return uuid_or_none(digits) if is_sid else None
-
-
-def _derived(prefix: str, *facts: object) -> str:
-    text = ":".join(map(str, facts))
-    return prefix + hashlib.sha256(f"twilio:{text}".encode()).hexdigest()[:32]
-
-
-def service_sid(company_id: int, mode: str, purpose: str) -> str:
-    """Never changes, as clients have it in their settings. No secret: the key is."""
-    return _derived("VA", company_id, mode, purpose)
 
 
 def stamp(moment: datetime) -> str:
@@ -114,7 +92,7 @@ class Bodies:
     def account_sid(self) -> str:
         if _ACCOUNT.fullmatch(self.user):
             return self.user
-        return _derived("AC", self.principal.company_id)
+        return derived("AC", self.principal.company_id)
 
     @property
     def service_sid(self) -> str:

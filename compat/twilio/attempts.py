@@ -14,8 +14,9 @@ from api.request_fields import QueryFields
 from catalogue.errors import DomainError, Error
 from channels.history.breakdown import Dimension, Steps, breakdown
 from channels.history.figures import DayRange
-from compat.twilio.answers import Bodies, parse_sid
+from compat.twilio.answers import Bodies
 from compat.twilio.fields import VERIFICATION_SID
+from compat.twilio.sids import parse_sid
 from compat.twilio.views import TwilioView
 from otp.verifications import FoundVerification, State
 

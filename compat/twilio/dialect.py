@@ -6,7 +6,9 @@ https://www.twilio.com/docs/verify/api, numbers: https://www.twilio.com/docs/api
 from typing import NamedTuple
 
 from catalogue.errors import DomainError, Error
+from channels.routing import channel_plan
 from compat.dialect import Answer, Dialect, by_basic_password
+from compat.twilio.sids import service_sid
 
 
 class Row(NamedTuple):
@@ -56,11 +58,12 @@ ERRORS = {
     Error.DELIVERY_FAILED: Row(503, 20503),
     Error.UNAVAILABLE: Row(503, 20503),
 }
+LANDLINE = Row(403, 60205, "SMS is not supported by landline phone number")
 _NAMES = {"phone": "To", "code": "CustomCode", "locale": "Locale", "channel": "Channel"}
 
 
 def refuse(error: DomainError, _request_id: str) -> Answer:
-    row = ERRORS[error.error]
+    row = LANDLINE if error.message is channel_plan.LANDLINE else ERRORS[error.error]
     message = ": ".join(part for part in (row.message, _detail(error)) if part)
     info = f"https://www.twilio.com/docs/errors/{row.code}"
     body = {"code": row.code, "message": message, "more_info": info, "status": row.status}
@@ -72,7 +75,7 @@ def _detail(error: DomainError) -> str:
     if error.errors:
         names = ", ".join(_NAMES.get(name, name) for name in error.errors)
         return f"{names} ({'; '.join(error.words)})"
-    if error.error is Error.RECIPIENT_UNREACHABLE:
+    if error.error is Error.RECIPIENT_UNREACHABLE and error.message is not channel_plan.LANDLINE:
         return f"To ({error.words[0]})"
     is_plain = error.message is None and ERRORS[error.error].message
     return "" if is_plain else error.words[0]
@@ -86,4 +89,5 @@ DIALECT = Dialect(
     errors=ERRORS,
     refuse=refuse,
     challenge='Basic realm="Twilio API"',
+    facts=lambda *key: {"ServiceSid": service_sid(*key)},
 )

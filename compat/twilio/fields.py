@@ -1,13 +1,17 @@
 """The parameters of Twilio's calls, and what of ours they become."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from api.calls import Field, Schema, text
 from api.request_fields import RequestFields
+from channels.web import fields
+from otp.texts import bindings
 from parsing import clipboard
 
 
@@ -17,7 +21,7 @@ def _field(name: str, schema: Schema | None = None, **more: Any) -> Field:
 
 TO = _field("To", text(maxLength=64)).chosen()
 CHANNEL = _field("Channel", text(maxLength=20)).chosen()
-LOCALE = _field("Locale", text(maxLength=35))
+LOCALE = replace(fields.LOCALE, name="Locale")
 CUSTOM_CODE = _field("CustomCode", text(pattern="^[0-9A-Za-z]{4,10}$"))
 CUSTOM_MESSAGE = _field("CustomMessage")
 SUBSTITUTIONS = _field("TemplateCustomSubstitutions")
@@ -35,12 +39,11 @@ STATUS = _field("Status", text(enum=["canceled", "approved"])).chosen()
 MAX_TAGS, MAX_TAG = 10, 128
 NOT_JSON = _("A JSON object of texts")
 NO_RATE_LIMITS = _("This service has no rate limits of its own: those of the company hold")
-TWO_OF_TWO = _("Specify the amount and the payee, or neither")
 
 
-def object_of(fields: RequestFields, field: Field) -> dict[str, str]:
+def object_of(read: RequestFields, field: Field) -> dict[str, str]:
     """The texts of a JSON object in a parameter."""
-    value = fields.text(field)
+    value = read.text(field)
     if not value:
         return {}
     try:
@@ -48,27 +51,32 @@ def object_of(fields: RequestFields, field: Field) -> dict[str, str]:
     except orjson.JSONDecodeError:
         parsed = None
     if not isinstance(parsed, dict) or not all(isinstance(text, str) for text in parsed.values()):
-        fields.add_error(field, NOT_JSON)
+        read.add_error(field, NOT_JSON)
         return {}
     return parsed
 
 
-def tags(fields: RequestFields) -> Mapping[str, str]:
-    named = object_of(fields, TAGS)
+def tags(read: RequestFields) -> Mapping[str, str]:
+    named = object_of(read, TAGS)
     longest = max((len(part) for pair in named.items() for part in pair), default=0)
     if len(named) > MAX_TAGS or longest > MAX_TAG:
-        fields.add_error(TAGS, _("At most 10 tags of at most 128 characters"))
+        read.add_error(TAGS, _("At most 10 tags of at most 128 characters"))
     return named
 
 
-def binding(fields: RequestFields) -> dict[str, str] | None:
+def binding(read: RequestFields) -> dict[str, str] | None:
     """What the person agrees to by the code: an amount and who gets it."""
-    amount, payee = fields.text(AMOUNT), fields.text(PAYEE)
-    if bool(amount) is not bool(payee):
-        fields.add_error(PAYEE if amount else AMOUNT, TWO_OF_TWO)
-    return {"amount": amount, "payee": payee} if amount and payee else None
+    given = {"amount": read.text(AMOUNT) or "", "payee": read.text(PAYEE) or ""}
+    if not any(given.values()):
+        return None
+    try:
+        return bindings.check(given)
+    except ValidationError as error:
+        for fault in error.messages:
+            read.add_error(PAYEE if fault.startswith("payee") else AMOUNT, fault)
+        return None
 
 
-def refuse_unknown_rate_limits(fields: RequestFields) -> None:
-    if object_of(fields, RATE_LIMITS):
-        fields.add_error(RATE_LIMITS, NO_RATE_LIMITS)
+def refuse_unknown_rate_limits(read: RequestFields) -> None:
+    if object_of(read, RATE_LIMITS):
+        read.add_error(RATE_LIMITS, NO_RATE_LIMITS)

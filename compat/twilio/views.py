@@ -14,14 +14,15 @@ from catalogue.errors import DomainError, Error
 from channels.routing.company_policy import locale_for
 from compat.dialect import Answer, basic_credentials
 from compat.twilio import fields as of
-from compat.twilio.answers import Bodies, SendAttempt, Shown, parse_sid
+from compat.twilio.answers import Bodies, SendAttempt, Shown
 from compat.twilio.dialect import DIALECT
+from compat.twilio.sids import parse_sid
 from compat.view import CompatView
+from otp.feedback import report_entered
 from otp.send import CodeSendRequest, SentCode
 from otp.verifications import FoundVerification, State, cancel
 
 CHANGED_IN_CABINET = _("Settings are changed in the cabinet")
-OWN_CODES_ONLY = _("Only a verification with a code of your own is approved so")
 
 
 class TwilioView(CompatView):
@@ -87,11 +88,13 @@ class Verifications(TwilioView):
     def _request(self, fields: RequestFields) -> CodeSendRequest:
         to = fields.text(of.TO)
         channel = self._channel(fields)
-        fields.text(of.LOCALE)
+        locale = fields.text(of.LOCALE)
+        fields.text(of.CUSTOM_CODE)
         if fields.text(of.CUSTOM_MESSAGE):
             fields.add_error(of.CUSTOM_MESSAGE, _("Texts are set in the cabinet"))
         of.refuse_unknown_rate_limits(fields)
         of.object_of(fields, of.SUBSTITUTIONS)
+        binding, tags = of.binding(fields), of.tags(fields)
         requester = self.requester(
             fields, of.DEVICE_IP, is_trusted=fields.text(of.RISK_CHECK) == "disable"
         )
@@ -101,10 +104,13 @@ class Verifications(TwilioView):
         return CodeSendRequest(
             phone=number,
             purpose=purpose,
-            locale=locale_for(self.principal, number, purpose),
+            locale=locale or locale_for(self.principal, number, purpose),
             channel=channel,
             link=None,
             requester=requester,
+            custom_code=fields.text(of.CUSTOM_CODE) or None,
+            binding=binding,
+            metadata=tags,
         )
 
     def _channel(self, fields: RequestFields) -> str | None:
@@ -132,7 +138,8 @@ class Verifications(TwilioView):
             return Shown.of(self.find(verification_id))
         now = datetime.now(UTC)
         attempt = SendAttempt(outcome.message_id, outcome.channel, now)
-        return Shown(verification_id, wanted.phone, "pending", {}, now, now, [attempt])
+        binding = wanted.binding or {}
+        return Shown(verification_id, wanted.phone, "pending", binding, now, now, [attempt])
 
 
 class Verification(TwilioView):
@@ -146,10 +153,10 @@ class Verification(TwilioView):
         status = fields.text(of.STATUS)
         fields.check()
         verification = self.find_by(sid)
-        if status == "approved":
-            raise DomainError(Error.INVALID_INPUT, errors={of.STATUS.name: [OWN_CODES_ONLY]})
-        verification = cancel(self.principal, verification.id)
-        if verification.state is not State.CANCELLED:
+        if status == "approved":  # reported of the client's own code, which nobody checked here
+            report_entered(self.principal, verification_id=verification.id)
+            verification = self.find(verification.id)
+        elif (verification := cancel(self.principal, verification.id)).state is not State.CANCELLED:
             raise DomainError(Error.NOT_FOUND)
         return self.answer(self.bodies.verification(Shown.of(verification)))
 
@@ -162,13 +169,16 @@ class VerificationCheck(TwilioView):
         to, sid = fields.text(of.SOME_TO), fields.text(of.VERIFICATION_SID)
         if not (to or sid):
             fields.add_error(of.TO, _("Specify To or VerificationSid"))
+        binding = of.binding(fields)
         fields.check()
         verification_id = parse_sid("VE", sid) if sid else None
         phone = self.find(verification_id).phone if verification_id else self.number(to or "")
         try:
-            checked = self.check(code, phone=phone, verification_id=verification_id)
+            checked = self.check(
+                code, phone=phone, verification_id=verification_id, binding=binding
+            )
         except DomainError as error:
-            if error.error is not Error.CODE_INVALID:
+            if error.error not in {Error.CODE_INVALID, Error.BINDING_MISMATCH}:
                 raise
             verification = self.find_live(phone)
             if verification is None:  # that was the last attempt

@@ -85,8 +85,8 @@ def test_key_of_a_client_that_signs_its_tokens(owner: Member, client: Client) ->
     pem = public_pem(private_key())
     form = {"name": "node", "mode": "test", "purpose": "login", "public_key": pem}
 
-    refused = client.post(reverse("client-key-create"), form | {"public_key": "x" * 100})
-    shown = client.post(reverse("client-key-create"), form)
+    refused = client.post(reverse("key-create-client"), form | {"public_key": "x" * 100})
+    shown = client.post(reverse("key-create-client"), form)
     listed = client.get(reverse("key-list"))
 
     key = ApiKey.objects.get()

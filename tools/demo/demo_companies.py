@@ -23,7 +23,7 @@ from billing.models import Order, Package, SealedDay, Seller, Tariff
 from billing.orders import billing_profiles, orders, payments, prices
 from billing.wallet import ledger
 from compat.discovery import dialects
-from compat.twilio.answers import service_sid
+from compat.twilio.sids import service_sid
 from tools.command_line import say
 from tools.demo import history
 from tools.demo.senders import EMAIL

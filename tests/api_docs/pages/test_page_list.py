@@ -30,6 +30,8 @@ NAMES = """
     IP GDPR CSV PDF XML UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx
     Authorize Unix HMAC SHA base Standard Webhooks
     Android Chrome Gateway Markdown llms txt ALTCHA Base IPv
+    Twilio Verify Node js Ruby BCP Prelude Infobip CAMARA Vonage oai vercel labs
+    emulate schemathesis Basic
 """
 # Fields, their names and kinds, where they are the subject: the term of a definition, say.
 TECHNICAL = re.compile(r"openapi\.json|purpose|Idempotency-Key|queued|application/json|challenge")

@@ -1,0 +1,77 @@
+"""The lines that a client's program changes, by dialect and language.
+
+A dialect has them in files, `snippets/<language>.txt`, with `{{ address }}`, `{{ key }}` and its
+own facts to be filled in.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+
+from accounts.models import ApiKey
+from compat.dialect import Dialect
+from compat.discovery import dialects
+
+TITLES = {
+    "python": "Python",
+    "node": "Node.js",
+    "php": "PHP",
+    "go": "Go",
+    "java": "Java",
+    "csharp": "C#",
+    "ruby": "Ruby",
+    "curl": "curl",
+}
+PLACE = "YOUR_KEY"
+FIRST = "twilio"  # of the dialects that are shown: the most used
+_VARIABLE = re.compile(r"\{\{ (\w+) \}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    id: str  # of its element
+    title: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class DialectLines:
+    """What a page shows of one dialect for one key."""
+
+    dialect: Dialect
+    address: str
+    facts: Mapping[str, str]
+    snippets: list[Snippet]
+
+
+def lines_for(key: ApiKey, plaintext: str) -> list[DialectLines]:
+    """For every dialect; without the plaintext, which nobody keeps, a place for it."""
+    ordered = sorted(dialects().values(), key=lambda dialect: (dialect.name != FIRST, dialect.name))
+    return [_lines(dialect, key, plaintext or PLACE) for dialect in ordered]
+
+
+def _lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
+    address = f"{settings.PUBLIC_URL}{dialect.path}"
+    facts = dialect.facts(key.company_id, key.mode, key.purpose)
+    values = {"address": address, "key": plaintext, **facts}
+    snippets = [
+        Snippet(
+            f"{dialect.name}-{name}",
+            TITLES[name],
+            _VARIABLE.sub(lambda match: values[match[1]], text),
+        )
+        for name, text in _files(dialect.name)
+    ]
+    return DialectLines(dialect, address, facts, snippets)
+
+
+@cache
+def _files(dialect: str) -> list[tuple[str, str]]:
+    """Languages and texts, in the order of `TITLES`."""
+    folder = Path(__file__).parents[1] / dialect / "snippets"
+    files = {path.stem: path.read_text(encoding="utf-8").strip() for path in folder.glob("*.txt")}
+    return [(name, files[name]) for name in TITLES if name in files]
