@@ -18,7 +18,7 @@ from links.api.views import (
     SendLink,
     Shorten,
 )
-from otp.web.api import CheckCode, SendCode, VerificationDetail, VerificationList
+from otp.web.api import CheckCode, Evidence, SendCode, VerificationDetail, VerificationList
 from otp.web.own_code_api import Feedback, NextChannel
 from persons.web.api import ErasePerson, ExportPerson
 from webhooks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
@@ -29,6 +29,7 @@ VIEWS: tuple[type[ApiView], ...] = (
     Feedback,
     VerificationList,
     VerificationDetail,
+    Evidence,
     NextChannel,
     Shorten,
     SendLink,

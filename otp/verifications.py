@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys.api_keys import Principal
 from catalogue.errors import DomainError, Error
 from catalogue.ids import ids_around
-from channels.models import Message
+from channels.models import Message, MessageQuerySet
 from channels.outcomes import transitions
 from otp import settlement, sql
 from otp.models import Verification
@@ -43,6 +43,7 @@ class FoundVerification:
     state: State
     created_at: datetime
     expires_at: datetime
+    attempts: int  # made so far, with the right one
     attempts_left: int  # 0 once it is not pending
     verified_at: datetime | None
     binding: Mapping[str, Any] | None
@@ -60,6 +61,12 @@ def find(principal: Principal, verification_id: UUID) -> FoundVerification:
         raise DomainError(Error.NOT_FOUND)
     (verification,) = _with_messages([row])
     return verification
+
+
+def find_of_message(message: Message) -> FoundVerification | None:
+    """The one whose code the message carried; None if that is kept no longer."""
+    rows = Verification.objects.filter(pk=message.subject_id, company_id=message.company_id)
+    return next(iter(_with_messages(rows)), None)
 
 
 def find_live(principal: Principal, phone: str, purpose: str) -> FoundVerification | None:
@@ -99,7 +106,7 @@ def listed(
     messages = own_messages(principal).filter(kind=Message.Kind.CODE)
     chosen = Verification.objects.filter(pk=OuterRef("subject_id"))
     if reference:
-        messages = messages.filter(reference=reference)
+        messages = messages.with_reference(reference)
         earlier = messages.filter(subject_id=OuterRef("subject_id"), pk__lt=OuterRef("pk"))
         messages = messages.filter(~Exists(earlier))
     else:  # by the id alone, since a month's table is found by that
@@ -109,7 +116,7 @@ def listed(
     return messages.filter(Exists(chosen))
 
 
-def own_messages(principal: Principal) -> QuerySet[Message]:
+def own_messages(principal: Principal) -> MessageQuerySet:
     return Message.objects.filter(company_id=principal.company_id, mode=principal.mode)
 
 
@@ -183,6 +190,7 @@ def _found(row: Verification, messages: Sequence[Message]) -> FoundVerification:
         state=state,
         created_at=row.created_at,
         expires_at=row.expires_at,
+        attempts=row.attempts,
         attempts_left=row.max_attempts - row.attempts if state is State.PENDING else 0,
         verified_at=row.verified_at,
         binding=row.binding,

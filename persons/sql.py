@@ -68,12 +68,14 @@ CLICKS = "DELETE FROM links_click WHERE link_id = ANY(%(links)s)"
 REPORTS = "UPDATE links_report SET words = '' WHERE link_id = ANY(%(links)s) AND words <> ''"
 
 # Parameters that say nothing of the person stay, such as the company's own templates. All others
-# go, so also one that is added later. `text` is what the company wrote to this person.
+# go, so also one that is added later. `text` is what the company wrote to this person, as are the
+# templates of a code with a text of its own.
 MESSAGES_ERASED = """
 UPDATE channels_message SET phone = %(anonymised)s, reference = '',
   params = COALESCE((
       SELECT jsonb_object_agg(kept.key, kept.value) FROM jsonb_each(params) AS kept
-      WHERE kept.key IN ('brand', 'key', 'length', 'link', 'minutes', 'route', 'texts')), '{}')
+      WHERE kept.key IN ('brand', 'key', 'length', 'link', 'minutes', 'route')
+        OR (kept.key = 'texts' AND content <> 'code_with_text')), '{}')
     || CASE WHEN params ? 'short_url' THEN '{"short_url": null}' ELSE '{}' END::jsonb
     || CASE WHEN params ? 'text' THEN '{"text": ""}' ELSE '{}' END::jsonb
 WHERE id = ANY(%(messages)s)

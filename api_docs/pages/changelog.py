@@ -11,7 +11,8 @@ CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
         _(
             "`POST /otp/send` takes `channels`, `patience`, `code_length`, `expires_in`, `text`, "
             "`bind`, `reference` and `metadata`; `POST /otp/verify` takes `bind`. Messages, "
-            "verifications and their webhooks show `reference` and `metadata`."
+            "verifications and their webhooks show `reference` and `metadata`. "
+            "`GET /otp/{id}/evidence` tells who agreed to what."
         ),
         _(
             "A key of a new kind, for the client of another service: Twilio Verify's clients work "

@@ -18,7 +18,7 @@ from channels.models import Message
 from channels.recipients import phone_search
 from parsing.days import start_of
 
-EXACT_FILTERS = ("channel", "kind", "reference")
+EXACT_FILTERS = ("channel", "kind")
 WITHOUT_KEY = "none"  # sent from the cabinet
 UNDELIVERED = {Message.State.FAILED, Message.State.EXPIRED}
 Messages = TypeVar("Messages", bound=QuerySet[Message])
@@ -28,11 +28,19 @@ REQUEST_WINDOW = timedelta(minutes=5)  # how far a message may be from the time 
 
 def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
     """Messages of one mode, because the index orders within a mode; an id search covers both."""
-    rows: QuerySet[Message] = Message.objects.of(company)
+    rows = Message.objects.of(company)
     if searched_id := chosen.get("id"):
         return with_charges(rows.filter(by_id(searched_id)))
     rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
     rows = rows.filter(**{name: chosen[name] for name in EXACT_FILTERS if name in chosen})
+    if reference := chosen.get("reference"):
+        rows = rows.with_reference(reference)
+    return _by_breakdown_and_phone(rows, company, chosen)
+
+
+def _by_breakdown_and_phone(
+    rows: QuerySet[Message], company: Company, chosen: Mapping[str, Any]
+) -> QuerySet[Message]:
     rows = _by_breakdown(rows, chosen)
     if state := chosen.get("state"):
         rows = in_state(rows, state)

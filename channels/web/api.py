@@ -160,7 +160,7 @@ def _list(
     if phone:
         rows = messages.with_phone(rows, phone_numbers.normalise(phone, view.principal.country))
     if reference:
-        rows = rows.filter(reference=reference)
+        rows = rows.with_reference(reference)
     has_index = phone or reference or not (chosen or state)
     searched = None if has_index else messages.among(history, state or "")
     return pagination.list_body(

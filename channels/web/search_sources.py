@@ -13,7 +13,7 @@ from accounts.people.roles import can_read_settings
 from api.pagination import NEWEST_FIRST, SCANS, page_of
 from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from channels.history.messages import by_id, with_phone
-from channels.models import Message
+from channels.models import Message, MessageQuerySet
 from channels.recipients import phone_search
 
 PAGES = (
@@ -44,12 +44,14 @@ def find(member: Member, text: str) -> list[Hit]:
     return [hit(row, member, is_exact=wanted.startswith("msg_")) for row in rows]
 
 
-def _with_reference(messages: QuerySet[Message], text: str, member: Member) -> list[Hit]:
+def _with_reference(messages: MessageQuerySet, text: str, member: Member) -> list[Hit]:
     """The newest messages of each mode with exactly this reference."""
     rows = [
         row
         for mode in Mode
-        for row in messages.filter(mode=mode, reference=text).order_by(*NEWEST_FIRST)[:MAX_HITS]
+        for row in messages.filter(mode=mode)
+        .with_reference(text)
+        .order_by(*NEWEST_FIRST)[:MAX_HITS]
     ]
     return [hit(row, member) for row in rows]
 

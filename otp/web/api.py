@@ -29,6 +29,7 @@ from channels.web.send_view import SendView
 from links.api.parsing import link_for_code
 from otp import verifications
 from otp.check import check_code, find_phone
+from otp.evidence import evidence_of
 from otp.feedback import is_own_code
 from otp.protection.send_check import Requester, hashed, network_of
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
@@ -51,6 +52,7 @@ from otp.web.calls import (
 from otp.web.send_options import parse_binding, parse_options
 from otp.web.verification_calls import (
     CANCEL_VERIFICATION,
+    GET_EVIDENCE,
     GET_VERIFICATION,
     IN_STATE,
     LIST_VERIFICATIONS,
@@ -254,3 +256,18 @@ class VerificationDetail(ApiView):
         verification = action(self.principal, verification_id)
         self.phone = mask_phone(verification.phone)
         return ApiResponse(self.success(VERIFICATION_DETAILS.body_of(verification)))
+
+
+class Evidence(ApiView):
+    calls = (GET_EVIDENCE,)
+
+    def get(self, request: Request, public_id: str) -> HttpResponse:
+        verification_id = parse_id("otp", public_id)
+        if verification_id is None:
+            raise DomainError(Error.NOT_FOUND)
+        verification = verifications.find(self.principal, verification_id)
+        self.phone = mask_phone(verification.phone)
+        body = evidence_of(self.principal.company_id, verification)
+        response = ApiResponse(self.success(body))
+        response["Content-Disposition"] = f'attachment; filename="{public_id}.json"'
+        return response

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from uuid import UUID
 
+import orjson
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -10,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from accounts.audit import record
 from accounts.keys import api_keys
 from accounts.models import Mode
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
@@ -20,6 +22,8 @@ from channels.history import test_phone
 from channels.history.messages import with_charges
 from channels.models import Message
 from channels.web.views import message_context
+from otp import verifications
+from otp.evidence import evidence_of
 from otp.models import Verification
 from otp.web import cabinet_sends
 from otp.web.send_forms import CodeForm, SendCodeForm, SendForm, SendLinkForm
@@ -127,6 +131,25 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
         **message_context(request, sent),
     }
     return render(request, "cabinet/send_check.html", context)
+
+
+@member_required(can_manage_keys)
+def message_evidence(request: CabinetRequest, public_id: str) -> HttpResponse:
+    """What the code of a message agreed to, as a file."""
+    message = get_object_or_404(
+        Message.objects.of(request.company),
+        pk=ids.parse_id("msg", public_id),
+        kind=Message.Kind.CODE,
+    )
+    verification = verifications.find_of_message(message)
+    if verification is None:
+        raise Http404
+    record("history.exported", "evidence", company=request.company, **request.actor)
+    body = orjson.dumps(evidence_of(request.company.pk, verification), option=orjson.OPT_INDENT_2)
+    response = HttpResponse(body, content_type="application/json")
+    name = ids.public_id("otp", verification.id)
+    response["Content-Disposition"] = f'attachment; filename="{name}.json"'
+    return response
 
 
 def _state(verification: Verification | None) -> str:

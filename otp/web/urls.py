@@ -6,6 +6,11 @@ urlpatterns = [
     path("send", send_views.send, name="send"),
     path("send/channels", send_views.send_channels, name="send-channels"),
     path("send/<str:public_id>", send_views.send_check, name="send-check"),
+    path(
+        "messages/<str:public_id>/evidence.json",
+        send_views.message_evidence,
+        name="message-evidence",
+    ),
     path("settings/preview", previews.settings_preview, name="settings-preview"),
     path("protection", protection_views.protection, name="protection"),
     path("protection/mode", protection_views.protection_mode, name="protection-mode"),

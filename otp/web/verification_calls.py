@@ -218,4 +218,32 @@ CANCEL_VERIFICATION = Call(
     refusals=(Error.NOT_FOUND, Error.CODE_USED),
 )
 
-CALLS = (LIST_VERIFICATIONS, GET_VERIFICATION, CANCEL_VERIFICATION)
+GET_EVIDENCE = Call(
+    "GET",
+    "/otp/{id}/evidence",
+    "getEvidence",
+    _("Download the evidence"),
+    _(
+        "Returns one record of who agreed to what and when: the company, the number, what was "
+        "shown, the payment or the document, the messages, the times and the number of attempts."
+    ),
+    Scope.OTP,
+    message=_("Evidence"),
+    answer=(
+        Field(
+            "record",
+            mapping() | {"additionalProperties": True},
+            _("The record. Texts of messages have `•` in place of the code."),
+            {"verification": "otp_0192f0c1a6d97c1d8e2f3a4b5c6d7e8f", "state": "verified"},
+        ),
+        Field(
+            "sha256",
+            text(pattern="^[0-9a-f]{64}$"),
+            _("SHA-256 of `record` as UTF-8 JSON with sorted names and without spaces."),
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        ),
+    ),
+    refusals=(Error.NOT_FOUND,),
+)
+
+CALLS = (LIST_VERIFICATIONS, GET_VERIFICATION, CANCEL_VERIFICATION, GET_EVIDENCE)

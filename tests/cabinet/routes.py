@@ -149,6 +149,7 @@ CABINET = {
     "send": Route(MANAGERS, MANAGERS),
     "send-channels": Route(MANAGERS, kind=Kind.PART),
     "send-check": Route(MANAGERS, MANAGERS, of=_message),
+    "message-evidence": Route(MANAGERS, of=_message, kind=Kind.FILE),
     "key-list": Route(READERS),
     "key-create": Route(MANAGERS, MANAGERS),
     "key-create-client": Route(MANAGERS, MANAGERS),

@@ -92,7 +92,8 @@ LISTS = [
 ]
 API_LISTS = [
     *(("/messages", Message, f"status={state}") for state in Message.State.values),
-    *(("/messages", Message, query) for query in ("", "channel=sms", "kind=link")),
+    *(("/messages", Message, query) for query in ("", "channel=sms", "kind=link", "reference=r")),
+    *(("/otp", Message, query) for query in ("", "state=pending", "purpose=none", "reference=r")),
     *(("/links", Link, query) for query in ("", "state=active", "state=expired", "slug=s77")),
 ]
 EXPORTS = [

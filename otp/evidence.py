@@ -1,0 +1,66 @@
+"""The record of who agreed to what by entering a code, and when: one document with its own hash."""
+
+import hashlib
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from accounts.models import Company
+from catalogue.ids import public_id
+from channels.history import test_phone
+from channels.models import Message
+from otp.verifications import FoundVerification
+
+HIDDEN = "•"  # in place of each character of the code
+
+
+def evidence_of(company_id: int, verification: FoundVerification) -> dict[str, Any]:
+    """`record`, and `sha256` of it as UTF-8 JSON with sorted names and without spaces."""
+    record = _record(Company.objects.get(pk=company_id), verification)
+    return {"record": record, "sha256": hashlib.sha256(canonical(record)).hexdigest()}
+
+
+def canonical(record: dict[str, Any]) -> bytes:
+    return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
+
+
+def _record(company: Company, verification: FoundVerification) -> dict[str, Any]:
+    return {
+        "verification": public_id("otp", verification.id),
+        "company": company.name,
+        "test": verification.mode == "test",
+        "phone": verification.phone,
+        "purpose": verification.purpose,
+        "state": verification.state.value,
+        "bind": dict(verification.binding) if verification.binding else None,
+        "reference": verification.reference or None,
+        "created_at": _iso(verification.created_at),
+        "expires_at": _iso(verification.expires_at),
+        "verified_at": _iso(verification.verified_at),
+        "attempts": verification.attempts,
+        "messages": [_message(message) for message in verification.messages],
+    }
+
+
+def _message(message: Message) -> dict[str, Any]:
+    return {
+        "id": message.public_id,
+        "channel": message.channel,
+        "status": message.state,
+        "text": _shown(message),
+        "request_id": message.request_id or None,
+        "created_at": _iso(message.created_at),
+        "sent_at": _iso(message.sent_at),
+        "delivered_at": _iso(message.delivered_at),
+    }
+
+
+def _shown(message: Message) -> str | None:
+    """The text without its code; None once the key that derives the code is gone."""
+    text, code = test_phone.render(message)
+    return text.replace(code, HIDDEN * len(code)) if text and code else text
+
+
+def _iso(at: datetime | None) -> str | None:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z") if at else None

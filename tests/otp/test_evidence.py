@@ -1,0 +1,78 @@
+"""Who agreed to what: the record of a bound code, and what erasure takes of it."""
+
+import hashlib
+import json
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import Member
+from channels.models import Message
+from otp.models import Verification
+from tests.api.clients import Api, ClientOf
+from tests.factories import CompanyFactory
+from tests.otp.sent_codes import code_of, wrong_code
+from tests.otp.test_send_options import DOCUMENT, HASH, PAYMENT, PHONE, post
+from tests.otp.test_verifications import sent, verify
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_evidence_tells_who_agreed_to_what_without_the_code(api: Api) -> None:
+    public_id = sent(api, bind=DOCUMENT, channel="sms", reference="order 7")
+    code = code_of(PHONE)
+    verify(api, public_id, wrong_code(PHONE), bind=DOCUMENT)
+    verify(api, public_id, code, bind=DOCUMENT)
+
+    answer = api.get(f"/otp/{public_id}/evidence")
+
+    record = answer.body["record"]
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{public_id}.json"'
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert answer.body["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert (record["bind"], record["attempts"], record["state"]) == (DOCUMENT, 2, "verified")
+    assert (record["company"], record["phone"], record["reference"]) == (
+        api.company.name,
+        PHONE,
+        "order 7",
+    )
+    (message,) = record["messages"]
+    assert "••••••" in message["text"]
+    assert f"Contract, SHA-256: {HASH[:16]}…" in message["text"]
+    assert code not in message["text"]
+    assert message["request_id"].startswith("req_")
+
+
+def test_evidence_of_another_company_is_not_found(api: Api, client_of: ClientOf) -> None:
+    public_id = sent(api, bind=PAYMENT)
+
+    answer = client_of(CompanyFactory.create()).get(f"/otp/{public_id}/evidence")
+
+    assert answer.code == api.get("/otp/otp_1/evidence").code == "not_found"
+
+
+def test_evidence_is_downloaded_from_the_page_of_the_message(
+    api: Api, client: Client, owner: Member
+) -> None:
+    public_id = sent(api, bind=PAYMENT)
+    message = Message.objects.latest("id")
+    url = f"/cabinet/messages/{message.public_id}/evidence.json"
+
+    assert url in client.get(f"/cabinet/messages/{message.public_id}").content.decode()
+    body = client.get(url).json()
+    assert (body["record"]["verification"], body["record"]["bind"]) == (public_id, PAYMENT)
+
+
+def test_erasure_takes_what_the_person_was_shown(api: Api) -> None:
+    post(api, bind=PAYMENT, reference="order 7", metadata={"name": "Ivan"})
+    Message.objects.update(state="expired", due_at=None)
+    Verification.objects.update(superseded_at=timezone.now(), expires_at=timezone.now())
+    Message.objects.update(useful_until=timezone.now())
+
+    answer = api.post("/persons/erase", {"phone": PHONE})
+
+    assert answer.status == 200, answer.body
+    row = Message.objects.get()
+    assert (row.reference, row.params.get("texts"), row.params.get("metadata")) == ("", None, None)
+    assert Verification.objects.get().binding is None
