@@ -30,7 +30,9 @@ class NextChannel(SendCode):
         verification_id = parse_id("otp", public_id)
         if verification_id is None:
             raise DomainError(Error.NOT_FOUND)
-        self.phone = mask_phone(verifications.find(self.principal, verification_id).phone)
+        verification = verifications.find(self.principal, verification_id)
+        self.phone = mask_phone(verification.phone)
+        self.locale = verification.messages[-1].locale
         idempotency_key = self.idempotency_key(request, payload)
         sender = Sender(self.principal, self.request_id, idempotency_key)
 

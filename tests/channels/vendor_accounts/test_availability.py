@@ -84,7 +84,7 @@ def test_channels_say_whether_they_are_available(api: Api) -> None:
     assert {name: one["available"] for name, one in refusal.items()} == {
         "whatsapp": True, "telegram": True, "sms": False, "max": True,
     }  # fmt: skip
-    assert refusal["sms"]["capabilities"] == ["code", "code_with_link", "link"]
+    assert refusal["sms"]["capabilities"] == [*Content]
 
 
 def test_nothing_is_asked_in_a_request(api: Api) -> None:
