@@ -23,6 +23,7 @@ from channels.accept.acceptance import Sender
 from channels.lifecycle.states import OPEN_MESSAGE, Decision
 from channels.models import Message
 from channels.outcomes import transitions
+from channels.routing.company_policy import AskedOrder
 from channels.routing.next_channel import next_channel
 from otp import check, sealed_codes, verifications
 from otp.check import RefusalState
@@ -126,7 +127,8 @@ def _stepped_meanwhile(message: Message) -> SentCode | None:
 
 
 def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
-    newest = _messages(verification)[0]
+    messages = _messages(verification)
+    newest, first = messages[0], messages[-1]
     request = CodeSendRequest(
         phone=verification.phone,
         purpose=verification.purpose,
@@ -141,7 +143,8 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
         custom_code=_own_code(verification) if verification.is_custom else None,
     )
     tried = channels_of(verification.pk)
-    channel = next_channel(sender.principal, request, tried)
+    order = AskedOrder(tuple(first.params.get("order", ())))
+    channel = next_channel(sender.principal, request, tried, order)
     try:
         return send_code(
             sender=sender,

@@ -20,6 +20,7 @@ from api import idempotency
 from catalogue.errors import DomainError, Error
 from channels.accept.acceptance import Sender
 from channels.models import Message
+from channels.routing.company_policy import AskedOrder
 from channels.waiting.outcome_signals import raise_if_failed
 from otp import codes, sql
 from otp.tried_channels import channels_of
@@ -37,6 +38,8 @@ class OwnCodeRequest(Protocol):
     def purpose(self) -> str: ...
     @property
     def channel(self) -> str | None: ...
+    @property
+    def order(self) -> AskedOrder: ...
     @property
     def reference(self) -> str: ...
     @property
@@ -106,7 +109,8 @@ def find(principal: Principal, request: OwnCodeRequest) -> Message | None:
         row = fetch_one(cursor, _Repeated)
     if row is None:
         return None
-    if request.channel and request.channel not in channels_of(row.verification_id):
+    asked = {request.channel} if request.channel else set(request.order.channels)
+    if asked and not asked & channels_of(row.verification_id):
         return None
     return Message.objects.get(pk=row.message_id)
 

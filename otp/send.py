@@ -170,7 +170,7 @@ def _other_channel(
     principal: Principal, request: CodeSendRequest, plan: ChannelPlan, only_of: UUID | None
 ) -> UntriedChannels | None:
     """None for a send that names no channel: the cool-down holds it."""
-    if request.channel is None:
+    if request.channel is None and not request.order.channels:
         return None
     untried = UntriedChannels(
         principal, request.phone, request.purpose, plan.channel_names, of=only_of
@@ -268,7 +268,9 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
         params["params"]["route"] = message.plan.route_of_its_channels
     if request.requester.stored:
         params["params"]["sender"] = request.requester.stored
-    kept = {"text": request.text, "metadata": dict(request.metadata), "door": request.door}
+    kept: dict[str, Any] = {"text": request.text, "metadata": dict(request.metadata)}
+    # The next channel, if it is asked for, is one of the order.
+    kept |= {"door": request.door, "order": list(request.order.channels)}
     params["params"] |= {name: value for name, value in kept.items() if value}
     params["hold_seconds"] = max(params["hold_seconds"], request.seconds)
     return params | _own_code_params(message, request, params["params"])

@@ -45,11 +45,11 @@ WIPE_EXPIRED_CODES = "DELETE FROM otp_sealedcode WHERE expires_at <= now()"
 # A fragment, the condition on a message `m` of a code: whether it may count as not entered at a
 # time. Of a company's own code only while that company reports which were entered: it did so within
 # seven days before.
-OF_ANY_CODE = """(m.content IN ('code', 'own_digits', 'own_code')
-    OR (m.content = 'code_with_text' AND NOT m.params ? 'own_code'))"""
+OF_ANY_CODE = "m.content IN ('code', 'code_with_text', 'own_digits', 'own_code')"
+_IS_OWN = "(m.content IN ('own_digits', 'own_code') OR m.params ? 'own_code')"
 
 
-def is_outcome_known(at: str, *, is_own: str = "m.content IN ('own_digits', 'own_code')") -> str:
+def is_outcome_known(at: str, *, is_own: str = _IS_OWN) -> str:
     return f"""(NOT COALESCE({is_own}, false) OR EXISTS (
   SELECT FROM otp_verification r WHERE r.company_id = m.company_id AND r.is_custom
     AND r.verified_at > {at} - interval '7 days' AND r.verified_at <= {at} AND r.mode = m.mode

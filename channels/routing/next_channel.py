@@ -10,6 +10,7 @@ from catalogue.errors import DomainError, Error
 from channels.phone_numbers import country_of, is_landline
 from channels.routing import company_policy
 from channels.routing.channel_plan import SendRequest, for_landline
+from channels.routing.company_policy import AskedOrder
 from channels.vendor_accounts import availability
 
 NONE_LEFT = _(
@@ -18,9 +19,14 @@ NONE_LEFT = _(
 )
 
 
-def next_channel(principal: Principal, request: SendRequest, tried: Set[str]) -> Channel:
-    """The first channel of the company's order that is not among those tried."""
+def next_channel(
+    principal: Principal, request: SendRequest, tried: Set[str], order: AskedOrder
+) -> Channel:
+    """The first channel that is not among those tried: of the order that was asked for, else of the
+    company's.
+    """
     policy = company_policy.policy_for(principal, request.phone, request.purpose)
+    policy = company_policy.in_order(policy, order)
     if is_landline(request.phone):
         policy = for_landline(principal, request, policy)
     country = country_of(request.phone)

@@ -101,6 +101,16 @@ def test_barred_channels_are_left_out(api: Api) -> None:
     assert answers == ["whatsapp", "channel_unavailable", "channel_unavailable"]
 
 
+def test_order_of_the_send_has_no_others(api: Api) -> None:
+    verification = sent(api, channels=["sms", "telegram"])
+    answers = []
+    for _ in range(3):
+        claim()
+        answers.append(outcome(step(api, verification)))
+
+    assert answers == ["telegram", *["channel_unavailable"] * 2]
+
+
 @pytest.mark.parametrize("balance", [0, 14])  # and one token returns
 def test_step_that_is_not_paid_changes_nothing(api: Api, balance: int) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
@@ -221,7 +231,6 @@ def test_attempts_are_shared(api: Api) -> None:
     ("change", "code"),
     [
         ({"verified_at": "2026-01-01T00:00:00Z"}, "code_used"),
-        ({"expires_at": "2026-01-01T00:00:00Z"}, "code_expired"),
         ({"superseded_at": "2026-01-01T00:00:00Z"}, "code_expired"),
         ({"attempts": 5}, "too_many_attempts"),
     ],
@@ -232,6 +241,13 @@ def test_code_that_is_over_goes_nowhere(api: Api, change: dict[str, object], cod
 
     assert step(api, verification).code == code
     assert Message.objects.count() == 1
+
+
+def test_expired_code_goes_nowhere(api: Api) -> None:
+    verification = sent(api)
+    age_rows(seconds=301)
+
+    assert step(api, verification).code == "code_expired"
 
 
 def test_cancelled_code_goes_nowhere(api: Api) -> None:

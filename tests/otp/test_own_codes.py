@@ -242,6 +242,27 @@ def test_repeats_at_once_are_one_message(api: Api, test_api: Api, mode: str) -> 
     assert Message.objects.count() == Verification.objects.count() == 1
 
 
+def test_other_reference_is_another_message(api: Api) -> None:
+    first, again = (send(api, reference="order-1") for _ in range(2))
+    held = send(api, reference="order-2")
+    forget_limits()
+    other = send(api, reference="order-2")
+
+    assert first.body["id"] == again.body["id"] != other.body["id"]
+    assert (held.code, other.status) == ("resend_too_soon", 200)
+    assert first.body["verification"] == other.body["verification"]
+
+
+def test_repeat_with_an_order_of_channels(api: Api) -> None:
+    """The first of them may have been passed over."""
+    first = send(api, channels=["whatsapp", "sms"])
+    again = send(api, channels=["telegram", "whatsapp"])
+    other = send(api, channels=["telegram"])
+
+    assert [answer.status for answer in (first, again, other)] == [200] * 3
+    assert first.body["id"] == again.body["id"] != other.body["id"]
+
+
 def test_repeats_under_other_keys_are_one_message(api: Api) -> None:
     fields = {"phone": PHONE, "code": CODE}
 
