@@ -172,6 +172,8 @@ class SendingView(InfobipView):
             locale=locale_for(principal, phone, principal.purpose),
             channel=None,
             link=None,
+            code_length=length,
+            door=DIALECT.name,
         )
         status = "MESSAGE_SENT"
         try:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.core.exceptions import ValidationError
+
 from accounts.keys.api_keys import CompanyTexts
 from api.calls import Field, Schema, boolean, choice, integer, text
 from catalogue.errors import DomainError, invalid_input
@@ -10,6 +12,7 @@ from channels.web.fields import LOCALE
 from compat.json_parts import part, values
 from compat.prelude.dialect import refused
 from otp.protection.send_check import Requester, hashed, network_of
+from otp.texts import bindings
 from parsing import clipboard
 
 NUMBER, EMAIL = "phone_number", "email_address"
@@ -126,12 +129,9 @@ def _channels(given: Any) -> tuple[str, ...]:
 def _payment(body: Mapping[str, Any]) -> dict[str, str]:
     """Texts are the cabinet's, by purpose and language: one template has a meaning."""
     try:
-        payment = payment_of(body, "options", "variables")
-    except DomainError:
-        payment = None
-    if payment is None:
-        raise refused("invalid_template_variables")
-    return payment
+        return bindings.check(payment_of(body, "options", "variables"))
+    except (DomainError, ValidationError):
+        raise refused("invalid_template_variables") from None
 
 
 def _check_app_realm(body: Mapping[str, Any], texts: CompanyTexts) -> None:

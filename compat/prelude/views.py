@@ -1,6 +1,8 @@
 """The calls of Prelude: a verification, its check, feedback, the lookup of a number."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -8,21 +10,23 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
-from catalogue.channels import BY_NAME
+from catalogue.channels import BY_NAME, CHANNELS
 from catalogue.errors import DomainError, Error
 from catalogue.ids import first_id_at, public_id, uuid7
 from channels.phone_numbers import LineType, is_landline
 from channels.recipients.blocked_phones import BlockedPhoneError
-from channels.routing.company_policy import locale_for
+from channels.routing.company_policy import NO_ORDER, AskedOrder, locale_for, policy_for
 from channels.routing.lookup import look_up
 from compat.dialect import Answer
 from compat.prelude import fields
-from compat.prelude.dialect import DIALECT
+from compat.prelude.dialect import DIALECT, refused
 from compat.view import CompatView
+from otp import verifications
+from otp.feedback import report_entered
 from otp.models import ScopeKind
 from otp.protection import send_check
 from otp.protection.send_check import Restricted
-from otp.send import CodeSendRequest
+from otp.send import CodeSendRequest, SentCode
 
 OF_PHONE = {"phone", "phone_all_companies"}  # kinds of `send_limit`
 # Prelude's names of what our guard judges sends by.
@@ -67,7 +71,7 @@ class Verifications(PreludeView):
         restricted = send_check.restriction_for(self.principal, asked.phone, asked.requester)
         started = first_id_at(timezone.now())
         try:
-            sent = self.send(asked)
+            sent = self._sent(asked, options["preferred_channel"])
         except DomainError as error:
             return self._not_sent(error, asked, restricted)
         status, judged = "success" if sent.verification_id >= started else "retry", {}
@@ -77,22 +81,52 @@ class Verifications(PreludeView):
             status = "shadow_blocked"
             judged = {"reason": "suspicious", "risk_factors": _factors(restricted)}
         names = _names([sent.outcome.channel])
-        return self._answer(sent.verification_id, status, "", channels=names, **judged)
+        return self._answer(sent.verification_id, status, asked.reference, channels=names, **judged)
+
+    def _sent(self, asked: CodeSendRequest, preferred: str | None) -> SentCode:
+        """Within the pause by the preferred channel alone: if it is untried, nothing holds it."""
+        try:
+            return self.send(asked)
+        except DomainError as error:
+            if error.error is not Error.RESEND_TOO_SOON or preferred not in BY_NAME:
+                raise
+        return self.send(replace(asked, channel=preferred, order=NO_ORDER))
 
     def _asked(self, body: Mapping[str, Any], options: Mapping[str, Any]) -> CodeSendRequest:
         principal = self.principal
-        preferred: str | None = options["preferred_channel"]
-        fields.reference_of(body)
+        reference = fields.reference_of(body)
         requester = fields.requester_of(body, principal.company_id)
         phone = self.number(fields.target_of(body))
         return CodeSendRequest(
             phone=phone,
             purpose=principal.purpose,
             locale=options["locale"] or locale_for(principal, phone, principal.purpose),
-            channel=preferred if preferred in BY_NAME else None,
+            channel=None,
             link=None,
             requester=requester,
+            order=AskedOrder(self._order(phone, options)),
+            code_length=options["code_size"],
+            binding=options["payment"],
+            reference=reference,
+            custom_code=options["custom_code"],
+            door=DIALECT.name,
         )
+
+    def _order(self, phone: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """The channels to try; empty: as the company's rules, or smart routing, say."""
+        chosen, preferred = options["channels"], options["preferred_channel"]
+        is_challenged, most = options["force_challenge"], options["max_auto_fallbacks"]
+        if not (chosen or preferred or is_challenged or most is not None):
+            return ()
+        policy = policy_for(self.principal, phone, self.principal.purpose)
+        usual = policy.fallback.chain if policy.fallback else [policy.order[0].name]
+        known = [name for name in dict.fromkeys(chosen or (preferred, *usual)) if name in BY_NAME]
+        if is_challenged:
+            safe = [channel.name for channel in CHANNELS if not channel.has_segments]
+            known = [name for name in known if name in safe] or safe
+        if not known or any(name not in BY_NAME for name in chosen):
+            raise refused("channel_not_enabled_in_region")
+        return tuple(known if most is None else known[: most + 1])
 
     def _not_sent(
         self, error: DomainError, asked: CodeSendRequest, restricted: Restricted | None
@@ -107,7 +141,7 @@ class Verifications(PreludeView):
         if not reason:
             raise error
         judged = {"reason": reason, "risk_factors": factors}
-        return self._answer(uuid7(), "blocked", "", **judged)
+        return self._answer(uuid7(), "blocked", asked.reference, **judged)
 
     def _answer(self, verification: UUID, status: str, reference: str, **more: Any) -> HttpResponse:
         return self.answered(**_identity(verification, reference), method="message",
@@ -143,9 +177,25 @@ class Lookup(PreludeView):
 
 class Feedback(PreludeView):
     def post(self, request: Request) -> HttpResponse:
-        for phone, _kind, _reference in list(fields.feedbacks_of(self.json_object(request))):
-            self.number(phone)
+        """Own codes that their company saw entered. That a verification began says nothing new, nor
+        does what became of codes that are checked here.
+        """
+        for phone, kind, reference in list(fields.feedbacks_of(self.json_object(request))):
+            verification_id = self._of(self.number(phone), reference)
+            if verification_id and kind == "verification.completed":
+                with suppress(DomainError):
+                    report_entered(self.principal, verification_id=verification_id)
         return self.answered(status="success")
+
+    def _of(self, phone: str, reference: str) -> UUID | None:
+        """The newest with this correlation id; without one, what can be entered now."""
+        if not reference:
+            live = self.find_live(phone)
+            return live.id if live else None
+        purpose = self.principal.purpose
+        sent = verifications.listed(self.principal, purpose=purpose, reference=reference)
+        newest = sent.filter(phone=phone).order_by("-created_at").first()
+        return newest.subject_id if newest else None
 
 
 def _identity(verification_id: UUID, reference: str) -> dict[str, Any]:

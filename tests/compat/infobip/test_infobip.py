@@ -69,6 +69,7 @@ def test_pin_is_sent_and_verified_by_its_id(client: DialectClient) -> None:
         },
     )
     assert (verification.phone, verification.purpose) == (PHONE, PURPOSE)
+    assert Message.objects.get().params["door"] == "infobip"
     pin_id = sent.body["pinId"]
     assert verify(client, pin_id, wrong_code(PHONE, PURPOSE)).body == {
         "pinId": pin_id,
@@ -137,6 +138,13 @@ def test_resend_after_the_pause_sends_the_same_pin(client: DialectClient) -> Non
     newest = Message.objects.latest("created_at")
     assert resent == first | {"externalMessageId": newest.public_id}
     assert (Message.objects.count(), Verification.objects.count()) == (2, 1)
+
+
+@pytest.mark.parametrize("length", [4, 8])
+def test_template_of_a_length_sends_pins_of_it(client: DialectClient, length: int) -> None:
+    send(client, messageId=message_of(client, length))
+
+    assert len(code_of(PHONE, PURPOSE)) == length
 
 
 def test_tracked_pin_names_its_message(client: DialectClient) -> None:

@@ -1,0 +1,171 @@
+"""Prelude's options, own codes and payments."""
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from accounts.keys import api_keys
+from accounts.models import Company
+from channels.models import Message
+from otp.models import Autofill, Verification
+from tests.compat.clients import DialectClient
+from tests.compat.prelude.calls import ODD, PHONE, PURPOSE, check, refusal, send, target
+from tests.otp.sent_codes import age_rows, code_of
+
+pytestmark = pytest.mark.usefixtures("queued_at_once")
+PAYMENT = {"amount": "12.34", "currency": "EUR", "recipient": "Shop"}
+
+
+def test_another_channel_is_sent_within_the_pause(client: DialectClient) -> None:
+    send(client)
+
+    retry = send(client, options={"preferred_channel": "sms"}).body
+
+    assert (retry["status"], retry["channels"]) == ("retry", ["sms"])
+
+
+@pytest.mark.parametrize(
+    ("options", "channels"),
+    [
+        ({"channels": ["sms", "whatsapp"]}, ["sms", "whatsapp"]),
+        ({"channels": ["telegram"], "max_auto_fallbacks": 3}, ["telegram"]),
+        ({"channels": ["sms", "telegram", "whatsapp"], "max_auto_fallbacks": 1},
+         ["sms", "telegram"]),
+        ({"preferred_channel": "telegram"}, ["telegram", "whatsapp", "sms"]),
+        ({"preferred_channel": "viber"}, ["whatsapp", "sms"]),
+        ({"max_auto_fallbacks": 0}, ["whatsapp"]),
+        ({"force_challenge": True}, ["whatsapp"]),
+    ],
+)  # fmt: skip
+def test_channels_are_tried_in_the_order_asked_for(
+    client: DialectClient, company: Company, options: dict[str, Any], channels: list[str]
+) -> None:
+    company.falls_back, company.fallback_chain = True, ["whatsapp", "sms"]
+    company.save()
+    api_keys.clear_cache()
+
+    answer = send(client, options=options).body
+
+    message = Message.objects.get()
+    tried = [message.channel, *(step["channel"] for step in message.chain)]
+    assert [name for name in tried if name != "max"] == channels
+    assert answer["channels"] == channels[:1]
+    assert answer["status"] == ("challenged" if "force_challenge" in options else "success")
+
+
+def test_options_shape_the_code(client: DialectClient) -> None:
+    send(client, options={"code_size": 8, "locale": "en-GB", "method": "message"})
+
+    assert len(code_of(PHONE, PURPOSE)) == 8
+    assert Message.objects.get().locale == "en-GB"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "param"),
+    [
+        ({"code_size": 3}, "invalid_code_size", "options.code_size"),
+        ({"code_size": "6"}, "invalid_code_size", "options.code_size"),
+        ({"custom_code": "a b"}, "invalid_custom_code", "options.custom_code"),
+        ({"custom_code": "1234", "code_size": 4}, "custom_size_conflict", "options.custom_code"),
+        ({"method": "voice"}, "channel_not_enabled_in_region", "options"),
+        ({"method": "fax"}, "invalid_request", "options.method"),
+        ({"channels": ["rcs"]}, "channel_not_enabled_in_region", "options"),
+        ({"channels": []}, "invalid_request", "options.channels"),
+        ({"channels": ["max"]}, "invalid_request", "options.channels"),
+        ({"channels": ["sms"], "preferred_channel": "sms"}, "invalid_request", "options"),
+        ({"sender_id": "Shop"}, "invalid_sender_id", "options.sender_id"),
+        ({"callback_url": "https://a.example"}, "invalid_callback_url", "options.callback_url"),
+        ({"template_id": "t"}, "invalid_template_id", "options.template_id"),
+        ({"variables": {"a": "b"}}, "invalid_template_id", "options.template_id"),
+        ({"template_id": "prelude:psd2"}, "invalid_template_variables", "options.variables"),
+        ({"app_realm": {"platform": "web"}}, "invalid_app_realm", "options.app_realm"),
+        ({"app_realm": {"platform": "mac", "value": "x"}}, "invalid_app_realm_platform",
+         "options.app_realm.platform"),
+        ({"app_realm": {"platform": "web", "value": "a.example"}}, "invalid_app_realm_value",
+         "options.app_realm.value"),
+        ([], "invalid_request", "options"),
+    ],
+)  # fmt: skip
+def test_option_that_cannot_be_kept_is_refused(
+    client: DialectClient, options: Any, code: str, param: str
+) -> None:
+    answer = send(client, options=options)
+
+    assert (*refusal(answer), answer.body["param"]) == (400, code, param)
+    assert answer.body.keys() == {"code", "message", "type", "param", "request_id"}
+    assert Message.objects.count() == 0
+
+
+def test_own_code_is_sent_checked_and_reported(client: DialectClient) -> None:
+    send(client, options={"custom_code": "AB12CD"})
+    entered = check(client, "AB12CD")
+    send(client, "+79161234568", options={"custom_code": "777777"})
+    feedback = target("+79161234568") | {"type": "verification.completed"}
+
+    reported = client.json("/v2/watch/feedback", {"feedbacks": [feedback]})
+
+    assert (entered.body["status"], reported.body["status"]) == ("success", "success")
+    assert Verification.objects.filter(is_custom=True, verified_at=None).count() == 0
+
+
+def test_feedback_finds_the_verification_by_its_correlation_id(client: DialectClient) -> None:
+    metadata = {"metadata": {"correlation_id": "order-7"}}
+    client.json("/v2/verification", target() | metadata | {"options": {"custom_code": "777777"}})
+    age_rows(seconds=settings.CODE_LIFETIME + 1)
+    completed = target() | {"type": "verification.completed"}
+    started = target() | {"type": "verification.started"} | metadata
+
+    for feedback in (completed, started):
+        client.json("/v2/watch/feedback", {"feedbacks": [feedback]})
+        assert Verification.objects.get().verified_at is None
+    client.json("/v2/watch/feedback", {"feedbacks": [completed | metadata]})
+
+    assert Verification.objects.get().verified_at is not None
+
+
+def test_feedback_enters_no_code_that_is_checked_here(client: DialectClient) -> None:
+    send(client)
+    feedback = target() | {"type": "verification.completed"}
+
+    assert client.json("/v2/watch/feedback", {"feedbacks": [feedback] * 100}).status == 200
+    assert Verification.objects.get().verified_at is None
+    refused = client.json("/v2/watch/feedback", {"feedbacks": [feedback] * 101})
+    assert (*refusal(refused), refused.body["param"]) == (400, "invalid_request", "feedbacks")
+
+
+def test_app_realm_of_the_company_is_kept(client: DialectClient, company: Company) -> None:
+    Autofill.objects.create(company=company, webotp_host="shop.example", app_hash="FA+9qCX9VSu")
+    api_keys.clear_cache()
+
+    for realm in (("web", "shop.example"), ("android", "FA+9qCX9VSu")):
+        options = {"app_realm": dict(zip(("platform", "value"), realm, strict=True))}
+        assert send(client, options=options).status == 200
+
+
+def test_payment_is_bound_to_its_code(client: DialectClient) -> None:
+    options = {"template_id": "prelude:psd2", "variables": PAYMENT}
+    send(client, options=options)
+    code = code_of(PHONE, PURPOSE)
+
+    missing = check(client, code)
+    mismatch = check(client, code, psd2=PAYMENT | {"amount": "12.35"})
+    right = check(client, code, psd2=PAYMENT)
+
+    assert [answer.body["status"] for answer in (missing, mismatch, right)] == [
+        "transaction_missing", "transaction_mismatch", "success"
+    ]  # fmt: skip
+
+
+def test_payment_of_an_unbound_code_is_ignored(client: DialectClient) -> None:
+    send(client)
+
+    assert check(client, code_of(PHONE, PURPOSE), psd2=PAYMENT).body["status"] == "success"
+
+
+@pytest.mark.parametrize("odd", [*ODD, {}])
+def test_odd_options_are_refused_or_mean_nothing(client: DialectClient, odd: Any) -> None:
+    names = ("channels", "preferred_channel", "locale", "code_size", "custom_code", "app_realm",
+             "variables", "max_auto_fallbacks", "force_challenge", "template_id")  # fmt: skip
+
+    assert {send(client, options={name: odd}).status for name in names} <= {200, 400}
