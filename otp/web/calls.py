@@ -240,7 +240,6 @@ VERIFY_CODE = Call(
         PURPOSE,
         VERIFIED_BIND,
     ),
-    one_of=("phone", "id"),
     answer=VERIFICATION,
     refusals=(
         Error.INVALID_INPUT,

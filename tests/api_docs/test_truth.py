@@ -70,8 +70,13 @@ def test_required_fields_are_required(api: Api, call: Call) -> None:
     answer = api.call(call.method, path, b"{}")
 
     required = {field.name for field in call.body if field.required}
-    one_of_two = set(call.one_of[:1])  # tokens or package, phone or id
+    one_of_two = set(ONE_OF.get(call.name, ())[:1])
     assert set(answer.body.get("errors", {})) == required | one_of_two
+
+
+# One of these must be given. Of the second call the schema does not say so: `oneOf` would take the
+# one class that clients have been generated with apart.
+ONE_OF = {"createTopUp": ("tokens", "package"), "verifyCode": ("phone", "id")}
 
 
 def beyond(field: Field) -> list[Any]:
@@ -110,8 +115,9 @@ CASES = [
 
 def payload(call: Call, field: Field, value: Any) -> dict[str, Any]:
     needed = {one.name: one.example for one in call.body if one.required}
-    if field.name not in call.one_of or value is None:
-        first = call.one_of[:1]
+    one_of = ONE_OF.get(call.name, ())
+    if field.name not in one_of or value is None:
+        first = one_of[:1]
         needed |= {one.name: one.example or 1000 for one in call.body if one.name in first}
     if call.name == "reportEntered":  # a phone needs the code, an id is enough
         by_id = value is None and field.name != "id"
