@@ -9,6 +9,7 @@ from uuid import UUID
 if TYPE_CHECKING:
     from django.db.models import Q
 
+    from catalogue.texts import StrOrPromise
     from channels.models import Message
 
 
@@ -19,6 +20,9 @@ class Rendered:
     text: str
     code: str | None = None
     short_url: str | None = None
+
+
+doors: dict[str, "StrOrPromise"] = {}  # titles of what messages come by, beside our own API
 
 
 class NotRenderableError(Exception):

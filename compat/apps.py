@@ -7,8 +7,13 @@ class CompatConfig(AppConfig):
     verbose_name = _("Clients of other services")
 
     def ready(self) -> None:
-        """Registers whose bodies are received, and how `api` words what it refuses early."""
+        """Registers whose bodies are received, how `api` words what it refuses early, and the names
+        of the doors.
+        """
         from api import admission  # noqa: PLC0415 - models are not loaded before this
+        from channels import extensions  # noqa: PLC0415
         from compat.admission import DOOR, PREFIX  # noqa: PLC0415
+        from compat.discovery import dialects  # noqa: PLC0415
 
+        extensions.doors |= {name: dialect.title for name, dialect in dialects().items()}
         admission.register_door(PREFIX, DOOR)

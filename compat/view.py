@@ -6,6 +6,7 @@ It is the API's own, with the dialect's words: nothing that a client can send is
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -64,8 +65,7 @@ class CompatView(ApiView):
     def logged_path(self, request: Request) -> str:
         """`/compat/twilio/v2/Services/{service}`."""
         match = request._request.resolver_match  # noqa: SLF001 - DRF's own seam
-        route = match.route if match else ""
-        return ("/" + _PARAMETER.sub(r"{\1}", route))[:MAX_PATH]
+        return _as_declared(match.route if match else "")
 
     def refuse(self, error: DomainError) -> HttpResponse:
         answer = self.dialect.refuse(error, self.request_id)
@@ -167,6 +167,11 @@ class CompatView(ApiView):
             device=hashed(company_id, "device", device_id or ""),
             is_trusted=is_trusted,
         )
+
+
+@lru_cache(maxsize=256)
+def _as_declared(route: str) -> str:
+    return ("/" + _PARAMETER.sub(r"{\1}", route))[:MAX_PATH]
 
 
 class NotFound(CompatView):

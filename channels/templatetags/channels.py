@@ -7,6 +7,7 @@ from django import template
 from accounts.people import countries
 from catalogue.channels import BY_NAME, Channel
 from catalogue.texts import StrOrPromise
+from channels import extensions
 from channels.models import Message
 from channels.recipients import contacts
 from channels.routing.policy_rules import StoredRule
@@ -45,6 +46,13 @@ def _titles(channels: Iterable[str | Channel]) -> list[str]:
 def bot_invitations() -> list[contacts.BotInvitation]:
     """Nothing where no bot is set up."""
     return contacts.invitations()
+
+
+@register.filter
+def door_title(message: Message) -> StrOrPromise:
+    """What it came by, if not by our own API."""
+    name: str = message.params.get("door", "")
+    return extensions.doors.get(name, name)
 
 
 @register.filter

@@ -4,6 +4,7 @@ message's; a service is a company's codes of one purpose in one mode.
 
 import hashlib
 import re
+from functools import lru_cache
 from uuid import UUID
 
 from catalogue.ids import uuid_or_none
@@ -26,6 +27,7 @@ def derived(prefix: str, *facts: object) -> str:
     return prefix + hashlib.sha256(f"twilio:{text}".encode()).hexdigest()[:32]
 
 
+@lru_cache(maxsize=4096)
 def service_sid(company_id: int, mode: str, purpose: str) -> str:
     """Never changes, as clients have it in their settings. No secret: the key is."""
     return derived("VA", company_id, mode, purpose)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from django.http import HttpResponse
@@ -22,13 +23,14 @@ from otp.feedback import report_entered
 from otp.send import CodeSendRequest, SentCode
 from otp.verifications import FoundVerification, State, cancel
 
+MILLISECONDS = 80  # bits after those of an id
 CHANGED_IN_CABINET = _("Settings are changed in the cabinet")
 
 
 class TwilioView(CompatView):
     dialect = DIALECT
 
-    @property
+    @cached_property
     def bodies(self) -> Bodies:
         return Bodies(self.principal, basic_credentials(self.request.META)[0])
 
@@ -134,7 +136,8 @@ class Verifications(TwilioView):
 
     def _shown(self, sent: SentCode, wanted: CodeSendRequest) -> Shown:
         outcome, verification_id = sent.outcome, sent.verification_id
-        if verification_id < outcome.message_id:  # sent again
+        # Ids begin with milliseconds, and a new code gets its own after its message.
+        if verification_id.int >> MILLISECONDS < outcome.message_id.int >> MILLISECONDS:
             return Shown.of(self.find(verification_id))
         now = datetime.now(UTC)
         attempt = SendAttempt(outcome.message_id, outcome.channel, now)

@@ -1,10 +1,10 @@
 """Calls of machines, answered past those parts of Django's handler that they do not use.
 
-The API's fixed paths and vendors' webhooks make nearly all requests that reach Django. Their views
-are called here as its handler would: `SkipPageMiddleware` leaves no middleware before them anyway.
-What is spared, 70 of 80 µs, is the search for the route and the handler's signals, whose receivers
-end a request's database connection, as is done here, and reset caches and URLconfs, which these
-views leave alone.
+The API's fixed paths, other services' clients and vendors' webhooks make nearly all requests that
+reach Django. Their views are called here as its handler would: `SkipPageMiddleware` leaves no
+middleware before them anyway. What is spared, 70 of 80 µs, is the search for the route and the
+handler's signals, whose receivers end a request's database connection, as is done here, and reset
+caches and URLconfs, which these views leave alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils.log import log_response
 
-WEBHOOK_PREFIX = "/hooks/"
+PREFIXES = ("/hooks/", "/compat/")  # of paths that are few, and that settings or a key name
 
 
 class DirectCalls:
@@ -29,7 +29,7 @@ class DirectCalls:
     def __init__(self, application: WSGIApplication, fixed_paths: Iterable[str]) -> None:
         self._application = application
         self._fixed: Mapping[str, ResolverMatch] = {path: resolve(path) for path in fixed_paths}
-        self._webhook = lru_cache(maxsize=256)(_resolve_or_none)
+        self._known = lru_cache(maxsize=1024)(_resolve_or_none)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         match = self._match(environ.get("PATH_INFO", ""))
@@ -50,8 +50,8 @@ class DirectCalls:
         return [body]
 
     def _match(self, path: str) -> ResolverMatch | None:
-        if path.startswith(WEBHOOK_PREFIX):
-            return self._webhook(path)
+        if path.startswith(PREFIXES):
+            return self._known(path)
         return self._fixed.get(path)
 
 

@@ -8,5 +8,6 @@ from django.db import connection
 def in_the_tests_transaction(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, queued_at_once: None
 ) -> None:
-    if "transactional_db" not in request.fixturenames:
+    mark = request.node.get_closest_marker("django_db")
+    if mark is None or not mark.kwargs.get("transaction"):
         monkeypatch.setattr(connection, "close", lambda: None, raising=False)

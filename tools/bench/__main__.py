@@ -17,7 +17,7 @@ from tools.stack.stack import SEEDED, Stack, set_up, temporary_stack
 
 RESULTS = Path(__file__).parent / "results"
 ROWS = (
-    *("verify", "send", "hot", "shorten", "redirect", "wait", "counted", "cold", "bulk"),
+    *("verify", "send", "compat", "hot", "shorten", "redirect", "wait", "counted", "cold", "bulk"),
     *("handover", "hang", "beside", "path"),
 )
 

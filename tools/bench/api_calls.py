@@ -1,11 +1,15 @@
 """The API calls and redirects measured as a closed loop, most of them beside a floor."""
 
+import base64
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 import orjson
 
+from accounts.models import Mode
+from compat.twilio.sids import service_sid
 from links.clicks.buffer import STREAM
 from links.make.create import MAX_LINKS
 from tools.bench.floors import hello
@@ -130,6 +134,36 @@ class Hot(Send):
 
     def connections(self, asked: Sequence[int]) -> Sequence[int]:
         return [16]
+
+
+class Compat(Send):
+    """The same send by Twilio's form, beside our own call."""
+
+    name, title = "compat", "a code by the door for Twilio's clients, beside POST /otp/send"
+    sides = ("own", "twilio")
+    least, aim = 0.9, 1.0
+
+    def feed(self, side: str, many: int) -> RequestSource:
+        if side == "own":
+            return super().feed(side, many)
+        phones, senders = self.bench.phones.take(many), self.senders(side)
+        heads = [self._head(account, side) for account in senders]
+        lines = [
+            (number % len(senders), urlencode({"To": phone, "Channel": "whatsapp"}))
+            for number, phone in enumerate(phones)
+        ]
+        return RequestSource(heads, lines, mark={"phones": phones})
+
+    def _head(self, account: Account, side: str) -> str:
+        service = service_sid(account.company_id, Mode.LIVE, seed.PURPOSE)
+        pair = base64.b64encode(f"AC{'0' * 32}:{account.client_key}".encode()).decode()
+        return head(
+            "POST",
+            f"/compat/twilio/v2/Services/{service}/Verifications",
+            self.port(side),
+            Authorization=f"Basic {pair}",
+            Content_Type="application/x-www-form-urlencoded",
+        )
 
 
 class Wait(Send):
@@ -276,5 +310,5 @@ class Cold(Call):
         return load.refused
 
 
-ROWS = (Verify, Send, Hot, Shorten, Redirect, Wait, Counted, Cold, Bulk)
+ROWS = (Verify, Send, Compat, Hot, Shorten, Redirect, Wait, Counted, Cold, Bulk)
 CALLS: dict[str, type[Call]] = {row.name: row for row in ROWS}

@@ -60,7 +60,10 @@ def company(name: str, *, tokens: int = TOKENS, **fields: Any) -> Account:
     key, plaintext = company_service.create_api_key(
         company=made, user=user, mode=Mode.LIVE, name="tools"
     )
-    return Account(made.pk, key.pk, plaintext)
+    _client_key, for_clients = company_service.create_api_key(
+        company=made, user=user, mode=Mode.LIVE, name="clients", purpose=PURPOSE
+    )
+    return Account(made.pk, key.pk, plaintext, for_clients)
 
 
 def lift_budgets(company: Company) -> None:

@@ -52,6 +52,7 @@ class Account:
     company_id: int
     key_id: int
     key: str
+    client_key: str = ""  # for the clients of other services
 
 
 def web(port: int) -> list[str]:

@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
-from accounts.models import Company, Mode
+from accounts.models import Company, Member, Mode
 from catalogue.errors import Error
 from channels.models import Message
 from compat.discovery import dialects
@@ -95,6 +97,14 @@ def test_message_has_the_purpose_of_the_key(twilio: Twilio) -> None:
     message = Message.objects.get()
     assert (message.params["door"], message.mode, message.phone) == ("twilio", "test", PHONE)
     assert Verification.objects.get().purpose == "login"
+
+
+def test_message_page_names_the_door(twilio: Twilio, client: Client, owner: Member) -> None:
+    twilio.create()
+
+    page = client.get(reverse("message-detail", args=[Message.objects.get().public_id]))
+
+    assert "Twilio Verify" in page.content.decode()
 
 
 def test_second_create_within_the_wait_answers_the_running_one(company: Company) -> None:

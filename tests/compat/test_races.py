@@ -1,0 +1,47 @@
+"""Doors share attempts and sends: whichever a guess comes by, one is right."""
+
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from accounts.models import Company, Mode
+from channels.models import Message
+from compat.discovery import dialects
+from otp.models import Verification
+from tests.api.clients import Answer
+from tests.api.races import at_once
+from tests.compat.clients import DialectClient, client_key
+from tests.compat.twilio.test_verifications import PHONE, Twilio
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_of_fifty_right_codes_by_two_doors_one_is_taken(company: Company) -> None:
+    twilio = Twilio(company, mode=Mode.LIVE)
+    twilio.create()
+    code = twilio.right()
+    prelude = DialectClient(dialects()["prelude"], client_key(company, mode=Mode.LIVE).plaintext)
+    target = {"type": "phone_number", "value": PHONE}
+    by_prelude = partial(prelude.json, "/v2/verification/check", {"target": target, "code": code})
+
+    answers = at_once([by_prelude, partial(twilio.check, code)] * 25)
+
+    found = Counter(_said(answer) for answer in answers)
+    assert found["approved"] + found["success"] == 1
+    assert Verification.objects.get().attempts == 1
+
+
+def _said(answer: Answer) -> str:
+    body = answer.body
+    return str(body["status"] if answer.status < 300 else body.get("code"))
+
+
+def test_of_many_creates_at_once_one_message_is_sent(company: Company) -> None:
+    twilio = Twilio(company, mode=Mode.LIVE)
+
+    answers = at_once([twilio.create] * 20)
+
+    assert Message.objects.count() == 1
+    assert {answer.status for answer in answers} <= {201, 429}
+    assert len({answer.body["sid"] for answer in answers if answer.status == 201}) == 1
