@@ -54,6 +54,8 @@ SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
         (
             Page("compat", _("Change one line")),
             Page("compat-twilio", _("From Twilio in ten minutes")),
+            Page("compat-prelude", _("From Prelude")),
+            Page("compat-infobip", _("From Infobip 2FA")),
         ),
     ),
     (

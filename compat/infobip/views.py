@@ -2,7 +2,6 @@
 what a client creates is answered with what there is.
 """
 
-import hashlib
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -18,7 +17,7 @@ from catalogue.ids import public_id, uuid_or_none
 from channels.routing.company_policy import locale_for
 from compat.dialect import Answer
 from compat.infobip import fields
-from compat.infobip.dialect import DIALECT
+from compat.infobip.dialect import DIALECT, derived
 from compat.json_parts import values
 from compat.view import CompatView
 from otp import verifications
@@ -49,10 +48,8 @@ class InfobipView(CompatView):
         return self.respond(Answer(200, body))
 
     def derived(self, what: str) -> str:
-        """32 hexadecimal digits, as Infobip's ids are; the same for every key of the purpose."""
         key = self.principal
-        text = f"infobip:{what}:{key.company_id}:{key.mode}:{key.purpose}"
-        return hashlib.sha256(text.encode()).hexdigest()[:32].upper()
+        return derived(what, key.company_id, key.mode, key.purpose)
 
     def check_application(self, application: str) -> None:
         if application.upper() != self.derived("application"):
