@@ -141,7 +141,7 @@ class KeyForm(forms.Form):
         field.initial = [scope.value for scope in given]
 
     def clean_allowed_ips(self) -> list[str]:
-        return [_network(text) for text in self.cleaned_data["allowed_ips"]]
+        return [network(text) for text in self.cleaned_data["allowed_ips"]]
 
     def clean_expires_on(self) -> datetime | None:
         day = self.cleaned_data["expires_on"]
@@ -182,11 +182,11 @@ class ClientKeyForm(KeyForm):
         del self.fields["scopes"]
 
 
-def _network(text: str) -> str:
+def network(text: str) -> str:
     try:
-        network = ip_network(text, strict=False)
+        parsed = ip_network(text, strict=False)
     except ValueError:
         raise ValidationError(
             _("%(text)s is neither an IP address nor a network."), params={"text": text}
         ) from None
-    return str(network.network_address if network.num_addresses == 1 else network)
+    return str(parsed.network_address if parsed.num_addresses == 1 else parsed)

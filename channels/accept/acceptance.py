@@ -45,6 +45,13 @@ class Sender:
     request_id: str
     idempotency_key: IdempotencyKey | None = None
     own_key_hash: str = ""  # what recognises a repeat in place of that key
+    wait: float | None = None  # seconds for the first outcome; None: SEND_WAIT
+
+    @property
+    def seconds(self) -> float:
+        """How long to wait for the first outcome."""
+        most: float = settings.SEND_WAIT
+        return most if self.wait is None else min(self.wait, most)
 
     @property
     def key_hash(self) -> str:
@@ -142,7 +149,7 @@ def accept(
             if traced:
                 tracing.record_commit(message.id, traced)
         wakeups.wake_workers()
-        signal = _wait(message.id, waiter)
+        signal = _wait(message.id, waiter, message.sender.seconds)
     plan = message.plan
     accepted = SendOutcome(
         message.id, phone, plan.channel.name, "queued", plan.price, principal.is_test
@@ -171,11 +178,13 @@ def _write(
     raise AssertionError("the last try returns or raises")
 
 
-def _wait(message_id: UUID, waiter: outcome_signals.Waiter | None) -> outcome_signals.Signal | None:
+def _wait(
+    message_id: UUID, waiter: outcome_signals.Waiter | None, seconds: float
+) -> outcome_signals.Signal | None:
     if waiter is None:
         return outcome_signals.Signal(message_id, "queued", "", "")
     connection.close()
-    return waiter.wait(settings.SEND_WAIT)
+    return waiter.wait(seconds)
 
 
 def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row]) -> Row:
