@@ -252,6 +252,12 @@ PAGES = (
         _("callbacks, endpoints, events, notifications to a server"),
         can_read_keys,
     ),
+    Page(
+        "socket-list",
+        _("Identity servers"),
+        _("Supabase, Keycloak, Logto, Zitadel, authentik, Ory, sign-in server"),
+        can_read_keys,
+    ),
     Page("webhook-create", _("New webhook endpoint"), _("add a webhook"), can_manage_keys),
     Page(
         "settings",

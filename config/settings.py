@@ -90,6 +90,7 @@ INSTALLED_APPS = [
     "otp",
     "compat",
     "links",
+    "identity_hooks",
     "persons",
     "api_docs",
     "operator_admin.apps.OperatorAdminSiteConfig",

@@ -14,6 +14,7 @@ from billing.orders import payment_notices as payment_hooks
 from billing.web import document_views, order_views, sandbox_views
 from channels import vendor_webhooks
 from config import health as health_endpoints
+from identity_hooks.web import hook_view
 from links.follow.redirect import follow
 from operator_admin.incidents import views
 from operator_admin.status import views as status_views
@@ -30,6 +31,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
         if gateway.hook
     ),
     path("compat/", include("compat.urls")),
+    path("hooks/identity/<slug:kind>/<slug:url_id>", hook_view.receive_call),
+    path("hooks/identity/<slug:kind>/<slug:url_id>/<slug:path_secret>", hook_view.receive_call),
     path("hooks/<slug:hook>", vendor_webhooks.vendor_webhook),
     path("hooks/<slug:hook>/<slug:account>", vendor_webhooks.vendor_webhook),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),
@@ -42,6 +45,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cabinet/", include("otp.web.urls")),
     path("cabinet/", include("compat.web.urls")),
     path("cabinet/", include("links.web.urls")),
+    path("cabinet/", include("identity_hooks.web.urls")),
     path("cabinet/", include("persons.web.urls")),
     path(
         "cabinet/notices/<int:incident>/<int:update>/hide",

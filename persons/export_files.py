@@ -18,6 +18,7 @@ from accounts.models import ApiKey, AuditEvent, Company, Member, Mode
 from billing.models import BillingProfile, Budget, Document, Order, Payment, Transfer
 from catalogue.texts import StrOrPromise
 from channels.models import Message
+from identity_hooks.models import Socket
 from links.models import Link
 from otp.models import Autofill, CodeText, Verification
 from webhooks.models import Endpoint
@@ -136,6 +137,16 @@ FILES = (
         {
             "id": attrgetter("public_id"),
             **_same("mode url kinds description created_at disabled_at disabled_reason deleted_at"),
+        },
+    ),
+    ExportFile(
+        "identity-servers.csv",
+        _("Connections of identity servers, without their secrets and addresses."),
+        lambda company: Socket.objects.filter(company=company).select_related("created_by"),
+        {
+            **_same("id kind name mode purpose channels allowed_ips code_length mapping"),
+            "created_by": lambda row: _email(row.created_by),
+            **_same("created_at revoked_at last_used_at"),
         },
     ),
     ExportFile(

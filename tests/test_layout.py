@@ -175,6 +175,11 @@ BROKEN = [
         "import channels.providers.http",
         "What vendors declare is pure data",
     ),
+    (
+        "identity_hooks/hook_call.py",
+        "import identity_hooks.kind",
+        "identity_hooks: one way down",
+    ),
     ("otp/codes.py", "import tools.simulator", "The product imports no tools"),
     (
         "tools/simulator/__init__.py",

@@ -37,6 +37,7 @@ from tests.factories import (
     PackageFactory,
     ReceiptFactory,
     SellerFactory,
+    SocketFactory,
     TariffFactory,
     TransferFactory,
     UserFactory,
@@ -69,6 +70,7 @@ def create_content(company: Company) -> None:
     fail(MessageFactory.create(company=company, channel="sms", price=16))
 
     create_webhooks(company)
+    SocketFactory.create(company=company, channels=["whatsapp", "sms"])
     CodeTextFactory.create(company=company, locale="en", body="{code} — your code.\n{link}")
     Autofill.objects.create(company=company, webotp_host="example.com", app_hash="FA+9qCX9VSu")
     rule = StoredRule("RU", "№ 1", ["telegram", "sms"], {"sms": 60}, 16, ["whatsapp"])
@@ -244,6 +246,7 @@ def addresses(company: Company) -> list[str]:
     names = ["overview", "message-list", "key-list", "key-create", "settings", "test-phone"]
     names += ["member-list", "member-invite", "audit-list", "settings-preview"]
     names += ["webhook-list", "webhook-create", "text-list", "text-create", "text-preview"]
+    names += ["socket-list", "socket-create"]
     names += ["autofill-edit", "autofill-preview", "link-list", "link-create"]
     names += ["link-stop-all", "link-settings", "budget-edit"]
     names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
@@ -262,6 +265,11 @@ def addresses(company: Company) -> list[str]:
     webhooks = [
         reverse(f"webhook-{name}", args=[endpoint.public_id])
         for name in ("detail", "edit", "rotate", "delete")
+    ]
+    socket = company.sockets.get()
+    sockets = [
+        reverse(f"socket-{name}", args=[socket.pk])
+        for name in ("detail", "edit", "rotate", "revoke")
     ]
     deliveries = [
         reverse("delivery-detail", args=[delivery.public_id])
@@ -295,6 +303,7 @@ def addresses(company: Company) -> list[str]:
         *statuses,
         *key_pages,
         *webhooks,
+        *sockets,
         *links,
         *texts,
         reverse("text-preview") + "?locale=en&body=It’s {code}",

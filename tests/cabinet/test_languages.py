@@ -26,6 +26,8 @@ LATIN_NAMES = """
     idempotency-key authorization bearer retry-after post get patch delete json https http
     python typescript php go java rust id visa mastercard yookassa stripe csv pdf webhook webhooks
     firefox chromium linux ios cloud gateway bot cookie gone demo verification
+    supabase auth logto zitadel authentik ory kratos keycloak authgear casdoor novu fusionauth
+    descope clerk max sms
     android chrome safari colleague bitly shlink
 """
 NAMES = frozenset(LATIN_NAMES.split())

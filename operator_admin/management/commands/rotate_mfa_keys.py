@@ -6,20 +6,21 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.sign_in import mfa
 from channels.vendor_accounts import stored_credentials
+from identity_hooks import sockets
 from operator_admin.doctor import key_rotation
 from storage.key_rings import PLAINTEXT, current_key_id
 
 
 class Command(BaseCommand):
     help = (
-        "Encrypts the secrets of second factors and the credentials of vendors with the first of "
-        "MFA_KEYS; then the old keys may be dropped. Run it after every process was restarted with "
-        "the new key first."
+        "Encrypts the secrets of second factors and of identity servers and the credentials of "
+        "vendors with the first of MFA_KEYS; then the old keys may be dropped. Run it after every "
+        "process was restarted with the new key first."
     )
 
     def handle(self, **_options: Any) -> None:
         _refuse_before_all_know_the_key()
-        counts = mfa.rotate() + stored_credentials.rotate()
+        counts = mfa.rotate() + stored_credentials.rotate() + sockets.rotate_keys()
         current = current_key_id()
         for key_id, count in sorted(counts.items()):
             name = "no key" if key_id == PLAINTEXT else f"key {key_id}"

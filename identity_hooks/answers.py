@@ -1,0 +1,83 @@
+"""What a server is answered, and the sentences that it shows to a person."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.errors import DomainError, Error
+from catalogue.ids import public_id
+from catalogue.texts import StrOrPromise
+from channels.waiting.outcome_signals import SendOutcome
+from channels.web.send_view import status_text
+
+# What the person can do something about. The rest is the company's business, whose log says it.
+FOR_A_PERSON: dict[Error, StrOrPromise] = {
+    Error.INVALID_PHONE: _("This phone number is not valid. Check the digits and country code."),
+    Error.RESEND_TOO_SOON: _("A code was just sent. Wait a little before asking for another one."),
+    Error.SEND_LIMIT: _("Too many codes were sent to this number. Try again later."),
+    Error.RATE_LIMITED: _("Too many requests. Try again in a minute."),
+    Error.CHALLENGE_REQUIRED: _("Too many codes were sent to this number. Try again later."),
+    Error.RECIPIENT_UNREACHABLE: _("This number cannot be reached. Check it or use another one."),
+    Error.COUNTRY_NOT_ALLOWED: _("Codes are not sent to this country."),
+}
+ANYTHING_ELSE = _("The code could not be sent. Try again later.")
+
+
+@dataclass(frozen=True, slots=True)
+class HookAnswer:
+    status: int
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def as_json(status: int, body: Mapping[str, Any], **headers: str) -> HookAnswer:
+    return HookAnswer(status, orjson.dumps(body, default=str), headers=headers)
+
+
+def as_text(status: int, text: StrOrPromise) -> HookAnswer:
+    return HookAnswer(status, str(text).encode(), "text/plain; charset=utf-8")
+
+
+def for_a_person(refusal: DomainError) -> str:
+    return str(FOR_A_PERSON.get(refusal.error, ANYTHING_ELSE))
+
+
+def sent_sentence(outcome: SendOutcome | None) -> str:
+    if outcome is None:
+        return str(_("There was nothing to send."))
+    return str(status_text("code", outcome.channel, outcome.state))
+
+
+def sent_json(outcome: SendOutcome | None) -> HookAnswer:
+    """200 with the message's id, which a server may keep."""
+    if outcome is None:
+        return as_json(200, {"status": "ignored"})
+    message_id = public_id("msg", outcome.message_id)
+    return as_json(200, {"id": message_id, "status": outcome.state, "channel": outcome.channel})
+
+
+def refused_json(refusal: DomainError) -> HookAnswer:
+    """Our status, code and message: for servers that log the answer."""
+    message = refusal.error.message if refusal.message is None else refusal.message
+    code = code_of(refusal)
+    return with_retry(
+        as_json(refusal.error.status, {"code": code, "message": str(message)}), refusal
+    )
+
+
+def code_of(refusal: DomainError) -> str:
+    """Why a caller is not let in stands in the company's log alone."""
+    if refusal.error is Error.INVALID_API_KEY:
+        return refusal.error.code
+    return str(getattr(refusal, "reason", refusal.error.code))
+
+
+def with_retry(answer: HookAnswer, refusal: DomainError) -> HookAnswer:
+    if refusal.retry_after is None:
+        return answer
+    headers = {**answer.headers, "Retry-After": str(refusal.retry_after)}
+    return HookAnswer(answer.status, answer.body, answer.content_type, headers)

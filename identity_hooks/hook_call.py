@@ -1,0 +1,131 @@
+"""A call of an identity server as it came, and what is read from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
+
+FORM = "application/x-www-form-urlencoded"
+MAX_FIELDS = 100  # of a form or a query
+
+
+class CallRefusedError(DomainError):
+    """`reason` is what the company's log of requests says."""
+
+    def __init__(self, reason: str, error: Error, message: StrOrPromise | None = None) -> None:
+        super().__init__(error, message=message)
+        self.reason = reason
+
+
+class NothingToSendError(Exception):
+    """The call is in order and asks for no message: `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class HookCall:
+    """Header names are lower-case; `at` is when the call came, in Unix seconds."""
+
+    method: str
+    headers: Mapping[str, str]
+    query: str
+    body: bytes
+    at: float
+    ip: str = ""  # of the server
+    path_secret: str = ""
+
+    @cached_property
+    def payload(self) -> Mapping[str, Any]:
+        """The fields of the JSON object, of the form, or, without a body, of the query."""
+        if not self.body:
+            return _pairs(self.query)
+        content_type = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type == FORM:
+            return _pairs(self._text())
+        if content_type not in {"application/json", ""} and not content_type.endswith("+json"):
+            raise CallRefusedError("wrong_type", Error.UNSUPPORTED_MEDIA_TYPE)
+        if self.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise CallRefusedError("wrong_type", Error.UNSUPPORTED_MEDIA_TYPE)
+        try:
+            payload = orjson.loads(self.body.removeprefix(b"\xef\xbb\xbf"))
+        except orjson.JSONDecodeError:
+            raise unreadable("not_json") from None
+        if not isinstance(payload, dict):
+            raise unreadable("not_json")
+        return payload
+
+    def _text(self) -> str:
+        try:
+            return self.body.decode()
+        except UnicodeDecodeError:
+            raise unreadable("not_a_form") from None
+
+    def text(self, *path: str) -> str:
+        """The string or number at the path of the payload; empty when there is none."""
+        value: Any = self.payload
+        for name in path:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return as_text(value)
+
+
+def as_text(value: object) -> str:
+    """What a field holds, or the only item of its list; nothing for anything else than a string or
+    a number.
+    """
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return str(value)
+
+
+def _pairs(text: str) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS))
+    except ValueError:
+        raise unreadable("not_a_form") from None
+
+
+def unreadable(reason: str) -> CallRefusedError:
+    return CallRefusedError(reason, Error.INVALID_INPUT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedMessage:
+    """What a server wants sent: a code, a sentence that holds one, or a link."""
+
+    phone: str
+    code: str = ""
+    text: str = ""
+    link: str = ""
+    purpose: str = ""
+    locale: str = ""  # BCP 47
+    ip: str = ""  # of the person
+    repeat_id: str = ""  # the same in every try of the server
+    sent_at: float | None = None  # Unix seconds
+    lifetime: float | None = None  # seconds until the server's own code expires
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedCall:
+    """A server's call as it would be, for the button *Try it*, the tests and the demo."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    method: str = "POST"
+    query: str = ""
+
+
+def json_call(payload: Mapping[str, Any], headers: Mapping[str, str]) -> PlayedCall:
+    return PlayedCall(
+        body=orjson.dumps(payload), headers={"Content-Type": "application/json", **headers}
+    )

@@ -1,0 +1,83 @@
+"""How a kind of identity server is declared: a module of `identity_hooks.kinds` with one `KIND`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.errors import DomainError
+from catalogue.texts import StrOrPromise
+from channels.waiting.outcome_signals import SendOutcome
+from identity_hooks.answers import HookAnswer, refused_json, sent_json
+from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage
+from identity_hooks.new_secrets import BEARER, SecretForm
+from identity_hooks.signatures import Check
+
+
+class SocketOptions(NamedTuple):
+    """What a member set for the socket that the reading depends on."""
+
+    code_length: int = 6  # digits of a code inside a sentence
+    mapping: Mapping[str, Any] = {}  # of the generic kind
+
+
+class Trial(NamedTuple):
+    """A code for the server's call to carry; `at` in Unix seconds."""
+
+    secret: str
+    phone: str
+    code: str
+    at: float
+    options: SocketOptions = SocketOptions()
+
+
+CLOUD = _("Cloud")
+SELF_HOSTED = _("Self-hosted")
+EVERYWHERE = _("Cloud and self-hosted")
+
+
+class Setting(NamedTuple):
+    """A piece of the page *Connect*: `{url}` and `{secret}` in `text` are filled in. `place` is
+    where it is entered, as the server's own pages and files are called.
+    """
+
+    edition: StrOrPromise
+    text: str
+    language: str = "text"
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """`patience` is how long the server waits for all its tries together, in seconds."""
+
+    name: str  # in the path
+    title: StrOrPromise
+    source: str  # the code or the page of the server that this follows
+    check: Check
+    read: Callable[[HookCall, SocketOptions], WantedMessage]
+    play: Callable[[Trial], PlayedCall]
+    settings: tuple[Setting, ...]
+    notes: tuple[StrOrPromise, ...] = ()
+    sent: Callable[[SendOutcome | None], HookAnswer] = sent_json
+    refused: Callable[[DomainError], HookAnswer] = refused_json
+    methods: frozenset[str] = frozenset({"POST"})
+    patience: int | None = None
+    secrets: SecretForm = BEARER
+    is_checked_by_headers: bool = True  # the check reads no body, so it can come before it
+    finds_code_in_text: bool = False
+    # The generic kind's mapping names its check.
+    check_by_mapping: Callable[[Mapping[str, Any]], Check] | None = None
+    secrets_by_mapping: Callable[[Mapping[str, Any]], SecretForm] | None = None
+
+    @property
+    def has_mapping(self) -> bool:
+        return self.check_by_mapping is not None
+
+    def is_authentic(self, call: HookCall, secret: str, options: SocketOptions) -> bool:
+        by_mapping = self.check_by_mapping
+        return (by_mapping(options.mapping) if by_mapping else self.check)(call, secret)
+
+    def secret_form(self, mapping: Mapping[str, Any]) -> SecretForm:
+        return self.secrets_by_mapping(mapping) if self.secrets_by_mapping else self.secrets

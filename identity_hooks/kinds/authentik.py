@@ -1,0 +1,79 @@
+"""authentik's stage *SMS Authenticator Setup* with the generic provider."""
+
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.errors import DomainError
+from channels.waiting.outcome_signals import SendOutcome
+from identity_hooks import signatures
+from identity_hooks.answers import HookAnswer, as_text, for_a_person, sent_sentence, with_retry
+from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
+from identity_hooks.kind import EVERYWHERE, Kind, Setting, SocketOptions, Trial
+
+
+def _read(call: HookCall, _options: SocketOptions) -> WantedMessage:
+    """`Body` is the code alone, `Message` a sentence. `To` is as the person typed it."""
+    return WantedMessage(phone=call.text("To"), code=call.text("Body"), text=call.text("Message"))
+
+
+def _sent(outcome: SendOutcome | None) -> HookAnswer:
+    return as_text(200, sent_sentence(outcome))
+
+
+def _refused(refusal: DomainError) -> HookAnswer:
+    """authentik shows the body to the person."""
+    return with_retry(as_text(refusal.error.status, for_a_person(refusal)), refusal)
+
+
+def _play(trial: Trial) -> PlayedCall:
+    payload = {
+        "From": "Kvitok",
+        "To": trial.phone,
+        "Body": trial.code,
+        "Message": f"Use this code to authenticate in authentik: {trial.code}",
+    }
+    return json_call(payload, {"Authorization": f"Bearer {trial.secret}"})
+
+
+KIND = Kind(
+    name="authentik",
+    title="authentik",
+    source="https://github.com/goauthentik/authentik authentik/stages/authenticator_sms/models.py",
+    check=signatures.token,
+    read=_read,
+    sent=_sent,
+    refused=_refused,
+    play=_play,
+    settings=(
+        Setting(
+            EVERYWHERE,
+            "Provider               Generic\n"
+            "From number            Kvitok\n"
+            "External API URL       {url}\n"
+            "API Auth Username      {secret}\n"
+            "Authentication Type    Bearer Token\n"
+            "Mapping                —",
+            place="Flows and Stages → Stages → SMS Authenticator Setup Stage",
+        ),
+        Setting(
+            _("The same with name and password"),
+            "Authentication Type    Basic Auth\n"
+            "API Auth Username      kvitok\n"
+            "API Auth password      {secret}",
+            place="Basic Auth",
+        ),
+        Setting(
+            _("The same as a file"),
+            "- model: authentik_stages_authenticator_sms.authenticatorsmsstage\n"
+            "  identifiers: {name: kvitok-sms}\n"
+            "  attrs:\n"
+            "    provider: generic\n"
+            "    from_number: Kvitok\n"
+            "    account_sid: {url}\n"
+            "    auth: {secret}\n"
+            "    auth_type: bearer",
+            "yaml",
+            place="blueprint",
+        ),
+    ),
+    notes=(_("The person sees the text of a refusal, in the company's language."),),
+)

@@ -1,0 +1,118 @@
+"""Authgear's custom SMS gateway by webhook."""
+
+import orjson
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.errors import DomainError, Error
+from channels.waiting.outcome_signals import SendOutcome
+from identity_hooks import signatures
+from identity_hooks.answers import HookAnswer, as_json, code_of, for_a_person
+from identity_hooks.codes_in_texts import code_in
+from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
+from identity_hooks.kind import CLOUD, SELF_HOSTED, Kind, Setting, SocketOptions, Trial
+
+SIGNATURE = "x-authgear-body-signature"
+# The codes of pkg/lib/infra/sms/custom/client.go.
+CODES = {
+    Error.INVALID_API_KEY: "authentication_failed",
+    Error.FORBIDDEN: "authentication_failed",
+    Error.INVALID_PHONE: "invalid_phone_number",
+    Error.RESEND_TOO_SOON: "rate_limited",
+    Error.SEND_LIMIT: "rate_limited",
+    Error.RATE_LIMITED: "rate_limited",
+    Error.INVALID_INPUT: "unsupported_request",
+    Error.UNSUPPORTED_MEDIA_TYPE: "unsupported_request",
+    Error.METHOD_NOT_ALLOWED: "unsupported_request",
+    Error.LINK_NOT_SUPPORTED: "unsupported_request",
+    Error.URL_NOT_ALLOWED: "unsupported_request",
+    Error.COUNTRY_NOT_ALLOWED: "delivery_rejected",
+    Error.RECIPIENT_UNREACHABLE: "delivery_rejected",
+    Error.CHANNEL_UNAVAILABLE: "delivery_rejected",
+    Error.CHALLENGE_REQUIRED: "delivery_rejected",
+    Error.DELIVERY_FAILED: "delivery_rejected",
+    Error.REQUEST_TIMEOUT: "timeout",
+    Error.UNAVAILABLE: "timeout",
+}
+
+
+def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
+    variables = "template_variables"
+    code, link, text = call.text(variables, "code"), call.text(variables, "link"), call.text("body")
+    if not code and not link:
+        code = code_in(text, options.code_length)
+    return WantedMessage(
+        phone=call.text("to"),
+        code=code,
+        link="" if code else link,
+        text=text,
+        locale=call.text("language_tag"),
+    )
+
+
+def _sent(_outcome: SendOutcome | None) -> HookAnswer:
+    return as_json(200, {"code": "ok"})
+
+
+def _refused(refusal: DomainError) -> HookAnswer:
+    body = {
+        "code": CODES.get(refusal.error, "unknown_error"),
+        "description": for_a_person(refusal),
+        "info": {
+            "provider_name": "Kvitok",
+            "provider_type": "kvitok",
+            "provider_error_code": code_of(refusal),
+        },
+    }
+    return as_json(refusal.error.status, body)
+
+
+def _play(trial: Trial) -> PlayedCall:
+    payload = {
+        "to": trial.phone,
+        "body": f"{trial.code} is your Authgear verification code",
+        "app_id": "kvitok",
+        "template_name": "verification_sms.txt",
+        "language_tag": "en",
+        "template_variables": {"code": trial.code},
+    }
+    signature = signatures.hex_hmac(trial.secret, orjson.dumps(payload))
+    return json_call(payload, {SIGNATURE: signature})
+
+
+KIND = Kind(
+    name="authgear",
+    title="Authgear",
+    source="https://github.com/authgear/authgear-server pkg/lib/infra/sms/custom",
+    check=signatures.body_hmac(SIGNATURE),
+    is_checked_by_headers=False,
+    read=_read,
+    sent=_sent,
+    refused=_refused,
+    play=_play,
+    patience=60,
+    finds_code_in_text=True,
+    settings=(
+        Setting(
+            CLOUD,
+            "Webhook endpoint  {url}\nTimeout           10",
+            place="Advanced → SMS gateway → Custom, Webhook",
+        ),
+        Setting(
+            SELF_HOSTED,
+            "# authgear.yaml\n"
+            "messaging:\n"
+            "  sms_provider: custom\n"
+            "# authgear.secrets.yaml\n"
+            "- key: sms.custom\n"
+            "  data: {url: {url}, timeout: 10}",
+            "yaml",
+            place="authgear.yaml, authgear.secrets.yaml",
+        ),
+    ),
+    notes=(
+        _(
+            "The server makes the secret of the signatures. Enter it here: “Replace the secret”, "
+            "“The server's own secret”."
+        ),
+    ),
+)

@@ -1,0 +1,57 @@
+"""Casdoor's SMS provider *Custom HTTP SMS*: form, JSON or a query."""
+
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext_lazy as _
+
+from identity_hooks import signatures
+from identity_hooks.codes_in_texts import code_in
+from identity_hooks.hook_call import FORM, HookCall, PlayedCall, WantedMessage
+from identity_hooks.kind import EVERYWHERE, Kind, Setting, SocketOptions, Trial
+
+
+def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
+    text = call.text("content") or call.text("code")
+    is_code = text.isascii() and text.isalnum() and 4 <= len(text) <= 10
+    return WantedMessage(
+        phone=call.text("phoneNumber"),
+        text=text,
+        code=text if is_code else code_in(text, options.code_length),
+    )
+
+
+def _play(trial: Trial) -> PlayedCall:
+    fields = {"phoneNumber": trial.phone, "content": trial.code}
+    headers = {"Authorization": f"Bearer {trial.secret}", "Content-Type": FORM}
+    return PlayedCall(body=urlencode(fields).encode(), headers=headers)
+
+
+KIND = Kind(
+    name="casdoor",
+    title="Casdoor",
+    source="https://github.com/casdoor/casdoor object/sms_custom_http.go",
+    check=signatures.token,
+    read=_read,
+    play=_play,
+    methods=frozenset({"POST", "PUT", "DELETE", "GET"}),
+    finds_code_in_text=True,
+    settings=(
+        Setting(
+            EVERYWHERE,
+            "Method          POST\n"
+            "Parameter       content\n"
+            "Content type    application/json\n"
+            "HTTP headers    Authorization: Bearer {secret}\n"
+            "HTTP body mapping\n"
+            "  phoneNumber   phoneNumber\n"
+            "  content       content\n"
+            "Template code   %s\n"
+            "Endpoint        {url}",
+            place="Providers → Add → SMS, Custom HTTP SMS",
+        ),
+    ),
+    notes=(
+        _("With GET the code stands in the address, which proxies write to logs: prefer POST."),
+        _("The server takes any status but 200 for a failure."),
+    ),
+)

@@ -1,0 +1,80 @@
+"""Keycloak with netzbegruenung's SMS authenticator: a sentence that holds the code."""
+
+import re
+
+from django.utils.translation import gettext_lazy as _
+
+from identity_hooks import signatures
+from identity_hooks.codes_in_texts import code_in
+from identity_hooks.hook_call import (
+    CallRefusedError,
+    HookCall,
+    PlayedCall,
+    WantedMessage,
+    json_call,
+)
+from identity_hooks.kind import Kind, Setting, SocketOptions, Trial
+
+# The plugin puts the sentence between quotes as it is, so that a quote or a line break in it
+# breaks the JSON.
+_UNESCAPED = re.compile(
+    r'"(?:text|message)"\s*:\s*"(?P<text>.*)"\s*,\s*"(?:to|phone)"\s*:\s*"(?P<to>[^"]*)"', re.DOTALL
+)
+
+
+def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
+    try:
+        phone = call.text("to") or call.text("phone")
+        text = call.text("text") or call.text("message")
+    except CallRefusedError:
+        match = _UNESCAPED.search(call.body.decode(errors="replace"))
+        if match is None:
+            raise
+        phone, text = match["to"], match["text"]
+    return WantedMessage(phone=phone, text=text, code=code_in(text, options.code_length))
+
+
+def _play(trial: Trial) -> PlayedCall:
+    text = f"Your SMS code is {trial.code} and is valid for 5 minutes."
+    payload = {"text": text, "to": trial.phone, "from": "Kvitok"}
+    return json_call(payload, {"Authorization": trial.secret})
+
+
+KIND = Kind(
+    name="keycloak",
+    title="Keycloak",
+    source="https://github.com/netzbegruenung/keycloak-mfa-plugins sms-authenticator",
+    check=signatures.token,
+    read=_read,
+    play=_play,
+    methods=frozenset({"POST", "GET"}),
+    finds_code_in_text=True,
+    settings=(
+        Setting(
+            _("Settings of the step"),
+            "SMS API URL                     {url}\n"
+            "API Secret Token Attribute      (empty)\n"
+            "API Secret Token in Header      on\n"
+            "API Secret                      {secret}\n"
+            "Message Attribute               text\n"
+            "Receiver Phone Number Attribute to\n"
+            "Sender Phone Number Attribute   from\n"
+            "SenderId                        Kvitok\n"
+            "Hide response payload           on",
+            place="Authentication → Flows → SMS Authentication (2FA)",
+        ),
+        Setting(
+            _("Versions without the token in a header"),
+            "API Secret                      {secret}\nBasic Auth Username             kvitok",
+            place="Basic authentication",
+        ),
+    ),
+    notes=(
+        _(
+            "The plugin sends a sentence. The code in it is found by its length, which is set "
+            "here; a sentence with two numbers of this length is refused: keep other numbers out "
+            "of the text."
+        ),
+        _("The plugin only logs a refusal: the person is told nothing. Look at Requests."),
+    ),
+)

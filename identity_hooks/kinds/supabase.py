@@ -1,0 +1,102 @@
+"""Supabase Auth's hook *Send SMS*."""
+
+from uuid import uuid4
+
+import orjson
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.errors import DomainError, Error
+from channels.waiting.outcome_signals import SendOutcome
+from identity_hooks import new_secrets, signatures
+from identity_hooks.answers import HookAnswer, as_json, for_a_person, with_retry
+from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
+from identity_hooks.kind import CLOUD, Kind, Setting, SocketOptions, Trial
+
+_AS_STATUS = {
+    Error.INVALID_API_KEY,
+    Error.NOT_FOUND,
+    Error.METHOD_NOT_ALLOWED,
+    Error.HTTPS_REQUIRED,
+}
+
+
+def _read(call: HookCall, _options: SocketOptions) -> WantedMessage:
+    phone = call.text("sms", "phone") or call.text("user", "phone")
+    is_second_factor = call.text("sms", "sms_type") == "mfa"
+    return WantedMessage(
+        phone=phone if phone.startswith("+") else f"+{phone}",
+        code=call.text("sms", "otp"),
+        purpose="mfa" if is_second_factor else "",
+        ip=call.text("metadata", "ip_address"),
+        repeat_id=call.text("metadata", "uuid"),  # webhook-id is another one in each try
+    )
+
+
+def _sent(_outcome: SendOutcome | None) -> HookAnswer:
+    return as_json(200, {})
+
+
+def _refused(refusal: DomainError) -> HookAnswer:
+    """A status of 400 or more loses its text: only 200 with `error` reaches the person. 503 with
+    Retry-After is called again within the server's 5 seconds.
+    """
+    status = refusal.error.status
+    body = {"error": {"http_code": status, "message": for_a_person(refusal)}}
+    if refusal.error in _AS_STATUS:
+        return as_json(status, body)
+    if refusal.error is Error.UNAVAILABLE:
+        return with_retry(as_json(status, body), refusal)
+    return as_json(200, body)
+
+
+def _play(trial: Trial) -> PlayedCall:
+    payload = {
+        "metadata": {"uuid": str(uuid4()), "time": int(trial.at), "name": "send-sms"},
+        "user": {"id": str(uuid4()), "phone": trial.phone.removeprefix("+")},
+        "sms": {"otp": trial.code, "phone": trial.phone.removeprefix("+")},
+    }
+    body, message_id = orjson.dumps(payload), str(uuid4())
+    headers = signatures.standard_headers("webhook", trial.secret, message_id, trial.at, body)
+    return json_call(payload, headers)
+
+
+KIND = Kind(
+    name="supabase",
+    title="Supabase Auth",
+    source="https://github.com/supabase/auth internal/hooks",
+    check=signatures.standard_webhooks(),
+    is_checked_by_headers=False,
+    secrets=new_secrets.SUPABASE,
+    read=_read,
+    sent=_sent,
+    refused=_refused,
+    play=_play,
+    patience=5,
+    settings=(
+        Setting(
+            CLOUD,
+            "URL     {url}\nSecret  {secret}",
+            place="Authentication → Hooks → Send SMS → HTTPS",
+        ),
+        Setting(
+            _("Self-hosted, as environment variables"),
+            "GOTRUE_HOOK_SEND_SMS_ENABLED=true\n"
+            "GOTRUE_HOOK_SEND_SMS_URI={url}\n"
+            "GOTRUE_HOOK_SEND_SMS_SECRETS={secret}\n"
+            "GOTRUE_EXTERNAL_PHONE_ENABLED=true\n"
+            "GOTRUE_SMS_AUTOCONFIRM=false",
+            "ini",
+            place="GoTrue",
+        ),
+        Setting(
+            _("For local development"),
+            '[auth.hook.send_sms]\nenabled = true\nuri = "{url}"\nsecrets = "{secret}"',
+            "toml",
+            place="supabase/config.toml",
+        ),
+    ),
+    notes=(
+        _("Several secrets are separated by a vertical bar: while one is replaced, list both."),
+        _("The person sees the text of a refusal, in the company's language."),
+    ),
+)

@@ -1,0 +1,180 @@
+"""The mapping of the generic kind: where a body has what, by JSON pointer or dotted path.
+
+`{"phone": "/to", "code": "data.code", "auth": "token", "only_if": {"/type": "sms.created"}}`
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from math import isfinite
+from typing import Any
+
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.texts import StrOrPromise
+from identity_hooks import new_secrets, signatures
+from identity_hooks.codes_in_texts import code_in
+from identity_hooks.hook_call import (
+    HookCall,
+    NothingToSendError,
+    WantedMessage,
+    as_text,
+    unreadable,
+)
+from identity_hooks.kind import SocketOptions
+from identity_hooks.new_secrets import SecretForm
+from identity_hooks.signatures import Check
+
+PATHS = ("phone", "code", "text", "link", "purpose", "locale", "ip", "repeat_id", "sent_at")
+CONTENTS = ("code", "text", "link")
+NAMES = {*PATHS, "only_if", "auth", "lifetime"}
+LIFETIMES = range(60, 901)  # seconds
+MAX_PATH = 200  # characters
+MAX_CONDITIONS = 10
+CHECKS: dict[str, Check] = {
+    "token": signatures.token,
+    "standard_webhooks": signatures.standard_webhooks(),
+    "svix": signatures.standard_webhooks("svix"),
+}
+MADE_BY_HEADER = {"header": signatures.named_header, "hmac-sha256": signatures.body_hmac}
+_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
+MILLISECONDS = 100_000_000_000  # from which on a number is no longer seconds
+DEFAULT = {
+    "phone": "/phone",
+    "code": "/code",
+    "text": "/text",
+    "link": "/link",
+    "purpose": "/purpose",
+    "locale": "/locale",
+    "ip": "/ip",
+    "repeat_id": "/id",
+    "auth": "token",
+}
+
+NOT_AN_OBJECT = _("A JSON object, such as {example}")
+UNKNOWN = _("{name} is no field of a mapping")
+NO_PHONE = _("Name where the phone is: phone")
+NO_CONTENT = _("Name where the code, the text or the link is: code, text or link")
+WRONG_PATH = _("{name}: a JSON pointer such as /data/to, or names joined by dots")
+WRONG_CONDITIONS = _("only_if: an object of paths and the values that they must have")
+WRONG_LIFETIME = _("lifetime: whole seconds, 60 to 900")
+WRONG_CHECK = _(
+    "auth: token, standard_webhooks, svix, header:<name> or hmac-sha256:<name of the header>"
+)
+
+
+def faults_of(mapping: object) -> list[StrOrPromise]:
+    """What keeps the mapping from being saved."""
+    if not isinstance(mapping, dict):
+        return [format_lazy(NOT_AN_OBJECT, example='{"phone": "/to", "code": "/code"}')]
+    faults: list[StrOrPromise] = [
+        format_lazy(UNKNOWN, name=str(name)[:40]) for name in mapping if name not in NAMES
+    ]
+    if not mapping.get("phone"):
+        faults.append(NO_PHONE)
+    if not any(mapping.get(name) for name in CONTENTS):
+        faults.append(NO_CONTENT)
+    wrong = [name for name in PATHS if name in mapping and not _is_path(mapping[name])]
+    faults += [format_lazy(WRONG_PATH, name=name) for name in wrong]
+    if not _are_conditions(mapping.get("only_if", {})):
+        faults.append(WRONG_CONDITIONS)
+    if mapping.get("lifetime", 60) not in LIFETIMES or mapping.get("lifetime") is True:
+        faults.append(WRONG_LIFETIME)
+    if find_check(mapping.get("auth", "token")) is None:
+        faults.append(WRONG_CHECK)
+    return faults
+
+
+def _is_path(path: object) -> bool:
+    if not isinstance(path, str) or not 0 < len(path) <= MAX_PATH or not path.isprintable():
+        return False
+    return path.startswith("/") or all(path.split("."))
+
+
+def _are_conditions(conditions: object) -> bool:
+    return (
+        isinstance(conditions, dict)
+        and len(conditions) <= MAX_CONDITIONS
+        and all(_is_path(path) for path in conditions)
+        and all(isinstance(value, str | int | bool | None) for value in conditions.values())
+    )
+
+
+def find_check(name: object) -> Check | None:
+    if not isinstance(name, str):
+        return None
+    kind, _colon, header = name.partition(":")
+    if kind in MADE_BY_HEADER and _HEADER.fullmatch(header):
+        return MADE_BY_HEADER[kind](header.lower())
+    return CHECKS.get(name)
+
+
+def check_of(mapping: Mapping[str, Any]) -> Check:
+    return find_check(mapping.get("auth", "token")) or signatures.token
+
+
+def secrets_of(mapping: Mapping[str, Any]) -> SecretForm:
+    has_standard_form = mapping.get("auth") in {"standard_webhooks", "svix"}
+    return new_secrets.STANDARD_WEBHOOKS if has_standard_form else new_secrets.BEARER
+
+
+def at_path(payload: object, path: str) -> Any:
+    """The value at a JSON pointer (RFC 6901) or a dotted path; None where there is none."""
+    value: Any = payload
+    for step in steps_of(path):
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isascii() and step.isdigit() and len(step) < 6:
+            value = value[int(step)] if int(step) < len(value) else None
+        else:
+            return None
+    return value
+
+
+def steps_of(path: str) -> list[str]:
+    if not path.startswith("/"):
+        return path.split(".")
+    return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
+
+
+def read(call: HookCall, options: SocketOptions) -> WantedMessage:
+    return read_by(options.mapping, call, options)
+
+
+def read_by(mapping: Mapping[str, Any], call: HookCall, options: SocketOptions) -> WantedMessage:
+    """Raises NothingToSendError for a body that `only_if` leaves out."""
+    payload = call.payload
+    for path, expected in mapping.get("only_if", {}).items():
+        value = at_path(payload, path)
+        if type(value) is not type(expected) or value != expected:
+            raise NothingToSendError("not_for_us")
+    values = {name: at_path(payload, mapping[name]) for name in PATHS if mapping.get(name)}
+    texts = {name: as_text(value) for name, value in values.items() if name != "sent_at"}
+    if not texts.get("code") and texts.get("text") and not texts.get("link"):
+        texts["code"] = code_in(texts["text"], options.code_length)
+    if texts.get("code"):
+        texts["link"] = ""
+    return WantedMessage(
+        **texts,
+        sent_at=moment(values["sent_at"]) if "sent_at" in values else None,
+        lifetime=mapping.get("lifetime"),
+    )
+
+
+def moment(value: object) -> float:
+    """Unix seconds of a number of seconds or milliseconds, or of ISO 8601."""
+    try:
+        number = float(value)  # type: ignore[arg-type]  # anything else raises
+    except (TypeError, ValueError, OverflowError):
+        number = _iso(value)
+    if not isfinite(number):
+        raise unreadable("no_time")
+    return number / 1000 if number >= MILLISECONDS else number
+
+
+def _iso(value: object) -> float:
+    try:
+        return datetime.fromisoformat(str(value)).timestamp()
+    except (ValueError, OverflowError):
+        raise unreadable("no_time") from None

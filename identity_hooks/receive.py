@@ -1,0 +1,179 @@
+"""What becomes of a server's call: who called, what it wants, and the message that goes out."""
+
+import re
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import IntegrityError
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy as _
+
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Principal
+from api import idempotency
+from api.idempotency import IdempotencyKey, MissingResponse
+from api.request_fields import RequestFields
+from catalogue import languages
+from catalogue.errors import DomainError, Error
+from channels import phone_numbers
+from channels.accept.acceptance import Sender
+from channels.models import Message
+from channels.routing.company_policy import AskedOrder, locale_for
+from channels.waiting.outcome_signals import SendOutcome
+from identity_hooks import sockets
+from identity_hooks.hook_call import (
+    CallRefusedError,
+    HookCall,
+    NothingToSendError,
+    WantedMessage,
+    unreadable,
+)
+from identity_hooks.kind import Kind
+from identity_hooks.models import Socket
+from links.api.parsing import new_link
+from links.make import create
+from links.make.create import LinkSendRequest
+from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
+from otp.protection.send_check import Requester, hashed, network_of
+from otp.send import CodeSendRequest, send_code
+from otp.web.calls import DEFAULT_PURPOSE
+
+WAIT = 2.0  # seconds for the vendor's answer, of the 2.5 that a server waits for ours
+USED_EVERY = timedelta(minutes=1)
+LIFETIMES = (60, 900)  # seconds
+PURPOSE_LENGTH = 64
+_CODE = re.compile(r"[0-9A-Za-z]{4,10}")
+_SALT = "identity_hooks.repeats"
+
+CALLER_REFUSALS = {"bad_signature", "address_not_allowed"}
+NOT_SIGNED = _("The signature or the secret is wrong, or there is no such connection")
+
+
+def find(kind: str, url_id: str) -> Socket | None:
+    """None for one that was revoked, too."""
+    rows = Socket.objects.active().select_related("company")
+    return rows.filter(kind=kind, url_id=url_id).first()
+
+
+def refuse_caller(reason: str) -> CallRefusedError:
+    """The same answer whatever is wrong; `reason` is for the company's log alone."""
+    return CallRefusedError(reason, Error.INVALID_API_KEY, NOT_SIGNED)
+
+
+def check_caller(socket: Socket | None, kind: Kind, call: HookCall) -> None:
+    """All that is known without the body; raises a CallRefusedError."""
+    if socket is None:
+        raise refuse_caller("no_such_socket")
+    if socket.allowed_ips and not api_keys.is_within(socket.allowed_ips, call.ip):
+        raise refuse_caller("address_not_allowed")
+    if kind.is_checked_by_headers:
+        check_signature(socket, kind, call)
+
+
+def check_signature(socket: Socket, kind: Kind, call: HookCall) -> None:
+    options = sockets.options_of(socket)
+    secrets = sockets.secrets_of(socket)
+    if not any(kind.is_authentic(call, secret, options) for secret in secrets):
+        raise refuse_caller("bad_signature")
+
+
+def note_use(socket: Socket) -> None:
+    rows = Socket.objects.filter(pk=socket.pk)
+    long_ago = Q(last_used_at=None) | Q(last_used_at__lt=timezone.now() - USED_EVERY)
+    rows.filter(long_ago).update(last_used_at=timezone.now())
+
+
+def send(
+    socket: Socket, principal: Principal, wanted: WantedMessage, *, at: float, request_id: str
+) -> SendOutcome:
+    """Sends the code or the link; a repeat is answered by its first message.
+
+    Raises NothingToSendError for what is too old to be of use, DomainError for a refusal.
+    """
+    if wanted.sent_at and at - wanted.sent_at > (wanted.lifetime or settings.CODE_LIFETIME):
+        raise NothingToSendError("stale")
+    number = phone_numbers.normalise(wanted.phone, principal.country)
+    sender = Sender(principal, request_id, wait=WAIT)
+    if wanted.link:
+        return _send_link(socket, sender, number, wanted)
+    return send_code(sender=sender, request=code_request(socket, principal, number, wanted)).outcome
+
+
+def code_request(
+    socket: Socket, principal: Principal, number: str, wanted: WantedMessage
+) -> CodeSendRequest:
+    if not _CODE.fullmatch(wanted.code):
+        raise unreadable("bad_code" if wanted.code else "no_code")
+    purpose = socket.purpose or wanted.purpose[:PURPOSE_LENGTH] or DEFAULT_PURPOSE
+    return CodeSendRequest(
+        phone=number,
+        purpose=purpose,
+        locale=_locale(principal, number, purpose, wanted.locale),
+        channel=None,
+        order=AskedOrder(tuple(socket.channels)),
+        link=None,
+        requester=Requester(ip=_hashed_ip(principal, wanted.ip)),
+        custom_code=wanted.code,
+        lifetime=_lifetime(wanted.lifetime),
+        reference=socket.reference,
+        door=socket.kind,
+    )
+
+
+def _locale(principal: Principal, number: str, purpose: str, tag: str) -> str:
+    return languages.canonical(tag) or locale_for(principal, number, purpose)
+
+
+def _hashed_ip(principal: Principal, ip: str) -> str:
+    network = network_of(ip) if ip else ""
+    return hashed(principal.company_id, "ip", network or "")
+
+
+def _lifetime(seconds: float | None) -> int | None:
+    if seconds is None:
+        return None
+    least, most = LIFETIMES
+    return int(min(max(seconds, least), most))
+
+
+def _send_link(socket: Socket, sender: Sender, number: str, wanted: WantedMessage) -> SendOutcome:
+    principal = sender.principal
+    fields = RequestFields({"url": wanted.link})
+    link = new_link(fields, principal, length=SLUG_LENGTH_IN_MESSAGES)
+    fields.check()
+    assert link is not None  # noqa: S101 - `check` raises where it is
+    locale = _locale(principal, number, "", wanted.locale)
+    request = LinkSendRequest(number, locale, None, "", link)
+    key = _link_key(socket, principal, number, wanted.link)
+    if sent := _find(key):
+        return sent
+    try:
+        return create.send_link(sender=_with(sender, key), request=request).outcome
+    except (DomainError, IntegrityError):
+        if sent := _find(key):  # the same call was faster
+            return sent
+        raise
+
+
+def _with(sender: Sender, key: IdempotencyKey) -> Sender:
+    return Sender(sender.principal, sender.request_id, key, wait=sender.wait)
+
+
+def _link_key(socket: Socket, principal: Principal, number: str, link: str) -> IdempotencyKey:
+    digest = salted_hmac(_SALT, f"{number}\n{link}", algorithm="sha256")
+    return IdempotencyKey(
+        principal.company_id,
+        principal.mode,
+        f"/sockets/{socket.pk}",
+        digest.hexdigest(),
+        digest.digest(),
+    )
+
+
+def _find(key: IdempotencyKey) -> SendOutcome | None:
+    stored = idempotency.find_response(key)
+    if not isinstance(stored, MissingResponse) or stored.subject_id is None:
+        return None
+    return SendOutcome.of(Message.objects.get(pk=stored.subject_id))

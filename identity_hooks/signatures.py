@@ -1,0 +1,128 @@
+"""How identity servers prove who they are: over the raw bytes, compared in constant time."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+
+from identity_hooks.hook_call import HookCall
+
+Check = Callable[[HookCall, str], bool]  # with one of the socket's secrets
+TOLERANCE = 300  # seconds between the signature's time and our clock, either way
+SECRET_PREFIX = "whsec_"  # noqa: S105 - of Standard Webhooks
+_SIGNATURE_V1 = re.compile(r"(?:^|[\s,])v1,([A-Za-z0-9+/]+=*)")
+
+
+def equal(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode(), expected.encode())
+
+
+def token(call: HookCall, secret: str) -> bool:
+    """The secret: `Authorization` as it is, as Bearer or as Basic's password, or `X-Api-Key`."""
+    authorization = call.headers.get("authorization", "").strip()
+    scheme, _, rest = authorization.partition(" ")
+    if scheme.lower() == "basic":
+        given = _password(rest.strip())
+    elif scheme.lower() == "bearer":
+        given = rest.strip()
+    else:
+        given = authorization or call.headers.get("x-api-key", "").strip()
+    return equal(given, secret)
+
+
+def _password(credentials: str) -> str:
+    try:
+        decoded = base64.b64decode(credentials, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""
+    return decoded.partition(":")[2]
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def standard_webhooks(prefix: str = "webhook") -> Check:
+    """https://www.standardwebhooks.com; Svix writes the same under headers of its own.
+
+    The specification separates several signatures by spaces; Supabase joins its own by `, `.
+    """
+
+    def check(call: HookCall, secret: str) -> bool:
+        message_id = call.headers.get(f"{prefix}-id", "")
+        timestamp = call.headers.get(f"{prefix}-timestamp", "").strip()
+        if not message_id or not is_fresh(timestamp, call.at):
+            return False
+        expected = standard_signature(secret, message_id, timestamp, call.body)
+        signatures = _SIGNATURE_V1.findall(call.headers.get(f"{prefix}-signature", ""))
+        return max([equal(signature, expected) for signature in signatures], default=False)
+
+    return check
+
+
+def standard_signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
+    """Base64, without the version."""
+    key = base64.b64decode(secret.removeprefix("v1,").removeprefix(SECRET_PREFIX))
+    signed = f"{message_id}.{timestamp}.".encode() + body
+    digest = hmac.new(key, signed, hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()
+
+
+def standard_headers(
+    prefix: str, secret: str, message_id: str, at: float, body: bytes
+) -> dict[str, str]:
+    timestamp = str(int(at))
+    signature = standard_signature(secret, message_id, timestamp, body)
+    return {
+        f"{prefix}-id": message_id,
+        f"{prefix}-timestamp": timestamp,
+        f"{prefix}-signature": f"v1,{signature}",
+    }
+
+
+def is_fresh(timestamp: str, at: float) -> bool:
+    """`timestamp` is in Unix seconds."""
+    if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
+        return False
+    return abs(at - int(timestamp)) <= TOLERANCE
+
+
+def zitadel(call: HookCall, secret: str) -> bool:
+    """`ZITADEL-Signature: t=<seconds>,v1=<hex>` over `t.body`, several `v1` while a key rotates;
+    older versions sign nothing, and their secret is the end of the path.
+    """
+    if call.path_secret:
+        return equal(call.path_secret, secret)
+    pairs = [part.strip().partition("=") for part in _header(call, "zitadel-signature").split(",")]
+    timestamp = next((value for name, _, value in pairs if name == "t"), "")
+    if not is_fresh(timestamp, call.at):
+        return False
+    expected = zitadel_signature(secret, timestamp, call.body)
+    return max([equal(value, expected) for name, _, value in pairs if name == "v1"], default=False)
+
+
+def zitadel_signature(secret: str, timestamp: str, body: bytes) -> str:
+    return hex_hmac(secret, f"{timestamp}.".encode() + body)
+
+
+def hex_hmac(secret: str, content: bytes) -> str:
+    return hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()
+
+
+def named_header(header: str) -> Check:
+    return lambda call, secret: equal(_header(call, header).strip(), secret)
+
+
+def body_hmac(header: str) -> Check:
+    """The header is the hexadecimal HMAC-SHA256 of the body."""
+
+    def check(call: HookCall, secret: str) -> bool:
+        return equal(_header(call, header).strip().lower(), hex_hmac(secret, call.body))
+
+    return check
+
+
+def _header(call: HookCall, name: str) -> str:
+    return call.headers.get(name, "")

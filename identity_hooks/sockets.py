@@ -1,0 +1,144 @@
+"""Operations on sockets. Each is one transaction and one audit event."""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.db import transaction
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.audit import changes_of, record
+from accounts.models import Company, User
+from catalogue.errors import DomainError, Error, invalid_input
+from identity_hooks.kind import Kind, SocketOptions
+from identity_hooks.kinds import kinds
+from identity_hooks.models import Socket
+from storage.key_rings import EncryptedTexts, key_id_of
+
+TEXTS = EncryptedTexts("kvitok identity servers", "secrets of identity servers")
+MAX_ACTIVE = 20  # of a company, in both modes
+DOUBLE_CLICK = timedelta(minutes=1)
+TOO_MANY = format_lazy(
+    _("A company has up to {max} connections of identity servers: revoke one first"),
+    max=MAX_ACTIVE,
+)
+WRONG_SECRET = _("This is no secret of that server: copy it whole, as the server shows it")
+
+
+def kind_of(socket: Socket) -> Kind:
+    return kinds()[socket.kind]
+
+
+def options_of(socket: Socket) -> SocketOptions:
+    return SocketOptions(socket.code_length, socket.mapping)
+
+
+def secrets_of(socket: Socket) -> list[str]:
+    """The accepted secrets, the newest first; none if their key of the ring is gone."""
+    stored = [socket.secret, *([socket.previous_secret] if socket.is_rotating else [])]
+    try:
+        return [TEXTS.decrypt(text) for text in stored if text]
+    except ImproperlyConfigured:
+        return []
+
+
+@transaction.atomic
+def create(
+    *,
+    company: Company,
+    user: User | None,
+    kind: str,
+    mode: str,
+    values: Mapping[str, Any],
+    ip: str | None = None,
+) -> tuple[Socket, str]:
+    """A new socket, and its secret in plain text. `values` are of `Socket.settings`."""
+    # The company's row is the lock: a parallel request waits here.
+    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    if company.sockets.active().count() >= MAX_ACTIVE:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
+    secret = kinds()[kind].secret_form(values.get("mapping", {})).make()
+    socket = Socket.objects.create(
+        company=company,
+        created_by=user,
+        kind=kind,
+        mode=mode,
+        secret=TEXTS.encrypt(secret),
+        **values,
+    )
+    record("socket.created", socket, company=company, user=user, ip=ip)
+    return socket, secret
+
+
+@transaction.atomic
+def change(
+    *, socket: Socket, user: User | None, values: Mapping[str, Any], ip: str | None = None
+) -> None:
+    socket.refresh_from_db(from_queryset=Socket.objects.select_for_update(no_key=True))
+    changed = [name for name, value in values.items() if getattr(socket, name) != value]
+    if not changed:
+        return
+    changes = changes_of(socket, values)
+    for name in changed:
+        setattr(socket, name, values[name])
+    socket.save(update_fields=changed)
+    record("socket.changed", socket, company=socket.company, user=user, ip=ip, changes=changes)
+
+
+@transaction.atomic
+def rotate(
+    *, socket: Socket, user: User | None, own_secret: str = "", ip: str | None = None
+) -> str:
+    """Replaces the secret by a new one, or by one that the server made. The old one is accepted
+    for 24 hours; one that was older is not any more.
+
+    Within a minute it is the same click again, and the same secret.
+    """
+    socket.refresh_from_db(from_queryset=Socket.objects.select_for_update(no_key=True))
+    now = timezone.now()
+    until = socket.previous_until
+    is_repeated = until is not None and now < until - Socket.ROTATION + DOUBLE_CLICK
+    if is_repeated and own_secret in {"", *secrets_of(socket)[:1]}:
+        return secrets_of(socket)[0]
+    form = kind_of(socket).secret_form(socket.mapping)
+    if own_secret and not form.is_valid(own_secret):
+        raise invalid_input(own_secret=WRONG_SECRET)
+    secret = own_secret or form.make()
+    socket.previous_secret, socket.secret = socket.secret, TEXTS.encrypt(secret)
+    socket.previous_until = now + Socket.ROTATION
+    socket.save(update_fields=["secret", "previous_secret", "previous_until"])
+    record("socket.rotated", socket, company=socket.company, user=user, ip=ip)
+    return secret
+
+
+@transaction.atomic
+def revoke(*, socket: Socket, user: User | None, ip: str | None = None) -> None:
+    """From now on its calls are answered as if it had never been there."""
+    now = timezone.now()
+    if Socket.objects.active().filter(pk=socket.pk).update(revoked_at=now):
+        record("socket.revoked", socket, company=socket.company, user=user, ip=ip)
+    socket.refresh_from_db()
+
+
+def secrets_by_key() -> Counter[str]:
+    """How many secrets each key of MFA_KEYS encrypts."""
+    rows = Socket.objects.active().values_list("secret", "previous_secret")
+    return Counter(key_id_of(text) for row in rows for text in row if text)
+
+
+def rotate_keys() -> Counter[str]:
+    """Encrypts all under the current key; returns the counts by former key."""
+    counts: Counter[str] = Counter()
+    for pk in Socket.objects.values_list("pk", flat=True):
+        with transaction.atomic():
+            socket = Socket.objects.select_for_update(no_key=True).get(pk=pk)
+            for name in ("secret", "previous_secret"):
+                if text := getattr(socket, name):
+                    counts[key_id_of(text)] += 1
+                    setattr(socket, name, TEXTS.under_current_key(text))
+            socket.save(update_fields=["secret", "previous_secret"])
+    return counts

@@ -1,0 +1,1 @@
+"""The servers' view, and the cabinet's pages about sockets."""

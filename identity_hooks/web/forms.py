@@ -1,0 +1,167 @@
+"""The cabinet's forms about sockets."""
+
+import json
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Mode
+from cabinet import fallback_forms
+from cabinet.forms import ListField, network
+from identity_hooks import mapping
+from identity_hooks.kind import Kind
+from identity_hooks.kinds import kinds
+from identity_hooks.models import NAME_LENGTH, PURPOSE_LENGTH, Socket
+from parsing.form_fields import IntegerField, LineField, TextField
+
+CODE_LENGTHS = (4, 10)
+MAX_MAPPING = 4000  # characters
+
+
+class SocketForm(forms.Form):
+    name = LineField(
+        label=_("Name"),
+        max_length=NAME_LENGTH,
+        help_text=_("For your own reference: production, staging…"),
+    )
+    purpose = LineField(
+        label=_("Purpose"),
+        required=False,
+        max_length=PURPOSE_LENGTH,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_(
+            "What the codes are for, such as login: it selects texts and policy. Leave empty to "
+            "take what the server says."
+        ),
+    )
+    allowed_ips = ListField(
+        label=_("Allowed IP addresses"),
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "203.0.113.7, 198.51.100.0/24"}),
+        help_text=_("Addresses or networks of your servers. Leave empty to allow any."),
+    )
+
+    def __init__(
+        self, *args: Any, kind: Kind | None = None, channels: list[str], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields.update(fallback_forms.chain_fields(channels))
+        first = self.fields[next(iter(fallback_forms.CHAIN_FIELDS))]
+        first.label = _("First channel")
+        first.help_text = _("Leave all empty to follow the company's policy.")
+        if kind is not None and kind.finds_code_in_text:
+            self.fields["code_length"] = IntegerField(
+                label=_("Digits of the code"),
+                min_value=CODE_LENGTHS[0],
+                max_value=CODE_LENGTHS[1],
+                help_text=_("By it the code is found where the server sends a sentence."),
+            )
+        if kind is not None and kind.has_mapping:
+            self.fields["mapping"] = MappingField(label=_("Mapping"))
+        self.order_fields(
+            ("kind", "name", "mode", "purpose", *fallback_forms.CHAIN_FIELDS, "allowed_ips")
+        )
+
+    def clean_allowed_ips(self) -> list[str]:
+        return [network(text) for text in self.cleaned_data["allowed_ips"]]
+
+    def clean(self) -> dict[str, Any]:
+        """Combines the selects into `channels`."""
+        cleaned = super().clean() or self.cleaned_data
+        chosen: list[str] = []
+        for name in fallback_forms.CHAIN_FIELDS:
+            channel = cleaned.pop(name, "")
+            if channel and channel in chosen:
+                self.add_error(name, _("Each channel can appear only once."))
+            elif channel:
+                chosen.append(channel)
+        cleaned["channels"] = chosen
+        return cleaned
+
+
+class MappingField(TextField):
+    """JSON that `identity_hooks.mapping` can read by."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            max_length=MAX_MAPPING,
+            widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "class": "code"}),
+            help_text=_(
+                "Where the body has what: JSON pointers such as /data/to, or names joined by dots. "
+                "Besides: auth, only_if, lifetime, sent_at."
+            ),
+            **kwargs,
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        return json.dumps(value, indent=2, ensure_ascii=False) if isinstance(value, dict) else value
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(value) if not isinstance(value, dict) else value
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        try:
+            stored = json.loads(text)
+        except (ValueError, RecursionError):
+            raise ValidationError(_("This is not JSON.")) from None
+        if faults := mapping.faults_of(stored):
+            raise ValidationError([str(fault) for fault in faults])
+        return stored
+
+
+class NewSocketForm(SocketForm):
+    kind = forms.ChoiceField(label=_("Identity server"))
+    mode = forms.ChoiceField(
+        label=_("Mode"),
+        choices=[
+            (Mode.LIVE, _("Live: real messages, tokens are charged")),
+            (Mode.TEST, _("Test: free, nothing is sent to phones")),
+        ],
+        initial=Mode.LIVE,
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, channels=[], **kwargs)
+        choices = [(kind.name, kind.title) for kind in kinds().values()]
+        self.fields["kind"].choices = choices  # type: ignore[attr-defined]
+
+    def values(self) -> dict[str, Any]:
+        """What `sockets.create` takes beside kind and mode."""
+        values = {
+            name: value for name, value in self.cleaned_data.items() if name not in {"kind", "mode"}
+        }
+        has_mapping = kinds()[self.cleaned_data["kind"]].has_mapping
+        return values | {"mapping": mapping.DEFAULT} if has_mapping else values
+
+
+class SecretForm(forms.Form):
+    own_secret = LineField(
+        label=_("The server's own secret"),
+        required=False,
+        max_length=255,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("If the server makes the secret, enter it. Leave empty for a new one of ours."),
+    )
+
+    def clean_own_secret(self) -> str:
+        return str(self.cleaned_data["own_secret"]).strip()
+
+
+class TrialForm(forms.Form):
+    phone = forms.CharField(
+        label=_("Phone"),
+        max_length=64,
+        widget=forms.TextInput(
+            attrs={"type": "tel", "autocomplete": "tel", "placeholder": "+7 916 123-45-67"}
+        ),
+    )
+
+
+def form_for(socket: Socket, kind: Kind, data: Any, draft: dict[str, Any]) -> SocketForm:
+    initial = socket.settings
+    channels = initial.pop("channels")
+    return SocketForm(data, kind=kind, channels=channels, initial=initial | draft)

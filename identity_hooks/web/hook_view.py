@@ -1,0 +1,234 @@
+"""The view of all identity servers' calls: authenticate, read, send, answer in their words."""
+
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
+from django.http.request import HttpHeaders
+from django.utils import translation
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Principal
+from accounts.masked_phones import mask_phone
+from api import request_log
+from api.base_view import as_domain_error, check_status
+from api.rate_limit import key_rate_limiter
+from catalogue import ids, languages
+from catalogue.errors import DomainError, Error
+from channels import phone_numbers
+from channels.waiting.outcome_signals import SendOutcome
+from identity_hooks import receive, sockets
+from identity_hooks.answers import HookAnswer
+from identity_hooks.hook_call import CallRefusedError, HookCall, NothingToSendError
+from identity_hooks.kind import Kind
+from identity_hooks.kinds import kinds
+from identity_hooks.models import PATH, Socket
+from processes import logs
+from processes.monitoring import metrics
+from processes.server.client_ip import client_ip
+
+log = structlog.get_logger(__name__)
+MAX_BODY = 65_536  # bytes
+
+
+class _Handling:
+    """One call, and what the log of requests says of it."""
+
+    def __init__(self, request: HttpRequest, kind: Kind, path_secret: str) -> None:
+        self.request, self.kind = request, kind
+        self.path_secret = path_secret
+        self.started = time.perf_counter()
+        self.at = time.time()
+        self.id = ids.request_id()
+        self.code = ""
+        self.phone = ""
+        self.language = languages.of_accept_language(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
+        self.message_id: UUID | None = None
+        self.socket: Socket | None = None
+        self.principal: Principal | None = None
+
+    def answer(self, url_id: str) -> HookAnswer:
+        """In the language of the person, as far as the call or the company says it."""
+        outcome = self._outcome(url_id)
+        with translation.override(self.language):
+            if isinstance(outcome, DomainError):
+                return self.kind.refused(outcome)
+            return self.kind.sent(outcome)
+
+    def _outcome(self, url_id: str) -> SendOutcome | DomainError | None:
+        try:
+            return self._send(url_id)
+        except NothingToSendError as nothing:
+            self.code = nothing.reason
+            return None
+        except Exception as error:  # the edge: refused in this server's words
+            refusal = as_refusal(error)
+            self.code = getattr(refusal, "reason", refusal.error.code)
+            if failed := refusal.extra.get("id"):  # accepted by us, refused by its vendor
+                self.message_id = ids.parse_id("msg", str(failed))
+            return refusal
+
+    def _send(self, url_id: str) -> SendOutcome:
+        if self.request.method not in self.kind.methods:
+            raise CallRefusedError("method_not_allowed", Error.METHOD_NOT_ALLOWED)
+        socket = self.socket = receive.find(self.kind.name, url_id)
+        principal = self.principal = self._principal()
+        call = self._authentic_call()
+        assert socket is not None  # noqa: S101 - nothing is authentic without one
+        assert principal is not None  # noqa: S101 - the same
+        self._count(socket, principal)
+        check_status(principal)
+        receive.note_use(socket)
+        wanted = self.kind.read(call, sockets.options_of(socket))
+        self.phone = _masked(wanted.phone, principal)
+        self.language = languages.of_accept_language(wanted.locale, principal.language)
+        outcome = receive.send(socket, principal, wanted, at=self.at, request_id=self.id)
+        self.message_id = outcome.message_id
+        return outcome
+
+    def _principal(self) -> Principal | None:
+        if self.socket is None:
+            return None
+        return api_keys.without_key(self.socket.company, self.socket.mode)
+
+    def _authentic_call(self) -> HookCall:
+        """Raises a CallRefusedError before the body is read, wherever headers tell."""
+        receive.check_caller(
+            self.socket, self.kind, call_of(self.request.META, self.at, self.path_secret)
+        )
+        body = self._body()
+        call = call_of(self.request.META, self.at, self.path_secret, body)
+        if self.socket and not self.kind.is_checked_by_headers:
+            receive.check_signature(self.socket, self.kind, call)
+        return call
+
+    def _body(self) -> bytes:
+        length = self.request.META.get("CONTENT_LENGTH") or "0"
+        if not length.isdigit() or int(length) > MAX_BODY:
+            raise CallRefusedError("too_large", Error.INVALID_INPUT)
+        return self.request.body
+
+    def _count(self, socket: Socket, principal: Principal) -> None:
+        # The rate of an API key, for each socket.
+        usage = key_rate_limiter.count(self.request, replace(principal, key_id=_RATES - socket.pk))
+        if usage is not None and usage.left < 0:
+            raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
+
+    def keep(self, status: int) -> None:
+        """For the company's log of requests, once it is known whose call this is."""
+        if self.socket is None or not request_log.is_on() or self._is_flood():
+            return
+        request_log.buffer.add(
+            request_log.Entry(
+                self.socket.company_id,
+                0,
+                self.socket.mode,
+                self.id,
+                self.at,
+                str(self.request.method),
+                path_template(self.kind.name),
+                status,
+                self.code,
+                (),
+                self.milliseconds,
+                self.phone,
+                self.message_id,
+            )
+        )
+
+    def _is_flood(self) -> bool:
+        """Nothing limits the number of calls that nobody signed: one a second is kept."""
+        is_unsigned = self.code in receive.CALLER_REFUSALS
+        assert self.socket is not None  # noqa: S101 - checked before
+        return is_unsigned and not cache.add(f"hook-refused:{self.socket.pk}", 1, 1)
+
+    @property
+    def milliseconds(self) -> int:
+        return round((time.perf_counter() - self.started) * 1000)
+
+
+# Below the keys and, by minus their numbers, the companies that send from the cabinet.
+_RATES = -(2**40)
+
+
+def call_of(
+    meta: Mapping[str, Any], at: float, path_secret: str = "", body: bytes = b""
+) -> HookCall:
+    """The call as its headers and its body say, without cookies or the server's own variables."""
+    headers = {name.lower(): value for name, value in HttpHeaders(dict(meta)).items()}
+    return HookCall(
+        method=meta["REQUEST_METHOD"],
+        headers=headers,
+        query=meta.get("QUERY_STRING", ""),
+        body=body,
+        at=at,
+        ip=client_ip(meta),
+        path_secret=path_secret,
+    )
+
+
+def path_template(kind: str) -> str:
+    return f"{PATH}/{kind}/{{id}}"
+
+
+def _masked(phone: str, principal: Principal) -> str:
+    number = phone_numbers.e164_or_none(phone, principal.country)
+    return mask_phone(number) if number else ""
+
+
+def as_refusal(error: Exception) -> DomainError:
+    if isinstance(error, UnreadablePostError):  # its body was not admitted, or the caller left
+        return CallRefusedError("no_body", Error.INVALID_INPUT)
+    refusal = as_domain_error(error)
+    if refusal.error is Error.INTERNAL_ERROR:
+        # Where and what kind, without the exception's text, which may quote what the call held.
+        frames = traceback.extract_tb(error.__traceback__)
+        where = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames[-5:]]
+        log.error("identity_hook_crash", error=type(error).__name__, where=where)
+        return DomainError(Error.UNAVAILABLE, retry_after=1)
+    return refusal
+
+
+@csrf_exempt
+def receive_call(
+    request: HttpRequest, kind: str, url_id: str, path_secret: str = ""
+) -> HttpResponse:
+    """`/hooks/identity/<kind>/<id>`, and the same with a secret at its end for old Zitadels."""
+    declared = kinds().get(kind)
+    if declared is None or (path_secret and kind != "zitadel"):
+        return JsonResponse({"code": Error.NOT_FOUND.code}, status=404)
+    handling = _Handling(request, declared, path_secret)
+    logs.request_id.set(handling.id)
+    answer = handling.answer(url_id)
+    handling.keep(answer.status)
+    metrics.count_request("IdentityHook", answer.status, handling.milliseconds / 1000)
+    log.info(
+        "identity_hook",
+        kind=kind,
+        socket=handling.socket.pk if handling.socket else None,
+        status=answer.status,
+        code=handling.code,
+        duration_ms=handling.milliseconds,
+    )
+    logs.request_id.set(None)
+    return as_response(answer, handling.id)
+
+
+def as_response(answer: HookAnswer, request_id: str) -> HttpResponse:
+    response = HttpResponse(
+        answer.body, answer.content_type, answer.status, headers=dict(answer.headers)
+    )
+    response["X-Request-Id"] = request_id
+    response["Cache-Control"] = "no-store"
+    response["Content-Length"] = str(len(answer.body))
+    # Django would log the path of a refusal, in which a secret may stand.
+    response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
+    return response

@@ -1,0 +1,61 @@
+"""Sockets, and calls of their servers."""
+
+import time
+from typing import Any, cast
+
+import orjson
+from django.http import HttpResponse
+from django.test import Client
+
+from accounts.models import Company
+from identity_hooks import sockets
+from identity_hooks.hook_call import PlayedCall
+from identity_hooks.kind import Trial
+from identity_hooks.models import Socket
+
+PHONE, CODE = "+79161234567", "561166"
+
+
+def make_socket(company: Company, kind: str, mode: str = "live", **values: Any) -> Socket:
+    socket, _secret = sockets.create(
+        company=company, user=None, kind=kind, mode=mode, values={"name": kind, **values}
+    )
+    return socket
+
+
+def secret_of(socket: Socket) -> str:
+    return sockets.secrets_of(socket)[0]
+
+
+def played(
+    socket: Socket,
+    *,
+    phone: str = PHONE,
+    code: str = CODE,
+    secret: str = "",
+    at: float | None = None,
+) -> PlayedCall:
+    kind, options = sockets.kind_of(socket), sockets.options_of(socket)
+    now = time.time() if at is None else at
+    return kind.play(Trial(secret or secret_of(socket), phone, code, now, options))
+
+
+def send(socket: Socket, call: PlayedCall, path: str = "", **meta: Any) -> HttpResponse:
+    headers = {name: text for name, text in call.headers.items() if name != "Content-Type"}
+    address = (path or socket.path) + (f"?{call.query}" if call.query else "")
+    content_type = call.headers.get("Content-Type", "")
+    return call_at(address, call.method, call.body, content_type, headers=headers, **meta)
+
+
+def call_at(
+    path: str,
+    method: str,
+    body: bytes = b"",
+    content_type: str = "application/json",
+    **meta: Any,
+) -> HttpResponse:
+    return cast("HttpResponse", Client().generic(method, path, body, content_type, **meta))
+
+
+def body_of(response: HttpResponse) -> Any:
+    return orjson.loads(response.content)

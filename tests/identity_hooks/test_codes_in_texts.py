@@ -1,0 +1,47 @@
+import pytest
+
+from identity_hooks.codes_in_texts import code_in
+from identity_hooks.hook_call import CallRefusedError
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Your SMS code is 561166 and is valid for 5 minutes.", "561166"),
+        ("561166 is your code", "561166"),
+        ("Ihr Code lautet: 561166", "561166"),
+        ("Код 561166, никому его не сообщайте", "561166"),
+        ("Code (561166)", "561166"),
+        ("561166: enter it twice, 561166", "561166"),
+        ("Your code is 561166.", "561166"),
+        ("Code 561166 for order 1234567 of 2026-11-29", "561166"),
+        ("Code 561166, call +491761234567", "561166"),
+        ("Your login code is: 561166\n\n@example.com #561166\n", "561166"),
+        ("Order 123456, your code is 561166\n\n@example.com #561166", "561166"),
+    ],
+)
+def test_only_number_of_the_length_is_the_code(text: str, code: str) -> None:
+    assert code_in(text, 6) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Your code is 561166, your account is 770012", "two_codes_in_text"),
+        ("Your code is 5611", "no_code_in_text"),
+        ("Your code is 5611667", "no_code_in_text"),
+        ("Your code is 561-166", "no_code_in_text"),
+        ("Your code is A561166", "no_code_in_text"),
+        ("", "no_code_in_text"),
+        ("No digits at all", "no_code_in_text"),
+    ],
+)
+def test_text_without_one_code_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(CallRefusedError) as refused:
+        code_in(text, 6)
+
+    assert refused.value.reason == reason
+
+
+def test_length_is_the_sockets() -> None:
+    assert code_in("Code 5611, order 561166", 4) == "5611"

@@ -1,0 +1,334 @@
+"""Every kind's own call goes out, is repeated safely, and is refused in its server's words."""
+
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.utils import timezone
+
+from accounts.models import Company, Mode
+from channels.models import Message
+from identity_hooks import sockets
+from identity_hooks.hook_call import json_call
+from identity_hooks.kinds import kinds
+from identity_hooks.models import Socket
+from tests.factories import CompanyFactory
+from tests.identity_hooks.calls import (
+    CODE,
+    PHONE,
+    body_of,
+    call_at,
+    make_socket,
+    played,
+    secret_of,
+    send,
+)
+
+KINDS = list(kinds())
+UNAUTHORIZED = "The signature or the secret is wrong, or there is no such connection"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued_at_once", "english")]
+
+
+@pytest.fixture(params=KINDS)
+def socket(request: pytest.FixtureRequest, company: Company) -> Socket:
+    Company.objects.update(language="en")
+    mapping = {"phone": "/to", "code": "data.code"} if request.param == "generic" else {}
+    return make_socket(company, request.param, mapping=mapping)
+
+
+def accepted(kind: str, response: HttpResponse) -> bool:
+    """As the server judges it."""
+    if kind == "supabase":
+        return response.status_code == 200 and response.content == b"{}"
+    if kind == "authgear":
+        return response.content == b'{"code":"ok"}'
+    if kind == "casdoor":
+        return response.status_code == 200
+    return 200 <= response.status_code < 300
+
+
+def test_servers_own_call_becomes_a_message(socket: Socket) -> None:
+    response = send(socket, played(socket))
+
+    assert accepted(socket.kind, response), response.content
+    message = Message.objects.get()
+    assert (message.phone, message.mode, message.kind) == (PHONE, "live", "code")
+    assert message.params["door"] == socket.kind
+    assert response["Content-Type"].startswith(("application/json", "text/plain"))
+    socket.refresh_from_db()
+    assert socket.last_used_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_repeat_is_one_message(socket: Socket) -> None:
+    """Each try has a signature, a time and, where there are some, ids of its own."""
+    first, second = send(socket, played(socket)), send(socket, played(socket))
+
+    assert accepted(socket.kind, first)
+    assert accepted(socket.kind, second), second.content
+    assert Message.objects.count() == 1
+
+
+def test_code_is_nowhere_but_in_the_message(
+    socket: Socket, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = played(socket, phone="+7", code="770012")
+
+    answers = [send(socket, played(socket)).content, send(socket, wrong).content]
+
+    said = str(answers) + caplog.text + "".join(capsys.readouterr())
+    assert (CODE in said, "770012" in said) == (False, False)
+
+
+def refusal(kind: str, response: HttpResponse) -> tuple[int, str]:
+    """The status and the word or the sentence that the server understands."""
+    match kind:
+        case "supabase" if response.status_code == 200:
+            error = body_of(response)["error"]
+            return error["http_code"], error["message"]
+        case "supabase":
+            return response.status_code, body_of(response)["error"]["message"]
+        case "authentik":
+            return response.status_code, response.content.decode()
+        case _:
+            return response.status_code, body_of(response)["code"]
+
+
+WRONG_PHONE = {
+    "supabase": (422, "This phone number is not valid. Check the digits and country code."),
+    "authentik": (422, "This phone number is not valid. Check the digits and country code."),
+    "authgear": (422, "invalid_phone_number"),
+}
+
+
+def test_wrong_phone_is_refused_in_the_servers_words(socket: Socket) -> None:
+    response = send(socket, played(socket, phone="+7916"))
+
+    expected = WRONG_PHONE.get(socket.kind, (422, "invalid_phone"))
+    assert refusal(socket.kind, response) == expected
+    assert not accepted(socket.kind, response)
+    assert not Message.objects.exists()
+
+
+def test_callers_are_refused_alike(socket: Socket) -> None:
+    """Whether the id is unknown, revoked or another kind's, or the secret is wrong."""
+    other = make_socket(socket.company, socket.kind)
+    call, forged = played(socket), played(socket, secret=secret_of(other))
+    prefix = socket.path.rpartition("/")[0]
+    unknown = send(socket, call, f"{prefix}/{'a' * 24}")
+    wrong_secret = send(socket, forged)
+    unsigned = call_at(socket.path, "POST", call.body)
+    another_address = send(make_limited(socket), played(socket))
+    sockets.revoke(socket=socket, user=None)
+    revoked = send(socket, call)
+
+    answers = [unknown, wrong_secret, unsigned, another_address, revoked]
+    assert {answer.status_code for answer in answers} == {401}
+    assert len({answer.content for answer in answers}) == 1
+    assert len({frozenset(answer.headers.keys()) for answer in answers}) == 1
+    assert not Message.objects.exists()
+
+
+def make_limited(socket: Socket) -> Socket:
+    limited = make_socket(socket.company, socket.kind, allowed_ips=["203.0.113.0/24"])
+    limited.secret = socket.secret
+    limited.save(update_fields=["secret"])
+    return limited
+
+
+ADDRESSES = ("203.0.113.9", "2001:db8::1", "198.51.100.7", "", "not an address")
+
+
+def test_server_calls_from_an_allowed_address(company: Company) -> None:
+    socket = make_socket(company, "logto", allowed_ips=["203.0.113.0/24", "2001:db8::/32"])
+
+    answers = [
+        send(socket, played(socket, phone=f"+7916123456{n}"), REMOTE_ADDR=address).status_code
+        for n, address in enumerate(ADDRESSES)
+    ]
+
+    assert answers == [200, 200, 401, 401, 401]
+
+
+BODIES: list[tuple[bytes, str]] = [
+    (b"", "application/json"),
+    (b"[]", "application/json"),
+    (b"null", "application/json"),
+    (b'{"sms": "text"}', "application/json"),
+    (
+        b'{"sms": {"otp": ["1"], "phone": {}}, "to": {}, "payload": 1, "args": []}',
+        "application/json",
+    ),
+    (b'{"to": "+79161234567", "phone": "+79161234567"}', "application/json"),
+    (b"{" * 5000, "application/json"),
+    (b"[" * 60_000, "application/json"),
+    (b"\xff\xfe", "application/json"),
+    (b'{"to": "\\ud800"}', "application/json"),
+    (b"<xml/>", "text/xml"),
+    (b"\xff=%FF&" * 200, "application/x-www-form-urlencoded"),
+    (b"a=b", "multipart/form-data"),
+    (b"x" * 65_537, "application/json"),
+]
+
+
+def test_no_body_is_answered_500(socket: Socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signed by the right server, whatever it says."""
+    monkeypatch.setattr("identity_hooks.receive.check_signature", lambda *_args: None)
+
+    answers = [call_at(socket.path, "POST", body, content_type) for body, content_type in BODIES]
+
+    is_event = socket.kind == "clerk"  # of which those that ask for nothing are in order
+    statuses = {
+        200 if is_event and b"ignored" in answer.content else refusal(socket.kind, answer)[0]
+        for answer in answers
+    }
+    assert statuses <= {415, 422} | ({200} if is_event else set())
+    assert not Message.objects.exists()
+
+
+def test_other_methods_are_refused(socket: Socket) -> None:
+    others = {"GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"} - kinds()[socket.kind].methods
+
+    assert {call_at(socket.path, method).status_code for method in others} == {405}
+
+
+def test_unknown_kind_is_not_found(company: Company) -> None:
+    socket = make_socket(company, "logto")
+
+    for path in ("/hooks/identity/okta/x", f"/hooks/identity/logto/{socket.url_id}/secret"):
+        assert call_at(path, "POST").status_code == 404
+
+
+def test_secret_of_before_is_accepted_for_a_day(socket: Socket) -> None:
+    old = secret_of(socket)
+    new = sockets.rotate(socket=socket, user=None)
+
+    assert accepted(socket.kind, send(socket, played(socket, secret=old)))
+    other = played(socket, secret=new, phone="+79161234568")
+    assert accepted(socket.kind, send(socket, other))
+    Socket.objects.update(previous_until=timezone.now())
+    assert send(socket, played(socket, secret=old)).status_code == 401
+
+
+def test_only_two_secrets_are_accepted(company: Company) -> None:
+    socket = make_socket(company, "logto")
+    first = secret_of(socket)
+    sockets.rotate(socket=socket, user=None)
+    Socket.objects.update(previous_until=timezone.now() + Socket.ROTATION / 2)
+    sockets.rotate(socket=socket, user=None)
+
+    assert send(socket, played(socket, secret=first)).status_code == 401
+
+
+@pytest.mark.parametrize("kind", ["supabase", "zitadel", "clerk"])
+@pytest.mark.parametrize("seconds", [-301, 301])
+def test_replay_outside_the_tolerance_is_refused(company: Company, kind: str, seconds: int) -> None:
+    socket = make_socket(company, kind)
+    now = timezone.now().timestamp()
+
+    assert send(socket, played(socket, at=now + seconds)).status_code == 401
+    assert not Message.objects.exists()
+
+
+def test_test_socket_sends_nothing(socket: Socket) -> None:
+    Socket.objects.update(mode=Mode.TEST)
+    socket.refresh_from_db()
+
+    assert accepted(socket.kind, send(socket, played(socket)))
+    assert Message.objects.get().mode == "test"
+
+
+@pytest.mark.parametrize(
+    ("status", "mode", "code"),
+    [
+        ("suspended", "live", "forbidden"),
+        ("suspended", "test", "forbidden"),
+        ("pending", "live", "forbidden"),
+        ("pending", "test", ""),
+    ],
+)
+def test_company_that_may_not_send_is_refused(
+    company: Company, status: str, mode: str, code: str
+) -> None:
+    socket = make_socket(company, "logto", mode)
+    Company.objects.filter(pk=company.pk).update(status=status)
+
+    answer = body_of(send(socket, played(socket)))
+
+    assert answer.get("code", "") == code
+
+
+def test_company_without_tokens_tells_the_person_nothing_of_it(db: None) -> None:
+    socket = make_socket(CompanyFactory.create(language="en"), "supabase")
+
+    answer = body_of(send(socket, played(socket)))
+
+    assert answer == {
+        "error": {"http_code": 402, "message": "The code could not be sent. Try again later."}
+    }
+
+
+def test_person_reads_the_company_language(company: Company) -> None:
+    Company.objects.update(language="ru")
+    socket = make_socket(company, "authentik")
+
+    answer = send(socket, played(socket, phone="+7916")).content.decode()
+
+    assert "Проверьте" in answer
+
+
+def mine(socket: Socket, payload: dict[str, Any]) -> HttpResponse:
+    return send(socket, json_call(payload, {"Authorization": f"Bearer {secret_of(socket)}"}))
+
+
+def test_logto_invitation_becomes_a_link(company: Company) -> None:
+    socket = make_socket(company, "logto")
+    payload = {
+        "to": PHONE,
+        "type": "OrganizationInvitation",
+        "payload": {"link": "https://example.com/invitation?token=1"},
+    }
+
+    answers = [mine(socket, payload).status_code for _try in range(2)]
+
+    message = Message.objects.get()
+    assert answers == [200, 200]
+    assert message.kind == "link"
+    assert "example.com" not in message.params["text"]
+
+
+@pytest.mark.parametrize("link", ["http://10.0.0.1/", "not a link", "javascript:alert(1)"])
+def test_link_that_may_not_be_shortened_is_refused(company: Company, link: str) -> None:
+    socket = make_socket(company, "logto")
+
+    answer = mine(socket, {"to": PHONE, "type": "Generic", "payload": {"link": link}})
+
+    assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("code", ["123", "12345678901", "12 34", "١٢٣٤٥٦", "", "1234\n"])
+def test_code_that_cannot_be_one_is_refused(company: Company, code: str) -> None:
+    socket = make_socket(company, "logto")
+
+    answer = mine(socket, {"to": PHONE, "type": "SignIn", "payload": {"code": code}})
+
+    assert answer.status_code == 422
+
+
+def test_channels_and_purpose_of_the_socket_hold(company: Company) -> None:
+    socket = make_socket(company, "logto", channels=["sms", "whatsapp"], purpose="customers")
+
+    mine(socket, {"to": PHONE, "type": "Register", "payload": {"code": CODE}})
+
+    message = Message.objects.get()
+    assert (message.channel, message.chain[0]["channel"]) == ("sms", "whatsapp")
+
+
+def test_rate_is_that_of_a_key(company: Company) -> None:
+    Company.objects.update(api_rate=1)
+    first, second = make_socket(company, "logto"), make_socket(company, "logto")
+
+    calls = [(first, PHONE), (first, "+79161234568"), (second, "+79161234569")]
+    answers = [send(one, played(one, phone=phone)).status_code for one, phone in calls]
+
+    assert answers == [200, 429, 200]

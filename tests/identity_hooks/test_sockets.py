@@ -1,0 +1,219 @@
+"""Operations on sockets, their secrets at rest, their trial and what the company reads of calls."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+from django.db import connection
+from django.test import Client, override_settings
+from pytest_django import Settings
+
+from accounts.models import AuditEvent, Company
+from api import request_log
+from api.models import ApiRequest
+from catalogue.errors import DomainError
+from channels.models import Message
+from identity_hooks import new_secrets, receive, sockets
+from identity_hooks.kinds import kinds
+from identity_hooks.models import Socket
+from identity_hooks.web import trial
+from identity_hooks.web.admission import DOOR
+from tests.api.races import at_once
+from tests.factories import UserFactory
+from tests.identity_hooks.calls import CODE, PHONE, make_socket, played, secret_of, send
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def logged(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    settings.REQUEST_LOG_DAYS = 14
+    monkeypatch.setattr(request_log.RequestBuffer, "_start", lambda _self: None)
+    monkeypatch.setattr(connection, "close", lambda: None, raising=False)
+    request_log.buffer.reset()
+    yield
+    request_log.buffer.reset()
+
+
+def rows() -> list[ApiRequest]:
+    request_log.buffer.flush()
+    return list(ApiRequest.objects.order_by("id"))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("queued_at_once", "logged")
+def test_company_reads_of_calls_without_anything_secret(company: Company) -> None:
+    socket = make_socket(company, "zitadel")
+    send(socket, played(socket))
+    call = played(socket)
+    old = Client().post(
+        f"{socket.path}/{secret_of(socket)}", call.body, content_type="application/json"
+    )
+    send(socket, played(socket, secret="kvh_another_secret_of_40_characters_0000"))
+    send(socket, played(socket, phone="+7"))
+
+    sent, _repeated, refused, wrong = rows()
+
+    assert old.status_code == 200
+    assert (sent.path, sent.status, sent.code) == ("/hooks/identity/zitadel/{id}", 200, "")
+    assert (sent.phone, sent.message_id) == ("+7916•••••67", Message.objects.get().pk)
+    assert (refused.status, refused.code, refused.phone) == (401, "bad_signature", "")
+    assert (wrong.status, wrong.code) == (422, "invalid_phone")
+    said = str(ApiRequest.objects.values())
+    for secret in (CODE, PHONE, socket.url_id, secret_of(socket)):
+        assert secret not in said
+
+
+@pytest.mark.usefixtures("queued_at_once", "logged")
+def test_flood_of_unsigned_calls_is_one_row_a_second(company: Company) -> None:
+    socket = make_socket(company, "logto")
+    call = played(socket, secret="kvh_another_secret_of_40_characters_0000")
+
+    for _try in range(5):
+        send(socket, call)
+
+    assert len(rows()) <= 2
+
+
+@pytest.mark.usefixtures("logged")
+def test_unknown_address_is_nobodys(company: Company) -> None:
+    socket = make_socket(company, "logto")
+
+    send(socket, played(socket), f"/hooks/identity/logto/{'x' * 24}")
+
+    assert rows() == []
+
+
+def test_secret_is_encrypted_at_rest(company: Company) -> None:
+    socket, secret = sockets.create(
+        company=company, user=None, kind="logto", mode="live", values={"name": "x"}
+    )
+
+    assert secret not in str(Socket.objects.values())
+    assert secret_of(socket) == secret
+
+
+def test_secrets_come_under_the_current_key(company: Company, settings: Settings) -> None:
+    socket, secret = sockets.create(
+        company=company, user=None, kind="logto", mode="live", values={"name": "x"}
+    )
+    (old,) = settings.MFA_KEYS
+    settings.MFA_KEYS = {"new": b"n" * 32, **settings.MFA_KEYS}
+
+    assert sockets.rotate_keys() == {old: 1}
+
+    settings.MFA_KEYS = {"new": b"n" * 32}
+    socket.refresh_from_db()
+    assert secret_of(socket) == secret
+    assert sockets.secrets_by_key() == {"new": 1}
+
+
+def test_socket_whose_key_is_lost_lets_nobody_in(company: Company) -> None:
+    socket = make_socket(company, "logto")
+    call = played(socket)
+
+    with override_settings(MFA_KEYS={"other": b"o" * 32}):
+        answer = send(socket, call)
+
+    assert answer.status_code == 401
+
+
+def test_server_may_bring_its_own_secret(company: Company) -> None:
+    socket = make_socket(company, "clerk")
+    own = new_secrets.standard()
+
+    sockets.rotate(socket=socket, user=None, own_secret=own)
+
+    assert secret_of(socket) == own
+    with pytest.raises(DomainError):
+        sockets.rotate(socket=socket, user=None, own_secret="whsec_short")
+    assert secret_of(socket) == own
+
+
+def test_second_click_makes_no_second_secret(company: Company) -> None:
+    socket = make_socket(company, "logto")
+
+    first, second = (sockets.rotate(socket=socket, user=None) for _click in range(2))
+
+    assert first == second
+
+
+def test_company_has_twenty_at_most(company: Company) -> None:
+    for _number in range(sockets.MAX_ACTIVE):
+        last = make_socket(company, "logto")
+    with pytest.raises(DomainError):
+        make_socket(company, "logto")
+
+    sockets.revoke(socket=last, user=None)
+    make_socket(company, "logto")
+
+
+def test_operations_are_audited_without_secrets(company: Company) -> None:
+    socket = make_socket(company, "logto")
+    sockets.change(socket=socket, user=None, values={"purpose": "login", "channels": ["sms"]})
+    sockets.rotate(socket=socket, user=None)
+    sockets.revoke(socket=socket, user=None)
+
+    events = AuditEvent.objects.filter(company=company).order_by("id")
+    assert [event.action for event in events] == [
+        f"socket.{word}" for word in ("created", "changed", "rotated", "revoked")
+    ]
+    assert events[1].changes == {"purpose": ["", "login"], "channels": [[], ["sms"]]}
+    assert secret_of(socket) not in str(events.values())
+
+
+@pytest.mark.usefixtures("queued_at_once")
+@pytest.mark.parametrize("kind", list(kinds()))
+def test_trial_plays_the_servers_call(company: Company, kind: str) -> None:
+    mapping = {"phone": "/to", "text": "text", "auth": "hmac-sha256:X-Signature"}
+    socket = make_socket(
+        company,
+        kind,
+        "test",
+        allowed_ips=["203.0.113.0/24"],
+        mapping=mapping if kind == "generic" else {},
+    )
+
+    with override_settings(TRUSTED_PROXY_COUNT=2):
+        result = trial.play(socket=socket, phone="8 999 000-00-00", user=UserFactory.create())
+
+    assert (result.status, result.is_sent) == (200, True), result.answer
+    assert Message.objects.get().phone == "+79990000000"
+    assert AuditEvent.objects.get(action="socket.tried").subject.endswith("+7999•••••00")
+
+
+def environ(path: str, **headers: str) -> dict[str, str]:
+    address = {"PATH_INFO": path, "REQUEST_METHOD": "POST", "REMOTE_ADDR": "203.0.113.7"}
+    return address | {f"HTTP_{name.upper()}": text for name, text in headers.items()}
+
+
+def test_body_is_received_from_whom_headers_let_in(company: Company) -> None:
+    socket = make_socket(company, "logto")
+    good = {"authorization": f"Bearer {secret_of(socket)}"}
+
+    assert DOOR.sender(environ(socket.path, **good)) == f"socket {socket.pk}"
+    for path, headers in [
+        (socket.path, {}),
+        (socket.path, {"authorization": "Bearer kvh_wrong"}),
+        (f"/hooks/identity/logto/{'x' * 24}", good),
+        (f"/hooks/identity/okta/{socket.url_id}", good),
+        ("/hooks/identity/", good),
+    ]:
+        with pytest.raises(DomainError):
+            DOOR.sender(environ(path, **headers))
+
+
+def test_same_call_at_once_is_one_message(
+    transactional_db: None, queued_at_once: None, company: Company
+) -> None:
+    """The server gave up waiting and called again, twice."""
+    socket = make_socket(company, "supabase")
+
+    answers = at_once([partial(send, socket, played(socket)) for _try in range(4)])
+
+    assert [answer.content for answer in answers] == [b"{}"] * 4
+    assert Message.objects.count() == 1
+
+
+def test_caller_refusals_are_the_ones_that_are_counted() -> None:
+    assert {"bad_signature", "address_not_allowed"} == receive.CALLER_REFUSALS
