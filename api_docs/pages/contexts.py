@@ -18,6 +18,9 @@ from api_docs.schema.schema import refusal_example
 from catalogue import languages
 from catalogue.errors import Error
 from channels.routing import test_numbers
+from identity_hooks.kinds import kinds
+from identity_hooks.models import PATH
+from identity_hooks.web.views import pieces
 from otp.texts import rendering
 from otp.web.calls import SEND_CODE, VERIFY_CODE
 from webhooks.events import declaration_of
@@ -104,6 +107,16 @@ def own_texts() -> dict[str, Any]:
     }
 
 
+def identity_servers() -> dict[str, Any]:
+    """Each kind with the settings of its server, as the cabinet's page shows them."""
+    url = f"{settings.PUBLIC_URL}{PATH}"
+    return {
+        "identity_servers": [
+            (kind, pieces(kind, f"{url}/{kind.name}/…", "…")) for kind in kinds().values()
+        ]
+    }
+
+
 EXTRA: dict[str, Callable[[], dict[str, Any]]] = {
     page_list.FIRST: quickstart,
     "verify-code": lambda: {"refused": refusal_example(Error.CODE_INVALID)},
@@ -113,6 +126,7 @@ EXTRA: dict[str, Callable[[], dict[str, Any]]] = {
     "test-mode": lambda: {"outcomes": [(end, *row) for end, row in test_numbers.OUTCOMES.items()]},
     "examples": lambda: {"stems": samples.STEMS},
     "webhooks": webhooks,
+    "identity-servers": identity_servers,
     "changelog": lambda: {"days": CHANGES.items()},
     "texts": own_texts,
 }

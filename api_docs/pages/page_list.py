@@ -59,6 +59,10 @@ SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
         ),
     ),
     (
+        _("Without code"),
+        (Page("identity-servers", _("Identity servers")),),
+    ),
+    (
         _("How it works"),
         (
             Page("errors", _("Errors")),

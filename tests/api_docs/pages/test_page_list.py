@@ -29,6 +29,8 @@ NAMES = """
     Kvitok WhatsApp Telegram MAX SMS API OpenAPI Postman HTTP HTTPS JSON GET POST PUT PATCH DELETE
     IP GDPR CSV PDF XML UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx
     Authorize Unix HMAC SHA base Standard Webhooks
+    Supabase Auth Logto Zitadel authentik Ory Kratos Keycloak Authgear Casdoor Novu FusionAuth
+    Descope Clerk
     Android Chrome Gateway Markdown llms txt ALTCHA Base IPv
     Twilio Verify Node js Ruby BCP Prelude Infobip CAMARA Vonage oai vercel labs
     emulate schemathesis Basic
