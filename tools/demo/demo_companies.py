@@ -24,6 +24,9 @@ from billing.orders import billing_profiles, orders, payments, prices
 from billing.wallet import ledger
 from compat.discovery import dialects
 from compat.twilio.sids import service_sid
+from identity_hooks import sockets
+from identity_hooks.kinds import kinds
+from identity_hooks.mapping import DEFAULT
 from tools.command_line import say
 from tools.demo import history
 from tools.demo.senders import EMAIL
@@ -71,6 +74,7 @@ COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
 TOKENS = 1_000_000
 PURPOSE = "login"  # of the codes of its key for another service's client
 HISTORY_MESSAGES, HISTORY_DAYS = 900, 28
+DEMO_SOCKET = "demo"
 
 
 def make() -> None:
@@ -88,6 +92,7 @@ def make() -> None:
         "compat": {
             name: f"{settings.PUBLIC_URL}{dialect.path}" for name, dialect in dialects().items()
         },
+        "sockets": _sockets(Company.objects.get(api_keys__digest=digest(demo["live_key"]))),
     }
     # Written atomically; only the owner can read it.
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,6 +101,24 @@ def make() -> None:
     draft.write_text(json.dumps(demo, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     draft.replace(path)
     say(f"Demo data: {path}")
+
+
+def _sockets(company: Company) -> dict[str, dict[str, str]]:
+    """One of each kind, live: its address and the secret that its server knows."""
+    made = {socket.kind: socket for socket in company.sockets.active().filter(name=DEMO_SOCKET)}
+    for kind in kinds().values():
+        if kind.name not in made:
+            values = {"name": DEMO_SOCKET, "mapping": DEFAULT if kind.has_mapping else {}}
+            made[kind.name], _secret = sockets.create(
+                company=company, user=None, kind=kind.name, mode=Mode.LIVE, values=values
+            )
+    return {
+        name: {
+            "url": f"{settings.PUBLIC_URL}{socket.path}",
+            "secret": sockets.secrets_of(socket)[0],
+        }
+        for name, socket in sorted(made.items())
+    }
 
 
 def _has_active_keys(demo: dict[str, Any]) -> bool:

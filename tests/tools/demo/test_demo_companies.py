@@ -13,7 +13,9 @@ from channels import reconciliation
 from channels.history import figures
 from channels.models import Message
 from compat.discovery import dialects
+from identity_hooks.kinds import kinds
 from tests.compat.clients import DialectClient
+from tests.identity_hooks.calls import played, send
 from tools.demo import DemoError, demo_companies
 from tools.demo.__main__ import make, options_of
 
@@ -61,6 +63,27 @@ def test_demo_is_made_once(demo: Path) -> None:
     assert Order.objects.count() == 2
     assert Company.objects.count() == 2
     assert Message.objects.count() == 900
+
+
+def test_demo_has_a_socket_of_each_kind_that_works(
+    demo: Path, queued_at_once: None, settings: Settings
+) -> None:
+    stored = json.loads(demo.read_text(encoding="utf-8"))["sockets"]
+    Company.objects.update(status=Company.Status.APPROVED)
+    company = Company.objects.get(sockets__url_id=stored["logto"]["url"].rpartition("/")[2])
+
+    answers = {
+        socket.kind: send(
+            socket,
+            played(socket, phone=f"+791612345{n:02}", secret=stored[socket.kind]["secret"]),
+            stored[socket.kind]["url"].removeprefix(settings.PUBLIC_URL),
+        ).status_code
+        for n, socket in enumerate(company.sockets.all())
+    }
+
+    assert answers == dict.fromkeys(kinds(), 200)
+    demo_companies.make()
+    assert json.loads(demo.read_text(encoding="utf-8"))["sockets"] == stored
 
 
 @pytest.mark.parametrize("words", [[], ["history", "--messages", "1"]])
