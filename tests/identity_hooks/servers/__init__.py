@@ -1,0 +1,1 @@
+"""Identity servers as their makers publish them on npm, which call our sockets."""
