@@ -3,7 +3,8 @@ code's life are one message, however often and however close together they come.
 
 Who retries is another system, which knows no Idempotency-Key: an identity server whose webhook was
 answered too late. The verification is looked up by the MAC of its code. What names a
-channel that has not carried the code yet is no repeat: it asks for another message.
+channel that has not carried the code yet is no repeat, unless the code was entered: it asks for
+another message.
 """
 
 import hashlib
@@ -66,7 +67,6 @@ def once(
 
     One that comes while the first is being written waits for it.
     """
-    first_of_all = replace(sender, own_key_hash=_hash(sender.principal, request))
     give_up_at = time.monotonic() + WAIT
     while True:
         message = find(sender.principal, request)
@@ -75,7 +75,7 @@ def once(
             raise_if_failed(message.pk, message.state, message.channel, message.error)
             return answer(message)
         try:
-            return send(first_of_all)
+            return send(replace(sender, own_key_hash=_hash(sender.principal, request)))
         except DomainError as error:
             # Without Redis the first one is known by the cool-down alone, once it has committed.
             if error.error not in HELD_BACK or time.monotonic() > give_up_at:
@@ -92,14 +92,12 @@ HELD_BACK = {Error.REQUEST_IN_PROGRESS, Error.RESEND_TOO_SOON, Error.SEND_LIMIT}
 class _Repeated(NamedTuple):
     message_id: UUID
     verification_id: UUID
+    is_entered: bool
 
 
 def find(principal: Principal, request: OwnCodeRequest) -> Message | None:
     """The message that the request would repeat."""
-    params: dict[str, Any] = {
-        "company_id": principal.company_id,
-        "mode": principal.mode,
-        "phone": request.phone,
+    params = _of_phone(principal, request) | {
         "purpose": request.purpose,
         "macs": macs(principal, request),
         "reference": request.reference,
@@ -110,9 +108,17 @@ def find(principal: Principal, request: OwnCodeRequest) -> Message | None:
     if row is None:
         return None
     asked = {request.channel} if request.channel else set(request.order.channels)
-    if asked and not asked & channels_of(row.verification_id):
+    if asked and not row.is_entered and not asked & channels_of(row.verification_id):
         return None
     return Message.objects.get(pk=row.message_id)
+
+
+def _of_phone(principal: Principal, request: OwnCodeRequest) -> dict[str, Any]:
+    return {
+        "company_id": principal.company_id,
+        "mode": principal.mode,
+        "phone": request.phone,
+    }
 
 
 def macs(principal: Principal, request: OwnCodeRequest) -> str:
@@ -141,7 +147,11 @@ def lock(principal: Principal, request: OwnCodeRequest) -> None:
 
 
 def _hash(principal: Principal, request: OwnCodeRequest) -> str:
-    """Recognises a parallel repeat in the counters; nobody guesses the code by it without a key."""
+    """Recognises a parallel repeat in the counters; nobody guesses the code by it without a key.
+
+    With the newest message to the phone: a code that is sent again after it was canceled, or after
+    it expired, is no repeat of a send that still runs, and waits for the cool-down like any other.
+    """
     mac = codes.mac(
         key_id=codes.current_key(),
         company_id=principal.company_id,
@@ -150,7 +160,16 @@ def _hash(principal: Principal, request: OwnCodeRequest) -> str:
         purpose=request.purpose,
         code=request.custom_code or "",
     )
-    return hashlib.sha256(mac + request.reference.encode()).hexdigest()[:24]
+    newest = _newest_message(principal, request)
+    return hashlib.sha256(mac + newest + request.reference.encode()).hexdigest()[:24]
+
+
+def _newest_message(principal: Principal, request: OwnCodeRequest) -> bytes:
+    with connection.cursor() as cursor:
+        statement = sql.in_live_months(sql.NEWEST_MESSAGE)
+        cursor.execute(statement, _of_phone(principal, request))
+        row = cursor.fetchone()
+    return row[0].bytes if row else b""
 
 
 def _store_key(sender: Sender, message: Message) -> None:

@@ -73,16 +73,22 @@ SELECT DISTINCT unnest(ARRAY[m.channel, a.channel]) FROM channels_message m
 LEFT JOIN channels_attempt a
   ON a.message_id = m.id AND a.message_id BETWEEN :first_id AND :last_id
 WHERE m.subject_id = %s AND m.id BETWEEN :first_id AND :last_id"""
-# The first message of a company's own code that lives still, or was entered.
+# The first message of a company's own code that lives still, entered or not.
 REPEATED_MESSAGE = """
-SELECT m.id AS message_id, v.id AS verification_id
+SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered
 FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
 WHERE v.company_id = %(company_id)s AND v.mode = %(mode)s::text AND v.phone = %(phone)s::text
   AND v.purpose = %(purpose)s::text AND v.superseded_at IS NULL AND v.is_custom
-  AND v.mac = ANY(%(macs)s::bytea[]) AND v.expires_at > now() AND v.verified_at IS NULL
+  AND v.mac = ANY(%(macs)s::bytea[]) AND v.expires_at > now()
   AND v.id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
   AND m.reference = %(reference)s::text
 ORDER BY m.id LIMIT 1"""
+# The company's newest message to a phone within a day, the longest cool-down.
+NEWEST_MESSAGE = """
+SELECT id FROM channels_message
+WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+  AND created_at > now() - interval '1 day' AND id BETWEEN :first_id AND :last_id
+ORDER BY created_at DESC LIMIT 1"""
 
 _SEND = sql_files.read("otp/send.sql")
 _SEND_ONE = sql_files.with_scalar_params(_SEND)

@@ -9,6 +9,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from billing.wallet import ledger
+from catalogue.ids import public_id
 from channels import reconciliation
 from channels.deliver import dispatcher, sweeps
 from channels.deliver.claims import ClaimedMessage
@@ -18,6 +19,8 @@ from channels.outcomes import transitions
 from channels.providers.base import Outgoing
 from channels.vendor_accounts import registry
 from otp.models import SealedCode, Verification
+from storage import atomic_limits
+from storage.redis_client import redis_client
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.accounts import set_account
@@ -285,6 +288,60 @@ def test_repeat_of_a_failed_send_is_its_failure(test_api: Api) -> None:
     assert (first.status, again.code) == (200, "recipient_unreachable")
     assert again.body["id"] == first.body["id"]
     assert Message.objects.count() == 1
+
+
+@pytest.mark.usefixtures("_store")
+@pytest.mark.parametrize("channel", [None, "sms"])
+def test_repeat_of_an_entered_code_is_the_same_message(api: Api, channel: str | None) -> None:
+    """The webhook of an identity server may be repeated after the person was faster."""
+    first = entered(api)
+
+    again = send(api, channel=channel)
+
+    assert (again.status, again.body.get("id")) == (200, first)
+    assert Message.objects.count() == 1
+
+
+def test_entered_code_is_repeated_past_the_cool_down_too(api: Api) -> None:
+    first = entered(api)
+    age_rows(seconds=61)
+
+    assert send(api).body["id"] == first
+    assert Message.objects.count() == 1
+
+
+def entered(api: Api) -> str:
+    message: str = send(api).body["id"]
+    api.post("/otp/feedback", {"id": message})
+    return message
+
+
+@pytest.mark.usefixtures("_store")
+def test_canceled_code_sent_again_is_held_by_the_cool_down(api: Api) -> None:
+    cancel_delivered(api)
+
+    assert send(api).code == "resend_too_soon"
+    assert Message.objects.count() == 1
+
+
+def test_canceled_code_takes_no_place_of_a_send_that_crashed(api: Api) -> None:
+    cancel_delivered(api)
+
+    let_seconds_pass(atomic_limits.DUPLICATE_SECONDS + 1)
+
+    assert send(api).code == "resend_too_soon"
+    assert Message.objects.count() == 1
+
+
+def cancel_delivered(api: Api) -> None:
+    api.call("DELETE", f"/otp/{public_id('otp', delivered(api).subject_id)}")
+
+
+def let_seconds_pass(seconds: int) -> None:
+    """For the counters in Redis."""
+    client = redis_client()
+    for key in client.scan_iter(match="*cool:*"):
+        client.pexpire(key, client.pttl(key) - seconds * 1000)
 
 
 def test_another_code_is_held_and_then_supersedes(api: Api) -> None:
