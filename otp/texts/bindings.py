@@ -30,7 +30,7 @@ def check(value: object) -> dict[str, str]:
     """
     if not isinstance(value, dict):
         raise ValidationError(_("An object with amount and payee, or with document"))
-    binding = {name: text for name, text in value.items() if text not in {None, ""}}
+    binding = {name: text for name, text in value.items() if text is not None and text != ""}
     if faults := list(_faults(binding)):
         raise ValidationError(faults)
     if "document" in binding:

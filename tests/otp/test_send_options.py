@@ -115,6 +115,8 @@ def put_policy(api: Api, rules: list[dict[str, Any]]) -> None:
         ({"bind": {}}, "bind"),
         ({"bind": {"amount": "1"}}, "bind"),
         ({"bind": {"amount": 1, "payee": "x"}}, "bind"),
+        ({"bind": {"amount": ["1"], "payee": {}}}, "bind"),
+        ({"bind": {"document": [HASH]}}, "bind"),
         ({"bind": {"amount": "many", "payee": "x"}}, "bind"),
         ({"bind": PAYMENT | {"currency": "rubles"}}, "bind"),
         ({"bind": PAYMENT | {"document": HASH}}, "bind"),
