@@ -54,6 +54,11 @@ def may_look_up(number: str, member: Member) -> bool:
     return verdict <= 1  # 1: the first window is full, as it is a known one
 
 
+def may_look_up_text(text: str, member: Member) -> bool:
+    """The same for what is found as a whole, such as a reference, if a phone may be in it."""
+    return text_for(text, member) == text or may_look_up(text, member)
+
+
 def beginning_for(digits: str, member: Member | None) -> str:
     """For numbers that begin with these digits."""
     return digits if sees_phones(member) else mask_beginning(digits)

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy
 from accounts.audit import record
 from accounts.jobs import Job, delete_rows
 from accounts.models import Company, Member
-from accounts.people.phone_masking import phone_for
+from accounts.people.phone_masking import phone_for, text_for
 from api import pagination
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines
@@ -81,7 +81,7 @@ def _cells(message: Message, member: Member) -> list[str]:
         str(getattr(message, "charged", None) or 0),
         f"{message.api_key.name} ({message.api_key})" if message.api_key else "",
         message.request_id,
-        message.reference,
+        text_for(message.reference, member),
     ]
 
 

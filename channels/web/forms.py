@@ -126,6 +126,12 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
         choices = cast(forms.ChoiceField, self.fields["country"])
         choices.choices = _with_any(_("any"), list(listed.items()))
 
+    def clean_reference(self) -> str:
+        text: str = self.cleaned_data["reference"]
+        if text and not phone_masking.may_look_up_text(text, self.member):
+            raise ValidationError(phone_masking.TOO_MANY_LOOK_UPS)
+        return text
+
     def clean_id(self) -> str:
         text: str = self.cleaned_data["id"].strip().lower()
         if text and not (parse_id("msg", text) or started_at(text)):

@@ -8,7 +8,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member, Mode
-from accounts.people.phone_masking import TOO_MANY_LOOK_UPS, may_look_up, phone_for
+from accounts.people.phone_masking import (
+    TOO_MANY_LOOK_UPS,
+    may_look_up,
+    may_look_up_text,
+    phone_for,
+)
 from accounts.people.roles import can_read_settings
 from api.pagination import NEWEST_FIRST, SCANS, page_of
 from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
@@ -46,6 +51,8 @@ def find(member: Member, text: str) -> list[Hit]:
 
 def _with_reference(messages: MessageQuerySet, text: str, member: Member) -> list[Hit]:
     """The newest messages of each mode with exactly this reference."""
+    if not may_look_up_text(text, member):
+        return []
     rows = [
         row
         for mode in Mode

@@ -54,7 +54,11 @@ def company_with_content(company: Company) -> Company:
     named = LinkFactory.create(company=company, slug=PHONE[1:], is_alias=True, url=TARGETS[0])
     message = company.messages.filter(mode="live").first()
     assert message is not None
-    Message.objects.filter(pk=message.pk).update(params={"short_url": named.short_url})
+    named_by_phone = {f"of {PHONE}": f"tel:{PHONE}"}
+    Message.objects.filter(pk=message.pk).update(
+        params={"short_url": named.short_url, "metadata": named_by_phone},
+        reference=f"order-{PHONE[1:]}",
+    )
     endpoint = company.endpoints.get(disabled_at=None)
     endpoint.url = TARGETS[0]
     endpoint.save()
@@ -156,6 +160,29 @@ def test_masked_phone_is_not_found_by_trying(
     assert not phone_masking.may_look_up(PHONE, member)
     enter(client, company, OWNER)
     assert MASKED not in body_of(client.get(reverse(page), {parameter: PHONE}))
+
+
+@pytest.mark.parametrize(
+    ("page", "parameter"),
+    [("message-list", "reference"), ("message-export", "reference"), ("search", "q")],
+)
+def test_reference_with_a_phone_is_not_found_by_trying(
+    client: Client, company: Company, monkeypatch: pytest.MonkeyPatch, page: str, parameter: str
+) -> None:
+    monkeypatch.setattr(phone_masking, "LOOK_UPS", (1, 60))
+    rows = [
+        MessageFactory.create(company=company, phone=PHONE, reference=text)
+        for text in (f"order-{PHONE[1:]}", "order-7")
+    ]
+    enter(client, company, VIEWER)
+    client.get(reverse(page), {parameter: f"order-{PHONE[1:-1]}8"})
+
+    def found(reference: str) -> list[bool]:
+        shown = body_of(client.get(reverse(page), {parameter: reference}))
+        return [row.public_id in shown for row in rows]
+
+    assert found(rows[0].reference) == found(f"order-{PHONE[1:-1]}7")
+    assert found("order-7") == [False, True]
 
 
 def test_ranges_show_a_viewer_no_digit_that_a_mask_hides(client: Client, company: Company) -> None:
