@@ -4,11 +4,13 @@ Whoever made a code checks it. A report proves the delivery, as a right code of 
 the guard and the router what they cannot see.
 """
 
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Least, Now
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
@@ -20,6 +22,8 @@ from otp.check import Verified, check_code
 from otp.models import Verification
 from storage.statements.single_statement import after_commit
 
+WITHIN = timedelta(days=1)  # of the code's creation; `sql.REPORTED_WITHIN` relies on it
+TOO_LATE = _("A code is reported within a day after it was made")
 NOT_OWN = _("This code was made here, not by you: check it with POST /otp/verify")
 
 
@@ -61,6 +65,9 @@ def _by_id(principal: Principal, verification_id: UUID) -> Verified:
             raise DomainError(Error.NOT_FOUND)
         _require_own(verification, "id")
         if verification.verified_at is None:
+            # Later it is history: counted, and at some time archived.
+            if timezone.now() - verification.created_at > WITHIN:
+                raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
             # The system that checks it has let it pass: neither its end here nor our count of wrong
             # codes speaks against that. It is settled again, whatever it was settled for.
             rows.update(

@@ -58,10 +58,10 @@ FEEDBACK = Call(
     "reportEntered",
     _("Report an entered code"),
     _(
-        "Tells that a code of your own was entered right: it proves the delivery, and routing and "
-        "protection learn from it. Only for sends with `code`; ours are checked by `/otp/verify`. "
-        "A repeat changes nothing. Report all of them or none: while you report, a code that was "
-        "not reported counts as not entered, until seven days after your last report."
+        "Tells within a day that a code of your own was entered right: it proves the delivery, and "
+        "routing and protection learn from it. Only for sends with `code`; ours are checked by "
+        "`/otp/verify`. A repeat changes nothing. Report all of them or none: while you report, a "
+        "code that was not reported counts as not entered, until seven days after your last report."
     ),
     Scope.OTP,
     message=_("Thank you: the code counts as entered"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.api.races import at_once
 from tests.channels.fallback_stages import transfers
 from tests.channels.message_stages import PHONE, apply_event, claim
 from tests.factories import CompanyFactory
-from tests.otp.sent_codes import forget_limits
+from tests.otp.sent_codes import age_rows, forget_limits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CODE = "4821"
@@ -145,6 +146,35 @@ def test_report_names_the_field_at_fault(api: Api, report: dict[str, object], fi
     answer = api.post("/otp/feedback", report)
 
     assert (answer.code, [*answer.body["errors"]]) == ("invalid_input", [field])
+
+
+@pytest.mark.parametrize("by", ["id", "verification"])
+def test_history_is_not_changed_by_a_report(api: Api, by: str) -> None:
+    """A month with a code that is not settled cannot be archived."""
+    sent = delivered(api)
+    age_rows(days=1, seconds=1)
+
+    answer = api.post("/otp/feedback", {"id": sent[by]})
+
+    assert answer.code == "code_expired"
+    assert Verification.objects.get().verified_at is None
+
+
+def test_report_is_repeated_as_long_as_the_code_is_kept(api: Api) -> None:
+    sent = delivered(api)
+    first = api.post("/otp/feedback", {"id": sent["id"]})
+    age_rows(days=2)
+
+    assert first.status == api.post("/otp/feedback", {"id": sent["id"]}).status == 200
+
+
+def delivered(api: Api) -> Any:
+    sent = send(api).body
+    claim()
+    attempt = Attempt.objects.get()
+    apply_event(attempt, EventKind.ACCEPTED, provider_id="vendor-1")
+    apply_event(attempt, EventKind.DELIVERED)
+    return sent
 
 
 def test_late_report_of_a_superseded_code_is_taken(api: Api) -> None:
