@@ -56,6 +56,8 @@ SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
             Page("compat-twilio", _("From Twilio in ten minutes")),
             Page("compat-prelude", _("From Prelude")),
             Page("compat-infobip", _("From Infobip 2FA")),
+            Page("compat-camara", "CAMARA"),
+            Page("compat-vonage", "Vonage Verify"),
         ),
     ),
     (

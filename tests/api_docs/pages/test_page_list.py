@@ -26,6 +26,7 @@ INLINE = re.compile(r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|javascr
 CYRILLIC, LATIN = re.compile(r"[А-Яа-яЁё]+"), re.compile(r"[A-Za-z]{2,}")
 # Names, which every language writes alike, and what stands for a status: 2xx.
 NAMES = """
+    CAMARA Vonage Verify OAuth Node js RS Basic
     Kvitok WhatsApp Telegram MAX SMS API OpenAPI Postman HTTP HTTPS JSON GET POST PUT PATCH DELETE
     IP GDPR CSV PDF XML UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx
     Authorize Unix HMAC SHA base Standard Webhooks

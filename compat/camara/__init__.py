@@ -1,0 +1,1 @@
+"""CAMARA's one-time-password-sms: send a code with the caller's text, validate it."""
