@@ -1,0 +1,150 @@
+"""Vonage Verify v2: how it presents keys and writes a refusal (RFC 7807).
+
+https://developer.vonage.com/en/api/verify.v2, errors: https://developer.vonage.com/en/api-errors
+"""
+
+from typing import Any, NamedTuple
+
+from accounts.keys import jwt_keys
+from accounts.keys.api_keys import Principal
+from catalogue.errors import DomainError, Error
+from compat.dialect import Answer, Dialect, Headers, by_basic_password, credentials
+
+NEXMO, VONAGE = "https://developer.nexmo.com", "https://developer.vonage.com"
+
+
+class Row(NamedTuple):
+    """A problem; without `detail`, our sentence is written."""
+
+    status: int
+    anchor: str
+    title: str
+    detail: str = ""
+    site: str = VONAGE  # as Vonage itself answers and its SDKs record it
+
+    @property
+    def type(self) -> str:
+        return f"{self.site}/api-errors#{self.anchor}"
+
+
+PARAMS = Row(
+    422, "invalid-params", "Invalid params", "The value of one or more parameters is invalid"
+)
+FORBIDDEN = Row(403, "forbidden", "Forbidden")
+NOT_FOUND = Row(404, "not-found", "Not Found")
+CONFLICT = Row(409, "conflict", "Conflict", site=NEXMO)
+THROTTLED = Row(429, "throttled", "Rate Limit Hit", "Please wait, then retry your request")
+WRONG = Row(
+    400,
+    "bad-request",
+    "Invalid Code",
+    "The code you provided does not match the expected value.",
+    NEXMO,
+)
+ENDED = Row(
+    410,
+    "gone",
+    "Invalid Code",
+    "An incorrect code has been provided too many times. Workflow terminated.",
+    NEXMO,
+)
+FAILED = Row(500, "internal-error", "Internal Error", "There was an error processing your request")
+
+ERRORS = {
+    Error.INVALID_API_KEY: Row(
+        401, "unauthorized", "Unauthorized", "You did not provide correct credentials."
+    ),
+    Error.INSUFFICIENT_TOKENS: Row(
+        402,
+        "low-balance",
+        "Low balance",
+        "This request could not be performed due to your account balance being low.",
+    ),
+    Error.FORBIDDEN: FORBIDDEN,
+    Error.HTTPS_REQUIRED: FORBIDDEN,
+    Error.NOT_FOUND: NOT_FOUND,
+    Error.METHOD_NOT_ALLOWED: Row(405, "method-not-allowed", "Method Not Allowed"),
+    Error.REQUEST_TIMEOUT: Row(408, "request-timeout", "Request Timeout"),
+    Error.REQUEST_IN_PROGRESS: CONFLICT,
+    Error.PERSON_BUSY: CONFLICT,
+    Error.UNSUPPORTED_MEDIA_TYPE: Row(415, "unsupported-media-type", "Unsupported Media Type"),
+    Error.INVALID_INPUT: PARAMS,
+    Error.INVALID_PHONE: PARAMS,
+    Error.COUNTRY_NOT_ALLOWED: PARAMS,
+    Error.RECIPIENT_UNREACHABLE: PARAMS,
+    Error.CHANNEL_UNAVAILABLE: PARAMS,
+    Error.LINK_NOT_SUPPORTED: PARAMS,
+    Error.URL_NOT_ALLOWED: PARAMS,
+    Error.ALIAS_TAKEN: PARAMS,
+    Error.IDEMPOTENCY_MISMATCH: PARAMS,
+    Error.CHALLENGE_REQUIRED: FORBIDDEN,
+    Error.CODE_INVALID: WRONG,
+    Error.BINDING_MISMATCH: WRONG,
+    Error.CODE_EXPIRED: NOT_FOUND,
+    Error.CODE_USED: NOT_FOUND,
+    Error.CODE_NOT_FOUND: NOT_FOUND,
+    Error.RESEND_TOO_SOON: THROTTLED,
+    Error.SEND_LIMIT: THROTTLED,
+    Error.TOO_MANY_ATTEMPTS: ENDED,
+    Error.RATE_LIMITED: THROTTLED,
+    Error.INTERNAL_ERROR: FAILED,
+    Error.DELIVERY_FAILED: FAILED._replace(status=502),
+    Error.UNAVAILABLE: FAILED._replace(status=503),
+}
+# The parameter that a refusal is about which names none.
+ABOUT = {Error.CHANNEL_UNAVAILABLE: "workflow", Error.INVALID_INPUT: "body"}
+
+
+class ProblemError(DomainError):
+    """A problem of Vonage's that no error of ours is; `members` are added to it."""
+
+    def __init__(self, row: Row, error: Error = Error.INVALID_INPUT, **members: Any) -> None:
+        super().__init__(error)
+        self.row, self.members = row, members
+
+
+def refuse(error: DomainError, request_id: str) -> Answer:
+    row = error.row if isinstance(error, ProblemError) else _row_of(error)
+    body: dict[str, Any] = {
+        "type": row.type,
+        "title": row.title,
+        "detail": row.detail or " ".join(error.words),
+        "instance": request_id,
+    }
+    if row is PARAMS:
+        body["invalid_parameters"] = _parameters(error)
+    elif isinstance(error, ProblemError):
+        body |= error.members
+    return Answer(row.status, body, content_type="application/problem+json")
+
+
+def _row_of(error: DomainError) -> Row:
+    if error.error is Error.CODE_INVALID and not error.extra.get("attempts_left"):
+        return ENDED  # this wrong one was the last
+    return ERRORS[error.error]
+
+
+def _parameters(error: DomainError) -> list[dict[str, str]]:
+    if not error.errors:
+        name = ABOUT.get(error.error, "workflow[0].to")
+        return [{"name": name, "reason": " ".join(error.words)}]
+    return [
+        {"name": "workflow[0].to" if name == "phone" else name, "reason": str(reason)}
+        for name, reasons in error.errors.items()
+        for reason in reasons
+    ]
+
+
+def by_jwt(headers: Headers) -> Principal | None:
+    return jwt_keys.find(credentials(headers, "Bearer"))
+
+
+DIALECT = Dialect(
+    name="vonage",
+    title="Vonage Verify",
+    documentation="https://developer.vonage.com/en/api/verify.v2",
+    authenticate=(by_basic_password, by_jwt),
+    errors=ERRORS,
+    refuse=refuse,
+    challenge='Basic realm="Vonage", Bearer',
+)
