@@ -1,5 +1,7 @@
 """Verifications, and the texts and autofill lines that a company sends its codes with."""
 
+from datetime import timedelta
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -94,6 +96,10 @@ class Verification(models.Model):
     @property
     def public_id(self) -> str:
         return public_id("otp", self.id)
+
+    @property
+    def life(self) -> timedelta:
+        return self.expires_at - self.created_at
 
 
 class SealedCode(models.Model):

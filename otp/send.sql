@@ -25,7 +25,8 @@ WITH asked AS MATERIALIZED (
   LIMIT json_array_length(%(asked)s::json)),
 standing AS (  -- locked before the wallet, so it shows the last check's result
   SELECT n.number, live.* FROM asked n CROSS JOIN LATERAL (
-    SELECT v.id, v.expires_at, v.max_attempts - v.attempts AS attempts_left, v.key_id, v.length,
+    SELECT v.id, v.expires_at, v.expires_at - v.created_at AS life,
+      v.max_attempts - v.attempts AS attempts_left, v.key_id, v.length,
       v.verified_at IS NULL AND v.attempts < v.max_attempts AND v.key_id = ANY(%(key_ids)s::text[])
         AND v.expires_at >= now() + LEAST(make_interval(secs => %(resend_margin)s),
                                           (v.expires_at - v.created_at) / 2)
@@ -42,7 +43,9 @@ checked AS MATERIALIZED (  -- the cap is as of the snapshot; only the check coun
   SELECT n.*, cap.guesses, s.id IS NOT NULL AS is_current,
     COALESCE(s.id, n.verification_id) AS subject_id,
     COALESCE(s.key_id, n.key_id) AS code_key, COALESCE(s.length, n.length) AS code_length,
-    COALESCE(s.expires_at, now() + make_interval(secs => n.lifetime)) AS ends_at,
+    -- A code of a parallel send may be younger than this statement's time.
+    COALESCE(LEAST(s.expires_at, now() + s.life),
+             now() + make_interval(secs => n.lifetime)) AS ends_at,
     LEAST(COALESCE(s.attempts_left, %(max_attempts)s), cap.guesses) AS attempts_left,
     EXISTS ({blocking_row} OFFSET 0) AS is_blocked,
     {is_alone} OR (

@@ -197,7 +197,7 @@ REFUSALS = {
     "address": Refusal(Error.FORBIDDEN, send, key_is(allowed_ips=["10.0.0.0/8"]), WRONG_IP),
     "suspended": Refusal(Error.FORBIDDEN, send, company_is(status="suspended"), SUSPENDED),
     "not approved": Refusal(Error.FORBIDDEN, send, company_is(status="pending"), NOT_APPROVED),
-    "no such call": Refusal(Error.NOT_FOUND, post("/otp/sent", SEND)),
+    "no such call": Refusal(Error.NOT_FOUND, post("/opt/send", SEND)),
     "no such message": Refusal(Error.NOT_FOUND, lambda api: api.get("/messages/msg_1")),
     "method": Refusal(Error.METHOD_NOT_ALLOWED, lambda api: api.get("/otp/send")),
     "still running": Refusal(
@@ -208,7 +208,7 @@ REFUSALS = {
         lambda api: api.call("POST", "/otp/send", b"phone=1", "application/x-www-form-urlencoded"),
     ),
     "fields missing": Refusal(
-        Error.INVALID_INPUT, post("/otp/verify", {}), errors={"phone": REQUIRED, "code": REQUIRED}
+        Error.INVALID_INPUT, post("/links/shorten", {}), errors={"url": REQUIRED}
     ),
     "malformed": Refusal(
         Error.INVALID_INPUT, lambda api: api.call("POST", "/otp/send", b"{"), words=NOT_JSON

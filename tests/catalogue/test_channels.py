@@ -26,6 +26,7 @@ MAY_LIST = {
     "tools/simulator/channels.py": "the simulator's own: it shares no code with the product",
     "links/addresses/slugs.py": "words that nobody may take as a short name",
     "templates/cabinet/text_list.html": "sentences about who words a code",
+    "compat/prelude/fields.py": "Prelude's channels, ours among them",
 }
 # `whatsapp_cloud` and `/hooks/telegram-bot` are no channels.
 VENDOR_WORDS = {word for name, vendor in VENDORS.items() for word in (name, vendor.hook) if word}
