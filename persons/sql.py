@@ -135,6 +135,10 @@ UPDATE webhooks_event SET data = data
   || CASE WHEN data ? 'url' THEN '{"url": "about:blank"}' ELSE '{}' END::jsonb
   || CASE WHEN kind <> 'link.clicked' AND data ? 'short_url' THEN '{"short_url": null}'
           ELSE '{}' END::jsonb
+  || CASE WHEN data ? 'purpose' THEN jsonb_build_object(
+       'purpose', replace(data ->> 'purpose', %(digits)s, '…')) ELSE '{}' END
+  || CASE WHEN data ? 'reference' THEN '{"reference": null}' ELSE '{}' END::jsonb
+  || CASE WHEN data ? 'metadata' THEN '{"metadata": null}' ELSE '{}' END::jsonb
 WHERE id = ANY(%(events)s)
 """
 # What the company's own server answered may quote the event.

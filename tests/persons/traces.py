@@ -2,6 +2,7 @@
 
 import secrets
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
@@ -39,8 +40,11 @@ def leave(company: Company, phone: str = PHONE, mode: str = "live") -> Message:
     code = _code(company, phone, mode)
     message = _link(company, phone, mode)
     attempt = _attempt(message)
-    _webhook(company, mode, f"msg_{message.id.hex}", {"phone": phone, "short_url": "https://k/x"})
-    _webhook(company, mode, f"otp_{code.id.hex}", {"phone": phone}, kind="otp.verified")
+    named = {"phone": phone, "reference": message.reference, "metadata": {"who": phone}}
+    of_message = named | {"short_url": "https://k/x"}
+    _webhook(company, mode, f"msg_{message.id.hex}", of_message)
+    of_code = named | {"purpose": code.purpose}
+    _webhook(company, mode, f"otp_{code.id.hex}", of_code, kind="otp.verified")
     IdempotentRequest.objects.create(
         company=company, mode=mode, path="/otp/verify", key=secrets.token_hex(8),
         request_hash=b"x", status=200, body=f'{{"phone": "{phone}"}}',
@@ -126,7 +130,7 @@ def _attempt(message: Message) -> Attempt:
 
 
 def _webhook(
-    company: Company, mode: str, key: str, data: dict[str, str], kind: str = "message.delivered"
+    company: Company, mode: str, key: str, data: dict[str, Any], kind: str = "message.delivered"
 ) -> None:
     endpoint = EndpointFactory.create(company=company, mode=mode)
     event = EventFactory.create(company=company, mode=mode, kind=kind, key=key, data=data)
