@@ -8,8 +8,10 @@ import orjson
 
 from accounts.models import Company
 from catalogue.ids import public_id
-from channels.history import test_phone
+from channels.message_languages import language_of
 from channels.models import Message
+from channels.providers.base import Content
+from otp.texts import rendering
 from otp.verifications import FoundVerification
 
 HIDDEN = "•"  # in place of each character of the code
@@ -57,9 +59,18 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _shown(message: Message) -> str | None:
-    """The text without its code; None once the key that derives the code is gone."""
-    text, code = test_phone.render(message)
-    return text.replace(code, HIDDEN * len(code)) if text and code else text
+    """The text without its code, which is not even derived: if it were looked for in the text,
+    other digits of it, such as an amount, could be taken for it and tell it. None of a text that
+    was erased.
+    """
+    if message.content == Content.CODE_WITH_TEXT and "texts" not in message.params:
+        return None
+    return rendering.text_with(
+        HIDDEN * message.params["length"],
+        params=message.params,
+        locale=language_of(message.locale, message.params),
+        channel=message.channel,
+    )
 
 
 def _iso(at: datetime | None) -> str | None:

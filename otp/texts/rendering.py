@@ -26,16 +26,21 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel:
     Uses the template the message was accepted with, whatever the company has changed since.
     """
     code = _code(subject_id, params)
+    text = text_with(code, params=params, locale=locale, channel=channel)
+    return Rendered(text, code, params.get("short_url"))
+
+
+def text_with(code: str, *, params: Mapping[str, Any], locale: str, channel: str) -> str:
+    """The text of a verification's message with `code` where its code stands."""
     short_url = params.get("short_url")
     body = params.get("texts", {}).get(channel)
-    text = fill(
+    return fill(
         body or _default(by_stored_name(channel), locale=locale, has_link=bool(short_url)),
         code=code,
         brand=params.get("brand", ""),
         minutes=params.get("minutes"),
         link=short_url,
     )
-    return Rendered(text, code, short_url)
 
 
 def _code(verification_id: UUID, params: Mapping[str, Any]) -> str:

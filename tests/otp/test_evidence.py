@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Member
 from channels.models import Message
-from otp.models import Verification
+from otp.models import SealedCode, Verification
 from tests.api.clients import Api, ClientOf
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import code_of, wrong_code
@@ -44,6 +44,29 @@ def test_evidence_tells_who_agreed_to_what_without_the_code(api: Api) -> None:
     assert message["request_id"].startswith("req_")
 
 
+def test_other_digits_of_the_text_do_not_tell_the_code(api: Api) -> None:
+    """Nor is the record false where an amount is what the code happens to be."""
+    public_id = sent(api, bind=PAYMENT, channel="sms")
+    code = code_of(PHONE)
+    texts = {"texts": {"sms": f"{{code}} for {code}.00"}}
+    Message.objects.update(params=Message.objects.get().params | texts)
+
+    (message,) = api.get(f"/otp/{public_id}/evidence").body["record"]["messages"]
+
+    assert message["text"] == f"•••••• for {code}.00"
+
+
+def test_evidence_of_a_company_s_own_code_has_its_text(api: Api) -> None:
+    sent_code = post(api, code="aB3xYz", text="Enter :code at the desk", channel="sms")
+    SealedCode.objects.all().delete()
+
+    (message,) = api.get(f"/otp/{sent_code.body['verification']}/evidence").body["record"][
+        "messages"
+    ]
+
+    assert message["text"] == "Enter •••••• at the desk"
+
+
 def test_evidence_of_another_company_is_not_found(api: Api, client_of: ClientOf) -> None:
     public_id = sent(api, bind=PAYMENT)
 
@@ -65,7 +88,8 @@ def test_evidence_is_downloaded_from_the_page_of_the_message(
 
 
 def test_erasure_takes_what_the_person_was_shown(api: Api) -> None:
-    post(api, bind=PAYMENT, reference="order 7", metadata={"name": "Ivan"})
+    fields = {"bind": PAYMENT, "reference": "order 7", "metadata": {"name": "Ivan"}}
+    verification = post(api, **fields).body["verification"]
     Message.objects.update(state="expired", due_at=None)
     Verification.objects.update(superseded_at=timezone.now(), expires_at=timezone.now())
     Message.objects.update(useful_until=timezone.now())
@@ -73,6 +97,8 @@ def test_erasure_takes_what_the_person_was_shown(api: Api) -> None:
     answer = api.post("/persons/erase", {"phone": PHONE})
 
     assert answer.status == 200, answer.body
+    evidence = api.get(f"/otp/{verification}/evidence").body["record"]
+    assert [message["text"] for message in evidence["messages"]] == [None]
     row = Message.objects.get()
     assert (row.reference, row.params.get("texts"), row.params.get("metadata")) == ("", None, None)
     assert Verification.objects.get().binding is None
