@@ -113,4 +113,5 @@ opened_at: OpenedAt
 renderers: dict[str, Renderer] = {}  # by the kind of message, as the timelines
 timelines: dict[str, TimelineSource] = {}
 settlers: list[Callable[[], int]] = []  # settle messages by a proof of their own (a correct code)
+vendor_calls: list[Callable[[], object]] = []  # made beside the polls, where vendors may hang
 purgers: list[Purger] = []

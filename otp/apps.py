@@ -7,12 +7,19 @@ class OtpConfig(AppConfig):
     verbose_name = _("Codes")
 
     def ready(self) -> None:
-        """Registers how `channels` renders, explains, settles, counts and anonymises codes, and
-        how `accounts` loads a company's own texts; declares the event of webhooks.
+        """Registers how `channels` renders, explains, settles, reports, counts and anonymises
+        codes, and how `accounts` loads a company's own texts; declares the event of webhooks.
         """
         from accounts.keys import api_keys  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
-        from otp import history, savings_count, sealed_codes, settlement, sql  # noqa: PLC0415
+        from otp import (  # noqa: PLC0415
+            history,
+            savings_count,
+            sealed_codes,
+            settlement,
+            sql,
+            vendor_feedback,
+        )
         from otp.protection import evidence_counting, notices  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415
         from otp.web import calls, search_sources  # noqa: PLC0415
@@ -24,6 +31,7 @@ class OtpConfig(AppConfig):
         extensions.renderers["code"] = rendering.render
         extensions.timelines["code"] = history.timeline_entries
         extensions.settlers.append(settlement.settle_verified)
+        extensions.vendor_calls.append(vendor_feedback.report_waiting)
         extensions.purgers += [history.purge_phones, evidence_counting.purge, savings_count.purge]
         search_sources.register()
         notices.register_audit_words()

@@ -14,4 +14,4 @@ settled AS (
   UPDATE otp_verification v SET settled_at = now() FROM due
   WHERE v.id = due.id AND v.id BETWEEN :first_id AND :last_id AND NOT due.is_unfinished
   RETURNING v.id)
-SELECT (SELECT count(*) FROM settled) AS settled, (SELECT count(*) FROM due) AS due
+SELECT ARRAY(SELECT id FROM settled) AS settled, (SELECT count(*) FROM due) AS due

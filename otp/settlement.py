@@ -16,7 +16,7 @@ from channels import sql as channels_sql
 from channels.lifecycle.states import Decision
 from channels.outcomes import transitions
 from links.manage import changes
-from otp import sealed_codes, sql
+from otp import sealed_codes, sql, vendor_feedback
 from storage.months.recent_ids import months_of, within
 from storage.statements import sql_files
 from storage.statements.single_statement import fetch_rows
@@ -33,7 +33,7 @@ _SETTLE_FINISHED = sql_files.fill(
 class Settled(NamedTuple):
     """The row of `settle_finished.sql`."""
 
-    settled: int
+    settled: list[UUID]
     due: int  # with those that the statement has left
 
 
@@ -51,9 +51,10 @@ def settle_verified() -> int:
     if not has_verified:
         return 0
     finished = settle_finished()
-    if finished.settled == finished.due:
-        return finished.settled
-    return finished.settled + prove_delivery()
+    vendor_feedback.enqueue(finished.settled)
+    if len(finished.settled) == finished.due:
+        return finished.due
+    return len(finished.settled) + prove_delivery()
 
 
 def settle_finished() -> Settled:
@@ -99,6 +100,7 @@ def _prove(claim: str, which: int | list[UUID]) -> int:
         cursor.execute(within(sql.SETTLE_VERIFIED, months_of(ids)), [ids, event_ids])
         outbox.wake_dispatcher(cursor.rowcount)
     transitions.announce(decisions)
+    vendor_feedback.enqueue(ids)
     for verification_id, has_failed in claimed:
         if has_failed:
             JOB.succeeded(verification_id)

@@ -185,6 +185,19 @@ FROM (SELECT judged_at, verified_at,
         AND judged_at > now() - interval '24 hours' AND {_RECENT}) AS lately
 """  # noqa: S608
 
+# Right codes of ours in messages that these accounts delivered: of each account the last one. A
+# message of theirs that is only accepted is not the one that was read: settlement chose another.
+ENTERED_AT_VENDORS = """
+SELECT DISTINCT ON (v.id, a.provider)
+  v.id AS verification_id, v.key_id, v.length, a.provider, a.provider_id
+FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
+JOIN channels_attempt a ON a.message_id = m.id
+WHERE v.id = ANY(%s::uuid[]) AND v.verified_at IS NOT NULL AND NOT v.is_custom
+  AND a.provider = ANY(%s::text[]) AND a.provider_id IS NOT NULL AND a.state = 'delivered'
+  AND v.id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
+  AND a.message_id BETWEEN :first_id AND :last_id
+ORDER BY v.id, a.provider, a.started_at DESC"""
+
 # Codes that ended before they expired: superseded, or out of attempts. Their links may still live.
 _ENDED_EARLY = """
 verified_at IS NULL AND settled_at IS NULL AND expires_at > now()

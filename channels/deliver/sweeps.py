@@ -217,4 +217,4 @@ def sweep_thread() -> PeriodicThread:
 
 def poll_thread() -> PeriodicThread:
     """Apart from the sweep: hanging vendors must not delay a deadline."""
-    return PeriodicThread("poll", partial(_run_each, poll), POLL_INTERVAL)
+    return PeriodicThread("poll", partial(_run_each, poll, *extensions.vendor_calls), POLL_INTERVAL)

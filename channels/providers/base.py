@@ -75,6 +75,7 @@ class Capabilities:
     needs_contact: bool = False  # reaches only people who shared their contact with our bot
     waits_for_person: bool = False  # only an action of the person proves delivery
     clicks_prove: bool = True  # a click on the link proves delivery
+    wants_entered_codes: bool = False  # asks to be told of them: `report_entered`
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +272,9 @@ class Provider(ABC):
     def poll(self, provider_id: str) -> Receipt | None:
         """Reads a message's status from the vendor; None without news or without an answer."""
         return None
+
+    def report_entered(self, provider_id: str, code: str) -> None:  # noqa: B027 - few vendors ask
+        """Tells the vendor that the code of its message was entered. Raises a SendError."""
 
 
 # Stores all of them, or raises: then all come again, which is harmless.

@@ -171,6 +171,12 @@ def pollable() -> list[str]:
     return [name for name in live_providers() | test_providers() if is_pollable(name)]
 
 
+def wanting_entered_codes() -> list[str]:
+    """The accounts whose vendors ask to be told which of their codes were entered."""
+    providers = live_providers().items()
+    return [name for name, account in providers if account.capabilities.wants_entered_codes]
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     mode: str

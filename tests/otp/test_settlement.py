@@ -212,8 +212,9 @@ def test_code_with_something_left_to_settle_goes_the_long_way(
         verify(api, phone)
     verify(subscribed, OTHER_PHONES[2])
 
-    assert settlement.settle_finished() == (1, 4)
-    assert Verification.objects.get(settled_at__isnull=False).phone == PHONE
+    settled = Verification.objects.get(phone=PHONE)
+    assert settlement.settle_finished() == ([settled.pk], 4)
+    assert Verification.objects.get(settled_at__isnull=False) == settled
     assert settlement.settle_verified() == 3
 
     assert charged(api)[-1] == (sent.message_id, 1, "code_entered")
@@ -229,7 +230,7 @@ def test_code_that_another_worker_settles_is_not_waited_for(api: Api) -> None:
 
     with transaction.atomic():
         Verification.objects.select_for_update().get()
-        assert at_once([settlement.settle_finished]) == [(0, 0)]
+        assert at_once([settlement.settle_finished]) == [([], 0)]
 
 
 def test_wrong_code_proves_nothing(api: Api) -> None:

@@ -39,6 +39,15 @@ def test_a_code_is_sent_read_and_verified(stack: Stack, sender: Sender, channel:
     assert stack.ending(phone) == Outcome(["delivered"], charged=price, copies=1)
 
 
+def test_telegram_is_told_of_the_code_that_was_entered(stack: Stack, sender: Sender) -> None:
+    phone = stack.phone()
+    sender.send_code(phone, channel="telegram")
+
+    sender.verify(phone, stack.carrier.message(phone)["code"])
+
+    wait_until(lambda: stack.carrier.message(phone)["reported"] == "code_valid")
+
+
 def test_tokens_are_held_at_once_and_charged_on_delivery(stack: Stack, sender: Sender) -> None:
     phones = stack.phones(3)
     stack.carrier.set_fault("late_receipt", latency_ms=1500)

@@ -84,7 +84,8 @@ class Message:
     def shown(self) -> dict[str, Any]:
         names = ("channel", "provider", "text", "code", "links", "state")
         known = {name: getattr(self, name) for name in names}
-        return {"id": str(self.id), **known, "at": iso(self.at)}
+        reported = self.extra.get("reported")  # the vendor's word on a code it was told of
+        return {"id": str(self.id), **known, "reported": reported, "at": iso(self.at)}
 
 
 def iso(moment: float) -> str:

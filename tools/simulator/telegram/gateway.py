@@ -152,6 +152,8 @@ class TelegramGateway(HttpVendor):
         status, code = _status(message), given.get("code")
         if code is not None:
             word, now = self._check(message, str(code)), int(time.time())
+            message.extra["reported"] = word
+            self.carrier.log.save(message)
             verdict = {"status": word, "updated_at": now, "code_entered": str(code)}
             status["verification_status"] = verdict
         return status

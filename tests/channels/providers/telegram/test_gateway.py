@@ -233,3 +233,36 @@ def test_a_poll_without_an_answer_is_no_news(
     wire.post("https://gateway.example.com/checkVerificationStatus", body=body, status=status)
 
     assert gateway().poll("1") is None
+
+
+def test_tells_which_code_was_entered(wire: responses.RequestsMock) -> None:
+    wire.post(
+        "https://gateway.example.com/checkVerificationStatus",
+        body=payload("telegram_gateway", "status_read_2026-09.json"),
+    )
+
+    gateway().report_entered("187259537046478", "0429")
+
+    told = orjson.loads(body_of(wire.calls[0].request))
+    assert told == {"request_id": "187259537046478", "code": "0429"}
+    assert wire.calls[0].request.headers["Authorization"] == "Bearer AAEgateway-secret-token"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error"),
+    [
+        (200, b'{"ok":false,"error":"REQUEST_ID_INVALID"}', RefusedError),
+        (200, b'{"ok":false,"error":"FLOOD_WAIT_7"}', ThrottledError),
+        (200, b'{"ok":false,"error":"the code 482915 is unknown"}', TransientError),
+        (502, b"<html>", AmbiguousError),
+    ],
+)
+def test_refused_report_of_a_code_is_an_error_without_the_code(
+    wire: responses.RequestsMock, status: int, body: bytes, error: type[SendError]
+) -> None:
+    wire.post("https://gateway.example.com/checkVerificationStatus", body=body, status=status)
+
+    with pytest.raises(error) as caught:
+        gateway().report_entered("1", "482915")
+
+    assert "482915" not in str(caught.value)

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, post
+from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, get, post
 from tests.tools.simulator.sends import GATEWAY, GATEWAY_VENDOR, send_gateway
 from tools.simulator.telegram import gateway
 
@@ -92,6 +92,18 @@ def test_status_is_polled_and_codes_are_judged(
     assert "verification_status" not in plain
     assert verdicts == ["code_invalid"] * 5 + ["code_max_attempts_exceeded"]
     assert unknown == {"ok": False, "error": "REQUEST_ID_INVALID"}
+
+
+def test_reported_code_is_shown(simulator: Simulator, phone: str) -> None:
+    number = send_gateway(simulator, phone).json()["result"]["request_id"]
+    call(simulator, "checkVerificationStatus", request_id=number)
+    assert simulator.messages(phone)[0]["reported"] is None
+
+    call(simulator, "checkVerificationStatus", request_id=number, code="123456")
+
+    assert simulator.messages(phone)[0]["reported"] == "code_valid"
+    page = get(f"{simulator.url}/?phone={phone}", headers={"Accept-Language": "en"}).text
+    assert "code reported to the provider: code_valid" in page
 
 
 def test_check_send_ability_makes_the_send_free(simulator: Simulator, phone: str) -> None:
