@@ -48,6 +48,7 @@ REPORTED_CODE = Field(
     "code",
     nullable(OWN_CODE_SCHEMA),
     _("With `phone`: the code that was entered. A wrong one spends an attempt."),
+    "4821",
     required=False,
     error=_("A string of 4 to 10 Latin letters or digits"),
     reading=clipboard.code,
