@@ -14,6 +14,7 @@ from django.test import RequestFactory
 from django.utils import translation
 
 from accounts.models import User
+from catalogue import languages
 from channels.providers.vendors import VENDORS
 from tests.operator_admin.operators import make_operator
 
@@ -23,6 +24,7 @@ CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 # The same in every language.
 NAMES = {"ID", "e-mail", "WhatsApp", "Telegram", "MAX", "SMS", "English"}
 NAMES |= {vendor.title for vendor in VENDORS.values()}
+NAMES |= {own_name for _code, own_name in languages.message_choices()}
 SITE = sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label)
 
 

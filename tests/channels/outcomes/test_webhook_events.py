@@ -50,6 +50,8 @@ def test_sent_and_delivered_emit_events(api: Api) -> None:
         "short_url": message.params["short_url"],
         "test": False,
         "request_id": message.request_id,
+        "reference": None,
+        "metadata": None,
         "created_at": _text(message.created_at),
         "sent_at": _text(message.sent_at),
         "delivered_at": _text(message.delivered_at),
@@ -135,6 +137,8 @@ def test_entered_code_emits_an_event_when_it_settles(api: Api) -> None:
         "phone": PHONE,
         "purpose": "verification",
         "test": False,
+        "reference": None,
+        "metadata": None,
         "verified_at": event.data["verified_at"],
     }
     assert datetime.fromisoformat(event.data["verified_at"]) == event.at
