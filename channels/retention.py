@@ -33,9 +33,11 @@ SELECT id FROM channels_message WHERE created_at < now() - make_interval(days =>
   AND phone NOT LIKE '%%*' AND state NOT IN ('queued', 'sent')
   AND {jobs.not_waiting_sql("purges", "channels_message.id::text")}
 ORDER BY created_at LIMIT %s"""  # noqa: S608 - constants
-# Keeps the prefix for statistics; it identifies nobody. `sender` has hashes of address and device.
+# Keeps the prefix for statistics; it identifies nobody. `sender` has hashes of address and device,
+# `callback` a URL that may name the person.
 _ANONYMISE = """
-UPDATE channels_message SET phone = left(phone, 5) || '*', params = params - 'sender' WHERE id"""
+UPDATE channels_message SET phone = left(phone, 5) || '*',
+  params = params - '{sender,callback}'::text[] WHERE id"""
 ANONYMISE_PHONES = f"{_ANONYMISE} IN ({_DUE_PHONES})"
 
 

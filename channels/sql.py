@@ -137,7 +137,8 @@ SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
     'metadata', m.params->'metadata', 'test', m.mode = 'test', 'request_id', m.request_id,
     'created_at', {events.iso_sql("m.created_at")}, 'sent_at', {events.iso_sql("m.sent_at")},
     'delivered_at', {events.iso_sql("m.delivered_at")},
-    'finished_at', {events.iso_sql("m.finished_at")}) AS data, now() AS at
+    'finished_at', {events.iso_sql("m.finished_at")}) AS data, now() AS at,
+  m.params->'callback' AS callback
 FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id
 WHERE m.id BETWEEN :first_id AND :last_id"""  # noqa: S608
-APPEND_MESSAGE_EVENTS = f"WITH {events.append_sql(_MESSAGE_EVENTS)}"
+APPEND_MESSAGE_EVENTS = f"WITH {events.append_sql(_MESSAGE_EVENTS, has_callback=True)}"

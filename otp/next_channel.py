@@ -139,6 +139,7 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
         binding=verification.binding,
         reference=newest.reference,
         metadata=newest.params.get("metadata", {}),
+        callback=newest.params.get("callback"),
         door=newest.params.get("door", ""),
         custom_code=_own_code(verification) if verification.is_custom else None,
     )

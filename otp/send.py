@@ -45,6 +45,7 @@ from otp.sealed_codes import content_of
 from otp.texts import bindings, rendering
 from otp.tried_channels import UntriedChannels
 from storage.statements.json_rows import array_text
+from webhooks.endpoints import Callback
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class CodeSendRequest:
     reference: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
     custom_code: str | None = field(default=None, repr=False)  # 4 to 10 letters or digits
+    callback: Callback | None = None  # where the events of this message go as well
     door: str = ""  # by which the request came, if not by our own API
     is_new: bool = False  # ends the live code, if there is one, instead of repeating it
 
@@ -272,6 +274,7 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
     kept: dict[str, Any] = {"text": request.text, "metadata": dict(request.metadata)}
     # The next channel, if it is asked for, is one of the order.
     kept |= {"door": request.door, "order": list(request.order.channels)}
+    kept["callback"] = request.callback
     params["params"] |= {name: value for name, value in kept.items() if value}
     params["hold_seconds"] = max(params["hold_seconds"], request.seconds)
     return params | _own_code_params(message, request, params["params"])

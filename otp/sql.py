@@ -240,7 +240,10 @@ SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
     'id', 'otp_' || replace(id::text, '-', ''), 'phone', phone, 'purpose', purpose,
     'reference', NULLIF(newest.reference, ''), 'metadata', newest.metadata,
     'test', mode = 'test', 'verified_at', {events.iso_sql("verified_at")}) AS data,
-  verified_at AS at
+  verified_at AS at,
+  (SELECT m.params->'callback' FROM channels_message m
+   WHERE m.subject_id = settled.id AND m.id BETWEEN :first_id AND :last_id AND m.params ? 'callback'
+   ORDER BY m.id DESC LIMIT 1) AS callback
 FROM settled LEFT JOIN LATERAL (
   SELECT m.reference, m.params->'metadata' AS metadata FROM channels_message m
   WHERE m.subject_id = settled.id AND m.id BETWEEN :first_id AND :last_id
@@ -252,7 +255,7 @@ WITH settled AS (
   FROM unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id)
   WHERE v.id = n.id AND v.id BETWEEN :first_id AND :last_id
   RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id),
-{events.append_sql(_VERIFIED)}
+{events.append_sql(_VERIFIED, has_callback=True)}
 """  # noqa: S608
 
 # Also supersedes them: two cut phones could collide on the unique index of live rows.

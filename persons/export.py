@@ -61,6 +61,11 @@ SECTIONS = {
     "clicks": Section("links_click t WHERE link_id = ANY(%(links)s) ORDER BY at"),
     "link_reports": Section("links_report t WHERE link_id = ANY(%(links)s) ORDER BY reported_at"),
     "events": Section("webhooks_event t WHERE id = ANY(%(events)s) ORDER BY at", "evt", ("key",)),
+    "webhook_deliveries": Section(
+        "webhooks_delivery t WHERE event_id = ANY(%(events)s) ORDER BY created_at",
+        "dlv",
+        ("due_at", "claims", "priority"),
+    ),
     "webhook_answers": Section(
         "webhooks_deliveryattempt t WHERE delivery_id IN (SELECT id FROM webhooks_delivery"
         " WHERE event_id = ANY(%(events)s)) ORDER BY started_at",

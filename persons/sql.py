@@ -141,6 +141,10 @@ UPDATE webhooks_event SET data = data
   || CASE WHEN data ? 'metadata' THEN '{"metadata": null}' ELSE '{}' END::jsonb
 WHERE id = ANY(%(events)s)
 """
+# One message's own URL: its deliveries that are still due fail, for nothing is registered there.
+WEBHOOK_URLS = """
+UPDATE webhooks_delivery SET url = 'about:blank' WHERE url <> '' AND event_id = ANY(%(events)s)
+"""
 # What the company's own server answered may quote the event.
 WEBHOOK_ANSWERS = """
 UPDATE webhooks_deliveryattempt SET answer = '' WHERE answer <> '' AND delivery_id IN (
@@ -171,6 +175,7 @@ ERASE = {
     "shared_receipt_bodies": SHARED_BODIES,
     "receipts": RECEIPTS,
     "events": EVENTS,
+    "webhook_urls": WEBHOOK_URLS,
     "webhook_answers": WEBHOOK_ANSWERS,
     "idempotent_requests": STORED_ANSWERS,
 }

@@ -11,9 +11,9 @@ waiting AS (
   CROSS JOIN LATERAL (
     SELECT next.id, p.priority, next.due_at FROM {priorities}
     CROSS JOIN LATERAL (
-      SELECT id, due_at FROM webhooks_delivery
+      SELECT id, due_at FROM webhooks_delivery d
       WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
-        AND id <> ALL(%(deliveries)s::uuid[])
+        AND id <> ALL(%(deliveries)s::uuid[]) AND {is_at_home}
       ORDER BY due_at LIMIT %(share)s) next
     ORDER BY p.priority, next.due_at
     LIMIT GREATEST(0, CASE WHEN e.failing_since IS NULL THEN %(share)s ELSE 1 END
@@ -41,6 +41,7 @@ SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d
 FROM taken, webhooks_endpoint e, webhooks_event v
 WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
 RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at, v.data,
-  e.id AS endpoint_id, e.company_id, e.url, e.key_id, e.generation,
+  e.id AS endpoint_id, e.company_id, COALESCE(NULLIF(d.url, ''), e.url) AS url, d.url <> '' AS is_callback, e.key_id,
+  e.generation,
   CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE '' END
     AS previous_key_id, e.older_secrets

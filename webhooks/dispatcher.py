@@ -141,9 +141,13 @@ def record(outcomes: Sequence[CallOutcome]) -> None:
         ]
         cursor.execute(sql.UPDATE_DELIVERIES, [ids, *moves])
         round_of: dict[UUID, datetime | None] = dict(cursor.fetchall())
-        refused = [outcome for outcome in outcomes if not outcome.is_accepted]
+        # One message's URL says nothing of the endpoint: it may be gone, or wrong from the start.
+        about_endpoints = [outcome for outcome in outcomes if not outcome.claimed.is_callback]
+        refused = [outcome for outcome in about_endpoints if not outcome.is_accepted]
         cursor.execute(sql.MARK_FAILING, [[outcome.claimed.endpoint_id for outcome in refused]])
-        accepted = [outcome.claimed.endpoint_id for outcome in outcomes if outcome.is_accepted]
+        accepted = [
+            outcome.claimed.endpoint_id for outcome in about_endpoints if outcome.is_accepted
+        ]
         cursor.execute(sql.MARK_ACCEPTING, [accepted])
     for outcome in refused:
         if outcome.is_last and outcome.claimed.delivery_id in round_of:

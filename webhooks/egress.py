@@ -80,8 +80,12 @@ class Destination:
         return host if self.port == default else f"{host}:{self.port}"
 
     @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.authority}"
+
+    @property
     def url(self) -> str:
-        return f"{self.scheme}://{self.authority}{self.path}"
+        return f"{self.origin}{self.path}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.db import transaction
@@ -46,6 +46,9 @@ TOO_MANY_SECRETS = format_lazy(
 CARRIES_MONEY = _(
     "Events about money go to this endpoint: only who sees the balance may lead them elsewhere"
 )
+NOT_REGISTERED = _(
+    "No enabled webhook of this mode has this host and port: register one for the host first"
+)
 URL_TAKEN = _("This URL is an endpoint already: change that one or delete it")
 
 
@@ -57,6 +60,33 @@ def check_url(url: str) -> str:
         return egress.parse_url(url).url
     except egress.UrlError as error:
         raise invalid_input(url=WRONG_URL[error.failure.value]) from None
+
+
+class Callback(TypedDict):
+    """Where the events of one message go as well, as the message keeps it."""
+
+    url: str  # normalised
+    endpoint: str  # the id, in hexadecimal, of the endpoint on the same host that signs them
+
+
+def find_callback(company_id: int, mode: str, url: str) -> Callback:
+    """Raises `invalid_input` unless the URL is on the host and port of an enabled endpoint. Of
+    several, the one at this very URL signs, else the oldest.
+    """
+    try:
+        target = egress.parse_url(url)
+    except egress.UrlError as error:
+        raise invalid_input(callback_url=WRONG_URL[error.failure.value]) from None
+    enabled = Endpoint.objects.of(company_id).filter(mode=mode, disabled_at=None)
+    there = [
+        (stored != target.url, created_at, pk)
+        for stored, created_at, pk in enabled.values_list("url", "created_at", "pk")
+        if stored.startswith(f"{target.origin}/")
+    ]
+    if not there:
+        raise invalid_input(callback_url=NOT_REGISTERED)
+    *_order, endpoint_id = min(there)
+    return {"url": target.url, "endpoint": endpoint_id.hex}
 
 
 def check_kinds(kinds: object, scopes: Collection[str], stored: Iterable[str] = ()) -> list[str]:

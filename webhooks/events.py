@@ -99,23 +99,46 @@ def has_endpoint_sql(row: str) -> str:
            AND e.mode = {row}.mode AND e.disabled_at IS NULL AND e.deleted_at IS NULL)"""  # noqa: S608
 
 
-def append_sql(happened: str) -> str:
+def origin_sql(url: str) -> str:
+    """SQL: scheme, host and port of a URL, if `egress.parse_url` wrote it; else NULL."""
+    return f"substring({url} FROM '^[^/]+//[^/]+')"
+
+
+# Also to the URL of one message, whatever kinds its endpoint wants; once, if that is an endpoint's
+# own URL. Nothing, when the endpoint is off or has moved to another host.
+_WANTED_BY_CALLBACKS = f"""
+  UNION ALL
+  SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id, h.callback ->> 'url'
+  FROM happened h JOIN webhooks_endpoint e
+    ON e.id = (h.callback ->> 'endpoint')::uuid AND e.company_id = h.company_id AND e.mode = h.mode
+    AND e.disabled_at IS NULL AND e.deleted_at IS NULL
+    AND {origin_sql("e.url")} = {origin_sql("h.callback ->> 'url'")}
+  WHERE NOT EXISTS (
+    SELECT 1 FROM webhooks_endpoint o
+    WHERE o.company_id = h.company_id AND o.mode = h.mode AND o.url = h.callback ->> 'url'
+      AND h.kind = ANY(o.kinds) AND o.disabled_at IS NULL AND o.deleted_at IS NULL)"""  # noqa: S608
+
+
+def append_sql(happened: str, *, has_callback: bool = False) -> str:
     """CTEs and a final INSERT that append the rows selected by `happened`: (id, company_id, mode,
-    kind, key, data, at). The row count is the number of deliveries.
+    kind, key, data, at), and perhaps `callback`, an `endpoints.Callback` or NULL. The row count is
+    the number of deliveries.
     """
     return f"""
 happened AS ({happened}),
 wanted AS (
-  SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id AS endpoint_id
+  SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id AS endpoint_id, '' AS url
   FROM happened h JOIN webhooks_endpoint e
     ON e.company_id = h.company_id AND e.mode = h.mode AND h.kind = ANY(e.kinds)
-    AND e.disabled_at IS NULL AND e.deleted_at IS NULL),
+    AND e.disabled_at IS NULL AND e.deleted_at IS NULL
+  {_WANTED_BY_CALLBACKS if has_callback else ""}),
 event AS (
   INSERT INTO webhooks_event (id, company_id, mode, kind, key, data, at)
   SELECT DISTINCT ON (id) id, company_id, mode, kind, key, data, at FROM wanted
   ON CONFLICT DO NOTHING RETURNING id)
-INSERT INTO webhooks_delivery (id, event_id, endpoint_id, priority)
-SELECT gen_random_uuid(), event.id, wanted.endpoint_id, (wanted.kind = 'link.clicked')::int
+INSERT INTO webhooks_delivery (id, event_id, endpoint_id, url, priority)
+SELECT gen_random_uuid(), event.id, wanted.endpoint_id, wanted.url,
+  (wanted.kind = 'link.clicked')::int
 FROM event JOIN wanted USING (id)"""  # noqa: S608
 
 

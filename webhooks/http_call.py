@@ -43,6 +43,7 @@ class ClaimedDelivery:
     generation: int
     previous_key_id: str  # empty unless the previous secret still signs
     older_secrets: str  # JSON: of the endpoint
+    is_callback: bool = False  # its URL is one message's, not the endpoint's
 
 
 @dataclass(frozen=True, slots=True)

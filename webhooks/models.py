@@ -144,7 +144,7 @@ class Endpoint(models.Model):
 
 
 class Delivery(models.Model):
-    """The delivery of one event to one endpoint."""
+    """The delivery of one event to one endpoint, or to the URL of one message on its host."""
 
     class State(models.TextChoices):
         PENDING = "pending", _("on its way")
@@ -158,6 +158,8 @@ class Delivery(models.Model):
     endpoint = models.ForeignKey(
         Endpoint, models.CASCADE, related_name="deliveries", db_index=False
     )
+    # The message's; empty: the endpoint's. Normalised, and in no log: it may name a person.
+    url = models.CharField(max_length=2000, blank=True, default="", db_default="")
     state = models.CharField(
         _("state"),
         max_length=9,
@@ -180,7 +182,9 @@ class Delivery(models.Model):
     class Meta:
         verbose_name = _("delivery")
         verbose_name_plural = _("deliveries")
-        constraints = [models.UniqueConstraint(fields=["event", "endpoint"], name="delivery_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["event", "endpoint", "url"], name="delivery_once")
+        ]
         indexes = [
             models.Index(
                 fields=["endpoint", "priority", "due_at"],
@@ -205,6 +209,10 @@ class Delivery(models.Model):
     @property
     def public_id(self) -> str:
         return public_id("dlv", self.id)
+
+    @property
+    def called_url(self) -> str:
+        return self.url or self.endpoint.url
 
     @property
     def due_in(self) -> float | None:

@@ -1,11 +1,15 @@
 """The webhook dispatcher's SQL statements, each with what it guarantees."""
 
 from storage.statements import sql_files
+from webhooks.events import origin_sql
 
 # Endpoints that may be called.
 _CALLABLE_ENDPOINTS = """webhooks_endpoint e JOIN accounts_company c
     ON c.id = e.company_id AND c.status <> 'suspended'
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL"""
+
+# The condition on a delivery `d` of endpoint `e`: it goes to that URL, or to one on its host.
+_IS_AT_HOME = f"(d.url = '' OR {origin_sql('d.url')} = {origin_sql('e.url')})"
 
 _PRIORITIES = "(VALUES (0), (1)) AS p(priority)"  # each is a range of the index
 # A separate, cheaper check: workers poll often, mostly in vain. Two index look-ups per endpoint.
@@ -22,6 +26,7 @@ CLAIM = sql_files.fill(
     sql_files.read("webhooks/claim.sql"),
     callable_endpoints=_CALLABLE_ENDPOINTS,
     priorities=_PRIORITIES,
+    is_at_home=_IS_AT_HOME,
 )
 
 # Lock order everywhere: endpoints by id, then their deliveries.
@@ -62,16 +67,17 @@ UPDATE webhooks_endpoint SET last_success_at = statement_timestamp(), failing_si
 WHERE id = ANY(%s::uuid[])
 """
 
-# Fails pending deliveries to disabled and deleted endpoints; skips locked rows.
-CANCEL_UNDELIVERABLE = """
+# Fails pending deliveries to disabled and deleted endpoints, and to hosts that their endpoints have
+# left; skips locked rows.
+CANCEL_UNDELIVERABLE = f"""
 WITH off AS (
   SELECT d.id FROM webhooks_endpoint e
   CROSS JOIN LATERAL (
-    SELECT id FROM webhooks_delivery WHERE endpoint_id = e.id AND due_at IS NOT NULL
+    SELECT id FROM webhooks_delivery d WHERE endpoint_id = e.id AND due_at IS NOT NULL
+      AND (e.disabled_at IS NOT NULL OR e.deleted_at IS NOT NULL OR {_IS_AT_HOME} IS NOT TRUE)
     FOR UPDATE SKIP LOCKED) d
-  WHERE e.disabled_at IS NOT NULL OR e.deleted_at IS NOT NULL
   LIMIT %s)
 UPDATE webhooks_delivery d
 SET state = 'failed', due_at = NULL, finished_at = statement_timestamp()
 FROM off WHERE d.id = off.id
-"""
+"""  # noqa: S608

@@ -9,6 +9,10 @@ from catalogue.texts import StrOrPromise
 CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
     date(2026, 11, 29): (
         _(
+            "`POST /otp/send` takes `callback_url`, on the host of an enabled webhook: events of "
+            "this message and `otp.verified` go there as well."
+        ),
+        _(
             "`POST /otp/send` takes `channels`, `patience`, `code_length`, `expires_in`, `text`, "
             "`bind`, `reference` and `metadata`; `POST /otp/verify` takes `bind`. Messages, "
             "verifications and their webhooks show `reference` and `metadata`. "

@@ -167,7 +167,7 @@ def _deliveries(message: Message) -> QuerySet[Delivery]:
 
 def _of_delivery(delivery: Delivery) -> TimelineStep:
     title, tone = WEBHOOK_TITLES[delivery.state]
-    text = f"{delivery.event.kind} → {delivery.endpoint.url}"
+    text = f"{delivery.event.kind} → {delivery.called_url}"
     return TimelineStep(delivery.created_at, title, tone, text)
 
 

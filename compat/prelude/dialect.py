@@ -65,7 +65,7 @@ CODE_OF_FIELD = {
 REFUSALS = {
     "email_verification_not_allowed": ("target.type", "Codes go to phone numbers alone"),
     "invalid_sender_id": ("options.sender_id", "The operator of this service sets the sender"),
-    "invalid_callback_url": ("options.callback_url", "Events go to the webhooks of the cabinet"),
+    "invalid_callback_url": ("options.callback_url", "Add an endpoint on this host in the cabinet"),
     "custom_size_conflict": ("options.custom_code", "Give custom_code or code_size, not both"),
     "invalid_template_id": ("options.template_id", "The only template here is prelude:psd2"),
     "invalid_template_variables": ("options.variables", "Give amount, currency and recipient"),

@@ -105,7 +105,6 @@ def options_of(body: Mapping[str, Any], texts: CompanyTexts) -> dict[str, Any]:
     faults = {
         "channel_not_enabled_in_region": options["method"] == "voice",
         "invalid_sender_id": options["sender_id"],
-        "invalid_callback_url": options["callback_url"],
         "invalid_request": options["channels"] and options["preferred_channel"],
         "custom_size_conflict": options["custom_code"] and options["code_size"],
         "invalid_template_id": (options["template_id"] or PSD2) != PSD2

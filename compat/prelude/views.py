@@ -27,6 +27,7 @@ from otp.models import ScopeKind
 from otp.protection import send_check
 from otp.protection.send_check import Restricted
 from otp.send import CodeSendRequest, SentCode
+from webhooks.endpoints import Callback, find_callback
 
 OF_PHONE = {"phone", "phone_all_companies"}  # kinds of `send_limit`
 # Prelude's names of what our guard judges sends by.
@@ -109,8 +110,17 @@ class Verifications(PreludeView):
             binding=options["payment"],
             reference=reference,
             custom_code=options["custom_code"],
+            callback=self._callback(options["callback_url"]),
             door=DIALECT.name,
         )
+
+    def _callback(self, url: str | None) -> Callback | None:
+        try:
+            return (
+                find_callback(self.principal.company_id, self.principal.mode, url) if url else None
+            )
+        except DomainError:
+            raise refused("invalid_callback_url") from None
 
     def _order(self, phone: str, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The channels to try; empty: as the company's rules, or smart routing, say."""

@@ -73,7 +73,7 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
     custom_code = fields.text(CUSTOM_CODE)
     link = link_for_code(fields, principal)
     requester = _requester(fields, principal)
-    options = parse_options(fields)
+    options = parse_options(fields, principal)
     fields.check()
     number = phone_numbers.normalise(phone or "", principal.country)
     return CodeSendRequest(

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.keys.api_keys import Principal
 from api.calls import Field, array, integer, nullable, text
 from api.request_fields import RequestFields
 from catalogue.channels import BY_NAME
@@ -18,6 +19,8 @@ from links.api.fields import LINK_FOR_CODE
 from otp.models import CodeText
 from otp.texts import bindings, rules
 from parsing.characters import is_line, is_text
+from webhooks.egress import MAX_URL_LENGTH
+from webhooks.endpoints import Callback, find_callback
 
 MAX_METADATA, MAX_METADATA_NAME, MAX_METADATA_TEXT = 10, 40, 200  # strings, characters, characters
 
@@ -97,7 +100,20 @@ BIND = Field(
     ),
     required=False,
 )
-OPTIONS = (CHANNELS, PATIENCE, CODE_LENGTH, EXPIRES_IN, TEXT, BIND, REFERENCE, METADATA)
+CALLBACK_URL = Field(
+    "callback_url",
+    nullable(text(format="uri", maxLength=MAX_URL_LENGTH)),
+    _(
+        "Events of this message and `otp.verified` go to this URL as well, whatever the endpoint "
+        "subscribes to. Its host and port must be those of an enabled webhook endpoint of this "
+        "mode, whose secret signs them."
+    ),
+    required=False,
+    is_checked_later=True,
+)
+OPTIONS = (
+    CHANNELS, PATIENCE, CODE_LENGTH, EXPIRES_IN, TEXT, BIND, REFERENCE, METADATA, CALLBACK_URL
+)  # fmt: skip
 
 NOT_WITH_CHANNEL = _("Not together with channel")
 NOT_WITH_LINK = _("Not together with link")
@@ -105,7 +121,7 @@ NOT_WITH_CODE = _("Not together with a code of your own")
 _CODE = re.compile(r":code(?!\w)")
 
 
-def parse_options(fields: RequestFields) -> dict[str, Any]:
+def parse_options(fields: RequestFields, principal: Principal) -> dict[str, Any]:
     """The fields of a `CodeSendRequest` that the options set; adds their errors."""
     if fields.payload.keys().isdisjoint(_NAMES):
         return {}
@@ -117,6 +133,7 @@ def parse_options(fields: RequestFields) -> dict[str, Any]:
         "binding": parse_binding(fields),
         "reference": fields.text(REFERENCE) or "",
         "metadata": _metadata(fields),
+        "callback": _callback(fields, principal),
     }
     if fields.payload.get(LINK_FOR_CODE.name):
         for field, name in ((TEXT, "text"), (BIND, "binding")):
@@ -188,6 +205,14 @@ def _metadata(fields: RequestFields) -> Mapping[str, str]:
         return value
     fields.add_error(METADATA, METADATA_ERROR)
     return {}
+
+
+def _callback(fields: RequestFields, principal: Principal) -> Callback | None:
+    callback = None
+    if url := fields.text(CALLBACK_URL):
+        with fields.collecting():
+            callback = find_callback(principal.company_id, principal.mode, url)
+    return callback
 
 
 METADATA_ERROR = format_lazy(

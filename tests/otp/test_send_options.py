@@ -149,7 +149,8 @@ def test_wrong_options_are_refused_before_anything(
 @pytest.mark.parametrize(
     "name",
     [
-        "channels", "patience", "code_length", "expires_in", "text", "bind", "reference", "metadata"
+        "channels", "patience", "code_length", "expires_in", "text", "bind", "reference",
+        "metadata", "callback_url",
     ],
 )  # fmt: skip
 def test_null_is_as_good_as_none(api: Api, name: str) -> None:

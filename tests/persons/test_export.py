@@ -35,9 +35,9 @@ def test_every_section_has_its_rows(company: Company) -> None:
     assert {name: len(rows) for name, rows in data.items()} == {
         "messages": 2, "attempts": 1, "receipts": 1, "sms_parts": 1, "fallback_events": 0,
         "verifications": 1, "links": 2, "clicks": 1, "link_reports": 1, "events": 2,
-        "webhook_answers": 2, "idempotent_requests": 1, "blocked_phones": 1, "bot_contacts": 1,
-        "vendor_user_ids": 1, "alerts": 1, "unmatched_receipts": 1,
-        "routing_memory": 1,
+        "webhook_deliveries": 2, "webhook_answers": 2, "idempotent_requests": 1,
+        "blocked_phones": 1, "bot_contacts": 1, "vendor_user_ids": 1, "alerts": 1,
+        "unmatched_receipts": 1, "routing_memory": 1,
     }  # fmt: skip
 
 

@@ -97,6 +97,7 @@ def _link(company: Company, phone: str, mode: str) -> Message:
         params={
             "text": f"Dear {phone}", "short_url": "https://k/x", "brand": "Shop",
             "metadata": {"who": phone},
+            "callback": {"url": f"https://shop.example/{phone}", "endpoint": "0" * 32},
         },
         reference=f"for {phone}",
         state="delivered", due_at=None, finished_at=timezone.now(), price=0,
@@ -134,7 +135,9 @@ def _webhook(
 ) -> None:
     endpoint = EndpointFactory.create(company=company, mode=mode)
     event = EventFactory.create(company=company, mode=mode, kind=kind, key=key, data=data)
-    delivery = DeliveryFactory.create(endpoint=endpoint, event=event)
+    delivery = DeliveryFactory.create(
+        endpoint=endpoint, event=event, url=f"https://receiver.example.com/{data['phone']}"
+    )
     DeliveryAttempt.objects.create(
         delivery=delivery, started_at=timezone.now(), duration_ms=1, answer=f"saw {data['phone']}"
     )

@@ -24,6 +24,7 @@ class Migration(migrations.Migration):
             name='Delivery',
             fields=[
                 ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('url', models.CharField(blank=True, db_default='', default='', max_length=2000)),
                 ('state', models.CharField(choices=[('pending', 'on its way'), ('delivered', 'accepted'), ('failed', 'not accepted')], db_default='pending', default='pending', max_length=9, verbose_name='state')),
                 ('tries', models.PositiveIntegerField(db_default=0, default=0, verbose_name='tries')),
                 ('claims', models.PositiveIntegerField(db_default=0, default=0)),
@@ -139,7 +140,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='delivery',
-            constraint=models.UniqueConstraint(fields=('event', 'endpoint'), name='delivery_once'),
+            constraint=models.UniqueConstraint(fields=('event', 'endpoint', 'url'), name='delivery_once'),
         ),
         migrations.RunPython(partition_by_month("webhooks_event"), migrations.RunPython.noop),
         migrations.RunPython(migration_operations.setting("webhooks_event"), migrations.RunPython.noop),
