@@ -50,7 +50,7 @@ public class SendAndVerify {
     expect(List.of(SendStatus.SENT, SendStatus.DELIVERED).contains(status), "not sent");
 
     String code = new MessagesApi(CLIENT)
-        .listTestMessages(PHONE, null, null, null, null, null, null, null, null)
+        .listTestMessages(PHONE, null, null, null, null, null, null, null, null, null)
         .getData().get(0).getCode();
     char last = (char) ('0' + (code.charAt(code.length() - 1) - '0' + 1) % 10);
     String wrong = code.substring(0, code.length() - 1) + last;
