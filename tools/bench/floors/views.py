@@ -92,6 +92,8 @@ def verify(request: HttpRequest) -> HttpResponse:
         **{name: asked[name] for name in ("company_id", "phone")},
         "mode": "live",
         "purpose": "verification",
+        "verification_id": None,
+        "binding": None,
         "macs": array_text([bytes.fromhex(asked["mac"])]),
         "failed_hour": failed_hour,
         "failed_day": failed_day,
@@ -112,7 +114,11 @@ def send(request: HttpRequest) -> HttpResponse:
     row = _execute(SEND, params)
     if row is None or not row[1]:
         return _answer({"success": False, "code": "insufficient_tokens"}, 402)
-    known = {"id": public_id("msg", params["message_id"]), "phone": asked["phone"]}
+    known = {
+        "id": public_id("msg", params["message_id"]),
+        "phone": asked["phone"],
+        "verification": public_id("otp", row[6]),
+    }
     return _answer(_QUEUED | known | {"expires_in": int(row[4]), "attempts_left": row[5]})
 
 
@@ -184,7 +190,7 @@ _INVALID = {"success": False, "code": "code_invalid", "message": "Неверны
 _INVALID |= {"request_id": "req_" + 20 * "0"}
 _VERIFIED = {"success": True, "message": "Номер подтверждён"}
 _QUEUED = {"success": True, "message": "Код поставлен в очередь: WhatsApp", "channel": "whatsapp"}
-_QUEUED |= {"status": "queued", "cost": 1, "test": False, "resend_in": 60}
+_QUEUED |= {"status": "queued", "locale": "ru", "cost": 1, "test": False, "resend_in": 60}
 _MADE = {"success": True, "message": "Создано ссылок: 1000"}
 _SHORTENED = {"success": True, "message": "Ссылка сокращена"}
 _VIEWS = {"verify": verify, "send": send, "shorten": shorten, "bulk": bulk, "livez": livez}
