@@ -34,7 +34,7 @@ NAMES = """
     Descope Clerk
     Android Chrome Gateway Markdown llms txt ALTCHA Base IPv
     Twilio Verify Node js Ruby BCP Prelude Infobip CAMARA Vonage oai vercel labs
-    emulate schemathesis twilio Basic Bearer FA PIN PSD UTF Unicode CLDR
+    emulate schemathesis behave YAML twilio Basic Bearer FA PIN PSD UTF Unicode CLDR
 """
 # Fields, their names and kinds, where they are the subject: the term of a definition, say.
 TECHNICAL = re.compile(r"openapi\.json|purpose|Idempotency-Key|queued|application/json|challenge")
