@@ -141,8 +141,10 @@ class Verifications(PreludeView):
     def _not_sent(
         self, error: DomainError, asked: CodeSendRequest, restricted: Restricted | None
     ) -> HttpResponse:
-        """A retry within the pause is answered for the message under way, and sends nothing."""
-        if error.error is Error.RESEND_TOO_SOON:
+        """A retry within the pause is answered for the message under way, and sends nothing. Not
+        one with a code of the client's: the person has another one.
+        """
+        if error.error is Error.RESEND_TOO_SOON and asked.custom_code is None:
             live = self.find_live(asked.phone)
             if live is not None:
                 names = _names(message.channel for message in live.messages[-1:])

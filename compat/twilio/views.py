@@ -126,9 +126,9 @@ class Verifications(TwilioView):
 
     def _running(self, wanted: CodeSendRequest, error: DomainError) -> Shown:
         """Twilio has no wait between sends: while ours lasts, nothing is sent and the answer is
-        the running verification.
+        the running verification. Not where the client chose the code: the person has another one.
         """
-        too_soon = error.error is Error.RESEND_TOO_SOON
+        too_soon = error.error is Error.RESEND_TOO_SOON and wanted.custom_code is None
         verification = self.find_live(wanted.phone) if too_soon else None
         if verification is None:
             raise error

@@ -109,6 +109,16 @@ def test_own_code_is_sent_checked_and_reported(client: DialectClient) -> None:
     assert Verification.objects.filter(is_custom=True, verified_at=None).count() == 0
 
 
+def test_another_own_code_within_the_pause_is_refused(client: DialectClient) -> None:
+    """As a retry it would be said to be under way."""
+    send(client, options={"custom_code": "777777"})
+
+    same, other = (send(client, options={"custom_code": code}) for code in ("777777", "777778"))
+
+    assert (same.status, refusal(other)) == (200, (429, "too_many_attempts"))
+    assert Message.objects.count() == 1
+
+
 def test_feedback_finds_the_verification_by_its_correlation_id(client: DialectClient) -> None:
     metadata = {"metadata": {"correlation_id": "order-7"}}
     client.json("/v2/verification", target() | metadata | {"options": {"custom_code": "777777"}})

@@ -172,6 +172,17 @@ def test_own_code_is_sent_and_checked(twilio: Twilio) -> None:
     assert (created.status, wrong.body["valid"], right.body["status"]) == (201, False, "approved")
 
 
+def test_another_own_code_within_the_wait_is_refused(company: Company) -> None:
+    """An answer of the running one would say that this code is under way, and it is not."""
+    twilio = Twilio(company, mode=Mode.LIVE)
+    twilio.create(CustomCode="A1b2C3")
+
+    other, same = twilio.create(CustomCode="A1b2C4"), twilio.create(CustomCode="A1b2C3")
+
+    assert (error_of(other), same.status) == ((429, 60212), 201)
+    assert Message.objects.count() == 1
+
+
 def test_code_is_bound_to_a_payment(twilio: Twilio) -> None:
     created = twilio.create(Amount="€39.99", Payee="Acme", Tags='{"order": "17"}')
     code = twilio.right()
@@ -241,6 +252,8 @@ def test_code_that_was_entered_is_not_canceled(twilio: Twilio) -> None:
         ({"Payee": "Shop"}, 60200, "Amount"),
         ({"Tags": "x"}, 60200, "Tags"),
         ({"Tags": '{"a": 1}'}, 60200, "Tags"),
+        ({"Tags": '{"a": "\\u0000"}'}, 60200, "Tags"),
+        ({"Tags": '{"\\u0000": "a"}'}, 60200, "Tags"),
         ({"Tags": '{"a": "' + "x" * 129 + '"}'}, 60200, "Tags"),
         ({"TemplateCustomSubstitutions": "[1]"}, 60200, "TemplateCustomSubstitutions"),
     ],
