@@ -39,6 +39,7 @@ from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
 from otp.protection.send_check import Requester, hashed, network_of
 from otp.send import CodeSendRequest, send_code
 from otp.web.calls import DEFAULT_PURPOSE
+from parsing.characters import is_line
 
 WAIT = 2.0  # seconds for the vendor's answer, of the 2.5 that a server waits for ours
 USED_EVERY = timedelta(minutes=1)
@@ -107,6 +108,8 @@ def code_request(
     if not _CODE.fullmatch(wanted.code):
         raise unreadable("bad_code" if wanted.code else "no_code")
     purpose = socket.purpose or wanted.purpose[:PURPOSE_LENGTH] or DEFAULT_PURPOSE
+    if not is_line(purpose):
+        raise unreadable("bad_purpose")
     return CodeSendRequest(
         phone=number,
         purpose=purpose,

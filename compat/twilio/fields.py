@@ -12,7 +12,7 @@ from api.calls import Field, Schema, text
 from api.request_fields import RequestFields
 from channels.web import fields
 from otp.texts import bindings
-from parsing import clipboard
+from parsing import characters, clipboard
 
 
 def _field(name: str, schema: Schema | None = None, **more: Any) -> Field:
@@ -58,8 +58,9 @@ def object_of(read: RequestFields, field: Field) -> dict[str, str]:
 
 def tags(read: RequestFields) -> Mapping[str, str]:
     named = object_of(read, TAGS)
-    longest = max((len(part) for pair in named.items() for part in pair), default=0)
-    if len(named) > MAX_TAGS or longest > MAX_TAG:
+    parts = [part for pair in named.items() for part in pair]
+    longest = max(map(len, parts), default=0)
+    if len(named) > MAX_TAGS or longest > MAX_TAG or not all(map(characters.is_text, parts)):
         read.add_error(TAGS, _("At most 10 tags of at most 128 characters"))
     return named
 

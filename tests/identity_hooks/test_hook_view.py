@@ -11,6 +11,7 @@ from channels.models import Message
 from identity_hooks import sockets
 from identity_hooks.hook_call import json_call
 from identity_hooks.kinds import kinds
+from identity_hooks.mapping import DEFAULT
 from identity_hooks.models import Socket
 from tests.factories import CompanyFactory
 from tests.identity_hooks.calls import (
@@ -313,6 +314,16 @@ def test_code_that_cannot_be_one_is_refused(company: Company, code: str) -> None
     answer = mine(socket, {"to": PHONE, "type": "SignIn", "payload": {"code": code}})
 
     assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("purpose", ["a\x00b", "\x00", "lo\u202egin", "two\nlines"])
+def test_purpose_that_cannot_be_one_is_refused(company: Company, purpose: str) -> None:
+    socket = make_socket(company, "generic", mapping=DEFAULT)
+
+    answer = mine(socket, {"phone": PHONE, "code": CODE, "purpose": purpose})
+
+    assert answer.status_code == 422
+    assert not Message.objects.exists()
 
 
 def test_channels_and_purpose_of_the_socket_hold(company: Company) -> None:
