@@ -1,6 +1,7 @@
 """What each server says is read as its own source writes it; payloads are dated by the source."""
 
 import json
+import time
 from typing import Any
 from urllib.parse import urlencode
 
@@ -173,6 +174,16 @@ def test_keycloak_writes_quotes_as_they_are() -> None:
     wanted = kinds()["keycloak"].read(HookCall("POST", JSON, "", body, AT), SocketOptions())
 
     assert (wanted.phone, wanted.code) == ("+4917612345678", "561166")
+
+
+def test_keycloak_broken_body_is_read_in_linear_time() -> None:
+    body = b'"text":"",' * 6000
+    started = time.process_time()
+
+    with pytest.raises(CallRefusedError):
+        kinds()["keycloak"].read(HookCall("POST", JSON, "", body, AT), SocketOptions())
+
+    assert time.process_time() - started < 0.3  # its square took 2 s
 
 
 def test_keycloak_list_of_one_receiver_is_read() -> None:
