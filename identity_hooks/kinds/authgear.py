@@ -3,6 +3,7 @@
 import orjson
 from django.utils.translation import gettext_lazy as _
 
+from catalogue import languages
 from catalogue.errors import DomainError, Error
 from channels.waiting.outcome_signals import SendOutcome
 from identity_hooks import signatures
@@ -72,7 +73,7 @@ def _play(trial: Trial) -> PlayedCall:
         "body": f"{trial.code} is your Authgear verification code",
         "app_id": "kvitok",
         "template_name": "verification_sms.txt",
-        "language_tag": "en",
+        "language_tag": languages.worldwide(),
         "template_variables": {"code": trial.code},
     }
     signature = signatures.hex_hmac(trial.secret, orjson.dumps(payload))

@@ -41,6 +41,7 @@ from tests.factories import (
     TariffFactory,
     TransferFactory,
     UserFactory,
+    VerificationFactory,
     WalletFactory,
 )
 from webhooks.models import DeliveryAttempt
@@ -80,6 +81,7 @@ def create_content(company: Company) -> None:
     create_imports(company)
     create_request(company)
     create_export(company)
+    create_verification(company)
     create_restrictions(company)
     create_route_days(company)
 
@@ -103,6 +105,17 @@ def create_route_days(company: Company) -> None:
             tokens_squared=tokens * 16,
             seconds=codes * 11.0,
         )
+
+
+def create_verification(company: Company) -> None:
+    """A verification for the delivered code."""
+    message = company.messages.filter(state="delivered", kind="code").first()
+    assert message is not None
+    verification = VerificationFactory.create(
+        id=message.subject_id, company=company, phone=message.phone, mode=message.mode
+    )
+    params = {"brand": "№ 1", "key": verification.key_id, "length": verification.length}
+    Message.objects.filter(pk=message.pk).update(params=params)
 
 
 def create_restrictions(company: Company) -> None:
