@@ -22,7 +22,7 @@ from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.message_stages import PHONE, accepted, apply_event, claim, message_of, submitted
 from tests.factories import CompanyFactory, EndpointFactory
-from tests.otp.sent_codes import age_rows, code_of, wrong_code
+from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
 from webhooks.models import Event as WebhookEvent
 
 OTHER_PHONES = ["+79161234568", "+79161234569", "+79161234570"]
@@ -108,6 +108,23 @@ def test_accepted_message_is_proved_before_one_whose_outcome_is_unknown(api: Api
     settlement.settle_verified()
 
     assert charged(api) == [(accepted_one.id, 16, "code_entered")]
+
+
+def test_message_being_handed_over_is_proved_before_one_whose_outcome_is_unknown(
+    api: Api,
+) -> None:
+    """Its receipt may come any moment and is charged, too: the code then pays for the same."""
+    unknown = submitted(api)
+    apply_event(unknown, EventKind.AMBIGUOUS)
+    forget_limits()
+    handed_over = submitted(api)
+    verify(api)
+    settlement.settle_verified()
+
+    apply_event(handed_over, EventKind.DELIVERED)
+
+    assert charged(api) == [(handed_over.message_id, 1, "code_entered")]
+    assert ledger.balance(api.company.pk) == (998, 1)
 
 
 def test_other_message_is_charged_on_its_own_receipt_only(api: Api) -> None:
