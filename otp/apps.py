@@ -14,13 +14,13 @@ class OtpConfig(AppConfig):
         from channels import extensions  # noqa: PLC0415
         from otp import (  # noqa: PLC0415
             history,
-            savings_count,
             sealed_codes,
             settlement,
             sql,
             vendor_feedback,
         )
         from otp.protection import evidence_counting, notices  # noqa: PLC0415
+        from otp.statistics import savings_count  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415
         from otp.web import calls, search_sources  # noqa: PLC0415
         from webhooks import events  # noqa: PLC0415

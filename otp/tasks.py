@@ -3,8 +3,8 @@
 from celery import shared_task
 
 from accounts.jobs import Turns
-from otp import route_learning, savings_count, usual_spending
 from otp.protection import evidence_counting, week_replay, week_reports
+from otp.statistics import route_learning, savings_count, usual_spending
 
 REPLAYS = Turns(week_replay.make_next)
 

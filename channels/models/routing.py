@@ -12,7 +12,7 @@ class RouterState(models.Model):
 
     version = models.PositiveBigIntegerField(default=0)
     learned_until = models.DateTimeField()
-    counted_until = models.DateTimeField(null=True)  # by `otp.savings_count`
+    counted_until = models.DateTimeField(null=True)  # by `otp.statistics.savings_count`
     state = models.JSONField(default=dict)  # `channels.routing.learned.learned_router`
 
     class Meta:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import Company
 from channels.models import Message, RouterState
-from otp import route_learning, savings_count
+from otp.statistics import route_learning, savings_count
 from tests.factories import AttemptFactory, MessageFactory, VerificationFactory
 from tests.otp.protection.sends import id_at
 

@@ -1,4 +1,5 @@
 """Keeps what `channels.routing.smart` learned between processes, and plans sends by it.
 
-`otp.route_learning` learns, as it knows which codes were entered. docs/routing.md says how.
+`otp.statistics.route_learning` learns, as it knows which codes were entered. docs/routing.md says
+how.
 """

@@ -10,15 +10,15 @@ from billing.models import SpentDay
 from channels.models import RouteDay, RouterState
 from links import link_imports
 from links.models import Link, LinkImport
-from otp import savings_count, usual_spending
 from otp.models import GuardEvidence, GuardProgress, GuardReplay, GuardReport, GuardRestriction
 from otp.protection import evidence_counting, restrictions, week_replay, week_reports
+from otp.statistics import savings_count, usual_spending
 from persons import company_deletion, company_export
 from persons.models import CompanyExport
 from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
 from tests.factories import EndpointFactory
 from tests.otp.protection.sends import sent
-from tests.otp.test_usual_spending import spent
+from tests.otp.statistics.test_usual_spending import spent
 from tests.otp.tried import tried
 from webhooks import endpoints
 from webhooks.models import Endpoint

@@ -9,10 +9,11 @@ from django.utils import timezone
 from accounts.models import Company
 from catalogue.ids import first_id_at
 from channels.models import Message
-from otp import history, route_learning
+from otp import history
 from otp.models import GuardEvidence, Verification
 from otp.protection import code_outcomes, evidence_counting
 from otp.protection.code_outcomes import OutcomeKind
+from otp.statistics import route_learning
 from tests.otp.protection.sends import sent
 from tests.otp.protection.test_evidence_counting import begin
 

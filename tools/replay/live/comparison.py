@@ -118,7 +118,7 @@ def outcome_of(played: Played) -> dict[str, Any]:
 
 
 FLUSH = 300.0  # seconds after which nothing more comes of a send
-# Seconds: between two runs of `otp.route_learning`, until what happened is surely
+# Seconds: between two runs of `otp.statistics.route_learning`, until what happened is surely
 # committed, and until a web process has the new state, in the mean.
 LEARNING_INTERVAL, COMMITTED, COPIED = 30.0, 3.0, 5.0
 

@@ -15,7 +15,7 @@ from channels.routing.learned.smart_plan import HOLD_OUT
 from channels.routing.policy_rules import StoredRule
 from channels.routing.smart.reach import PhoneMemory
 from channels.routing.smart.router import Router
-from otp.route_learning import CLOSED_AFTER
+from otp.statistics.route_learning import CLOSED_AFTER
 from storage.sessions import database_now
 from tools.replay.timeline import Outcome, Played
 from tools.stack import seed

@@ -9,7 +9,7 @@ from pytest_django import Settings
 from channels.models import ProviderAccount, RouterState
 from channels.routing.learned import account_shares, learned_router
 from channels.routing.smart.router import Router
-from otp import route_learning
+from otp.statistics import route_learning
 from tests.channels.accounts import KZ, UZ, create_account, name_accounts, sms
 from tests.channels.message_stages import claim
 from tests.factories import CompanyFactory

@@ -11,7 +11,7 @@ from channels.models import Message, RememberedPhone, RouteDay, RouterState
 from channels.routing.learned import learned_router, phone_memories
 from channels.routing.smart.reach import Standing
 from channels.routing.smart.router import Router
-from otp import route_learning, savings_count
+from otp.statistics import route_learning, savings_count
 from tests.api.races import at_once
 from tests.factories import TransferFactory
 from tests.otp.tried import begin, count_at, learn_at, tried

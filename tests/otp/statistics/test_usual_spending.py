@@ -11,7 +11,7 @@ from billing.budgets import budgets
 from billing.models import Budget, SpentDay
 from catalogue.ids import first_id_at, uuid7
 from channels.models import Message
-from otp import usual_spending
+from otp.statistics import usual_spending
 from tests.factories import MessageFactory, VerificationFactory
 
 pytestmark = pytest.mark.django_db
