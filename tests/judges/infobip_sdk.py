@@ -6,14 +6,10 @@ ADDRESS is the dialect's, KEY a test key for clients, READER an ordinary test ke
 phones show. The client builds its strict models of every answer, of refusals too.
 """
 
-import json
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
-from http.client import HTTPConnection
 from typing import Any
-from urllib.parse import quote, urlsplit
 
 from infobip_api_client import ApiClient, Configuration
 from infobip_api_client.api.tfa_api import TfaApi
@@ -28,8 +24,16 @@ from infobip_api_client.models import (
     TfaVerifyPinRequest,
 )
 
+from tests.judges import sdk_cases
+from tests.judges.sdk_cases import equal, new_phone, run_cases, wrong
+
 ADDRESS, KEY, READER = sys.argv[1:4]
-NUMBERS = iter(range(int(time.time()) % 10_000_000, 10**9))
+code_at = partial(sdk_cases.code_at, ADDRESS, READER)
+
+
+def phone(ending: str = "0000") -> str:
+    """In bare digits, as its clients write it."""
+    return new_phone(ending).removeprefix("+")
 
 
 def api(key: str = KEY) -> TfaApi:
@@ -37,19 +41,6 @@ def api(key: str = KEY) -> TfaApi:
 
 
 tfa = api()
-
-
-def phone(ending: str = "0000") -> str:
-    """A number that no case before has used."""
-    return f"7916{next(NUMBERS) % 1000:03d}{ending}"
-
-
-def code_at(number: str) -> str:
-    connection = HTTPConnection(urlsplit(ADDRESS).netloc)
-    path = f"/api/v1/test/messages?limit=1&phone={quote('+' + number)}"
-    connection.request("GET", path, headers={"Authorization": f"Bearer {READER}"})
-    (message,) = json.load(connection.getresponse())["data"]
-    return str(message["code"])
 
 
 def ids(length: int = 6) -> tuple[str, str]:
@@ -77,14 +68,6 @@ def refused(call: Callable[[], Any]) -> tuple[int, str]:
     except ApiException as error:
         return error.status, error.data.request_error.service_exception.message_id
     raise AssertionError("not refused")
-
-
-def equal(found: object, expected: object) -> None:
-    assert found == expected, f"{found!r}, not {expected!r}"
-
-
-def wrong(code: str) -> str:
-    return code[:-1] + str((int(code[-1]) + 1) % 10)
 
 
 def case_success() -> None:
@@ -199,18 +182,5 @@ def case_refusals() -> None:
     equal(refused(api("kv_test_unknown").get_tfa_applications), (401, "UNAUTHORIZED"))
 
 
-def main() -> int:
-    cases = {name: case for name, case in globals().items() if name.startswith("case_")}
-    failed = 0
-    for name, case in cases.items():
-        try:
-            case()
-        except Exception as error:
-            failed += 1
-            sys.stdout.write(f"FAILED {name}: {type(error).__name__}: {error}\n")
-    sys.stdout.write(f"{len(cases) - failed} cases passed, {failed} failed\n")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(globals()))

@@ -6,39 +6,27 @@ ADDRESS is the dialect's, KEY a test key for clients, READER an ordinary test ke
 phones show. The client checks every answer by its models: an unknown status would be an error.
 """
 
-import json
 import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from http.client import HTTPConnection
 from typing import Any
-from urllib.parse import quote, urlsplit
 
 import prelude_python_sdk
 from prelude_python_sdk import Prelude
 
+from tests.judges import sdk_cases
+from tests.judges.sdk_cases import equal, run_cases, wrong
+from tests.judges.sdk_cases import new_phone as phone
+
 ADDRESS, KEY, READER = sys.argv[1:4]
-NUMBERS = iter(range(int(time.time()) % 10_000_000, 10**9))
+code_at = partial(sdk_cases.code_at, ADDRESS, READER)
 PAYMENT = {"amount": "12.34", "currency": "EUR", "recipient": "Shop"}
 client = Prelude(base_url=ADDRESS, api_token=KEY, max_retries=0, _strict_response_validation=True)
 
 
-def phone(ending: str = "0000") -> str:
-    """A number that no case before has used."""
-    return f"+7916{next(NUMBERS) % 1000:03d}{ending}"
-
-
 def target(number: str) -> Any:
     return {"type": "phone_number", "value": number}
-
-
-def code_at(number: str) -> str:
-    connection = HTTPConnection(urlsplit(ADDRESS).netloc)
-    path = f"/api/v1/test/messages?limit=1&phone={quote(number, safe='')}"
-    connection.request("GET", path, headers={"Authorization": f"Bearer {READER}"})
-    (message,) = json.load(connection.getresponse())["data"]
-    return str(message["code"])
 
 
 def create(number: str, **more: Any) -> Any:
@@ -55,14 +43,6 @@ def refused(call: Callable[[], Any]) -> tuple[int, str]:
     except prelude_python_sdk.APIStatusError as error:
         return error.status_code, error.body["code"]
     raise AssertionError("not refused")
-
-
-def equal(found: object, expected: object) -> None:
-    assert found == expected, f"{found!r}, not {expected!r}"
-
-
-def wrong(code: str) -> str:
-    return code[:-1] + str((int(code[-1]) + 1) % 10)
 
 
 def case_success() -> None:
@@ -188,18 +168,5 @@ def case_feedback() -> None:
     equal(refused(lambda: client.watch.predict(target=target(phone())))[0], 404)
 
 
-def main() -> int:
-    cases = {name: case for name, case in globals().items() if name.startswith("case_")}
-    failed = 0
-    for name, case in cases.items():
-        try:
-            case()
-        except Exception as error:
-            failed += 1
-            sys.stdout.write(f"FAILED {name}: {type(error).__name__}: {error}\n")
-    sys.stdout.write(f"{len(cases) - failed} cases passed, {failed} failed\n")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(globals()))

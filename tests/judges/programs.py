@@ -3,7 +3,9 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -17,7 +19,9 @@ def run(program: str | Path, *arguments: str | Path) -> str:
     if not PYTHON.exists():
         pytest.skip("`make judges` brings the judges")
     here = Path(__file__).with_name(program) if isinstance(program, str) else None
-    return _run([PYTHON, here] if here else [program], arguments)
+    if here is None:
+        return _run([program], arguments)
+    return _run([PYTHON, here], arguments, {"PYTHONPATH": str(Path(__file__).parents[2])})
 
 
 def run_node(program: str, *arguments: str | Path) -> str:
@@ -27,10 +31,15 @@ def run_node(program: str, *arguments: str | Path) -> str:
     return _run([node, Path(__file__).with_name(program)], arguments).strip()
 
 
-def _run(command: list[str | Path], arguments: tuple[str | Path, ...]) -> str:
+def _run(
+    command: list[str | Path],
+    arguments: tuple[str | Path, ...],
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     done = subprocess.run(
         [*command, *arguments],
         cwd=DIRECTORY,
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         check=False,

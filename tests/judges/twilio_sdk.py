@@ -10,13 +10,12 @@ each answer that succeeds is compared with it.
 import json
 import re
 import sys
-import time
-import urllib.request
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import yaml
 from openapi_schema_validator import OAS30Validator
@@ -24,10 +23,14 @@ from twilio.base.exceptions import TwilioException, TwilioRestException
 from twilio.http.http_client import TwilioHttpClient
 from twilio.rest import Client
 
+from tests.judges import sdk_cases
+from tests.judges.sdk_cases import new_phone as phone
+from tests.judges.sdk_cases import wrong
+
 ADDRESS, KEY, SERVICE, READER = sys.argv[1:5]
+code_at = partial(sdk_cases.code_at, ADDRESS, READER)
 SCHEMA: Any = yaml.safe_load(Path(sys.argv[5]).read_text("utf-8")) if len(sys.argv) > 5 else None
 ACCOUNT = "AC" + "0123456789abcdef" * 2
-NUMBERS = iter(range(int(time.time()) % 10_000_000, 10**9))
 compared = 0
 
 
@@ -71,21 +74,6 @@ client.verify.base_url = ADDRESS
 service = client.verify.v2.services(SERVICE)
 
 
-def phone(ending: str = "0000") -> str:
-    """A number that no case before has used."""
-    return f"+7916{next(NUMBERS) % 1000:03d}{ending}"
-
-
-def code_at(number: str) -> str:
-    root = "{0.scheme}://{0.netloc}".format(urlsplit(ADDRESS))
-    request = urllib.request.Request(  # noqa: S310 - our own service
-        f"{root}/api/v1/test/messages?limit=1&phone={quote(number, safe='')}",
-        headers={"Authorization": f"Bearer {READER}"},
-    )
-    with urllib.request.urlopen(request) as answer:  # noqa: S310
-        return str(json.load(answer)["data"][0]["code"])
-
-
 def refusal(call: Callable[[], object]) -> tuple[int, int | None]:
     try:
         call()
@@ -103,10 +91,6 @@ def create(number: str, **more: Any) -> Any:
 
 def check(code: str, **named: str) -> Any:
     return service.verification_checks.create(code=code, **named)
-
-
-def wrong(code: str) -> str:
-    return code[:-1] + str((int(code[-1]) + 1) % 10)
 
 
 def starts_and_approves() -> None:

@@ -11,8 +11,9 @@ const { Verify2 } = require("@vonage/verify2");
 
 const [address, , reader, applicationId, privateKey] = process.argv.slice(2);
 const verify = new Verify2(new Auth({ applicationId, privateKey }), { apiHost: address });
+// Another range than that of the Python programs, which the same service has served.
 let number = Date.now() % 1000;
-const phone = (ending = "0000") => `7916${String(number++ % 1000).padStart(3, "0")}${ending}`;
+const phone = (ending = "0000") => `7917${String(number++ % 1000).padStart(3, "0")}${ending}`;
 
 async function codeAt(to) {
   const url = new URL(`/api/v1/test/messages?limit=1&phone=%2B${to}`, address);

@@ -8,29 +8,36 @@ of its own stands in front of the service.
 """
 
 import ipaddress
-import json
 import os
 import ssl
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
+from tests.judges import sdk_cases
+from tests.judges.sdk_cases import equal, new_phone
+
 ADDRESS, KEY, READER, APPLICATION_ID, PRIVATE_KEY = sys.argv[1:6]
 SITE = urlsplit(ADDRESS)
-NUMBERS = iter(range(int(time.time()) % 10_000_000, 10**9))
+code_at = partial(sdk_cases.code_at, ADDRESS, READER)
+
+
+def phone(ending: str = "0000") -> str:
+    """In bare digits, as its clients write it."""
+    return new_phone(ending).removeprefix("+")
 
 
 class Proxy(BaseHTTPRequestHandler):
@@ -97,19 +104,6 @@ def client(**auth: str) -> Any:
     return Vonage(Auth(**auth), HttpClientOptions(api_host=HOST)).verify
 
 
-def phone(ending: str = "0000") -> str:
-    """A number that no case before has used."""
-    return f"7916{next(NUMBERS) % 1000:03d}{ending}"
-
-
-def code_at(number: str) -> str:
-    connection = HTTPConnection(SITE.netloc)
-    path = f"/api/v1/test/messages?limit=1&phone={quote('+' + number)}"
-    connection.request("GET", path, headers={"Authorization": f"Bearer {READER}"})
-    (message,) = json.load(connection.getresponse())["data"]
-    return str(message["code"])
-
-
 def request_to(number: str, **more: Any) -> Any:
     steps = more.pop("workflow", [SmsChannel(to=number)])
     return VerifyRequest(brand="ACME", workflow=steps, **more)
@@ -121,10 +115,6 @@ def refused(call: Callable[[], Any]) -> tuple[int, dict[str, Any]]:
     except HttpRequestError as error:
         return error.response.status_code, error.response.json()
     raise AssertionError("not refused")
-
-
-def equal(found: object, expected: object) -> None:
-    assert found == expected, f"{found!r}, not {expected!r}"
 
 
 def by_each_way() -> list[Any]:
