@@ -36,8 +36,9 @@ class Field:
     is_multiline: bool = False  # a text that may hold line ends
     # What is made of a text before it is checked: of how people and their clipboards write it.
     reading: Callable[[str], str] | None = None
-    # In a response: an attribute of the object that it describes, or what makes the value of it.
-    source: str | Callable[[Any], Any] | None = None
+    # In a response: an attribute of the object that it describes, by default the field's name, or
+    # what makes the value of it.
+    source: str | Callable[[Any], Any] = ""
 
     def optional(self) -> "Field":
         return replace(self, required=False)
@@ -68,12 +69,15 @@ Fields = tuple[Field, ...] | Shape
 
 
 def body_of(row: Any, fields: Fields) -> dict[str, Any]:
-    """The response of an object, by each field's `source`. Fields without one are left out."""
-    return {field.name: _value(row, field.source) for field in fields if field.source}
+    """The response of an object, by each field's `source`; an empty text is null, if it may be."""
+    return {field.name: _value(row, field) for field in fields}
 
 
-def _value(row: Any, source: str | Callable[[Any], Any]) -> Any:
-    return getattr(row, source) if isinstance(source, str) else source(row)
+def _value(row: Any, field: Field) -> Any:
+    if callable(field.source):
+        return field.source(row)
+    value = getattr(row, field.source or field.name)
+    return None if value == "" and field.schema.get("nullable") else value
 
 
 def rendered(value: Any) -> Any:
@@ -102,6 +106,18 @@ def _example(field: Field) -> Any:
         body = example_of(field.fields)
         return [body] if field.schema["type"] == "array" else body
     return rendered(field.example)
+
+
+def option(
+    name: str, schema: Schema, description: StrOrPromise, example: Any = None, **more: Any
+) -> Field:
+    """A field of a request that may be left out, or null."""
+    return Field(name, nullable(schema), description, example, required=False, **more)
+
+
+def moment(name: str, description: StrOrPromise, example: str | None = None) -> Field:
+    """A time of a response; null until it comes."""
+    return Field(name, nullable(time()), description, example)
 
 
 # --- Types ---
@@ -167,17 +183,9 @@ TEST = Field(
     source=lambda row: row.mode == "test",
 )
 LIMIT = Field(
-    "limit",
-    integer(1, 200),
-    _("The number of items per page, 50 by default."),
-    required=False,
+    "limit", integer(1, 200), _("The number of items per page, 50 by default."), required=False
 )
-CURSOR = Field(
-    "cursor",
-    text(),
-    _("The `next_cursor` of the previous page."),
-    required=False,
-)
+CURSOR = Field("cursor", text(), _("The `next_cursor` of the previous page."), required=False)
 HAS_MORE = Field(
     "has_more",
     boolean(),
@@ -191,14 +199,19 @@ NEXT_CURSOR = Field(
     "next_cursor",
     nullable(text()),
     _("The value to pass as `cursor` to get the next page; `null` on the last page."),
-    None,
 )
+
+
+def page_of(rows: Shape, description: StrOrPromise) -> Fields:
+    """The answer of a list."""
+    return Field("data", array(), description, fields=rows), HAS_MORE, NEXT_CURSOR
+
+
 REQUEST_ID = Field(
     "request_id",
     text(pattern="^req_[0-9a-f]{22}$"),
     _("The id of the request, also sent as `X-Request-Id`."),
     "req_6f1d2c3b4a59687766aa00",
-    source="request_id",
 )
 
 

@@ -7,13 +7,12 @@ from channels.web.policy import calls as policy
 from links.api import calls as links
 from links.api import link_calls
 from otp.web import calls as codes
-from otp.web import own_code_calls, verification_calls
+from otp.web import verification_calls
 from persons.web import calls as persons
 from webhooks import calls as webhooks
 
 CALLS: tuple[Call, ...] = (
     *codes.CALLS,
-    *own_code_calls.CALLS,
     *verification_calls.CALLS,
     *links.CALLS,
     *links.BATCH_CALLS,

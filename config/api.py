@@ -18,8 +18,15 @@ from links.api.views import (
     SendLink,
     Shorten,
 )
-from otp.web.api import CheckCode, Evidence, SendCode, VerificationDetail, VerificationList
-from otp.web.own_code_api import Feedback, NextChannel
+from otp.web.api import (
+    CheckCode,
+    Evidence,
+    Feedback,
+    NextChannel,
+    SendCode,
+    VerificationDetail,
+    VerificationList,
+)
 from persons.web.api import ErasePerson, ExportPerson
 from webhooks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
 

@@ -48,7 +48,7 @@ class FoundVerification:
     verified_at: datetime | None
     binding: Mapping[str, Any] | None
     reference: str  # of its newest message, as the metadata
-    metadata: Mapping[str, str]
+    metadata: Mapping[str, str] | None
     messages: Sequence[Message]  # oldest first
 
 
@@ -195,6 +195,6 @@ def _found(row: Verification, messages: Sequence[Message]) -> FoundVerification:
         verified_at=row.verified_at,
         binding=row.binding,
         reference=newest.reference if newest else "",
-        metadata=newest.params.get("metadata", {}) if newest else {},
+        metadata=newest.params.get("metadata") if newest else None,
         messages=messages,
     )

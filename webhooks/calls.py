@@ -7,8 +7,6 @@ from django.utils.translation import pgettext_lazy
 
 from accounts.models import Scope
 from api.calls import (
-    HAS_MORE,
-    NEXT_CURSOR,
     Call,
     Field,
     Shape,
@@ -16,12 +14,14 @@ from api.calls import (
     boolean,
     choice,
     identifier,
+    moment,
     nullable,
+    option,
+    page_of,
     text,
     time,
 )
 from catalogue.errors import Error
-from catalogue.texts import StrOrPromise
 from webhooks.egress import MAX_URL_LENGTH
 from webhooks.endpoints import DESCRIPTION_LENGTH
 from webhooks.models import Endpoint, EventKind
@@ -37,25 +37,16 @@ URL = Field(
     "https://shop.example/kvitok",
     is_checked_later=True,
 )
-EVENTS = Field(
+EVENTS = option(
     "events",
-    nullable(array(EVENT_TYPES) | {"minItems": 1}),
+    array(EVENT_TYPES) | {"minItems": 1},
     _("The event types to send to this endpoint; all types by default."),
     ["message.delivered", "message.failed"],
-    required=False,
 )
-DESCRIPTION = Field(
-    "description",
-    nullable(text(maxLength=DESCRIPTION_LENGTH)),
-    _("A description for your own use."),
-    required=False,
+DESCRIPTION = option(
+    "description", text(maxLength=DESCRIPTION_LENGTH), _("A description for your own use.")
 )
-ENABLED = Field(
-    "enabled",
-    nullable(boolean()),
-    _("Whether the endpoint receives events."),
-    required=False,
-)
+ENABLED = option("enabled", boolean(), _("Whether the endpoint receives events."))
 SECRET = Field(
     "secret",
     text(pattern="^whsec_[A-Za-z0-9+/=]+$"),
@@ -64,22 +55,12 @@ SECRET = Field(
 )
 
 
-def _moment(name: str, description: StrOrPromise) -> Field:
-    return Field(name, nullable(time()), description, None, source=name)
-
-
 ENDPOINT_ID = Field("id", identifier("whk"), _("The endpoint's id."), ID, source="public_id")
 ENDPOINT = Shape(
     "WebhookEndpoint",
     (
         ENDPOINT_ID,
-        Field(
-            "url",
-            text(format="uri"),
-            _("The URL that events are sent to."),
-            URL.example,
-            source="url",
-        ),
+        Field("url", text(format="uri"), _("The URL that events are sent to."), URL.example),
         Field(
             "events",
             array(EVENT_TYPES),
@@ -87,13 +68,7 @@ ENDPOINT = Shape(
             EVENTS.example,
             source="kinds",
         ),
-        Field(
-            "description",
-            nullable(text()),
-            _("Your description of the endpoint."),
-            None,
-            source=lambda endpoint: endpoint.description or None,
-        ),
+        Field("description", nullable(text()), _("Your description of the endpoint.")),
         Field(
             "enabled", boolean(), _("Whether the endpoint is enabled."), True, source="is_enabled"
         ),
@@ -104,8 +79,6 @@ ENDPOINT = Shape(
                 "Why the endpoint is disabled: manually, because the receiver answered 410, or "
                 "because it accepted nothing for a day."
             ),
-            None,
-            source=lambda endpoint: endpoint.disabled_reason or None,
         ),
         Field(
             "test",
@@ -114,20 +87,13 @@ ENDPOINT = Shape(
             False,
             source=lambda endpoint: endpoint.mode == "test",
         ),
-        Field(
-            "created_at",
-            time(),
-            _("When the endpoint was created."),
-            "2026-11-20T10:00:00Z",
-            source="created_at",
-        ),
-        _moment("last_success_at", _("When the endpoint last accepted an event.")),
-        _moment("failing_since", _("When the endpoint began to fail; `null` if it is working.")),
+        Field("created_at", time(), _("When the endpoint was created."), "2026-11-20T10:00:00Z"),
+        moment("last_success_at", _("When the endpoint last accepted an event.")),
+        moment("failing_since", _("When the endpoint began to fail; `null` if it is working.")),
         Field(
             "old_secret_until",
             nullable(time()),
             _("When the previous secret stops signing events."),
-            None,
             source=lambda endpoint: endpoint.previous_until if endpoint.is_rotating else None,
         ),
     ),
@@ -144,11 +110,7 @@ LIST = Call(
     Scope.WEBHOOKS,
     message=_("Webhook endpoints"),
     query=(),
-    answer=(
-        Field("data", array(), _("The endpoints, newest first."), fields=ENDPOINT),
-        HAS_MORE,
-        NEXT_CURSOR,
-    ),
+    answer=page_of(ENDPOINT, _("The endpoints, newest first.")),
 )
 CREATE = Call(
     "POST",
@@ -212,19 +174,13 @@ ROTATE = Call(
     answer=ENDPOINT_WITH_SECRET,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )
-EXAMPLE_TYPE = Field(
+EXAMPLE_TYPE = option(
     "type",
-    nullable(EVENT_TYPES),
+    EVENT_TYPES,
     _("The type of event to send; by default the first type the endpoint receives."),
     "message.delivered",
-    required=False,
 )
-EXAMPLE_EVENT = Field(
-    "event",
-    nullable(EVENT_TYPES),
-    _("The same as `type`."),
-    required=False,
-)
+EXAMPLE_EVENT = option("event", EVENT_TYPES, _("The same as `type`."))
 TEST = Call(
     "POST",
     "/webhooks/{id}/test",
@@ -236,10 +192,7 @@ TEST = Call(
     body=(EXAMPLE_TYPE, EXAMPLE_EVENT),
     answer=(
         Field(
-            "id",
-            identifier("dlv"),
-            _("The delivery's id."),
-            "dlv_0192f0c1a6dc7a4b9c5d6e7f80910213",
+            "id", identifier("dlv"), _("The delivery's id."), "dlv_0192f0c1a6dc7a4b9c5d6e7f80910213"
         ),
         Field(
             "event_id",

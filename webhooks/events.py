@@ -24,10 +24,7 @@ from webhooks.models import EventKind
 
 EXAMPLE_PHONE = "+79990000000"
 IS_EXAMPLE = Field(
-    "example",
-    boolean(),
-    _("`true` in example events; absent from real events."),
-    required=False,
+    "example", boolean(), _("`true` in example events; absent from real events."), required=False
 )
 
 

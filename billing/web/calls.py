@@ -9,9 +9,7 @@ from django.utils.translation import pgettext_lazy
 from accounts.models import Scope
 from api.calls import (
     CURSOR,
-    HAS_MORE,
     LIMIT,
-    NEXT_CURSOR,
     Call,
     Field,
     Shape,
@@ -19,7 +17,10 @@ from api.calls import (
     choice,
     identifier,
     integer,
+    moment,
     nullable,
+    option,
+    page_of,
     text,
     time,
 )
@@ -75,29 +76,17 @@ SEAL = Shape(
             integer(1),
             _("The number of operations since the beginning, holds and releases included."),
             1204,
-            source="transfers",
         ),
         Field(
-            "balance",
-            integer(),
-            _("All tokens at the end of the day, available and held."),
-            986,
-            source="balance",
+            "balance", integer(), _("All tokens at the end of the day, available and held."), 986
         ),
         Field(
             "head",
             text(pattern="^[0-9a-f]{64}$"),
             _("The hash of all operations since the beginning."),
             "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-            source="head",
         ),
-        Field(
-            "created_at",
-            time(),
-            _("When the day was sealed."),
-            "2026-11-01T00:10:04Z",
-            source="created_at",
-        ),
+        Field("created_at", time(), _("When the day was sealed."), "2026-11-01T00:10:04Z"),
     ),
 )
 LIST_SEALS = Call(
@@ -112,11 +101,7 @@ LIST_SEALS = Call(
     Scope.BALANCE,
     message=_("Seals of the statement"),
     query=(PERIOD, LIMIT, CURSOR),
-    answer=(
-        Field("data", array(), _("The seals, newest first."), fields=SEAL),
-        HAS_MORE,
-        NEXT_CURSOR,
-    ),
+    answer=page_of(SEAL, _("The seals, newest first.")),
     refusals=(Error.INVALID_INPUT,),
 )
 
@@ -132,9 +117,8 @@ CURRENCY = Field(
     text(pattern="^[A-Z]{3}$"),
     _("The currency, as an ISO 4217 code."),
     settings.CURRENCY,
-    source="currency",
 )
-TOKENS = Field("tokens", integer(1), _("The number of tokens."), 1000, source="tokens")
+TOKENS = Field("tokens", integer(1), _("The number of tokens."), 1000)
 
 ORDER = Shape(
     "TopUp",
@@ -162,41 +146,24 @@ ORDER = Shape(
             nullable(text(format="uri")),
             _("The page to which to redirect the payer."),
             "https://pay.example/p/4711",
-            source=lambda order: order.payment_page or None,
+            source="payment_page",
         ),
         TOKENS,
         Field(
             "package",
             nullable(text()),
             _("The package that was ordered, if any."),
-            None,
             source=lambda order: order.package.code if order.package else None,
         ),
         AMOUNT,
         CURRENCY,
-        Field("gateway", text(), _("The payment method."), "invoice", source="gateway"),
-        Field(
-            "invoice",
-            nullable(text()),
-            _("The invoice number."),
-            "2026-17",
-            source=lambda order: order.number or None,
+        Field("gateway", text(), _("The payment method."), "invoice"),
+        Field("invoice", nullable(text()), _("The invoice number."), "2026-17", source="number"),
+        Field("created_at", time(), _("When the top-up was created."), "2026-11-20T10:00:00Z"),
+        moment(
+            "expires_at", _("When the top-up expires if it is not paid."), "2026-11-27T10:00:00Z"
         ),
-        Field(
-            "created_at",
-            time(),
-            _("When the top-up was created."),
-            "2026-11-20T10:00:00Z",
-            source="created_at",
-        ),
-        Field(
-            "expires_at",
-            nullable(time()),
-            _("When the top-up expires if it is not paid."),
-            "2026-11-27T10:00:00Z",
-            source="expires_at",
-        ),
-        Field("paid_at", nullable(time()), _("When the top-up was paid."), None, source="paid_at"),
+        moment("paid_at", _("When the top-up was paid.")),
     ),
 )
 
@@ -219,37 +186,25 @@ LIST_TOP_UPS = Call(
     Scope.TOP_UP,
     message=_("Top-ups"),
     query=(LIMIT, CURSOR),
-    answer=(
-        Field("data", array(), _("The top-ups, newest first."), fields=ORDER),
-        HAS_MORE,
-        NEXT_CURSOR,
-    ),
+    answer=page_of(ORDER, _("The top-ups, newest first.")),
     refusals=(Error.INVALID_INPUT,),
 )
-TOKENS_TO_BUY = Field(
+TOKENS_TO_BUY = option(
     "tokens",
-    nullable(integer(1, settings.MAX_TOP_UP_TOKENS)),
+    integer(1, settings.MAX_TOP_UP_TOKENS),
     _("The number of tokens to buy, at least `min_tokens`."),
     1000,
-    required=False,
 )
-PACKAGE_TO_BUY = Field(
-    "package",
-    nullable(text(maxLength=40)),
-    _("The code of a package from `GET /top-up/options`."),
-    required=False,
+PACKAGE_TO_BUY = option(
+    "package", text(maxLength=40), _("The code of a package from `GET /top-up/options`.")
 )
-GATEWAY = Field(
-    "gateway",
-    nullable(text()),
-    _("A payment method from `GET /top-up/options`; by default the first one."),
-    required=False,
+GATEWAY = option(
+    "gateway", text(), _("A payment method from `GET /top-up/options`; by default the first one.")
 )
-RETURN_URL = Field(
+RETURN_URL = option(
     "return_url",
-    nullable(text(format="uri", maxLength=500)),
+    text(format="uri", maxLength=500),
     _("The URL to which the payer returns after payment."),
-    required=False,
 )
 CREATE_TOP_UP = Call(
     "POST",

@@ -7,17 +7,15 @@ from django.utils.translation import pgettext_lazy
 from accounts.models import Scope
 from api.calls import (
     CURSOR,
-    HAS_MORE,
     LIMIT,
-    NEXT_CURSOR,
     Call,
     Field,
     Shape,
-    array,
     choice,
     identifier,
     integer,
     nullable,
+    page_of,
     text,
 )
 from billing.documents import issuing, upd_xml
@@ -39,9 +37,8 @@ DOCUMENT = Shape(
             choice(list(Document.Kind.values), "DocumentKind"),
             _("`closing`: the act of a month; `advance`: an invoice for an advance with VAT."),
             Document.Kind.CLOSING.value,
-            source="kind",
         ),
-        Field("number", text(), _("The document's number."), "2026-17", source="number"),
+        Field("number", text(), _("The document's number."), "2026-17"),
         Field(
             "issued_on",
             text(format="date"),
@@ -56,7 +53,7 @@ DOCUMENT = Shape(
             "2026-10",
             source=lambda document: f"{document.month:%Y-%m}" if document.month else None,
         ),
-        Field("tokens", integer(1), _("The number of tokens."), 1204, source="tokens"),
+        Field("tokens", integer(1), _("The number of tokens."), 1204),
         Field(
             "amount",
             text(pattern=r"^\d+\.\d{2}$"),
@@ -76,7 +73,6 @@ DOCUMENT = Shape(
             text(pattern="^[A-Z]{3}$"),
             _("The currency, as an ISO 4217 code."),
             settings.CURRENCY,
-            source="currency",
         ),
         Field(
             "pdf_url",
@@ -111,10 +107,6 @@ LIST_DOCUMENTS = Call(
     Scope.BALANCE,
     message=_("Documents"),
     query=(LIMIT, CURSOR),
-    answer=(
-        Field("data", array(), _("The documents, newest first."), fields=DOCUMENT),
-        HAS_MORE,
-        NEXT_CURSOR,
-    ),
+    answer=page_of(DOCUMENT, _("The documents, newest first.")),
     refusals=(Error.INVALID_INPUT,),
 )

@@ -181,4 +181,5 @@ def _channel(channel: Channel, mode: str, country: str) -> dict[str, Any]:
 
 def _as_on_phone(message: Message) -> dict[str, Any]:
     text, code = test_phone.render(message)
-    return body_of(message, TEST_MESSAGE) | {"text": text, "code": code}
+    stored = tuple(field for field in TEST_MESSAGE if field.name not in {"text", "code"})
+    return body_of(message, stored) | {"text": text, "code": code}

@@ -8,17 +8,15 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Scope
 from api.calls import (
     CURSOR,
-    HAS_MORE,
     LIMIT,
-    NEXT_CURSOR,
     Call,
     Field,
-    Fields,
     Shape,
     array,
     choice,
     example_of,
     nullable,
+    page_of,
     text,
     time_or_day,
 )
@@ -39,10 +37,7 @@ WITH_PHONE = Field(
     reading=clipboard.plain,
 )
 WITH_REFERENCE = Field(
-    "reference",
-    text(maxLength=64),
-    _("Only messages with exactly this reference."),
-    required=False,
+    "reference", text(maxLength=64), _("Only messages with exactly this reference."), required=False
 )
 OF_CHANNEL = Field("channel", CHANNEL_NAMES, _("The channel."), required=False)
 WITH_STATUS = Field("status", MESSAGE_STATUSES, _("The status."), required=False)
@@ -73,9 +68,7 @@ FILTERS = (
 LISTED = (Error.INVALID_INPUT, Error.INVALID_PHONE)
 
 
-def _rows(fields: Fields) -> Field:
-    return Field("data", array(), _("The messages, newest first."), fields=fields)
-
+NEWEST_FIRST = _("The messages, newest first.")
 
 LIST_MESSAGES = Call(
     "GET",
@@ -89,7 +82,7 @@ LIST_MESSAGES = Call(
     Scope.MESSAGES,
     message=_("Message history"),
     query=FILTERS,
-    answer=(_rows(MESSAGE), HAS_MORE, NEXT_CURSOR),
+    answer=page_of(MESSAGE, NEWEST_FIRST),
     refusals=LISTED,
 )
 
@@ -115,7 +108,7 @@ TEST_MESSAGES = Call(
     page="test-mode",
     message=_("Messages of test keys"),
     query=FILTERS,
-    answer=(_rows(TEST_MESSAGE), HAS_MORE, NEXT_CURSOR),
+    answer=page_of(TEST_MESSAGE, NEWEST_FIRST),
     refusals=LISTED,
 )
 
@@ -162,7 +155,6 @@ CHANNEL_REACH = Shape(
                 "would tell."
             ),
             "unknown",
-            source="reach",
         ),
         Field(
             "reason",
@@ -174,8 +166,6 @@ CHANNEL_REACH = Shape(
                 "list. `policy`: the company's rules leave the channel out. `unavailable`: nothing "
                 "carries codes by it now. `null` for `unknown`."
             ),
-            None,
-            source="reason",
         ),
     ),
 )

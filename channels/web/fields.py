@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from api.calls import Field, choice, identifier, integer, nullable, text
+from api.calls import Field, choice, identifier, integer, nullable, option, text
 from catalogue.channels import BY_NAME
 from catalogue.errors import Error
 from catalogue.languages import tags
@@ -36,15 +36,14 @@ UNDERSTOOD_PHONE = Field(
     ),
     "+79990000000",
 )
-CHANNEL = Field(
+CHANNEL = option(
     "channel",
-    nullable(CHANNEL_NAMES),
+    CHANNEL_NAMES,
     _(
         "The only channel to use. If omitted, the service chooses one, starting with the "
         "company's default, and falls back to further channels if the company's settings "
         "allow it."
     ),
-    required=False,
 )
 LANGUAGE_TAG = text(maxLength=tags.MAX_LENGTH, pattern=tags.LOOSE_PATTERN)
 LOCALE = Field(
@@ -60,11 +59,7 @@ LOCALE = Field(
     error=_("Not a language tag, such as de-DE (BCP 47)."),
 )
 ASKED_LOCALE = Field(
-    "locale",
-    LANGUAGE_TAG,
-    _("The language that was asked for, as a tag of BCP 47."),
-    "de-AT",
-    source="locale",
+    "locale", LANGUAGE_TAG, _("The language that was asked for, as a tag of BCP 47."), "de-AT"
 )
 MESSAGE_ID = Field(
     "id",
@@ -78,7 +73,6 @@ USED_CHANNEL = Field(
     CHANNEL_NAMES,
     _("The channel the message was sent through; the last one if there were several."),
     "whatsapp",
-    source="channel",
 )
 SEND_STATUS = Field(
     "status",

@@ -14,12 +14,12 @@ from api.calls import (
     boolean,
     choice,
     integer,
+    moment,
     nullable,
     text,
     time,
 )
 from catalogue.channels import by_stored_name
-from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, Message
@@ -36,7 +36,6 @@ KIND = Field(
     choice(list(Message.Kind.values), "MessageKind"),
     _("What the message carries: a code or a link."),
     "code",
-    source="kind",
 )
 NUMBER = Field(
     "phone",
@@ -46,44 +45,25 @@ NUMBER = Field(
         "followed by `*`."
     ),
     "+79990000000",
-    source="phone",
 )
 LINK = Field(
     "short_url",
     nullable(text(format="uri")),
     _("The short link in the message, if any."),
-    None,
     source=lambda message: message.params.get("short_url"),
 )
-CREATED = Field(
-    "created_at",
-    time(),
-    _("When the message was created."),
-    "2026-11-20T10:15:12Z",
-    source="created_at",
-)
-
-
-def _moment(name: str, text: StrOrPromise, example: str | None) -> Field:
-    return Field(name, nullable(time()), text, example, source=name)
+CREATED = Field("created_at", time(), _("When the message was created."), "2026-11-20T10:15:12Z")
 
 
 def _segments(message: Message) -> int | None:
     return message.segments if by_stored_name(message.channel).has_segments else None
 
 
-REFERENCE = Field(
-    "reference",
-    nullable(text()),
-    _("Your own reference, as the send named it."),
-    None,
-    source=lambda message: message.reference or None,
-)
+REFERENCE = Field("reference", nullable(text()), _("Your own reference, as the send named it."))
 METADATA = Field(
     "metadata",
     nullable({"type": "object", "additionalProperties": {"type": "string"}}),
     _("Your own strings, as the send named them."),
-    None,
     source=lambda message: message.params.get("metadata"),
 )
 
@@ -96,19 +76,12 @@ MESSAGE = Shape(
         NUMBER,
         USED_CHANNEL,
         STATUS,
-        Field(
-            "error",
-            nullable(text()),
-            _("The error code, if the message was not delivered."),
-            None,
-            source=lambda message: message.error or None,
-        ),
+        Field("error", nullable(text()), _("The error code, if the message was not delivered.")),
         Field("cost", integer(0), _("The price of delivery, in tokens."), 1, source="price"),
         Field(
             "segments",
             nullable(integer(1)),
             _("The number of SMS segments; `null` for other channels."),
-            None,
             source=_segments,
         ),
         LINK,
@@ -117,10 +90,10 @@ MESSAGE = Shape(
         TEST,
         REQUEST_ID,
         CREATED,
-        _moment("sent_at", _("When the message was sent to the provider."), "2026-11-20T10:15:13Z"),
-        _moment("delivered_at", _("When the message was delivered."), "2026-11-20T10:15:14Z"),
-        _moment("read_at", _("When the message was read."), None),
-        _moment(
+        moment("sent_at", _("When the message was sent to the provider."), "2026-11-20T10:15:13Z"),
+        moment("delivered_at", _("When the message was delivered."), "2026-11-20T10:15:14Z"),
+        moment("read_at", _("When the message was read."), None),
+        moment(
             "finished_at", _("When the message reached its final status."), "2026-11-20T10:15:14Z"
         ),
     ),
@@ -144,23 +117,11 @@ RECEIPT = Shape(
             "delivered",
             source="word",
         ),
-        Field(
-            "error_code",
-            nullable(text()),
-            _("The error code reported by the provider."),
-            None,
-            source=lambda receipt: receipt.error_code or None,
-        ),
-        _moment(
+        Field("error_code", nullable(text()), _("The error code reported by the provider.")),
+        moment(
             "at", _("When the status changed, according to the provider."), "2026-11-20T10:15:14Z"
         ),
-        Field(
-            "received_at",
-            time(),
-            _("When the receipt was received."),
-            "2026-11-20T10:15:14Z",
-            source="received_at",
-        ),
+        Field("received_at", time(), _("When the receipt was received."), "2026-11-20T10:15:14Z"),
     ),
 )
 
@@ -168,13 +129,7 @@ ATTEMPT = Shape(
     "Attempt",
     (
         USED_CHANNEL,
-        Field(
-            "provider",
-            text(),
-            _("The provider that carried the attempt."),
-            "whatsapp_cloud",
-            source="provider",
-        ),
+        Field("provider", text(), _("The provider that carried the attempt."), "whatsapp_cloud"),
         Field(
             "status",
             choice(list(Attempt.State.values), "AttemptStatus"),
@@ -189,20 +144,10 @@ ATTEMPT = Shape(
                 "The error code reported by the provider; `patience` if no receipt arrived in time "
                 "and another channel was tried."
             ),
-            None,
-            source=lambda attempt: attempt.error_code or None,
         ),
-        Field(
-            "started_at",
-            time(),
-            _("When the attempt started."),
-            "2026-11-20T10:15:12Z",
-            source="started_at",
-        ),
-        _moment(
-            "accepted_at", _("When the provider accepted the attempt."), "2026-11-20T10:15:13Z"
-        ),
-        _moment("finished_at", _("When the attempt ended."), "2026-11-20T10:15:14Z"),
+        Field("started_at", time(), _("When the attempt started."), "2026-11-20T10:15:12Z"),
+        moment("accepted_at", _("When the provider accepted the attempt."), "2026-11-20T10:15:13Z"),
+        moment("finished_at", _("When the attempt ended."), "2026-11-20T10:15:14Z"),
         Field(
             "receipts",
             array(),
@@ -233,14 +178,8 @@ FALLBACK_EVENT = Shape(
             "refused",
             source="reason",
         ),
-        Field(
-            "channel",
-            CHANNEL_NAMES,
-            _("The channel that the decision is about."),
-            "sms",
-            source="channel",
-        ),
-        Field("at", time(), _("When the decision was made."), "2026-11-20T10:15:13Z", source="at"),
+        Field("channel", CHANNEL_NAMES, _("The channel that the decision is about."), "sms"),
+        Field("at", time(), _("When the decision was made."), "2026-11-20T10:15:13Z"),
     ),
 )
 
@@ -274,7 +213,6 @@ MESSAGE_DETAILS = Shape(
                 "order with the seconds each had to prove delivery; `alternatives`: other orders "
                 "with the tokens they were expected to cost."
             ),
-            None,
             source=_route,
         ),
         Field(

@@ -80,16 +80,7 @@ SEND_LINK = Call(
     Scope.LINKS,
     page="send-link",
     message=status_text("link", "whatsapp", "sent"),
-    body=(
-        PHONE,
-        URL,
-        TEXT,
-        CHANNEL,
-        LOCALE,
-        ALIAS,
-        LINK_LIFETIME,
-        *OPTIONS,
-    ),
+    body=(PHONE, URL, TEXT, CHANNEL, LOCALE, ALIAS, LINK_LIFETIME, *OPTIONS),
     answer=(
         MESSAGE_ID,
         UNDERSTOOD_PHONE,
@@ -137,12 +128,7 @@ RESULT = Shape(
     (
         Field("success", boolean(), _("Whether the link was created."), True),
         *(field.optional() for field in (*ADDRESS, EXPIRES_IN, REUSED)),
-        Field(
-            "code",
-            text(),
-            _("The error code, if the link was not created."),
-            required=False,
-        ),
+        Field("code", text(), _("The error code, if the link was not created."), required=False),
         Field(
             "message", text(), _("The error message, if the link was not created."), required=False
         ),
@@ -258,11 +244,7 @@ CLICK_EVENT = EventDeclaration(
             integer(0),
             _("The total number of clicks by people, as in `GET /links/{id}`."),
         ),
-        Field(
-            "new_clicks",
-            integer(0),
-            _("The number of new clicks that this event reports."),
-        ),
+        Field("new_clicks", integer(0), _("The number of new clicks that this event reports.")),
         Field("clicked_at", time(), _("The time of the last of these clicks.")),
     ),
     _example,

@@ -12,7 +12,9 @@ from api.calls import (
     choice,
     identifier,
     integer,
+    moment,
     nullable,
+    option,
     text,
     time,
 )
@@ -35,44 +37,31 @@ URL = Field(
     "https://shop.example/orders/1024",
     is_checked_later=True,
 )
-ALIAS = Field(
+ALIAS = option(
     "alias",
-    nullable(text(minLength=3, maxLength=64)),
+    text(minLength=3, maxLength=64),
     _(
         "A custom slug for the link: Latin letters, digits, hyphens and underscores; case is "
         "ignored."
     ),
-    required=False,
     is_checked_later=True,
 )
-LINK_LIFETIME = Field(
+LINK_LIFETIME = option(
     "expires_in",
-    nullable(integer(MINUTE, FIVE_YEARS)),
+    integer(MINUTE, FIVE_YEARS),
     _(
         "The number of seconds until the link expires. By default the company's setting; "
         "without one the link never expires."
     ),
-    required=False,
 )
 SHORT_URL = Field(
-    "short_url",
-    text(format="uri"),
-    _("The short link."),
-    "https://kvitok.example/bcdfghjkmn",
-    source="short_url",
+    "short_url", text(format="uri"), _("The short link."), "https://kvitok.example/bcdfghjkmn"
 )
-EXPIRES_AT = Field(
-    "expires_at",
-    nullable(time()),
-    _("When the link expires; `null` if it never expires."),
-    None,
-    source="expires_at",
-)
+EXPIRES_AT = moment("expires_at", _("When the link expires; `null` if it never expires."))
 EXPIRES_IN = Field(
     "expires_in",
     nullable(integer()),
     _("The number of seconds until the link expires; `null` if it never expires."),
-    None,
 )
 
 LINK_ID = Field(
@@ -82,108 +71,78 @@ LINK_ID = Field(
     "lnk_0192f0c1a6da7e2f9a3b4c5d6e7f8091",
     source="public_id",
 )
-SLUG = Field(
-    "slug",
-    text(),
-    _("The part of the short link after the slash."),
-    "bcdfghjk",
-    source="slug",
-)
+SLUG = Field("slug", text(), _("The part of the short link after the slash."), "bcdfghjk")
 TARGET = Field(
     "url",
     text(format="uri"),
     _("The URL that the link redirects to."),
     "https://shop.example/orders/1024",
-    source="url",
 )
 SHORTENED_URL = replace(SHORT_URL, example="https://kvitok.example/bcdfghjk")
 
-HOST = Field(
+HOST = option(
     "host",
-    nullable(text(format="hostname", maxLength=253)),
+    text(format="hostname", maxLength=253),
     _(
         "The host of the short link: one of the company's own hosts or the service's host. By"
         " default the company's setting."
     ),
-    required=False,
     is_checked_later=True,
 )
-TAGS = Field(
-    "utm",
-    nullable(boolean()),
-    _("`false`: do not add the company's UTM tags to the target URL."),
-    required=False,
-)
-EXPIRED_URL = Field(
+TAGS = option("utm", boolean(), _("`false`: do not add the company's UTM tags to the target URL."))
+EXPIRED_URL = option(
     "expired_url",
-    nullable(text(maxLength=URL_LENGTH)),
+    text(maxLength=URL_LENGTH),
     _(
         "The URL to redirect to after the link expires. By default the company's setting; an "
         "empty string for none."
     ),
-    required=False,
     is_checked_later=True,
 )
-ONCE = Field(
-    "once",
-    nullable(boolean()),
-    _("`true`: the link opens only once, after the visitor presses a button."),
-    required=False,
+ONCE = option(
+    "once", boolean(), _("`true`: the link opens only once, after the visitor presses a button.")
 )
-REUSE = Field(
+REUSE = option(
     "reuse",
-    nullable(boolean()),
+    boolean(),
     _(
         "`true`: return an existing active link with the same settings, if there is one. "
         "Cannot be combined with `alias` or `once`."
     ),
-    required=False,
 )
-LINK_UNTIL = Field(
+LINK_UNTIL = option(
     "link_until",
-    nullable(UNTIL_NAMES),
+    UNTIL_NAMES,
     _("`code`: the link stops working when the code is entered, replaced or expires."),
-    required=False,
 )
 OPTIONS = (HOST, TAGS, EXPIRED_URL, ONCE)
 NEW_LINK = Shape("NewLink", (URL, ALIAS, LINK_LIFETIME, *OPTIONS, REUSE))
 
-LINK_FOR_CODE = Field(
+LINK_FOR_CODE = option(
     "link",
-    nullable(text(format="uri", maxLength=URL_LENGTH)),
+    text(format="uri", maxLength=URL_LENGTH),
     _("A URL to shorten and send with the code."),
-    required=False,
     is_checked_later=True,
 )
-LINK_FOR_CODE_LIFETIME = Field(
-    "link_expires_in",
-    nullable(integer(MINUTE, MONTH)),
-    _("The number of seconds until that link expires."),
-    required=False,
+LINK_FOR_CODE_LIFETIME = option(
+    "link_expires_in", integer(MINUTE, MONTH), _("The number of seconds until that link expires.")
 )
-TEXT = Field(
+TEXT = option(
     "text",
-    nullable(text(maxLength=TEXT_LENGTH)),
+    text(maxLength=TEXT_LENGTH),
     _(
         "The text of the message. Each whole word `:link` is replaced by the short link; "
         "without one, the link is appended."
     ),
-    required=False,
     is_multiline=True,
     reading=normalised,
 )
-NEVER_EXPIRES = Field(
+NEVER_EXPIRES = option(
     "never_expires",
-    nullable(boolean()),
+    boolean(),
     _("`true`: the link never expires. Cannot be combined with `expires_in`."),
-    required=False,
 )
-ENABLED = Field(
-    "enabled",
-    nullable(boolean()),
-    _("`false` disables the link, `true` enables it again."),
-    required=False,
-)
+ENABLED = option("enabled", boolean(), _("`false` disables the link, `true` enables it again."))
 
 REUSED = Field(
     "reused",
@@ -194,12 +153,8 @@ REUSED = Field(
 BATCH_ID = "bat_0192f0c1a6db7f3a8b4c5d6e7f809102"
 
 
-def moment(name: str, text: StrOrPromise, example: str | None = None) -> Field:
-    return Field(name, nullable(time()), text, example, source=name)
-
-
 def _count(name: str, text: StrOrPromise, example: int) -> Field:
-    return Field(name, integer(0), text, example, source=name)
+    return Field(name, integer(0), text, example)
 
 
 COUNTS = (
@@ -216,15 +171,9 @@ COUNTS = (
 )
 CLICK_TIMES = (
     moment(
-        "first_click_at",
-        _("When a person first clicked the link."),
-        "2026-11-20T10:17:40.512Z",
+        "first_click_at", _("When a person first clicked the link."), "2026-11-20T10:17:40.512Z"
     ),
-    moment(
-        "last_click_at",
-        _("When a person last clicked the link."),
-        "2026-11-20T18:02:05.004Z",
-    ),
+    moment("last_click_at", _("When a person last clicked the link."), "2026-11-20T18:02:05.004Z"),
 )
 STATE = Field(
     "state",
@@ -234,7 +183,6 @@ STATE = Field(
         "batch), or, for a link that opens once, it has been used."
     ),
     "active",
-    source="state",
 )
 ADDRESS = (LINK_ID, SHORTENED_URL, SLUG, TARGET, EXPIRES_AT)
 LINK = Shape(
@@ -245,53 +193,34 @@ LINK = Shape(
             "alias",
             nullable(text()),
             _("The custom slug, if the link has one."),
-            None,
             source=lambda link: link.slug if link.is_alias else None,
         ),
         STATE,
         TEST,
-        Field(
-            "created_at",
-            time(),
-            _("When the link was created."),
-            "2026-11-20T10:15:12.044Z",
-            source="created_at",
-        ),
+        Field("created_at", time(), _("When the link was created."), "2026-11-20T10:15:12.044Z"),
         Field(
             "utm",
             nullable(text()),
             _("The UTM tags added to the target URL."),
             "utm_source=shop&utm_medium={channel}",
-            source=lambda link: link.utm or None,
         ),
         Field(
             "expired_url",
             nullable(text(format="uri")),
             _("The URL that the link redirects to after it expires."),
-            None,
-            source=lambda link: link.expired_url or None,
         ),
-        Field(
-            "once",
-            boolean(),
-            _("Whether the link opens only once."),
-            False,
-            source="is_once",
-        ),
+        Field("once", boolean(), _("Whether the link opens only once."), False, source="is_once"),
         moment("used_at", _("When the link was used, if it opens only once.")),
         Field(
             "until",
             nullable(UNTIL_NAMES),
             _("`code` if the link stops working with its code."),
-            None,
             source=lambda link: "code" if link.dies_with_code else None,
         ),
         Field(
             "batch",
             nullable(identifier("bat")),
             _("The id of the batch in which the link was created."),
-            None,
-            source=lambda link: link.batch or None,
         ),
         *COUNTS,
         *CLICK_TIMES,

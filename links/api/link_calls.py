@@ -6,15 +6,14 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Scope
 from api.calls import (
     CURSOR,
-    HAS_MORE,
     LIMIT,
-    NEXT_CURSOR,
     Call,
     Field,
     Shape,
     array,
     choice,
     nullable,
+    page_of,
     text,
     time,
     time_or_day,
@@ -41,12 +40,7 @@ INTERVAL_NAMES = choice(["day", "hour"], "StatsInterval")
 
 WITH_STATE = Field("state", STATE_NAMES, _("Only links in this state."), required=False)
 WITH_SLUG = Field("slug", text(), _("Only the link with this slug or alias."), required=False)
-OF_BATCH = Field(
-    "batch",
-    text(),
-    _("Only links of this batch."),
-    required=False,
-)
+OF_BATCH = Field("batch", text(), _("Only links of this batch."), required=False)
 CREATED_FROM = Field(
     "from",
     time_or_day(),
@@ -68,20 +62,8 @@ LIST = Call(
     Scope.LINKS,
     page="links",
     message=_("Short links"),
-    query=(
-        WITH_STATE,
-        WITH_SLUG,
-        OF_BATCH,
-        CREATED_FROM,
-        CREATED_TO,
-        LIMIT,
-        CURSOR,
-    ),
-    answer=(
-        Field("data", array(), _("The links, newest first."), fields=LINK),
-        HAS_MORE,
-        NEXT_CURSOR,
-    ),
+    query=(WITH_STATE, WITH_SLUG, OF_BATCH, CREATED_FROM, CREATED_TO, LIMIT, CURSOR),
+    answer=page_of(LINK, _("The links, newest first.")),
     refusals=(Error.INVALID_INPUT,),
 )
 GET = Call(
@@ -108,21 +90,9 @@ CHANGE = Call(
     Scope.LINKS,
     page="links",
     message=_("The changes were saved"),
-    body=(
-        NEW_URL,
-        NEW_LIFETIME,
-        NEVER_EXPIRES,
-        ENABLED,
-        NEW_EXPIRED_URL,
-        NEW_TAGS,
-    ),
+    body=(NEW_URL, NEW_LIFETIME, NEVER_EXPIRES, ENABLED, NEW_EXPIRED_URL, NEW_TAGS),
     answer=LINK,
-    refusals=(
-        Error.INVALID_INPUT,
-        Error.NOT_FOUND,
-        Error.URL_NOT_ALLOWED,
-        Error.ALIAS_TAKEN,
-    ),
+    refusals=(Error.INVALID_INPUT, Error.NOT_FOUND, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )
 DISABLE = Call(
     "DELETE",
@@ -144,13 +114,7 @@ DISABLE = Call(
 POINT = Shape(
     "ClickCounts",
     (
-        Field(
-            "at",
-            time(),
-            _("The start of the day or hour."),
-            "2026-11-19T21:00:00Z",
-            source="at",
-        ),
+        Field("at", time(), _("The start of the day or hour."), "2026-11-19T21:00:00Z"),
         *COUNTS,
     ),
 )
@@ -167,12 +131,11 @@ def _breakdown(name: str, description: StrOrPromise, example: str) -> Field:
     return Field(name, array(), description, fields=rows)
 
 
+COUNTED = (LINK_ID, *COUNTS, *CLICK_TIMES)
 LINK_STATS = Shape(
     "LinkStats",
     (
-        LINK_ID,
-        *COUNTS,
-        *CLICK_TIMES,
+        *COUNTED,
         Field("interval", INTERVAL_NAMES, _("The interval of the series."), "day"),
         Field(
             "series",
@@ -207,10 +170,7 @@ INTERVAL = Field(
     required=False,
 )
 CLICKS_FROM = Field(
-    "from",
-    time_or_day(),
-    _("The start of the period, in ISO 8601 format."),
-    required=False,
+    "from", time_or_day(), _("The start of the period, in ISO 8601 format."), required=False
 )
 CLICKS_TO = Field(
     "to",
@@ -227,11 +187,7 @@ STATS = Call(
     Scope.LINKS,
     page="links",
     message=_("Clicks on the link"),
-    query=(
-        INTERVAL,
-        CLICKS_FROM,
-        CLICKS_TO,
-    ),
+    query=(INTERVAL, CLICKS_FROM, CLICKS_TO),
     answer=LINK_STATS,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )

@@ -36,12 +36,12 @@ from links.api.link_calls import (
     CHANGE,
     CLICKS_FROM,
     CLICKS_TO,
+    COUNTED,
     CREATED_FROM,
     CREATED_TO,
     DISABLE,
     GET,
     INTERVAL,
-    LINK_STATS,
     LIST,
     OF_BATCH,
     POINT,
@@ -142,7 +142,7 @@ class LinkStats(LinkView):
             points = statistics.by_day(link, first, last)
             start, end = statistics.midnight(first), statistics.midnight(last + timedelta(days=1))
         seen = _breakdowns(link, start, end)
-        return self.answer(body_of(link, LINK_STATS) | _series(interval, points) | seen)
+        return self.answer(body_of(link, COUNTED) | _series(interval, points) | seen)
 
 
 def made_between(links: LinkQuerySet, start: datetime | None, end: datetime | None) -> LinkQuerySet:

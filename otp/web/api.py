@@ -1,4 +1,4 @@
-"""POST /otp/send and POST /otp/verify; GET /otp, GET and DELETE /otp/{id}."""
+"""The calls of codes: sent, verified, sent on, reported as entered, listed, canceled."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -30,7 +30,8 @@ from links.api.parsing import link_for_code
 from otp import verifications
 from otp.check import check_code, find_phone
 from otp.evidence import evidence_of
-from otp.feedback import is_own_code
+from otp.feedback import is_own_code, report_entered
+from otp.next_channel import send_by_next_channel
 from otp.protection.send_check import Requester, hashed, network_of
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.verifications import FoundVerification
@@ -45,6 +46,7 @@ from otp.web.calls import (
     PURPOSE,
     SEND_CODE,
     TRUSTED,
+    VERIFICATION,
     VERIFIED_ID,
     VERIFIED_PHONE,
     VERIFY_CODE,
@@ -52,10 +54,14 @@ from otp.web.calls import (
 from otp.web.send_options import parse_binding, parse_options
 from otp.web.verification_calls import (
     CANCEL_VERIFICATION,
+    FEEDBACK,
     GET_EVIDENCE,
     GET_VERIFICATION,
     IN_STATE,
     LIST_VERIFICATIONS,
+    NEXT_CHANNEL,
+    REPORTED_CODE,
+    REPORTED_ID,
     VERIFICATION_DETAILS,
     WITH_PHONE,
     WITH_PURPOSE,
@@ -164,13 +170,7 @@ class CheckCode(IdempotentView):
                 code=code,
                 binding=binding,
             )
-            return self.success(
-                {
-                    "id": public_id("otp", verified.id),
-                    "phone": verified.phone,
-                    "verified_at": verified.verified_at,
-                }
-            )
+            return self.success(VERIFICATION.body_of(verified))
 
         return self.once_atomic(self.idempotency_key(request, with_hashed_code(payload)), effect)
 
@@ -213,6 +213,55 @@ PHONE_OR_ID = _("Give phone, or id")
 NOT_OF_ID = _("Not that of the verification in id: leave it out")
 
 
+class NextChannel(SendCode):
+    calls = (NEXT_CHANNEL,)
+
+    def post(self, request: Request, public_id: str = "") -> HttpResponse:
+        payload = self.payload(request)
+        verification = find_named(self, public_id)
+        self.locale = verification.messages[-1].locale
+        idempotency_key = self.idempotency_key(request, payload)
+        sender = Sender(self.principal, self.request_id, idempotency_key)
+
+        def effect() -> dict[str, Any]:
+            return self.body(send_by_next_channel(sender, verification.id))
+
+        return self.once(idempotency_key, effect, self.rebuild)
+
+
+class Feedback(IdempotentView):
+    calls = (FEEDBACK,)
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        fields = RequestFields(payload)
+        named, code = fields.text(REPORTED_ID) or "", fields.text(REPORTED_CODE)
+        phone, purpose = fields.text(VERIFIED_PHONE), fields.text(PURPOSE)
+        if not (named or phone or fields.errors.keys() & {"phone", "id"}):
+            fields.add_error(VERIFIED_PHONE, PHONE_OR_ID)
+        if phone and not (named or code or "code" in fields.errors):
+            fields.add_error(REPORTED_CODE, CODE_OF_PHONE)
+        fields.check()
+        number = "" if named else phone_numbers.normalise(phone or "", self.principal.country)
+        self.phone = mask_phone(number) if number else ""
+
+        def effect() -> dict[str, Any]:
+            verified = report_entered(
+                self.principal,
+                message_id=parse_id("msg", named),
+                verification_id=parse_id("otp", named),
+                phone=number,
+                purpose=purpose or DEFAULT_PURPOSE,
+                code=code or "",
+            )
+            return self.success(VERIFICATION.body_of(verified))
+
+        return self.once_atomic(self.idempotency_key(request, with_hashed_code(payload)), effect)
+
+
+CODE_OF_PHONE = _("Give the code that was entered, or id in place of phone and code")
+
+
 class VerificationList(ApiView):
     calls = (LIST_VERIFICATIONS,)
 
@@ -242,32 +291,34 @@ class VerificationDetail(ApiView):
     calls = (GET_VERIFICATION, CANCEL_VERIFICATION)
 
     def get(self, request: Request, public_id: str) -> HttpResponse:
-        return self._answer(verifications.find, public_id)
+        return self._answer(find_named(self, public_id))
 
     def delete(self, request: Request, public_id: str) -> HttpResponse:
-        return self._answer(verifications.cancel, public_id)
+        return self._answer(find_named(self, public_id, verifications.cancel))
 
-    def _answer(
-        self, action: Callable[[Principal, UUID], FoundVerification], public_id: str
-    ) -> HttpResponse:
-        verification_id = parse_id("otp", public_id)
-        if verification_id is None:
-            raise DomainError(Error.NOT_FOUND)
-        verification = action(self.principal, verification_id)
-        self.phone = mask_phone(verification.phone)
+    def _answer(self, verification: FoundVerification) -> HttpResponse:
         return ApiResponse(self.success(VERIFICATION_DETAILS.body_of(verification)))
+
+
+def find_named(
+    view: ApiView,
+    public_id: str,
+    find: Callable[[Principal, UUID], FoundVerification] = verifications.find,
+) -> FoundVerification:
+    """The verification of a path; its phone goes to the log of requests."""
+    verification_id = parse_id("otp", public_id)
+    if verification_id is None:
+        raise DomainError(Error.NOT_FOUND)
+    verification = find(view.principal, verification_id)
+    view.phone = mask_phone(verification.phone)
+    return verification
 
 
 class Evidence(ApiView):
     calls = (GET_EVIDENCE,)
 
     def get(self, request: Request, public_id: str) -> HttpResponse:
-        verification_id = parse_id("otp", public_id)
-        if verification_id is None:
-            raise DomainError(Error.NOT_FOUND)
-        verification = verifications.find(self.principal, verification_id)
-        self.phone = mask_phone(verification.phone)
-        body = evidence_of(self.principal.company_id, verification)
+        body = evidence_of(self.principal.company_id, find_named(self, public_id))
         response = ApiResponse(self.success(body))
         response["Content-Disposition"] = f'attachment; filename="{public_id}.json"'
         return response

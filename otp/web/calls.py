@@ -19,10 +19,12 @@ from api.calls import (
     identifier,
     integer,
     nullable,
+    option,
     text,
     time,
 )
 from catalogue.errors import Error
+from catalogue.ids import public_id
 from channels.web.fields import (
     ASKED_LOCALE,
     CHANNEL,
@@ -47,9 +49,9 @@ from webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
 from webhooks.models import EventKind
 
 DEFAULT_PURPOSE = "verification"
-PURPOSE = Field(
+PURPOSE = option(
     "purpose",
-    nullable(text(maxLength=64)),
+    text(maxLength=64),
     format_lazy(
         _(
             "What the code is for, such as `login` or `payment`; `{default}` by default. A code "
@@ -57,52 +59,46 @@ PURPOSE = Field(
         ),
         default=DEFAULT_PURPOSE,
     ),
-    required=False,
 )
 
-IP = Field(
+IP = option(
     "ip",
-    nullable(text(maxLength=64)),
+    text(maxLength=64),
     _(
         "The IP address of the person who asked for the code. Tells attacks from people; only a "
         "keyed hash of it (of an IPv6 address, of its /64) is stored, and goes with the number. "
         "Private addresses are ignored."
     ),
-    required=False,
 )
-DEVICE_ID = Field(
+DEVICE_ID = option(
     "device_id",
-    nullable(text(maxLength=200)),
+    text(maxLength=200),
     _("Your own identifier of the person's device. Stored as a keyed hash, like `ip`."),
-    required=False,
 )
-TRUSTED = Field(
+TRUSTED = option(
     "trusted",
-    nullable(boolean()),
+    boolean(),
     _(
         "`true` for a person whom you know already. The protection then asks for no proof of "
         "work, and may only refuse."
     ),
-    required=False,
 )
-CHALLENGE = Field(
+CHALLENGE = option(
     "challenge",
-    nullable(text(maxLength=4000)),
+    text(maxLength=4000),
     _("A solved challenge, if the call before was refused with `challenge_required`."),
-    required=False,
 )
 
 OWN_CODE_SCHEMA = text(pattern="^[A-Za-z0-9]{4,10}$")
-CUSTOM_CODE = Field(
+CUSTOM_CODE = option(
     "code",
-    nullable(OWN_CODE_SCHEMA),
+    OWN_CODE_SCHEMA,
     _(
         "A code of your own to deliver, 4 to 10 Latin letters or digits; without it we make one. "
         "It is kept encrypted until the message comes to its end. Channels that cannot carry it "
         "are left out: Telegram takes 4 to 8 digits. Sent again with the same `reference`, it is "
         "the same message. Tell by `POST /otp/feedback` that it was entered."
     ),
-    required=False,
     error=_("A string of 4 to 10 Latin letters or digits"),
 )
 
@@ -185,12 +181,10 @@ VERIFICATION_ID = Field(
     identifier("otp"),
     _("The verification's id."),
     "otp_0192f0c1a6d97c1d8e2f3a4b5c6d7e8f",
+    source=lambda row: public_id("otp", row.id),
 )
 VERIFIED_AT = Field(
-    "verified_at",
-    time(),
-    _("When the code was verified, in UTC."),
-    "2026-11-20T10:15:30.482915Z",
+    "verified_at", time(), _("When the code was verified, in UTC."), "2026-11-20T10:15:30.482915Z"
 )
 VERIFICATION = Shape("Verification", (VERIFICATION_ID, UNDERSTOOD_PHONE, VERIFIED_AT))
 A_CODE = _("A string of 4 to 8 digits")
@@ -207,14 +201,13 @@ CODE = Field(
     reading=clipboard.code,
 )
 VERIFIED_PHONE = replace(PHONE, schema=text(maxLength=64), required=False)
-VERIFIED_ID = Field(
+VERIFIED_ID = option(
     "id",
-    nullable(identifier("otp")),
+    identifier("otp"),
     _(
         "The `verification` of the send, in place of `phone` and `purpose`. No other code is "
         "judged, not even a newer one for the same number."
     ),
-    required=False,
     error=_("The verification's id, `otp_` and 32 hexadecimal digits"),
 )
 VERIFIED_BIND = replace(
@@ -233,13 +226,7 @@ VERIFY_CODE = Call(
     Scope.OTP,
     page="verify-code",
     message=_("The number is verified"),
-    body=(
-        VERIFIED_PHONE,
-        VERIFIED_ID,
-        CODE,
-        PURPOSE,
-        VERIFIED_BIND,
-    ),
+    body=(VERIFIED_PHONE, VERIFIED_ID, CODE, PURPOSE, VERIFIED_BIND),
     answer=VERIFICATION,
     refusals=(
         Error.INVALID_INPUT,

@@ -10,7 +10,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
-from api.calls import Field, array, integer, nullable, text
+from api.calls import array, integer, option, text
 from api.request_fields import RequestFields
 from catalogue.channels import BY_NAME
 from channels.routing.company_policy import NO_ORDER, AskedOrder
@@ -24,60 +24,54 @@ from webhooks.endpoints import Callback, find_callback
 
 MAX_METADATA, MAX_METADATA_NAME, MAX_METADATA_TEXT = 10, 40, 200  # strings, characters, characters
 
-CHANNELS = Field(
+CHANNELS = option(
     "channels",
-    nullable(array(CHANNEL_NAMES) | {"minItems": 1, "maxItems": len(BY_NAME)}),
+    array(CHANNEL_NAMES) | {"minItems": 1, "maxItems": len(BY_NAME)},
     _(
         "The channels to try, in this order and no others, within the company's policy: what it "
         "bars is left out, and its maximum cost holds. Not together with `channel`."
     ),
-    required=False,
     error=_("Different channels, at least one"),
 )
-PATIENCE = Field(
+PATIENCE = option(
     "patience",
-    nullable(integer(*settings.PATIENCE_RANGE)),
+    integer(*settings.PATIENCE_RANGE),
     _("The seconds that each channel of this send has to prove delivery before the next is tried."),
-    required=False,
 )
-CODE_LENGTH = Field(
+CODE_LENGTH = option(
     "code_length",
-    nullable(integer(4, 8)),
+    integer(4, 8),
     _("The number of digits of this code; by default as the company's settings say."),
-    required=False,
 )
-EXPIRES_IN = Field(
+EXPIRES_IN = option(
     "expires_in",
-    nullable(integer(*settings.CODE_LIFETIME_RANGE)),
+    integer(*settings.CODE_LIFETIME_RANGE),
     _(
         "The seconds that a new code lives. A live code that is sent again keeps the expiry that "
         "it has."
     ),
-    required=False,
 )
-TEXT = Field(
+TEXT = option(
     "text",
-    nullable(text(maxLength=CodeText.MAX_LENGTH)),
+    text(maxLength=CodeText.MAX_LENGTH),
     _(
         "The text of this message with `:code` where the code goes; the rules of the company's own "
         "texts hold. Sent by channels that show such a text alone. Not together with `link`."
     ),
-    required=False,
     is_multiline=True,
 )
-REFERENCE = Field(
+REFERENCE = option(
     "reference",
-    nullable(text(maxLength=64)),
+    text(maxLength=64),
     _(
         "Your own reference, such as an order's number. Messages and verifications are found by "
         "it, and webhooks and exports show it."
     ),
-    required=False,
 )
 _STRINGS = {"type": "object", "additionalProperties": {"type": "string"}}
-METADATA = Field(
+METADATA = option(
     "metadata",
-    nullable(_STRINGS | {"maxProperties": MAX_METADATA}),
+    _STRINGS | {"maxProperties": MAX_METADATA},
     format_lazy(
         _(
             "Up to {strings} strings of your own; names have up to {name} characters, texts up to "
@@ -87,33 +81,31 @@ METADATA = Field(
         name=MAX_METADATA_NAME,
         text=MAX_METADATA_TEXT,
     ),
-    required=False,
 )
-BIND = Field(
+BIND = option(
     "bind",
-    nullable(_STRINGS),
+    _STRINGS,
     _(
         "What the person agrees to by entering the code: `amount`, `payee` and perhaps `currency`, "
         "or `document`, a SHA-256 in hexadecimal, and perhaps its `title`. It stands in the "
         "message, so only channels that show a text of your own carry it, and the code is right "
         "only together with it. Not together with `link`."
     ),
-    required=False,
 )
-CALLBACK_URL = Field(
+CALLBACK_URL = option(
     "callback_url",
-    nullable(text(format="uri", maxLength=MAX_URL_LENGTH)),
+    text(format="uri", maxLength=MAX_URL_LENGTH),
     _(
         "Events of this message and `otp.verified` go to this URL as well, whatever the endpoint "
         "subscribes to. Its host and port must be those of an enabled webhook endpoint of this "
         "mode, whose secret signs them."
     ),
-    required=False,
     is_checked_later=True,
 )
 OPTIONS = (
-    CHANNELS, PATIENCE, CODE_LENGTH, EXPIRES_IN, TEXT, BIND, REFERENCE, METADATA, CALLBACK_URL
-)  # fmt: skip
+    *(CHANNELS, PATIENCE, CODE_LENGTH, EXPIRES_IN, TEXT),
+    *(BIND, REFERENCE, METADATA, CALLBACK_URL),
+)
 
 NOT_WITH_CHANNEL = _("Not together with channel")
 NOT_WITH_LINK = _("Not together with link")

@@ -1,8 +1,6 @@
-"""GET /otp, GET /otp/{id} and DELETE /otp/{id}, declared."""
+"""The calls of codes that were sent: listed, canceled, sent on, reported as entered."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
@@ -10,73 +8,45 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Scope
 from api.calls import (
     CURSOR,
-    HAS_MORE,
     LIMIT,
-    NEXT_CURSOR,
     TEST,
     Call,
     Field,
-    Fields,
     Shape,
     array,
     choice,
     integer,
     mapping,
+    moment,
     nullable,
+    option,
+    page_of,
     text,
     time,
 )
 from catalogue.errors import Error
-from catalogue.ids import public_id
-from channels.web.fields import MESSAGE_ID, STATUS, USED_CHANNEL
-from channels.web.message_fields import CREATED, NUMBER
-from otp.verifications import FoundVerification, State
-from otp.web.calls import PURPOSE, VERIFICATION_ID
+from channels.web.fields import SENT_REFUSALS
+from channels.web.message_fields import MESSAGE, NUMBER
+from channels.web.send_view import status_text
+from otp.verifications import State
+from otp.web.calls import (
+    OWN_CODE_SCHEMA,
+    PURPOSE,
+    SEND_CODE,
+    VERIFICATION,
+    VERIFICATION_ID,
+    VERIFIED_PHONE,
+)
 from parsing import clipboard
 
 STATES = choice([state.value for state in State], "VerificationState")
 
-SENT_MESSAGE = Shape(
-    "VerificationMessage",
-    (
-        MESSAGE_ID,
-        USED_CHANNEL,
-        STATUS,
-        Field(
-            "error",
-            nullable(text()),
-            _("The error code, if the message was not delivered."),
-            None,
-            source=lambda message: message.error or None,
-        ),
-        CREATED,
-        Field(
-            "sent_at",
-            nullable(time()),
-            _("When the message was sent to the provider."),
-            "2026-11-20T10:15:13Z",
-            source="sent_at",
-        ),
-        Field(
-            "delivered_at",
-            nullable(time()),
-            _("When the message was delivered."),
-            "2026-11-20T10:15:14Z",
-            source="delivered_at",
-        ),
-    ),
-)
-
-
-def _of(attribute: str) -> Callable[[FoundVerification], Any]:
-    """Empty as null."""
-    return lambda row: getattr(row, attribute) or None
-
-
+SENT = {"id", "channel", "status", "error", "created_at", "sent_at", "delivered_at"}
+SENT_MESSAGE = Shape("VerificationMessage", tuple(field for field in MESSAGE if field.name in SENT))
 VERIFICATION_DETAILS = Shape(
     "VerificationDetails",
     (
-        replace(VERIFICATION_ID, source=lambda row: public_id("otp", row.id)),
+        VERIFICATION_ID,
         NUMBER,
         replace(
             PURPOSE,
@@ -84,7 +54,6 @@ VERIFICATION_DETAILS = Shape(
             description=_("What the code is for."),
             example="verification",
             required=True,
-            source="purpose",
         ),
         Field(
             "state",
@@ -95,56 +64,33 @@ VERIFICATION_DETAILS = Shape(
                 "`exhausted`: no attempts are left."
             ),
             "pending",
-            source="state",
         ),
         Field(
             "attempts_left",
             integer(0),
             _("The number of attempts left to enter this code; 0 once it is not `pending`."),
             settings.CODE_ATTEMPTS,
-            source="attempts_left",
         ),
         Field(
-            "created_at",
-            time(),
-            _("When the verification was created."),
-            "2026-11-20T10:15:12Z",
-            source="created_at",
+            "created_at", time(), _("When the verification was created."), "2026-11-20T10:15:12Z"
         ),
-        Field(
-            "expires_at",
-            time(),
-            _("When the code expires."),
-            "2026-11-20T10:20:12Z",
-            source="expires_at",
-        ),
-        Field(
-            "verified_at",
-            nullable(time()),
-            _("When the code was verified, in UTC."),
-            None,
-            source="verified_at",
-        ),
+        Field("expires_at", time(), _("When the code expires."), "2026-11-20T10:20:12Z"),
+        moment("verified_at", _("When the code was verified, in UTC.")),
         Field(
             "reference",
             nullable(text()),
             _("Your own reference, as the last send of this code named it."),
-            None,
-            source=_of("reference"),
         ),
         Field(
             "metadata",
             nullable(mapping()),
             _("Your own strings, as the last send of this code named them."),
-            None,
-            source=_of("metadata"),
         ),
         Field(
             "bind",
             nullable(mapping()),
             _("The payment or the document that the code agrees to, as it was sent."),
-            None,
-            source=_of("binding"),
+            source="binding",
         ),
         Field(
             "messages",
@@ -174,10 +120,6 @@ WITH_REFERENCE = Field(
 IN_STATE = Field("state", STATES, _("Only those in this state."), required=False)
 
 
-def _rows(fields: Fields) -> Field:
-    return Field("data", array(), _("The verifications, newest first."), fields=fields)
-
-
 LIST_VERIFICATIONS = Call(
     "GET",
     "/otp",
@@ -187,7 +129,7 @@ LIST_VERIFICATIONS = Call(
     Scope.OTP,
     message=_("Verifications"),
     query=(WITH_PHONE, WITH_PURPOSE, WITH_REFERENCE, IN_STATE, LIMIT, CURSOR),
-    answer=(_rows(VERIFICATION_DETAILS), HAS_MORE, NEXT_CURSOR),
+    answer=page_of(VERIFICATION_DETAILS, _("The verifications, newest first.")),
     refusals=(Error.INVALID_INPUT, Error.INVALID_PHONE),
 )
 GET_VERIFICATION = Call(
@@ -246,4 +188,76 @@ GET_EVIDENCE = Call(
     refusals=(Error.NOT_FOUND,),
 )
 
-CALLS = (LIST_VERIFICATIONS, GET_VERIFICATION, CANCEL_VERIFICATION, GET_EVIDENCE)
+NEXT_CHANNEL = Call(
+    "POST",
+    "/otp/{id}/next",
+    "sendByNextChannel",
+    _("Send by the next channel"),
+    _(
+        "Sends the same code by the next channel now: “send it by SMS instead”. A message with a "
+        "fallback chain takes its next step, as if its patience had ended; without one, the code "
+        "is sent by the first channel of your order that has not carried it yet. The cool-down "
+        "does not hold it, attempts and expiry stay as they are. If no channel is left, the answer "
+        "is `channel_unavailable`."
+    ),
+    Scope.OTP,
+    message=status_text("code", "sms", "queued"),
+    answer=SEND_CODE.answer,
+    own_example={"channel": "sms", "status": "queued", "cost": 16},
+    refusals=(
+        *SENT_REFUSALS,
+        Error.NOT_FOUND,
+        Error.CODE_EXPIRED,
+        Error.CODE_USED,
+        Error.RESEND_TOO_SOON,
+        Error.TOO_MANY_ATTEMPTS,
+        Error.CHALLENGE_REQUIRED,
+    ),
+)
+
+REPORTED_ID = option(
+    "id",
+    text(pattern="^(msg|otp)_[0-9a-f]{32}$"),
+    _("The `id` or the `verification` of the send, in place of `phone` and `code`."),
+    error=_("The id of a message or of a verification, `msg_` or `otp_` and 32 digits"),
+)
+REPORTED_CODE = option(
+    "code",
+    OWN_CODE_SCHEMA,
+    _("With `phone`: the code that was entered. A wrong one spends an attempt."),
+    "4821",
+    error=_("A string of 4 to 10 Latin letters or digits"),
+    reading=clipboard.code,
+)
+FEEDBACK = Call(
+    "POST",
+    "/otp/feedback",
+    "reportEntered",
+    _("Report an entered code"),
+    _(
+        "Tells within a day that a code of your own was entered right: it proves the delivery, and "
+        "routing and protection learn from it. Only for sends with `code`; ours are checked by "
+        "`/otp/verify`. A repeat changes nothing. Report all of them or none: while you report, a "
+        "code that was not reported counts as not entered, until seven days after your last report."
+    ),
+    Scope.OTP,
+    message=_("Thank you: the code counts as entered"),
+    body=(VERIFIED_PHONE, REPORTED_ID, REPORTED_CODE, PURPOSE),
+    one_of=("phone", "id"),
+    answer=VERIFICATION,
+    refusals=(
+        Error.INVALID_INPUT,
+        Error.INVALID_PHONE,
+        Error.NOT_FOUND,
+        Error.CODE_INVALID,
+        Error.CODE_EXPIRED,
+        Error.CODE_USED,
+        Error.CODE_NOT_FOUND,
+        Error.TOO_MANY_ATTEMPTS,
+    ),
+)
+
+CALLS = (
+    *(NEXT_CHANNEL, FEEDBACK),
+    *(LIST_VERIFICATIONS, GET_VERIFICATION, CANCEL_VERIFICATION, GET_EVIDENCE),
+)

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Scope
-from api.calls import Call, Field, Shape, array, boolean, integer, nullable, text
+from api.calls import Call, Field, Shape, array, boolean, integer, nullable, option, text
 from catalogue.errors import Error
 from channels.routing.policy_rules import MAX_RULES, PURPOSE_LENGTH
 from channels.web.fields import CHANNEL_NAMES, LANGUAGE_TAG, UNDERSTOOD_PHONE
@@ -13,29 +13,22 @@ from parsing import clipboard
 
 MIN_PATIENCE, MAX_PATIENCE = settings.PATIENCE_RANGE
 
-COUNTRY = Field(
+COUNTRY = option(
     "country",
-    nullable(text(pattern="^([A-Z]{2})?$")),
+    text(pattern="^([A-Z]{2})?$"),
     _("The ISO 3166 code of the recipient's country; `null` for all countries."),
     "RU",
-    required=False,
-    source=lambda rule: rule.country or None,
 )
-PURPOSE = Field(
+PURPOSE = option(
     "purpose",
-    nullable(text(maxLength=PURPOSE_LENGTH)),
+    text(maxLength=PURPOSE_LENGTH),
     _("The purpose of the codes; `null` for all purposes, and for links."),
-    None,
-    required=False,
-    source=lambda rule: rule.purpose or None,
 )
-CHANNELS = Field(
+CHANNELS = option(
     "channels",
-    nullable(array(CHANNEL_NAMES) | {"minItems": 1}),
+    array(CHANNEL_NAMES) | {"minItems": 1},
     _("The channels to use, in the order in which they are tried, and no others."),
     ["telegram", "sms"],
-    required=False,
-    source="channels",
 )
 PATIENCE = Field(
     "patience",
@@ -49,41 +42,30 @@ PATIENCE = Field(
     required=False,
     source=lambda rule: rule.patience or {},
 )
-MAX_COST = Field(
+MAX_COST = option(
     "max_cost",
-    nullable(integer(1, settings.MAX_BUDGET)),
+    integer(1, settings.MAX_BUDGET),
     _("The maximum price of a message, in tokens; more expensive channels are skipped."),
-    None,
-    required=False,
-    source="max_cost",
 )
-BARRED = Field(
+BARRED = option(
     "barred",
-    nullable(array(CHANNEL_NAMES)),
+    array(CHANNEL_NAMES),
     _("Channels through which nothing is sent there, even if a request names one."),
     ["whatsapp"],
-    required=False,
-    source="barred",
 )
-LOCALE = Field(
+LOCALE = option(
     "locale",
-    nullable(LANGUAGE_TAG),
+    LANGUAGE_TAG,
     _("The language of messages if the request names none: a tag of BCP 47."),
-    None,
-    required=False,
-    source=lambda rule: rule.locale or None,
 )
-SMART = Field(
+SMART = option(
     "smart",
-    nullable(boolean()),
+    boolean(),
     _(
         "`true`: order and patience of codes come from past results of the number and its "
         "carrier; `channels` says among which. One code in twenty goes without it, so that the "
         "saving can be measured."
     ),
-    None,
-    required=False,
-    source="smart",
 )
 RULE = Shape("PolicyRule", (COUNTRY, PURPOSE, CHANNELS, PATIENCE, MAX_COST, BARRED, LOCALE, SMART))
 RULES = Field(
