@@ -25,6 +25,10 @@ class Rendered:
 doors: dict[str, "StrOrPromise"] = {}  # titles of what messages come by, beside our own API
 
 
+def door_title(name: str) -> "StrOrPromise":
+    return doors.get(name, name)
+
+
 class NotRenderableError(Exception):
     """What the message was made from no longer exists."""
 

@@ -7,8 +7,13 @@ class IdentityHooksConfig(AppConfig):
     verbose_name = _("Identity servers")
 
     def ready(self) -> None:
-        """Registers whose bodies are received, and how early refusals are worded."""
+        """Registers whose bodies are received, how early refusals are worded, and the names of the
+        doors.
+        """
         from api import admission  # noqa: PLC0415 - models are not loaded before this
+        from channels import extensions  # noqa: PLC0415
+        from identity_hooks.kinds import kinds  # noqa: PLC0415
         from identity_hooks.web.admission import DOOR, PREFIX  # noqa: PLC0415
 
+        extensions.doors |= {name: kind.title for name, kind in kinds().items()}
         admission.register_door(PREFIX, DOOR)

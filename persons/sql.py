@@ -74,7 +74,7 @@ MESSAGES_ERASED = """
 UPDATE channels_message SET phone = %(anonymised)s, reference = '',
   params = COALESCE((
       SELECT jsonb_object_agg(kept.key, kept.value) FROM jsonb_each(params) AS kept
-      WHERE kept.key IN ('brand', 'key', 'length', 'link', 'minutes', 'route')
+      WHERE kept.key IN ('brand', 'door', 'key', 'length', 'link', 'minutes', 'route')
         OR (kept.key = 'texts' AND content <> 'code_with_text')), '{}')
     || CASE WHEN params ? 'short_url' THEN '{"short_url": null}' ELSE '{}' END::jsonb
     || CASE WHEN params ? 'text' THEN '{"text": ""}' ELSE '{}' END::jsonb

@@ -9,6 +9,11 @@ from catalogue.texts import StrOrPromise
 CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
     date(2026, 11, 29): (
         _(
+            "Messages and their webhooks show `locale`, and in `door` what a message came by, if "
+            "not by this API: `twilio`, say, or `supabase`. Exports have both as their last "
+            "columns."
+        ),
+        _(
             "`POST /otp/send` takes `callback_url`, on the host of an enabled webhook: events of "
             "this message and `otp.verified` go there as well."
         ),
@@ -19,8 +24,13 @@ CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
             "`GET /otp/{id}/evidence` tells who agreed to what."
         ),
         _(
-            "A key of a new kind, for the client of another service: Twilio Verify's clients work "
-            "at `/compat/twilio` after one line. The page “Change one line” has what else does."
+            "A key of a new kind, for the client of another service: those of Twilio Verify, "
+            "Vonage Verify, Prelude, Infobip 2FA and CAMARA's `one-time-password-sms` work under "
+            "`/compat` after one line, which the page “Change one line” shows."
+        ),
+        _(
+            "Identity servers, such as Supabase Auth, Keycloak and Zitadel, have their own codes "
+            "delivered: the page “Identity servers” tells how each is connected."
         ),
         _(
             "`POST /otp/send` takes `code`, a code of your own: delivered, kept encrypted until "

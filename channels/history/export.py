@@ -24,6 +24,7 @@ from accounts.people.phone_masking import phone_for, text_for
 from api import pagination
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines
+from channels import extensions
 from channels.history import messages
 from channels.models import Message, MessageExport, MessageExportPart
 from channels.vendor_accounts import error_texts
@@ -64,6 +65,8 @@ def _headings() -> list[str]:
         _("Key"),
         _("Request id"),
         _("Reference"),
+        _("Came by"),
+        _("Language"),
     ]
 
 
@@ -82,6 +85,8 @@ def _cells(message: Message, member: Member) -> list[str]:
         f"{message.api_key.name} ({message.api_key})" if message.api_key else "",
         message.request_id,
         text_for(message.reference, member),
+        str(extensions.door_title(message.door)),
+        message.locale,
     ]
 
 

@@ -102,6 +102,8 @@ def _by_breakdown(rows: QuerySet[Message], chosen: Mapping[str, Any]) -> QuerySe
         rows = rows.filter(phone_search.phones_of(country))
     if purpose := chosen.get("purpose"):
         rows = rows.filter(extensions.codes.with_purpose(purpose))
+    if door := chosen.get("door"):
+        rows = rows.filter(params__door=door)
     return rows
 
 

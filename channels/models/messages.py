@@ -138,6 +138,12 @@ class Message(models.Model):
     def public_id(self) -> str:
         return public_id("msg", self.id)
 
+    @property
+    def door(self) -> str:
+        """What it came by, a key of `extensions.doors`: empty for our own API and the cabinet."""
+        door: str = self.params.get("door", "")
+        return door
+
 
 class Attempt(models.Model):
     """One try on one channel, committed before the provider is called."""

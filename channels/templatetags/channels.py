@@ -50,9 +50,7 @@ def bot_invitations() -> list[contacts.BotInvitation]:
 
 @register.filter
 def door_title(message: Message) -> StrOrPromise:
-    """What it came by, if not by our own API."""
-    name: str = message.params.get("door", "")
-    return extensions.doors.get(name, name)
+    return extensions.door_title(message.door)
 
 
 @register.filter

@@ -17,6 +17,7 @@ from accounts.people import countries, phone_masking
 from cabinet.form_fields import FilterForm, ModeFilterForm
 from catalogue import channels
 from catalogue.ids import parse_id, started_at
+from channels import extensions
 from channels.history.messages import WITHOUT_KEY
 from channels.models import Message
 from channels.recipients import phone_search
@@ -81,6 +82,11 @@ class KeyField(KeyChoiceField):
         return value if value == WITHOUT_KEY else super().to_python(value)
 
 
+def _door_choices() -> list[tuple[str, Any]]:
+    titles = sorted(extensions.doors.items(), key=lambda door: str(door[1]).casefold())
+    return _with_any(_("any"), titles)
+
+
 class HistoryFilter(ModeFilterForm, PhoneFilter):
     id = LineField(
         label=_("Message or request id"),
@@ -107,6 +113,7 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
     api_key = KeyField(
         label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")
     )
+    door = forms.ChoiceField(label=_("Came by"), choices=_door_choices, required=False)
     country = forms.ChoiceField(label=_("Country"), required=False)
     purpose = LineField(
         label=_("Purpose"),

@@ -66,6 +66,16 @@ METADATA = Field(
     _("Your own strings, as the send named them."),
     source=lambda message: message.params.get("metadata"),
 )
+DOOR = Field(
+    "door",
+    nullable(text()),
+    _(
+        "What the message came by, if neither by this API nor from the cabinet: the client of "
+        "another service, such as `twilio`, or an identity server, such as `supabase`."
+    ),
+    None,
+    source=lambda message: message.door or None,
+)
 
 
 MESSAGE = Shape(
@@ -85,6 +95,8 @@ MESSAGE = Shape(
             source=_segments,
         ),
         LINK,
+        ASKED_LOCALE,
+        DOOR,
         REFERENCE,
         METADATA,
         TEST,
@@ -202,7 +214,6 @@ def _route(message: Message) -> dict[str, Any] | None:
 MESSAGE_DETAILS = Shape(
     "MessageDetails",
     (
-        ASKED_LOCALE,
         Field(
             "route",
             nullable({"type": "object", "additionalProperties": True}),

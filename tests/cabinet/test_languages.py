@@ -28,6 +28,7 @@ LATIN_NAMES = """
     firefox chromium linux ios cloud gateway bot cookie gone demo verification
     supabase auth logto zitadel authentik ory kratos keycloak authgear casdoor novu fusionauth
     descope clerk max sms
+    prelude infobip camara verify one-time-password-sms
     android chrome safari colleague bitly shlink vonage node login payment begin public key
 """
 NAMES = frozenset(LATIN_NAMES.split())

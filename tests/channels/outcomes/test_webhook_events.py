@@ -48,6 +48,8 @@ def test_sent_and_delivered_emit_events(api: Api) -> None:
         "cost": 1,
         "segments": None,
         "short_url": message.params["short_url"],
+        "locale": "ru",
+        "door": None,
         "test": False,
         "request_id": message.request_id,
         "reference": None,

@@ -52,6 +52,8 @@ def test_cells_say_what_happened(client: Client, owner: Member) -> None:
         error="recipient_unreachable",
         channel="sms",
         request_id="req_1",
+        locale="de-AT",
+        params={"door": "twilio"},
     )
     TransferFactory.create(
         company=owner.company, kind="capture", proof="receipt", amount=16, message_id=message.id
@@ -63,6 +65,7 @@ def test_cells_say_what_happened(client: Client, owner: Member) -> None:
     assert (row["Статус"], row["Канал"]) == ("не доставлено", "SMS")
     assert "недоступен" in row["Причина"]
     assert row["Израсходовано токенов"] == "16"
+    assert (row["Пришло через"], row["Язык"]) == ("Twilio Verify", "de-AT")
     assert row["Ключ"] == f"'=1+1 ({key})"
     assert row["Время"] == f"{timezone.localtime(message.created_at):%Y-%m-%d %H:%M:%S}"
 

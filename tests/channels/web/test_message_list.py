@@ -59,7 +59,8 @@ def test_modes_are_apart(client: Client, owner: Member) -> None:
     ("query", "expected"),
     [
         ({"channel": "sms"}, ["+77010000002"]), ({"state": "failed"}, ["+77010000002"]),
-        ({"kind": "link"}, ["+79160000001"]), ({"phone": "+7 916 000-00-01"}, ["+79160000001"]),
+        ({"kind": "link"}, ["+79160000001"]), ({"door": "twilio"}, ["+77010000002"]),
+        ({"door": "supabase"}, []), ({"phone": "+7 916 000-00-01"}, ["+79160000001"]),
         ({"phone": "916 000-00-01"}, ["+79160000001"]),
         ({"phone": "007916000"}, ["+79160000001"]), ({"phone": "916000"}, ["+79160000001"]),
         ({"phone": "(916)"}, ["+79160000001"]), ({"phone": "+916000"}, []),
@@ -73,10 +74,26 @@ def test_modes_are_apart(client: Client, owner: Member) -> None:
 def test_filters(client: Client, owner: Member, query: dict[str, str], expected: list[str]) -> None:
     MessageFactory.create(company=owner.company, phone="+79160000001", kind="link")
     MessageFactory.create(
-        company=owner.company, phone="+77010000002", channel="sms", state="failed"
+        company=owner.company,
+        phone="+77010000002",
+        channel="sms",
+        state="failed",
+        params={"door": "twilio"},
     )
 
     assert shown(client, **query) == expected
+
+
+def test_list_names_the_door(client: Client, owner: Member) -> None:
+    MessageFactory.create(company=owner.company, params={"door": "twilio"})
+    MessageFactory.create(company=owner.company, params={"door": "authentik"})
+
+    page = client.get(reverse("message-list")).content.decode()
+
+    assert [page.count(f'"cell-note">{title}<') for title in ("Twilio Verify", "authentik")] == [
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize(
