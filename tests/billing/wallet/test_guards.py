@@ -4,11 +4,16 @@ Tokens of another message are held as well: else the wallet's own refusal to fal
 would stand in for whichever guard is missing.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import pytest
+from django.db import transaction
 
 from accounts.models import Company
 from billing.wallet import ledger
 from billing.wallet.ledger import DeliveryProof, Settlement, TransferKind
+from tests.api.blocking import behind_us
 from tests.billing.wallet.test_ledger import balance, captured, hold, settle
 from tests.factories import CompanyFactory
 
@@ -24,14 +29,18 @@ def company() -> Company:
     return company
 
 
+@pytest.mark.django_db(transaction=True)
 def test_hold_is_settled_once_while_others_are_open(company: Company) -> None:
-    released, spent = hold(company, 5), hold(company, 5)
+    """The second statement looks before the first commits, and so sees no settlement."""
+    released = hold(company, 5)
 
-    for _ in range(2):
-        settle(released)
-        settle(captured(spent))
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            settle(released)
+            late = behind_us(pool, partial(settle, released))
+        late.result()
 
-    assert balance(company) == (10, 5)
+    assert balance(company) == (15, 5)
 
 
 @pytest.mark.parametrize("is_captured_first", [True, False])
