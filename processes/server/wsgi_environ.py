@@ -3,9 +3,12 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from io import BytesIO
 from operator import attrgetter
 from typing import Any
 from wsgiref.types import WSGIEnvironment
+
+from django.core.handlers.wsgi import WSGIRequest
 
 _BASE: WSGIEnvironment = {
     "GATEWAY_INTERFACE": "CGI/1.1",
@@ -23,13 +26,13 @@ FORWARDED = ("x-forwarded-for", "x-forwarded-proto")
 
 
 class MalformedRequestError(ValueError):
-    """A forwarding header holds bytes that are not ASCII."""
+    """A forwarding header holds bytes that are not ASCII, or the type of the body is unreadable."""
 
 
 def build_environ(scope: Any) -> WSGIEnvironment:
     """Drops header names with an underscore, which would collide with those with a hyphen.
 
-    Repeated headers are joined in order.
+    Repeated headers are joined in order. Raises MalformedRequestError.
     """
     server, _, port = scope.server.rpartition(":")
     client, _, client_port = scope.client.rpartition(":")
@@ -47,7 +50,19 @@ def build_environ(scope: Any) -> WSGIEnvironment:
     _add_headers(environ, scope.headers)
     if "HTTP_HOST" not in environ:
         environ["HTTP_HOST"] = scope.authority or ""
+    if "*" in environ.get("CONTENT_TYPE", ""):
+        _check_content_type(environ)
     return environ
+
+
+def _check_content_type(environ: WSGIEnvironment) -> None:
+    """Parameters as RFC 2231 writes them name a charset, and Django's request raises for some
+    before anything handles its errors. No client of ours needs them.
+    """
+    try:
+        WSGIRequest(environ | {"wsgi.input": BytesIO()})
+    except ValueError:
+        raise MalformedRequestError("content-type") from None
 
 
 class LazyEnviron(Mapping[str, Any]):
