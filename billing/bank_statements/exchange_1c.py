@@ -23,6 +23,7 @@ PURPOSE_LINES = 6
 # Every statement has some of these words, legible only in the file's encoding.
 _WORDS = re.compile("ВерсияФормата|СекцияРасчСчет|СекцияДокумент|КонецФайла")
 ENCODINGS = ("utf-8-sig", "windows-1251", "cp866", "utf-16")
+LOST = "\ufffd"  # a character that cannot be decoded, or that the bank itself has lost
 _CRLF = re.compile(rf"\s*{HEAD}[^\r\n]*\r\n")
 
 
@@ -47,7 +48,9 @@ def _text(raw: bytes) -> str:
     """The file says Кодировка=Windows or DOS, and may be in another one all the same."""
     for encoding in ENCODINGS:
         text = raw.decode(encoding, "replace")
-        if text.lstrip().startswith(HEAD) and _WORDS.search(text) and "\ufffd" not in text:
+        # An octet lost of UTF-16 would move all that follow.
+        is_whole = encoding != "utf-16" or LOST not in text
+        if text.lstrip().startswith(HEAD) and _WORDS.search(text) and is_whole:
             return text
     raise ValidationError(NOT_A_STATEMENT, code="format")
 
@@ -56,7 +59,8 @@ def _documents(text: str) -> tuple[list[dict[str, str]], int]:
     """The readable documents, and the number of the others.
 
     Lines end as the first one does and by nothing else: `str.splitlines` would let the payer's own
-    words begin a line. Any other control character makes its document unreadable.
+    words begin a line. Any other control character makes its document unreadable, and so does a
+    lost one, which may be a digit: some banks cut long purposes within a letter.
     """
     documents: list[dict[str, str]] = []
     current: list[str] | None = None
@@ -67,7 +71,7 @@ def _documents(text: str) -> tuple[list[dict[str, str]], int]:
             unread += current is not None
             current = []
         elif line == "КонецДокумента" and current is not None:
-            if all(map(is_clean, current)):
+            if all(is_clean(line) and LOST not in line for line in current):
                 documents.append(_fields(current))
             else:
                 unread += 1

@@ -142,12 +142,24 @@ def test_thousands_may_be_set_apart(written: str) -> None:
         "Дата;Сумма".encode(),
         b"\x98\x00",
         FILE.encode("koi8-r"),
-        FILE.encode("utf-8") + b"\xff",
+        FILE.encode("utf-16").replace("сумма".encode("utf-16-le"), b"\x00\xd8"),
     ],
 )
 def test_other_files_are_refused(raw: bytes) -> None:
     with pytest.raises(ValidationError):
         exchange_1c.parse(raw, account=ACCOUNT)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "lost"),
+    [("utf-8", b"\xd0"), ("utf-8", "\ufffd".encode()), ("windows-1251", b"\x98")],
+)
+def test_lost_character_makes_its_document_unreadable_alone(encoding: str, lost: bytes) -> None:
+    raw = FILE.encode(encoding).replace(b"= 1900\n", b"= 1900" + lost + b"\n")
+
+    (outgoing,), unread = exchange_1c.parse(raw, account=ACCOUNT)
+
+    assert (outgoing.document_number, unread) == ("4", 2)
 
 
 FORGED = f"""КонецДокумента
