@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property
-from http.client import HTTPResponse
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse
 from ssl import SSLContext
 from threading import BoundedSemaphore
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from urllib3.util import ALPN_PROTOCOLS, create_urllib3_context, make_headers
 MAX_IDLE = 64  # connections that are kept
 MAX_BODY = 2**20  # bytes of a response's body, decoded
 CHUNK = 2**16
+MAX_INTERIM_RESPONSES = 20  # before the final one
 
 # A NAT that drops an idle connection would silently lose the next message.
 _SOCKET_OPTIONS = [
@@ -142,7 +144,23 @@ def _read_body(response: BaseHTTPResponse) -> bytes:
     return body
 
 
-class _ResponseWithDeadline(HTTPResponse):
+class FinalResponse(HTTPResponse):
+    """Skips interim responses, of which http.client knows 100 alone (RFC 9110, 15.2).
+
+    The final one would stay in the connection, and be taken for that to the next request. 101 is
+    final: nobody asked for another protocol.
+    """
+
+    def begin(self) -> None:
+        for _ in range(MAX_INTERIM_RESPONSES):
+            super().begin()
+            if self.status >= HTTPStatus.OK or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
+                return
+            self.headers = None  # type: ignore[assignment]  # so that it reads the next one
+        raise HTTPException("too many interim responses")
+
+
+class _ResponseWithDeadline(FinalResponse):
     """Has to end within the socket's timeout, which by itself bounds each single read.
 
     A peer that sends a byte now and then would hold the thread for ever.

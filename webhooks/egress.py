@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from itertools import zip_longest
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from urllib.parse import urlsplit
 import certifi
 from django.conf import settings
 
+from outbound.connections import FinalResponse
 from parsing.characters import is_line, stored_text
 from parsing.hosts import ascii_host
 from webhooks.models import DeliveryAttempt
@@ -32,7 +32,6 @@ MAX_URL_LENGTH = 2000
 PORTS = {443, 8443}
 MAX_RESPONSE_BODY = 2048  # bytes of the answer's body
 MAX_ADDRESSES_TRIED = 10
-MAX_INTERIM_RESPONSES = 20  # before the final one
 _GLOBAL_IPV6 = ip_network("2000::/3")  # all allocated global unicast of IPv6
 # `is_global` is true for these, but they embed, relay or reserve other addresses.
 _DENIED = [
@@ -286,19 +285,10 @@ def _exchange(
     target: Destination, line: socket.socket, body: bytes, headers: Mapping[str, str]
 ) -> http.client.HTTPResponse:
     connection = http.client.HTTPConnection(target.host, target.port)
-    connection.sock = line
+    connection.sock, connection.response_class = line, FinalResponse
     fixed = {"Host": target.authority, "Connection": "close"}
     connection.request("POST", target.path, body, fixed | dict(headers))
-    response = connection.getresponse()
-    # http.client skips 100 alone. 101 is final: nobody asked for another protocol.
-    for _ in range(MAX_INTERIM_RESPONSES):
-        if not HTTPStatus.CONTINUE < response.status < HTTPStatus.OK or (
-            response.status == HTTPStatus.SWITCHING_PROTOCOLS
-        ):
-            return response
-        response.headers = None  # type: ignore[assignment]  # so that it reads the next one
-        response.begin()
-    raise http.client.HTTPException
+    return connection.getresponse()
 
 
 def _body_start(response: http.client.HTTPResponse) -> str:

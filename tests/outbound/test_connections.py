@@ -145,6 +145,28 @@ def test_connection_is_kept_and_each_response_has_its_whole_time(
         assert to_peer._own[0].num_connections == 1
 
 
+@pytest.mark.parametrize("interim", [b"103 Early Hints\r\nLink: </a>", b"102 Processing"])
+def test_response_is_of_its_own_request(interim: bytes) -> None:
+    """What came before it, and alone, must not leave it to the next request."""
+
+    def answer(connection: socket.socket) -> None:
+        for number in range(3):
+            connection.sendall(b"HTTP/1.1 " + interim + b"\r\n\r\n")
+            time.sleep(PAUSE)
+            connection.sendall(OK + b"Content-Length: 1\r\n\r\n%d" % number)
+            connection.recv(65536)
+
+    with peer(answer) as port:
+        to_peer = connections(port)
+        responses = [to_peer.request("POST", "/", {}, b"{}") for _ in range(3)]
+
+    assert [(each.status, each.body) for each in responses] == [
+        (200, b"0"),
+        (200, b"1"),
+        (200, b"2"),
+    ]
+
+
 def test_calls_at_a_time_are_bounded() -> None:
     has_call, may_answer = Event(), Event()
 
