@@ -1,8 +1,7 @@
 """Says when deliveries are retried; lists, replays and cancels them; sends example events."""
 
 import random
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -38,25 +37,6 @@ TOO_MANY_EXAMPLES = format_lazy(
 def retry_delay(tries: int) -> float:
     base = RETRY_DELAYS[tries - 1]
     return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
-
-
-def seconds_of(retry_after: str, now: datetime) -> float:
-    """Retry-After (RFC 9110, 10.2.3), a number of seconds or a date; 0 for anything else."""
-    text = retry_after.strip()
-    if text.isascii() and text.isdecimal():
-        seconds = float(text[:10])
-    else:
-        seconds = _moment(text) - now.timestamp()
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER)
-
-
-def _moment(date: str) -> float:
-    """Unix seconds of a date of HTTP or of mail, whose zones some frameworks write; else 0."""
-    try:
-        at = parsedate_to_datetime(date)
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
 
 
 def cancel_undeliverable() -> int:

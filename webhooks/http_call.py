@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from catalogue.ids import public_id
+from outbound.retry_after import seconds_of
 from webhooks import deliveries, egress, signing
 from webhooks.events import in_declared_order
 from webhooks.models import Delivery, DeliveryAttempt
@@ -119,7 +120,8 @@ def call(claimed: ClaimedDelivery) -> CallOutcome:
         response = egress.post(claimed.url, body, headers)
         status, answer = response.status, response.body
         if status in BUSY:
-            retry_after = deliveries.seconds_of(response.retry_after, timezone.now())
+            wait = seconds_of(response.retry_after, timezone.now()) or 0.0
+            retry_after = min(wait, deliveries.MAX_RETRY_AFTER)
     except egress.CallError as failure:
         error = failure.failure.value
     except Exception:  # our own bug: logged, and the delivery is retried

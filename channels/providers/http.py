@@ -9,6 +9,7 @@ import logging
 import re
 import tomllib
 from abc import abstractmethod
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -36,6 +37,7 @@ from channels.providers.base import (
 )
 from channels.providers.inbound import InvalidWebhookError, WebhookRequest
 from outbound.connections import Connections
+from outbound.retry_after import seconds_of
 
 Json = dict[str, Any]
 Verdict = tuple[type[SendError], bool]  # the error for the message; whether the account is at fault
@@ -201,7 +203,7 @@ class HttpProvider(Provider):
             response = self._connections.request(method, path, headers, body, url=url)
         except HTTPError as error:
             return None, _root_cause(error)
-        wait = number(response.headers.get("Retry-After"))
+        wait = seconds_of(response.headers.get("Retry-After", ""), datetime.now(UTC))
         data, rows = parse(response.body), parse_rows(response.body)
         return VendorResponse(response.status, data, wait, self._token, rows), ""
 
@@ -227,14 +229,16 @@ def _root_cause(error: BaseException) -> str:
 
 
 def parse(body: bytes) -> Json:
+    """The JSON object, after a byte order mark as some write it; empty for anything else."""
     try:
-        data = orjson.loads(body)
+        data = orjson.loads(body.removeprefix(BOM_UTF8))
     except orjson.JSONDecodeError:
         return {}
     return data if isinstance(data, dict) else {}
 
 
 def parse_rows(body: bytes) -> list[Json] | None:
+    body = body.removeprefix(BOM_UTF8)
     if not body.lstrip().startswith(b"["):
         return None
     try:

@@ -2,13 +2,17 @@
 
 import logging
 import traceback
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
+from email.utils import format_datetime
 
 import pytest
 import requests
 import responses
 from django.http.request import HttpHeaders
+from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +46,13 @@ def failing(vendor: Vendor) -> SendError:
     with pytest.raises(SendError) as caught:
         vendor.account().send(message())
     return caught.value
+
+
+def test_takes_an_answer_after_a_byte_order_mark(vendor: Vendor, wire: Wire) -> None:
+    """As a vendor's own file may begin that its answers go through."""
+    wire.post(vendor.send_url, body=BOM_UTF8 + vendor.accepted)
+
+    assert vendor.account().send(message()).provider_id
 
 
 def test_takes_a_message(vendor: Vendor, wire: Wire) -> None:
@@ -98,8 +109,18 @@ def test_too_many_requests_is_throttled_whatever_the_body(vendor: Vendor, wire: 
     assert error.account
 
 
-@pytest.mark.parametrize("wait", ["soon", "-1", "", "Fri, 14 Aug 2026 10:15:00 GMT", "9" * 5000])
-def test_a_wait_that_is_no_number_is_left_out(vendor: Vendor, wire: Wire, wait: str) -> None:
+def test_a_wait_may_be_a_date(vendor: Vendor, wire: Wire) -> None:
+    at = format_datetime(timezone.now() + timedelta(seconds=90))
+    wire.post(vendor.send_url, status=429, headers={"Retry-After": at})
+
+    error = failing(vendor)
+
+    assert isinstance(error, ThrottledError)
+    assert error.retry_after == pytest.approx(90, abs=5)
+
+
+@pytest.mark.parametrize("wait", ["soon", "-1", "", "Fri, 14 Aug 2020 10:15:00 GMT"])
+def test_a_wait_that_says_nothing_is_left_out(vendor: Vendor, wire: Wire, wait: str) -> None:
     wire.post(vendor.send_url, status=429, headers={"Retry-After": wait})
 
     error = failing(vendor)
