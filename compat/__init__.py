@@ -4,12 +4,13 @@ A *dialect* is a folder of at most 400 lines that translates and nothing else: n
 of its own. A customer points the other service's client at `PUBLIC_URL/compat/<dialect>`, with a
 key of the kind that has a purpose (`ApiKey.purpose`). To add one, make `compat/<name>/` with
 
-- `dialect.py`: `DIALECT`, a `compat.dialect.Dialect`: how keys are presented, a table from every
-  `catalogue.errors.Error` to the dialect's own status and number, and `refuse`, which writes it;
+- `dialect.py`: `DIALECT`, a `compat.dialect.Dialect`: how keys are presented, a table from our
+  errors to the dialect's own statuses and numbers (`compat.refusals`), and `refuse`, which writes
+  them;
 - `views.py`: views under `CompatView`, with `dialect = DIALECT`. They read the
-  body by `self.form(request)` or `self.json_object(request)`, its fields by `api.request_fields`,
+  body by `self.form(request)` or `self.json_object(request)`, its fields by `compat.fields`,
   the number by `self.number`, call `self.send`, `self.check` or another use case of `otp`, and
-  return `self.respond(Answer(…))`. What they refuse they raise as a DomainError;
+  return `self.answer(body)`. What they refuse they raise as a DomainError;
 - `urls.py`: `urlpatterns`, made of `path(…, view.as_view())`. The converters' names are what the
   company's log of requests shows in place of ids.
 

@@ -5,14 +5,14 @@ It is the API's own, with the dialect's words: nothing that a client can send is
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
+from urllib.parse import parse_qsl
 from uuid import UUID
 
 import orjson
-from django.http import HttpResponse, QueryDict
-from django.utils.translation import gettext_lazy as _
+from django.conf import settings
+from django.http import HttpResponse
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 
@@ -20,30 +20,27 @@ from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Scope
 from api.base_view import ApiView, checked
-from api.calls import Field
-from api.request_fields import RequestFields
 from catalogue import languages
 from catalogue.errors import DomainError, Error
+from catalogue.ids import uuid_or_none
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
-from channels.models import Message
+from channels.routing.company_policy import locale_for
 from compat.dialect import Answer, Dialect
 from otp import verifications
 from otp.check import Verified, check_code
-from otp.protection.send_check import Requester, hashed, network_of
 from otp.send import CodeSendRequest, SentCode, send_code
 from otp.verifications import FoundVerification
 
 FORM = "application/x-www-form-urlencoded"
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 DEFAULT_LANGUAGE = languages.worldwide()  # of texts within a dialect's words, which are English
-NOT_AN_ADDRESS = _("Not an IP address")
 MAX_PATH = 80  # characters: what the log's column holds
 
 
 class CompatView(ApiView):
     """A dialect's base view names the `dialect`; its views have `get`, `post`, … methods that call
-    one use case and return `self.respond(Answer(…))`, or raise a DomainError.
+    one use case and return `self.answer(body)`, or raise a DomainError.
 
     Order of checks: path, method, key, rate, size, body.
     """
@@ -74,6 +71,9 @@ class CompatView(ApiView):
             response["WWW-Authenticate"] = self.dialect.challenge
         return response
 
+    def answer(self, body: Any = None, status: int = 200) -> HttpResponse:
+        return self.respond(Answer(status, body))
+
     def respond(self, answer: Answer) -> HttpResponse:
         body = written(answer)
         headers = {**answer.headers, **self.dialect.echoed(self.request.META)}
@@ -83,9 +83,13 @@ class CompatView(ApiView):
         response["Content-Length"] = str(len(body))
         return response
 
-    def form(self, request: Request) -> QueryDict:
-        """The fields of a form; the last counts of those that are given twice."""
-        return QueryDict(self.read_body(request, FORM), encoding="utf-8")
+    def form(self, request: Request) -> list[tuple[str, str]]:
+        """Names and texts of a form, in its order."""
+        body = self.read_body(request, FORM).decode(errors="replace")
+        try:
+            return parse_qsl(body, True, max_num_fields=settings.DATA_UPLOAD_MAX_NUMBER_FIELDS)
+        except ValueError:  # too many fields
+            raise DomainError(Error.INVALID_INPUT) from None
 
     def number(self, text: str, *, needs_plus: bool = True) -> str:
         """E.164 of an international number: its country comes from itself, never from the company.
@@ -103,11 +107,35 @@ class CompatView(ApiView):
         self.phone = mask_phone(number)
         return number
 
+    def code_request(
+        self, phone: str, locale: str | None = None, **options: Any
+    ) -> CodeSendRequest:
+        """For a code of the key's purpose; `options` are the request's other fields."""
+        principal = self.principal
+        return CodeSendRequest(
+            phone=phone,
+            purpose=principal.purpose,
+            locale=locale or locale_for(principal, phone, principal.purpose),
+            door=self.dialect.name,
+            **options,
+        )
+
     def send(self, request: CodeSendRequest) -> SentCode:
-        sender = Sender(self.principal, self.request_id)
-        sent = send_code(sender=sender, request=replace(request, door=self.dialect.name))
+        sent = send_code(sender=Sender(self.principal, self.request_id), request=request)
         self.message_id = sent.outcome.message_id
         return sent
+
+    def running(self, request: CodeSendRequest, error: DomainError) -> FoundVerification:
+        """The answer to a send within the pause, which sends nothing, of a dialect without a pause.
+
+        Raises the error if it is another, and where the client chose the code: the person has
+        another one.
+        """
+        too_soon = error.error is Error.RESEND_TOO_SOON and request.custom_code is None
+        verification = self.find_live(request.phone) if too_soon else None
+        if verification is None:
+            raise error
+        return verification
 
     def check(
         self,
@@ -127,46 +155,23 @@ class CompatView(ApiView):
             binding=binding,
         )
 
-    def find(self, verification_id: UUID) -> FoundVerification:
-        """Raises not_found for another company's, mode's or purpose's."""
-        return self._noted(verifications.find(self.principal, verification_id))
+    def check_found(self, verification: FoundVerification, code: str) -> None:
+        self.check(code, phone=verification.phone, verification_id=verification.id)
+
+    def find(self, verification_id: UUID | str) -> FoundVerification:
+        """Raises not_found for another company's, mode's or purpose's, and for a text that is no
+        id. Its number is shown in the log of requests.
+        """
+        found_id = uuid_or_none(str(verification_id))
+        if found_id is None:
+            raise DomainError(Error.NOT_FOUND)
+        verification = verifications.find(self.principal, found_id)
+        self.phone = mask_phone(verification.phone)
+        return verification
 
     def find_live(self, phone: str) -> FoundVerification | None:
         """The verification whose code can be entered now."""
         return verifications.find_live(self.principal, phone, self.principal.purpose)
-
-    def find_of_message(self, message_id: UUID) -> FoundVerification:
-        messages = verifications.own_messages(self.principal).filter(pk=message_id)
-        subjects = messages.filter(kind=Message.Kind.CODE).values_list("subject_id", flat=True)
-        subject = subjects.first()
-        if subject is None:
-            raise DomainError(Error.NOT_FOUND)
-        return self.find(subject)
-
-    def _noted(self, verification: FoundVerification) -> FoundVerification:
-        """Its number is shown in the log of requests."""
-        self.phone = mask_phone(verification.phone)
-        return verification
-
-    def requester(
-        self,
-        fields: RequestFields,
-        ip: Field,
-        device: Field | None = None,
-        *,
-        is_trusted: bool = False,
-    ) -> Requester:
-        """Who asks the company for the code, by the dialect's fields."""
-        company_id, address = self.principal.company_id, fields.text(ip)
-        network = network_of(address) if address else ""
-        if network is None:
-            fields.add_error(ip, NOT_AN_ADDRESS)
-        device_id = fields.text(device) if device else None
-        return Requester(
-            ip=hashed(company_id, "ip", network or ""),
-            device=hashed(company_id, "device", device_id or ""),
-            is_trusted=is_trusted,
-        )
 
 
 @lru_cache(maxsize=256)
@@ -184,7 +189,7 @@ class NotFound(CompatView):
 def written(answer: Answer) -> bytes:
     if answer.body is None:
         return b""
-    return orjson.dumps(answer.body, str, orjson.OPT_UTC_Z)
+    return orjson.dumps(answer.body, str, orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
 
 
 def principal_of(dialect: Dialect, headers: Mapping[str, Any]) -> Principal:

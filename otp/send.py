@@ -55,8 +55,8 @@ class CodeSendRequest:
     phone: str
     purpose: str
     locale: str
-    channel: str | None
-    link: NewLink | None
+    channel: str | None = None
+    link: NewLink | None = None
     requester: Requester = UNKNOWN  # who asked the company for the code
     order: AskedOrder = NO_ORDER
     code_length: int | None = None  # digits

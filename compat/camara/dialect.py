@@ -4,35 +4,22 @@ https://github.com/camaraproject/OTPValidation, statuses that it leaves out: Com
 """
 
 import re
-from typing import Any, NamedTuple
 
 from accounts.keys import access_tokens, api_keys
 from accounts.keys.api_keys import Principal
 from catalogue.errors import DomainError, Error
 from channels.recipients.blocked_phones import BlockedPhoneError
 from compat.dialect import Answer, Dialect, Headers, credentials
-
-
-class Row(NamedTuple):
-    """`message` is the standard's sentence; without one, ours is written."""
-
-    status: int
-    code: str
-    message: str = ""
-
+from compat.refusals import Row, complete, is_last_guess, limit_of
 
 API = "ONE_TIME_PASSWORD_SMS"
-INVALID = Row(400, "INVALID_ARGUMENT")
-DENIED = Row(403, "PERMISSION_DENIED")
-NOT_FOUND = Row(404, "NOT_FOUND", "The specified resource is not found.")
-OVER = Row(400, f"{API}.VERIFICATION_EXPIRED", "The authenticationId is no longer valid")
 FAILED = Row(
     400,
     f"{API}.VERIFICATION_FAILED",
     "The maximum number of attempts for this authenticationId was exceeded without providing a "
     "valid OTP",
 )
-WRONG = Row(400, f"{API}.INVALID_OTP", "The provided OTP is not valid for this authenticationId")
+OVER = Row(400, f"{API}.VERIFICATION_EXPIRED", "The authenticationId is no longer valid")
 TOO_MANY_CODES = Row(
     403,
     f"{API}.MAX_OTP_CODES_EXCEEDED",
@@ -41,79 +28,62 @@ TOO_MANY_CODES = Row(
 NOT_ALLOWED = Row(403, f"{API}.PHONE_NUMBER_NOT_ALLOWED")
 BLOCKED = Row(403, f"{API}.PHONE_NUMBER_BLOCKED")
 QUOTA = Row(429, "QUOTA_EXCEEDED")
-CONFLICT = Row(409, "ABORTED")
-UNAVAILABLE = Row(503, "UNAVAILABLE")
 
-ERRORS = {
-    Error.INVALID_API_KEY: Row(
-        401,
-        "UNAUTHENTICATED",
-        "Request not authenticated due to missing, invalid, or expired credentials.",
-    ),
-    Error.INSUFFICIENT_TOKENS: QUOTA._replace(message="Out of resource quota: the balance."),
-    Error.FORBIDDEN: DENIED,
-    Error.HTTPS_REQUIRED: DENIED,
-    Error.NOT_FOUND: NOT_FOUND,
-    Error.METHOD_NOT_ALLOWED: Row(405, "METHOD_NOT_ALLOWED"),
-    Error.REQUEST_TIMEOUT: Row(408, "TIMEOUT"),
-    Error.REQUEST_IN_PROGRESS: CONFLICT,
-    Error.PERSON_BUSY: CONFLICT,
-    Error.UNSUPPORTED_MEDIA_TYPE: Row(415, "UNSUPPORTED_MEDIA_TYPE"),
-    Error.INVALID_INPUT: INVALID,
-    Error.INVALID_PHONE: NOT_ALLOWED,  # of the right form, but no number that gets messages
-    Error.COUNTRY_NOT_ALLOWED: NOT_ALLOWED,
-    Error.RECIPIENT_UNREACHABLE: NOT_ALLOWED,
-    Error.CHANNEL_UNAVAILABLE: NOT_ALLOWED,
-    Error.LINK_NOT_SUPPORTED: INVALID,
-    Error.URL_NOT_ALLOWED: INVALID,
-    Error.ALIAS_TAKEN: INVALID,
-    Error.IDEMPOTENCY_MISMATCH: INVALID,
-    Error.CHALLENGE_REQUIRED: NOT_ALLOWED._replace(message="Too many codes to similar numbers."),
-    Error.CODE_INVALID: WRONG,
-    Error.BINDING_MISMATCH: WRONG,
-    Error.CODE_EXPIRED: OVER,
-    Error.CODE_USED: OVER,
-    Error.CODE_NOT_FOUND: NOT_FOUND,
-    Error.RESEND_TOO_SOON: TOO_MANY_CODES,
-    Error.SEND_LIMIT: TOO_MANY_CODES,
-    Error.TOO_MANY_ATTEMPTS: FAILED,
-    Error.RATE_LIMITED: Row(429, "TOO_MANY_REQUESTS", "Rate limit reached."),
-    Error.INTERNAL_ERROR: Row(500, "INTERNAL"),
-    Error.DELIVERY_FAILED: Row(502, "BAD_GATEWAY"),
-    Error.UNAVAILABLE: UNAVAILABLE,
-}
-COMPANY_LIMITS = {"budget_day", "budget_country_hour", "key_day"}  # of `limit.kind`
+ERRORS = complete(
+    {
+        Error.INVALID_API_KEY: Row(
+            401,
+            "UNAUTHENTICATED",
+            "Request not authenticated due to missing, invalid, or expired credentials.",
+        ),
+        Error.INSUFFICIENT_TOKENS: QUOTA._replace(message="Out of resource quota: the balance."),
+        Error.FORBIDDEN: Row(403, "PERMISSION_DENIED"),
+        Error.NOT_FOUND: Row(404, "NOT_FOUND", "The specified resource is not found."),
+        Error.METHOD_NOT_ALLOWED: Row(405, "METHOD_NOT_ALLOWED"),
+        Error.REQUEST_TIMEOUT: Row(408, "TIMEOUT"),
+        Error.REQUEST_IN_PROGRESS: Row(409, "ABORTED"),
+        Error.UNSUPPORTED_MEDIA_TYPE: Row(415, "UNSUPPORTED_MEDIA_TYPE"),
+        Error.INVALID_INPUT: Row(400, "INVALID_ARGUMENT"),
+        Error.INVALID_PHONE: NOT_ALLOWED,  # of the right form, but no number that gets messages
+        Error.COUNTRY_NOT_ALLOWED: NOT_ALLOWED,
+        Error.RECIPIENT_UNREACHABLE: NOT_ALLOWED,
+        Error.CHANNEL_UNAVAILABLE: NOT_ALLOWED,
+        Error.CHALLENGE_REQUIRED: NOT_ALLOWED._replace(
+            message="Too many codes to similar numbers."
+        ),
+        Error.CODE_INVALID: Row(
+            400, f"{API}.INVALID_OTP", "The provided OTP is not valid for this authenticationId"
+        ),
+        Error.CODE_EXPIRED: OVER,
+        Error.CODE_USED: OVER,
+        Error.SEND_LIMIT: TOO_MANY_CODES,
+        Error.TOO_MANY_ATTEMPTS: FAILED,
+        Error.RATE_LIMITED: Row(429, "TOO_MANY_REQUESTS", "Rate limit reached."),
+        Error.INTERNAL_ERROR: Row(500, "INTERNAL"),
+        Error.DELIVERY_FAILED: Row(502, "BAD_GATEWAY"),
+        Error.UNAVAILABLE: Row(503, "UNAVAILABLE"),
+    }
+)
+COMPANY_LIMITS = {"budget_day", "budget_country_hour", "key_day"}
 CORRELATOR = re.compile(r"[a-zA-Z0-9\-_:;./<>{}]{0,256}")
 
 
 def row_of(error: DomainError) -> Row:
     if isinstance(error, BlockedPhoneError):
         return BLOCKED
-    if error.error is Error.CODE_INVALID and not error.extra.get("attempts_left"):
-        return FAILED  # this wrong one was the last
-    if error.error is Error.SEND_LIMIT:
-        return _row_of_limit(error.extra.get("limit"))
-    return ERRORS[error.error]
-
-
-def _row_of_limit(limit: Any) -> Row:
-    kind = limit["kind"] if isinstance(limit, dict) else ""
-    if kind == "guard":
+    if is_last_guess(error):
+        return FAILED
+    limit = limit_of(error)
+    if limit == "guard":
         return NOT_ALLOWED
-    return QUOTA if kind in COMPANY_LIMITS else TOO_MANY_CODES
+    return QUOTA if limit in COMPANY_LIMITS else ERRORS[error.error]
 
 
 def refuse(error: DomainError, _request_id: str) -> Answer:
     row = row_of(error)
-    return Answer(
-        row.status, {"status": row.status, "code": row.code, "message": _text(row, error)}
-    )
-
-
-def _text(row: Row, error: DomainError) -> str:
-    if error.errors:
-        return "; ".join(f"{name}: {texts[0]}" for name, texts in error.errors.items())
-    return row.message or " ".join(error.words)
+    faults = "; ".join(f"{name}: {texts[0]}" for name, texts in (error.errors or {}).items())
+    message = faults or row.message or error.words[0]
+    return Answer(row.status, {"status": row.status, "code": row.code, "message": message})
 
 
 def echoed(headers: Headers) -> dict[str, str]:

@@ -1,9 +1,10 @@
 """POST /oauth2/token: the client-credentials grant of RFC 6749, §4.4."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from rest_framework.request import Request
 
 from accounts.keys import access_tokens, api_keys
@@ -43,8 +44,9 @@ class Token(CompatView):
     is_open = True
 
     def post(self, request: Request) -> HttpResponse:
-        form = self.form(request)
-        if any(len(values) > 1 for _name, values in form.lists()):
+        given = self.form(request)
+        form = dict(given)
+        if len(form) < len(given):
             return self._refuse(INVALID_REQUEST, "A parameter is given twice.")
         if not form.get("grant_type"):
             return self._refuse(INVALID_REQUEST, "grant_type is missing.")
@@ -55,7 +57,7 @@ class Token(CompatView):
             return self._refuse(WRONG_SCOPE, f"Only {SCOPE} is supported.")
         return self._issue(request, form)
 
-    def _issue(self, request: Request, form: QueryDict) -> HttpResponse:
+    def _issue(self, request: Request, form: Mapping[str, str]) -> HttpResponse:
         _user, secret = basic_credentials(request.META)
         if secret and form.get("client_secret"):
             return self._refuse(INVALID_REQUEST, "The client authenticates in two ways.")

@@ -4,7 +4,6 @@ Every send makes a code of its own: the standard ends the one before it.
 """
 
 from typing import Any, ClassVar
-from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
@@ -15,20 +14,19 @@ from api import request_fields
 from api.calls import Field, text
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
-from channels.routing.company_policy import NO_ORDER, AskedOrder, locale_for, policy_for
+from channels.routing.company_policy import NO_ORDER, AskedOrder, policy_for
 from compat.camara.dialect import CORRELATOR, DIALECT
-from compat.dialect import Answer
+from compat.fields import guess, needed, optional
 from compat.view import CompatView
-from otp.send import CodeSendRequest
 from otp.texts import rules
-from parsing import characters, clipboard
+from parsing import characters
 
 LABEL = "{{code}}"
-PHONE = Field("phoneNumber", text(pattern=r"\+[1-9][0-9]{4,14}"), "")
+PHONE = needed("phoneNumber", text(pattern=r"\+[1-9][0-9]{4,14}"))
 MESSAGE = Field("message", text(maxLength=160), "", is_multiline=True)
 # Optional for the reader of fields, to which an empty text is as good as none.
-AUTHENTICATION_ID = Field("authenticationId", text(maxLength=36), "", required=False)
-CODE = Field("code", text(maxLength=10), "", required=False, reading=clipboard.code)
+AUTHENTICATION_ID = optional("authenticationId", text(maxLength=36))
+CODE = guess("code", text(maxLength=10)).optional()
 NO_LABEL = _("Must contain {{code}}")
 STRICT = {"vwip", "v2alpha1"}  # 2.0 refuses unknown properties
 
@@ -60,24 +58,15 @@ class SendCode(CamaraView):
         fields = self.read(request, version)
         phone, body = fields.text(PHONE), _text(fields)
         fields.check()
-        number, purpose = self.number(phone or ""), self.principal.purpose
-        code = CodeSendRequest(
-            phone=number,
-            purpose=purpose,
-            locale=locale_for(self.principal, number, purpose),
-            channel=None,
-            link=None,
-            order=self._order(number),
-            text=body,
-            is_new=True,
-        )
+        number = self.number(phone or "")
+        code = self.code_request(number, order=self._order(number), text=body, is_new=True)
         try:
             sent = self.send(code)
         except DomainError as error:
             if error.error is not Error.TOO_MANY_ATTEMPTS:  # of earlier codes
                 raise
             raise DomainError(Error.SEND_LIMIT, retry_after=error.retry_after) from None
-        return self.respond(Answer(200, {"authenticationId": str(sent.verification_id)}))
+        return self.answer({"authenticationId": str(sent.verification_id)})
 
     def _order(self, phone: str) -> AskedOrder:
         """SMS, as the standard says, unless the company's policy has an order for this number: then
@@ -113,10 +102,5 @@ class ValidateCode(CamaraView):
             if value is None and field.name not in fields.errors:
                 fields.add_error(field, request_fields.REQUIRED)
         fields.check()
-        try:
-            verification_id = UUID(named or "")
-        except ValueError:
-            raise DomainError(Error.NOT_FOUND) from None
-        verification = self.find(verification_id)
-        self.check(code or "", phone=verification.phone, verification_id=verification_id)
-        return self.respond(Answer(204))
+        self.check_found(self.find(named or ""), code or "")
+        return self.answer(status=204)

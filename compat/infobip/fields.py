@@ -5,20 +5,19 @@ from typing import Any
 
 from api.calls import Field, boolean, choice, integer, text
 from catalogue.errors import invalid_input
-from compat.json_parts import values
-from parsing import clipboard
+from compat.fields import guess, needed, optional, values
 
 LENGTHS = range(4, 9)
 PLACEHOLDER = "{{pin}}"
 ID = text(minLength=1, maxLength=64)
-NAME = (Field("name", text(minLength=1, maxLength=200), ""),)
-TRACKING = (Field("trackDelivery", boolean(), "", required=False),)
-PIN = (Field("applicationId", ID, ""), Field("messageId", ID, ""), Field("to", ID, ""), *TRACKING)
-GUESS = (Field("pin", text(pattern="^[0-9A-Za-z]{4,10}$"), "", reading=clipboard.code),)
+NAME = (needed("name", text(minLength=1, maxLength=200)),)
+TRACKING = (optional("trackDelivery", boolean()),)
+PIN = (needed("applicationId", ID), needed("messageId", ID), needed("to", ID), *TRACKING)
+GUESS = (guess("pin"),)
 TEMPLATE = (
     Field("messageText", text(maxLength=1000), "", is_multiline=True),
-    Field("pinType", choice(("NUMERIC",), "PinType"), ""),
-    Field("pinLength", integer(LENGTHS[0], LENGTHS[-1]), "", required=False),
+    needed("pinType", choice(("NUMERIC",), "PinType")),
+    optional("pinLength", integer(LENGTHS[0], LENGTHS[-1])),
 )
 CHANGE = tuple(field.optional() for field in TEMPLATE)
 

@@ -13,15 +13,12 @@ from rest_framework.request import Request
 
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error, invalid_input
-from catalogue.ids import public_id, uuid_or_none
-from channels.routing.company_policy import locale_for
-from compat.dialect import Answer
+from catalogue.ids import public_id
+from compat.fields import values
 from compat.infobip import fields
 from compat.infobip.dialect import DIALECT, derived
-from compat.json_parts import values
 from compat.view import CompatView
 from otp import verifications
-from otp.send import CodeSendRequest
 from otp.texts import rendering
 from otp.verifications import FoundVerification, State
 
@@ -44,9 +41,6 @@ ANSWERED_WHILE_LIVE = {
 class InfobipView(CompatView):
     dialect = DIALECT
 
-    def answered(self, body: Any) -> HttpResponse:
-        return self.respond(Answer(200, body))
-
     def derived(self, what: str) -> str:
         key = self.principal
         return derived(what, key.company_id, key.mode, key.purpose)
@@ -60,13 +54,6 @@ class InfobipView(CompatView):
             if message.upper() == self.derived(f"message {length}"):
                 return length
         raise DomainError(Error.NOT_FOUND, message="Message template not found")
-
-    def verification(self, pin: str) -> FoundVerification:
-        """The verification of a PIN, of the key's own purpose."""
-        verification_id = uuid_or_none(pin)
-        if verification_id is None:
-            raise DomainError(Error.NOT_FOUND)
-        return self.find(verification_id)
 
     def application(self) -> dict[str, Any]:
         """Its limits are the service's and the company's, in Infobip's units."""
@@ -112,22 +99,22 @@ class InfobipView(CompatView):
 
 class Applications(InfobipView):
     def get(self, _request: Request) -> HttpResponse:
-        return self.answered([self.application()])
+        return self.answer([self.application()])
 
     def post(self, request: Request) -> HttpResponse:
         values(self.json_object(request), fields.NAME)
-        return self.answered(self.application())
+        return self.answer(self.application())
 
 
 class Application(InfobipView):
     def get(self, _request: Request, application: str) -> HttpResponse:
         self.check_application(application)
-        return self.answered(self.application())
+        return self.answer(self.application())
 
     def put(self, request: Request, application: str) -> HttpResponse:
         self.check_application(application)
         values(self.json_object(request), fields.NAME)
-        return self.answered(self.application())
+        return self.answer(self.application())
 
 
 class Messages(InfobipView):
@@ -135,18 +122,18 @@ class Messages(InfobipView):
         self.check_application(application)
         usual = self.principal.code_length
         lengths = sorted(fields.LENGTHS, key=lambda length: length != usual)
-        return self.answered([self.template(length) for length in lengths])
+        return self.answer([self.template(length) for length in lengths])
 
     def post(self, request: Request, application: str) -> HttpResponse:
         self.check_application(application)
         length = fields.pin_length(self.json_object(request), is_new=True)
-        return self.answered(self.template(length or self.principal.code_length))
+        return self.answer(self.template(length or self.principal.code_length))
 
 
 class Message(InfobipView):
     def get(self, _request: Request, application: str, message: str) -> HttpResponse:
         self.check_application(application)
-        return self.answered(self.template(self.length_of(message)))
+        return self.answer(self.template(self.length_of(message)))
 
     def put(self, request: Request, application: str, message: str) -> HttpResponse:
         self.check_application(application)
@@ -154,7 +141,7 @@ class Message(InfobipView):
         asked = fields.pin_length(self.json_object(request), is_new=False)
         if asked not in (None, length):
             raise invalid_input(pinLength="The template of another length has another messageId")
-        return self.answered(self.template(length))
+        return self.answer(self.template(length))
 
 
 class SendingView(InfobipView):
@@ -162,19 +149,9 @@ class SendingView(InfobipView):
         """A resend within the pause is answered for the message under way, and sends nothing; what
         could not be delivered is, by Infobip's words, not sent.
         """
-        principal = self.principal
-        request = CodeSendRequest(
-            phone=phone,
-            purpose=principal.purpose,
-            locale=locale_for(principal, phone, principal.purpose),
-            channel=None,
-            link=None,
-            code_length=length,
-            door=DIALECT.name,
-        )
         status = "MESSAGE_SENT"
         try:
-            sent = self.send(request)
+            sent = self.send(self.code_request(phone, code_length=length))
             verification_id, message_id = sent.verification_id, sent.outcome.message_id
         except DomainError as error:
             live = self.find_live(phone)
@@ -183,7 +160,7 @@ class SendingView(InfobipView):
             verification_id, message_id = live.id, live.messages[-1].pk
             status = ANSWERED_WHILE_LIVE[error.error]
         tracked = {"externalMessageId": public_id("msg", message_id)} if is_tracked else {}
-        return self.answered(
+        return self.answer(
             {
                 "pinId": pin_id(verification_id),
                 "to": phone.removeprefix("+"),
@@ -206,7 +183,7 @@ class Pins(SendingView):
 class Resend(SendingView):
     def post(self, request: Request, pin: str) -> HttpResponse:
         asked = values(self.json_object(request), fields.TRACKING)
-        verification = self.verification(pin)
+        verification = self.find(pin)
         if verification.state is not State.PENDING:
             raise DomainError(Error.INVALID_INPUT, message=ENDED)
         return self.sent(verification.phone, None, is_tracked=bool(asked["trackDelivery"]))
@@ -216,17 +193,17 @@ class Verify(InfobipView):
     def post(self, request: Request, pin: str) -> HttpResponse:
         """Also a wrong PIN is answered by 200."""
         code = values(self.json_object(request), fields.GUESS)["pin"]
-        verification = self.verification(pin)
+        verification = self.find(pin)
         answer = {"pinId": pin_id(verification.id), "msisdn": verification.phone.removeprefix("+")}
         try:
-            self.check(code, phone=verification.phone, verification_id=verification.id)
+            self.check_found(verification, code)
         except DomainError as error:
             if error.error not in PIN_ERRORS:
                 raise
             left = error.extra.get("attempts_left", 0)
             failed = {"attemptsRemaining": left, "pinError": PIN_ERRORS[error.error]}
-            return self.answered(answer | {"verified": False} | failed)
-        return self.answered(answer | {"verified": True, "attemptsRemaining": 0})
+            return self.answer(answer | {"verified": False} | failed)
+        return self.answer(answer | {"verified": True, "attemptsRemaining": 0})
 
 
 class Statuses(InfobipView):
@@ -241,7 +218,7 @@ class Statuses(InfobipView):
         )
         of_phone = verifications.of_messages(sent)
         asked = query.get("verified", "").lower()
-        return self.answered(
+        return self.answer(
             {
                 "verifications": [
                     status_of(each)

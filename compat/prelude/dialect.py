@@ -4,56 +4,42 @@ https://docs.prelude.so/introduction/errors names the codes. Its clients repeat 
 5xx by themselves, after `Retry-After`, unless `x-should-retry` says otherwise.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
 from catalogue.errors import DomainError, Error
 from compat.dialect import Answer, Dialect, by_bearer
+from compat.refusals import Row, complete
 
-
-class Row(NamedTuple):
-    status: int
-    code: str
-    message: str = ""  # where our own says things that are not Prelude's
-    is_repeated: bool = False  # by its clients: where nothing was judged or sent
-
-
-INVALID, ELSEWHERE = Row(400, "invalid_request"), Row(400, "channel_not_enabled_in_region")
+ELSEWHERE = Row(400, "channel_not_enabled_in_region")
 WRONG_CODE = Row(400, "impossible_code")  # never written: a check answers by its status
-ERRORS: Mapping[Error, Row] = {
-    Error.INVALID_API_KEY: Row(401, "invalid_api_key"),
-    Error.INSUFFICIENT_TOKENS: Row(400, "insufficient_balance", "The balance is too low"),
-    Error.FORBIDDEN: Row(403, "suspended_account"),
-    Error.HTTPS_REQUIRED: Row(403, "invalid_request"),
-    Error.NOT_FOUND: Row(404, "invalid_request", "This service does not have this call"),
-    Error.METHOD_NOT_ALLOWED: Row(405, "invalid_request"),
-    Error.REQUEST_TIMEOUT: Row(408, "invalid_request", is_repeated=True),
-    Error.REQUEST_IN_PROGRESS: Row(409, "invalid_request", is_repeated=True),
-    Error.PERSON_BUSY: Row(409, "invalid_request"),
-    Error.UNSUPPORTED_MEDIA_TYPE: INVALID,
-    Error.INVALID_INPUT: INVALID,
-    Error.INVALID_PHONE: Row(400, "invalid_phone_number"),
-    Error.COUNTRY_NOT_ALLOWED: Row(400, "unsupported_country"),
-    Error.RECIPIENT_UNREACHABLE: ELSEWHERE,
-    Error.CHANNEL_UNAVAILABLE: ELSEWHERE,
-    Error.LINK_NOT_SUPPORTED: INVALID,
-    Error.URL_NOT_ALLOWED: Row(400, "invalid_callback_url"),
-    Error.ALIAS_TAKEN: INVALID,
-    Error.IDEMPOTENCY_MISMATCH: INVALID,
-    Error.CHALLENGE_REQUIRED: Row(400, "blocked"),
-    Error.CODE_INVALID: WRONG_CODE,
-    Error.CODE_EXPIRED: WRONG_CODE,
-    Error.CODE_USED: WRONG_CODE,
-    Error.CODE_NOT_FOUND: WRONG_CODE,
-    Error.BINDING_MISMATCH: WRONG_CODE,
-    Error.RESEND_TOO_SOON: Row(429, "too_many_attempts"),
-    Error.SEND_LIMIT: Row(429, "spending_limit_exceeded"),
-    Error.TOO_MANY_ATTEMPTS: Row(429, "too_many_checks"),
-    Error.RATE_LIMITED: Row(429, "too_many_attempts", is_repeated=True),
-    Error.INTERNAL_ERROR: Row(500, "internal"),
-    Error.DELIVERY_FAILED: Row(502, "internal"),
-    Error.UNAVAILABLE: Row(503, "internal", is_repeated=True),
-}
+ERRORS = complete(
+    {
+        Error.INVALID_API_KEY: Row(401, "invalid_api_key"),
+        Error.INSUFFICIENT_TOKENS: Row(400, "insufficient_balance", "The balance is too low"),
+        Error.FORBIDDEN: Row(403, "suspended_account"),
+        Error.HTTPS_REQUIRED: Row(403, "invalid_request"),
+        Error.NOT_FOUND: Row(404, "invalid_request", "This service does not have this call"),
+        Error.METHOD_NOT_ALLOWED: Row(405, "invalid_request"),
+        Error.REQUEST_TIMEOUT: Row(408, "invalid_request"),
+        Error.REQUEST_IN_PROGRESS: Row(409, "invalid_request"),
+        Error.INVALID_INPUT: Row(400, "invalid_request"),
+        Error.INVALID_PHONE: Row(400, "invalid_phone_number"),
+        Error.COUNTRY_NOT_ALLOWED: Row(400, "unsupported_country"),
+        Error.RECIPIENT_UNREACHABLE: ELSEWHERE,
+        Error.CHANNEL_UNAVAILABLE: ELSEWHERE,
+        Error.URL_NOT_ALLOWED: Row(400, "invalid_callback_url"),
+        Error.CHALLENGE_REQUIRED: Row(400, "blocked"),
+        Error.CODE_INVALID: WRONG_CODE,
+        Error.CODE_NOT_FOUND: WRONG_CODE,
+        Error.RESEND_TOO_SOON: Row(429, "too_many_attempts"),
+        Error.SEND_LIMIT: Row(429, "spending_limit_exceeded"),
+        Error.TOO_MANY_ATTEMPTS: Row(429, "too_many_checks"),
+        Error.RATE_LIMITED: Row(429, "too_many_attempts"),
+        Error.INTERNAL_ERROR: Row(500, "internal"),
+        Error.DELIVERY_FAILED: Row(502, "internal"),
+        Error.UNAVAILABLE: Row(503, "internal"),
+    }
+)
+# Where nothing was judged or sent.
+REPEATED = {Error.REQUEST_TIMEOUT, Error.REQUEST_IN_PROGRESS, Error.RATE_LIMITED, Error.UNAVAILABLE}
 CODE_OF_FIELD = {
     "target.value": "invalid_phone_number",
     "metadata.correlation_id": "invalid_correlation_id",
@@ -95,7 +81,7 @@ def refuse(error: DomainError, request_id: str) -> Answer:
     }
     if param:
         body["param"] = param
-    return Answer(row.status, body, {"x-should-retry": str(row.is_repeated).lower()})
+    return Answer(row.status, body, {"x-should-retry": str(error.error in REPEATED).lower()})
 
 
 DIALECT = Dialect(

@@ -6,14 +6,13 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from accounts.keys.api_keys import CompanyTexts
-from api.calls import Field, Schema, boolean, choice, integer, text
+from api.calls import boolean, choice, integer, text
 from catalogue.errors import DomainError, invalid_input
 from channels.web.fields import LOCALE
-from compat.json_parts import part, values
+from compat.fields import A_CODE, guess, needed, optional, part, values
 from compat.prelude.dialect import refused
-from otp.protection.send_check import Requester, hashed, network_of
+from otp.protection.send_check import Requester, requester_of
 from otp.texts import bindings
-from parsing import clipboard
 
 NUMBER, EMAIL = "phone_number", "email_address"
 PSD2 = "prelude:psd2"  # the template of payments
@@ -22,37 +21,29 @@ FEEDBACKS = ("verification.started", "verification.completed")
 MAX_FEEDBACKS = 100
 
 
-def needed(name: str, schema: Schema) -> Field:
-    return Field(name, schema, "")
-
-
-def field(name: str, schema: Schema) -> Field:
-    return Field(name, schema, "", required=False)
-
-
-ANY_TEXT, A_CODE = text(maxLength=2000), text(pattern="^[0-9A-Za-z]{4,10}$")
+ANY_TEXT = text(maxLength=2000)
 TARGET = (needed("type", choice((NUMBER, EMAIL), "TargetType")), needed("value", ANY_TEXT))
-CHECK = (Field("code", A_CODE, "", reading=clipboard.code),)
+CHECK = (guess("code"),)
 FEEDBACK = (needed("type", choice(FEEDBACKS, "FeedbackType")),)
-METADATA = (field("correlation_id", text(maxLength=64)),)
-REALM = (field("platform", choice(("android", "web"), "Platform")), field("value", ANY_TEXT))
+METADATA = (optional("correlation_id", text(maxLength=64)),)
+REALM = (optional("platform", choice(("android", "web"), "Platform")), optional("value", ANY_TEXT))
 SIGNALS = (
-    field("ip", text(maxLength=64)),
-    field("device_id", text(maxLength=200)),
-    field("is_trusted_user", boolean()),
+    optional("ip", text(maxLength=64)),
+    optional("device_id", text(maxLength=200)),
+    optional("is_trusted_user", boolean()),
 )
 PAYMENT = (needed("amount", ANY_TEXT), needed("currency", ANY_TEXT), needed("recipient", ANY_TEXT))
 OPTIONS = (
-    field("preferred_channel", choice(CHANNELS, "PreferredChannel")),
-    field("method", choice(("auto", "voice", "message"), "Method")),
+    optional("preferred_channel", choice(CHANNELS, "PreferredChannel")),
+    optional("method", choice(("auto", "voice", "message"), "Method")),
     LOCALE,
-    field("code_size", integer(4, 8)),
-    field("custom_code", A_CODE),
-    field("callback_url", ANY_TEXT),
-    field("template_id", ANY_TEXT),
-    field("sender_id", ANY_TEXT),
-    field("max_auto_fallbacks", integer(0, 1000)),
-    field("force_challenge", boolean()),
+    optional("code_size", integer(4, 8)),
+    optional("custom_code", A_CODE),
+    optional("callback_url", ANY_TEXT),
+    optional("template_id", ANY_TEXT),
+    optional("sender_id", ANY_TEXT),
+    optional("max_auto_fallbacks", integer(0, 1000)),
+    optional("force_challenge", boolean()),
 )
 
 
@@ -84,17 +75,16 @@ def payment_of(body: Mapping[str, Any], *names: str) -> dict[str, str] | None:
     }
 
 
-def requester_of(body: Mapping[str, Any], company_id: int) -> Requester:
+def signals_of(body: Mapping[str, Any], company_id: int) -> Requester:
     """Whom the protection judges; the other signals mean nothing to it."""
     signals = values(body, SIGNALS, "signals")
-    network = network_of(signals["ip"]) if signals["ip"] else ""
-    if network is None:
-        raise invalid_input(**{"signals.ip": "Not an IP address"})
-    return Requester(
-        ip=hashed(company_id, "ip", network),
-        device=hashed(company_id, "device", signals["device_id"] or ""),
-        is_trusted=bool(signals["is_trusted_user"]),
-    )
+    is_trusted = bool(signals["is_trusted_user"])
+    try:
+        return requester_of(
+            company_id, ip=signals["ip"], device=signals["device_id"], is_trusted=is_trusted
+        )
+    except ValueError:
+        raise invalid_input(**{"signals.ip": "Not an IP address"}) from None
 
 
 def options_of(body: Mapping[str, Any], texts: CompanyTexts) -> dict[str, Any]:

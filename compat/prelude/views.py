@@ -15,11 +15,11 @@ from catalogue.errors import DomainError, Error
 from catalogue.ids import first_id_at, public_id, uuid7
 from channels.phone_numbers import LineType, is_landline
 from channels.recipients.blocked_phones import BlockedPhoneError
-from channels.routing.company_policy import NO_ORDER, AskedOrder, locale_for, policy_for
+from channels.routing.company_policy import NO_ORDER, AskedOrder, policy_for
 from channels.routing.lookup import look_up
-from compat.dialect import Answer
 from compat.prelude import fields
 from compat.prelude.dialect import DIALECT, refused
+from compat.refusals import limit_of
 from compat.view import CompatView
 from otp import verifications
 from otp.feedback import report_entered
@@ -60,7 +60,7 @@ class PreludeView(CompatView):
     def answered(self, **body: Any) -> HttpResponse:
         """Without what is empty: Prelude's optional fields are absent, not null."""
         given = {name: value for name, value in body.items() if value}
-        return self.respond(Answer(200, given | {"request_id": self.request_id}))
+        return self.answer(given | {"request_id": self.request_id})
 
 
 class Verifications(PreludeView):
@@ -94,16 +94,12 @@ class Verifications(PreludeView):
         return self.send(replace(asked, channel=preferred, order=NO_ORDER))
 
     def _asked(self, body: Mapping[str, Any], options: Mapping[str, Any]) -> CodeSendRequest:
-        principal = self.principal
         reference = fields.reference_of(body)
-        requester = fields.requester_of(body, principal.company_id)
+        requester = fields.signals_of(body, self.principal.company_id)
         phone = self.number(fields.target_of(body))
-        return CodeSendRequest(
-            phone=phone,
-            purpose=principal.purpose,
-            locale=options["locale"] or locale_for(principal, phone, principal.purpose),
-            channel=None,
-            link=None,
+        return self.code_request(
+            phone,
+            options["locale"],
             requester=requester,
             order=AskedOrder(self._order(phone, options)),
             code_length=options["code_size"],
@@ -111,7 +107,6 @@ class Verifications(PreludeView):
             reference=reference,
             custom_code=options["custom_code"],
             callback=self._callback(options["callback_url"]),
-            door=DIALECT.name,
         )
 
     def _callback(self, url: str | None) -> Callback | None:
@@ -141,14 +136,11 @@ class Verifications(PreludeView):
     def _not_sent(
         self, error: DomainError, asked: CodeSendRequest, restricted: Restricted | None
     ) -> HttpResponse:
-        """A retry within the pause is answered for the message under way, and sends nothing. Not
-        one with a code of the client's: the person has another one.
-        """
-        if error.error is Error.RESEND_TOO_SOON and asked.custom_code is None:
-            live = self.find_live(asked.phone)
-            if live is not None:
-                names = _names(message.channel for message in live.messages[-1:])
-                return self._answer(live.id, "retry", live.reference, channels=names)
+        """A retry within the pause is answered for the message under way, and sends nothing."""
+        with suppress(DomainError):
+            live = self.running(asked, error)
+            names = _names(message.channel for message in live.messages[-1:])
+            return self._answer(live.id, "retry", live.reference, channels=names)
         reason, factors = _blocked(error, asked.phone, restricted)
         if not reason:
             raise error
@@ -228,7 +220,7 @@ def _blocked(
     error: DomainError, phone: str, restricted: Restricted | None
 ) -> tuple[str, list[str]]:
     """Reason and risk factors of what Prelude answers as blocked; empty for other refusals."""
-    kind = error.extra.get("limit", {}).get("kind")
+    kind = limit_of(error)
     if error.error is Error.CHALLENGE_REQUIRED or kind == "guard":
         return "suspicious", _factors(restricted)
     if error.error is Error.TOO_MANY_ATTEMPTS or kind in OF_PHONE:

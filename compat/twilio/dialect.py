@@ -3,61 +3,36 @@
 https://www.twilio.com/docs/verify/api, numbers: https://www.twilio.com/docs/api/errors
 """
 
-from typing import NamedTuple
-
 from catalogue.errors import DomainError, Error
 from channels.routing import channel_plan
 from compat.dialect import Answer, Dialect, by_basic_password
+from compat.refusals import Row, complete
 from compat.twilio.sids import service_sid
 
-
-class Row(NamedTuple):
-    """A refusal; without Twilio's message it is ours."""
-
-    status: int
-    code: int
-    message: str = ""
-
-
-INVALID = Row(400, 60200, "Invalid parameter")
-NOT_FOUND = Row(404, 20404, "The requested resource was not found")
-MAX_SENDS = Row(429, 60203, "Max send attempts reached")
-ERRORS = {
-    Error.INVALID_API_KEY: Row(401, 20003, "Authenticate"),
-    Error.INSUFFICIENT_TOKENS: Row(403, 20003, "Permission Denied: the balance is too low"),
-    Error.FORBIDDEN: Row(403, 20003, "Permission Denied"),
-    Error.HTTPS_REQUIRED: Row(403, 20003, "Permission Denied"),
-    Error.NOT_FOUND: NOT_FOUND,
-    Error.METHOD_NOT_ALLOWED: Row(405, 20004, "Method not allowed"),
-    Error.REQUEST_TIMEOUT: Row(408, 20408),
-    Error.REQUEST_IN_PROGRESS: Row(409, 20409),
-    Error.PERSON_BUSY: Row(409, 20409),
-    Error.UNSUPPORTED_MEDIA_TYPE: Row(
-        415, 20415, "Send the body as application/x-www-form-urlencoded, uncompressed"
-    ),
-    Error.INVALID_INPUT: INVALID,
-    Error.INVALID_PHONE: INVALID,
-    Error.COUNTRY_NOT_ALLOWED: Row(403, 60605, "Verification delivery attempt blocked"),
-    Error.RECIPIENT_UNREACHABLE: INVALID,
-    Error.CHANNEL_UNAVAILABLE: Row(400, 60223, "Delivery channel disabled"),
-    Error.LINK_NOT_SUPPORTED: INVALID,
-    Error.URL_NOT_ALLOWED: INVALID,
-    Error.ALIAS_TAKEN: INVALID,
-    Error.IDEMPOTENCY_MISMATCH: INVALID,
-    Error.CHALLENGE_REQUIRED: Row(403, 60410, "Verification delivery attempt blocked"),
-    Error.CODE_INVALID: INVALID,  # a wrong code is an answer, and no refusal
-    Error.BINDING_MISMATCH: INVALID,  # neither is another amount
-    Error.CODE_EXPIRED: NOT_FOUND,
-    Error.CODE_USED: NOT_FOUND,
-    Error.CODE_NOT_FOUND: NOT_FOUND,
-    Error.RESEND_TOO_SOON: Row(429, 60212, "Too many concurrent requests for phone number"),
-    Error.SEND_LIMIT: MAX_SENDS,
-    Error.TOO_MANY_ATTEMPTS: Row(429, 60202, "Max check attempts reached"),
-    Error.RATE_LIMITED: Row(429, 20429, "Too many requests"),
-    Error.INTERNAL_ERROR: Row(500, 20500),
-    Error.DELIVERY_FAILED: Row(503, 20503),
-    Error.UNAVAILABLE: Row(503, 20503),
-}
+ERRORS = complete(
+    {
+        Error.INVALID_API_KEY: Row(401, 20003, "Authenticate"),
+        Error.INSUFFICIENT_TOKENS: Row(403, 20003, "Permission Denied: the balance is too low"),
+        Error.FORBIDDEN: Row(403, 20003, "Permission Denied"),
+        Error.NOT_FOUND: Row(404, 20404, "The requested resource was not found"),
+        Error.METHOD_NOT_ALLOWED: Row(405, 20004, "Method not allowed"),
+        Error.REQUEST_TIMEOUT: Row(408, 20408),
+        Error.REQUEST_IN_PROGRESS: Row(409, 20409),
+        Error.UNSUPPORTED_MEDIA_TYPE: Row(
+            415, 20415, "Send the body as application/x-www-form-urlencoded, uncompressed"
+        ),
+        Error.INVALID_INPUT: Row(400, 60200, "Invalid parameter"),
+        Error.COUNTRY_NOT_ALLOWED: Row(403, 60605, "Verification delivery attempt blocked"),
+        Error.CHANNEL_UNAVAILABLE: Row(400, 60223, "Delivery channel disabled"),
+        Error.CHALLENGE_REQUIRED: Row(403, 60410, "Verification delivery attempt blocked"),
+        Error.RESEND_TOO_SOON: Row(429, 60212, "Too many concurrent requests for phone number"),
+        Error.SEND_LIMIT: Row(429, 60203, "Max send attempts reached"),
+        Error.TOO_MANY_ATTEMPTS: Row(429, 60202, "Max check attempts reached"),
+        Error.RATE_LIMITED: Row(429, 20429, "Too many requests"),
+        Error.INTERNAL_ERROR: Row(500, 20500),
+        Error.UNAVAILABLE: Row(503, 20503),
+    }
+)
 LANDLINE = Row(403, 60205, "SMS is not supported by landline phone number")
 _NAMES = {"phone": "To", "code": "CustomCode", "locale": "Locale", "channel": "Channel"}
 

@@ -2,43 +2,36 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import orjson
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from api.calls import Field, Schema, text
+from api.calls import Field, text
 from api.request_fields import RequestFields
 from channels.web import fields
+from compat.fields import A_CODE, guess, optional
+from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
 from otp.texts import bindings
-from parsing import characters, clipboard
+from parsing import characters
 
-
-def _field(name: str, schema: Schema | None = None, **more: Any) -> Field:
-    return Field(name, schema or text(maxLength=1000), "", required=False, **more)
-
-
-TO = _field("To", text(maxLength=64)).chosen()
-CHANNEL = _field("Channel", text(maxLength=20)).chosen()
+LONG = text(maxLength=1000)
+SOME_TO = optional("To", text(maxLength=64))
+TO = SOME_TO.chosen()
+CHANNEL = optional("Channel", text(maxLength=20)).chosen()
 LOCALE = replace(fields.LOCALE, name="Locale")
-CUSTOM_CODE = _field("CustomCode", text(pattern="^[0-9A-Za-z]{4,10}$"))
-CUSTOM_MESSAGE = _field("CustomMessage")
-SUBSTITUTIONS = _field("TemplateCustomSubstitutions")
-RATE_LIMITS = _field("RateLimits")
-TAGS = _field("Tags", text(maxLength=4000))
-DEVICE_IP = _field("DeviceIp", text(maxLength=64))
-RISK_CHECK = _field("RiskCheck", text(enum=["enable", "disable"]))
-AMOUNT = _field("Amount", text(maxLength=32))
-PAYEE = _field("Payee", text(maxLength=64))
-CODE = _field("Code", text(pattern="^[0-9A-Za-z]{4,10}$"), reading=clipboard.code).chosen()
-SOME_TO = TO.optional()
-VERIFICATION_SID = _field("VerificationSid", text(pattern="^VE[0-9a-fA-F]{32}$"))
-STATUS = _field("Status", text(enum=["canceled", "approved"])).chosen()
-
+CUSTOM_CODE = optional("CustomCode", A_CODE)
+CUSTOM_MESSAGE = optional("CustomMessage", LONG)
+SUBSTITUTIONS = optional("TemplateCustomSubstitutions", LONG)
+RATE_LIMITS = optional("RateLimits", LONG)
+TAGS = optional("Tags", text(maxLength=4000))
+DEVICE_IP = optional("DeviceIp", text(maxLength=64))
+RISK_CHECK = optional("RiskCheck", text(enum=["enable", "disable"]))
+AMOUNT, PAYEE = optional("Amount", text(maxLength=32)), optional("Payee", text(maxLength=64))
+CODE = guess("Code").chosen()
+VERIFICATION_SID = optional("VerificationSid", text(pattern="^VE[0-9a-fA-F]{32}$"))
+STATUS = optional("Status", text(enum=["canceled", "approved"])).chosen()
 MAX_TAGS, MAX_TAG = 10, 128
-NOT_JSON = _("A JSON object of texts")
-NO_RATE_LIMITS = _("This service has no rate limits of its own: those of the company hold")
 
 
 def object_of(read: RequestFields, field: Field) -> dict[str, str]:
@@ -51,7 +44,7 @@ def object_of(read: RequestFields, field: Field) -> dict[str, str]:
     except orjson.JSONDecodeError:
         parsed = None
     if not isinstance(parsed, dict) or not all(isinstance(text, str) for text in parsed.values()):
-        read.add_error(field, NOT_JSON)
+        read.add_error(field, _("A JSON object of texts"))
         return {}
     return parsed
 
@@ -67,7 +60,7 @@ def tags(read: RequestFields) -> Mapping[str, str]:
 
 def binding(read: RequestFields) -> dict[str, str] | None:
     """What the person agrees to by the code: an amount and who gets it."""
-    given = {"amount": read.text(AMOUNT) or "", "payee": read.text(PAYEE) or ""}
+    given = {"amount": read.text(AMOUNT), "payee": read.text(PAYEE)}
     if not any(given.values()):
         return None
     try:
@@ -78,6 +71,10 @@ def binding(read: RequestFields) -> dict[str, str] | None:
         return None
 
 
-def refuse_unknown_rate_limits(read: RequestFields) -> None:
-    if object_of(read, RATE_LIMITS):
-        read.add_error(RATE_LIMITS, NO_RATE_LIMITS)
+def requester(read: RequestFields, company_id: int) -> Requester:
+    is_trusted = read.text(RISK_CHECK) == "disable"
+    try:
+        return requester_of(company_id, ip=read.text(DEVICE_IP), is_trusted=is_trusted)
+    except ValueError:
+        read.add_error(DEVICE_IP, NOT_AN_ADDRESS)
+        return UNKNOWN

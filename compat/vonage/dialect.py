@@ -9,6 +9,7 @@ from accounts.keys import jwt_keys
 from accounts.keys.api_keys import Principal
 from catalogue.errors import DomainError, Error
 from compat.dialect import Answer, Dialect, Headers, by_basic_password, credentials
+from compat.refusals import complete, is_last_guess
 
 NEXMO, VONAGE = "https://developer.nexmo.com", "https://developer.vonage.com"
 
@@ -34,13 +35,6 @@ FORBIDDEN = Row(403, "forbidden", "Forbidden")
 NOT_FOUND = Row(404, "not-found", "Not Found")
 CONFLICT = Row(409, "conflict", "Conflict", site=NEXMO)
 THROTTLED = Row(429, "throttled", "Rate Limit Hit", "Please wait, then retry your request")
-WRONG = Row(
-    400,
-    "bad-request",
-    "Invalid Code",
-    "The code you provided does not match the expected value.",
-    NEXMO,
-)
 ENDED = Row(
     410,
     "gone",
@@ -50,47 +44,38 @@ ENDED = Row(
 )
 FAILED = Row(500, "internal-error", "Internal Error", "There was an error processing your request")
 
-ERRORS = {
-    Error.INVALID_API_KEY: Row(
-        401, "unauthorized", "Unauthorized", "You did not provide correct credentials."
-    ),
-    Error.INSUFFICIENT_TOKENS: Row(
-        402,
-        "low-balance",
-        "Low balance",
-        "This request could not be performed due to your account balance being low.",
-    ),
-    Error.FORBIDDEN: FORBIDDEN,
-    Error.HTTPS_REQUIRED: FORBIDDEN,
-    Error.NOT_FOUND: NOT_FOUND,
-    Error.METHOD_NOT_ALLOWED: Row(405, "method-not-allowed", "Method Not Allowed"),
-    Error.REQUEST_TIMEOUT: Row(408, "request-timeout", "Request Timeout"),
-    Error.REQUEST_IN_PROGRESS: CONFLICT,
-    Error.PERSON_BUSY: CONFLICT,
-    Error.UNSUPPORTED_MEDIA_TYPE: Row(415, "unsupported-media-type", "Unsupported Media Type"),
-    Error.INVALID_INPUT: PARAMS,
-    Error.INVALID_PHONE: PARAMS,
-    Error.COUNTRY_NOT_ALLOWED: PARAMS,
-    Error.RECIPIENT_UNREACHABLE: PARAMS,
-    Error.CHANNEL_UNAVAILABLE: PARAMS,
-    Error.LINK_NOT_SUPPORTED: PARAMS,
-    Error.URL_NOT_ALLOWED: PARAMS,
-    Error.ALIAS_TAKEN: PARAMS,
-    Error.IDEMPOTENCY_MISMATCH: PARAMS,
-    Error.CHALLENGE_REQUIRED: FORBIDDEN,
-    Error.CODE_INVALID: WRONG,
-    Error.BINDING_MISMATCH: WRONG,
-    Error.CODE_EXPIRED: NOT_FOUND,
-    Error.CODE_USED: NOT_FOUND,
-    Error.CODE_NOT_FOUND: NOT_FOUND,
-    Error.RESEND_TOO_SOON: THROTTLED,
-    Error.SEND_LIMIT: THROTTLED,
-    Error.TOO_MANY_ATTEMPTS: ENDED,
-    Error.RATE_LIMITED: THROTTLED,
-    Error.INTERNAL_ERROR: FAILED,
-    Error.DELIVERY_FAILED: FAILED._replace(status=502),
-    Error.UNAVAILABLE: FAILED._replace(status=503),
-}
+ERRORS = complete(
+    {
+        Error.INVALID_API_KEY: Row(
+            401, "unauthorized", "Unauthorized", "You did not provide correct credentials."
+        ),
+        Error.INSUFFICIENT_TOKENS: Row(
+            402,
+            "low-balance",
+            "Low balance",
+            "This request could not be performed due to your account balance being low.",
+        ),
+        Error.FORBIDDEN: FORBIDDEN,
+        Error.NOT_FOUND: NOT_FOUND,
+        Error.METHOD_NOT_ALLOWED: Row(405, "method-not-allowed", "Method Not Allowed"),
+        Error.REQUEST_TIMEOUT: Row(408, "request-timeout", "Request Timeout"),
+        Error.REQUEST_IN_PROGRESS: CONFLICT,
+        Error.UNSUPPORTED_MEDIA_TYPE: Row(415, "unsupported-media-type", "Unsupported Media Type"),
+        Error.INVALID_INPUT: PARAMS,
+        Error.CODE_INVALID: Row(
+            400,
+            "bad-request",
+            "Invalid Code",
+            "The code you provided does not match the expected value.",
+            NEXMO,
+        ),
+        Error.RATE_LIMITED: THROTTLED,
+        Error.TOO_MANY_ATTEMPTS: ENDED,
+        Error.INTERNAL_ERROR: FAILED,
+        Error.DELIVERY_FAILED: FAILED._replace(status=502),
+        Error.UNAVAILABLE: FAILED._replace(status=503),
+    }
+)
 # The parameter that a refusal is about which names none.
 ABOUT = {Error.CHANNEL_UNAVAILABLE: "workflow", Error.INVALID_INPUT: "body"}
 
@@ -104,7 +89,8 @@ class ProblemError(DomainError):
 
 
 def refuse(error: DomainError, request_id: str) -> Answer:
-    row = error.row if isinstance(error, ProblemError) else _row_of(error)
+    own = ENDED if is_last_guess(error) else ERRORS[error.error]
+    row = error.row if isinstance(error, ProblemError) else own
     body: dict[str, Any] = {
         "type": row.type,
         "title": row.title,
@@ -116,12 +102,6 @@ def refuse(error: DomainError, request_id: str) -> Answer:
     elif isinstance(error, ProblemError):
         body |= error.members
     return Answer(row.status, body, content_type="application/problem+json")
-
-
-def _row_of(error: DomainError) -> Row:
-    if error.error is Error.CODE_INVALID and not error.extra.get("attempts_left"):
-        return ENDED  # this wrong one was the last
-    return ERRORS[error.error]
 
 
 def _parameters(error: DomainError) -> list[dict[str, str]]:

@@ -4,16 +4,17 @@ Steps by a channel that we lack (voice, e-mail, silent authentication) are passe
 passes over a step that fails; without any other the request is refused.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sized
+from typing import Any, NamedTuple
 
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from api.calls import Field, array, boolean, integer, text
+from api.calls import array, boolean, integer, text
 from api.request_fields import NOT_TEXT, REQUIRED, WRONG_FORMAT, RequestFields, allowed_values
 from catalogue.texts import StrOrPromise
+from channels.routing.company_policy import AskedOrder
+from compat.fields import A_CODE, needed, optional
 from parsing import characters
 
 CHANNELS = {"sms": "sms", "whatsapp": "whatsapp"}  # Vonage's names, and ours
@@ -21,17 +22,15 @@ LACKING = ("whatsapp_interactive", "voice", "rcs", "email", "silent_auth")
 MAX_STEPS, MAX_TO = 10, 50
 LONGEST_LIFE, SHORTEST_LIFE = 900, 60  # seconds of a code
 
-BRAND = Field("brand", text(minLength=1, maxLength=18), "")
-WORKFLOW = Field("workflow", array() | {"minItems": 1, "maxItems": MAX_STEPS}, "")
-LOCALE = Field(
-    "locale", text(pattern="[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,4}"), "", required=False
-)
-CHANNEL_TIMEOUT = Field("channel_timeout", integer(15, 900), "", required=False)
-CLIENT_REF = Field("client_ref", text(maxLength=40), "", required=False)
-CODE_LENGTH = Field("code_length", integer(4, 10), "", required=False)
-CODE = Field("code", text(pattern="[a-zA-Z0-9]{4,10}"), "", required=False)
-FRAUD_CHECK = Field("fraud_check", boolean(), "", required=False)
-TEMPLATE_ID = Field("template_id", text(maxLength=64), "", required=False)
+BRAND = needed("brand", text(minLength=1, maxLength=18))
+WORKFLOW = needed("workflow", array() | {"minItems": 1, "maxItems": MAX_STEPS})
+LOCALE = optional("locale", text(pattern="[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,4}"))
+CHANNEL_TIMEOUT = optional("channel_timeout", integer(15, 900))
+CLIENT_REF = optional("client_ref", text(maxLength=40))
+CODE_LENGTH = optional("code_length", integer(4, 10))
+CODE = optional("code", A_CODE)
+FRAUD_CHECK = optional("fraud_check", boolean())
+TEMPLATE_ID = optional("template_id", text(maxLength=64))
 OUR_LONGEST = 8
 TOO_LONG = format_lazy(_("At most {max} digits"), max=OUR_LONGEST)
 NOT_OURS = format_lazy(
@@ -43,25 +42,13 @@ ANOTHER_NUMBER = _("All steps must go to one number")
 NO_TEMPLATE = _("Template not found")
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """A request for a verification."""
 
     to: str  # as it was sent
-    channels: tuple[str, ...]  # ours, in the order of the workflow
-    locale: str
-    timeout: int | None  # seconds that each step has
-    reference: str
-    code_length: int | None
-    code: str | None
+    locale: str | None
     has_fraud_check: bool
-
-    @property
-    def lifetime(self) -> int | None:
-        """Seconds: as long as all steps last."""
-        if self.timeout is None:
-            return None
-        return min(max(self.timeout * len(self.channels), SHORTEST_LIFE), LONGEST_LIFE)
+    options: Mapping[str, Any]  # of a `CodeSendRequest`
 
 
 def read(body: Mapping[str, Any]) -> Start:
@@ -69,23 +56,33 @@ def read(body: Mapping[str, Any]) -> Start:
     fields = RequestFields(body)
     fields.text(BRAND)  # the texts name the company itself, by its own settings
     steps = _steps(fields)
-    length = fields.integer(CODE_LENGTH)
+    length, timeout = fields.integer(CODE_LENGTH), fields.integer(CHANNEL_TIMEOUT)
     if length is not None and length > OUR_LONGEST:
         fields.add_error(CODE_LENGTH, TOO_LONG)
     if fields.text(TEMPLATE_ID):
         fields.add_error(TEMPLATE_ID, NO_TEMPLATE)
+    channels = tuple(dict.fromkeys(channel for channel, _to in steps))
     start = Start(
         to=steps[0][1] if steps else "",
-        channels=tuple(dict.fromkeys(channel for channel, _to in steps)),
-        locale=fields.text(LOCALE) or "",
-        timeout=fields.integer(CHANNEL_TIMEOUT),
-        reference=fields.text(CLIENT_REF) or "",
-        code_length=length,
-        code=fields.text(CODE),
+        locale=fields.text(LOCALE),
         has_fraud_check=fields.boolean(FRAUD_CHECK) is not False,
+        options={
+            "order": AskedOrder(channels, timeout),
+            "lifetime": _lifetime(timeout, channels),
+            "reference": fields.text(CLIENT_REF) or "",
+            "code_length": length,
+            "custom_code": fields.text(CODE),
+        },
     )
     fields.check()
     return start
+
+
+def _lifetime(timeout: int | None, channels: Sized) -> int | None:
+    """As long as all steps last."""
+    if timeout is None:
+        return None
+    return min(max(timeout * len(channels), SHORTEST_LIFE), LONGEST_LIFE)
 
 
 def _steps(fields: RequestFields) -> list[tuple[str, str]]:

@@ -69,6 +69,27 @@ def hashed(company_id: int, kind: str, text: str) -> str:
     return salted_hmac(salt, text, algorithm="sha256").hexdigest()[:LENGTH]
 
 
+def requester_of(
+    company_id: int,
+    *,
+    ip: str | None,
+    device: str | None = None,
+    is_trusted: bool = False,
+    challenge: str = "",
+) -> Requester:
+    """Raises ValueError for an address that is none."""
+    network = network_of(ip) if ip else ""
+    if network is None:
+        raise ValueError(NOT_AN_ADDRESS)
+    return Requester(
+        ip=hashed(company_id, "ip", network),
+        device=hashed(company_id, "device", device or ""),
+        is_trusted=is_trusted,
+        challenge=challenge,
+    )
+
+
+NOT_AN_ADDRESS = _("Not an IP address")
 SCRIPTED = {
     test_numbers.CHALLENGED: GuardStep.CHALLENGE,
     test_numbers.HELD_BACK: GuardStep.REFUSE,

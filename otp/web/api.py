@@ -32,7 +32,7 @@ from otp.check import check_code, find_phone
 from otp.evidence import evidence_of
 from otp.feedback import is_own_code, report_entered
 from otp.next_channel import send_by_next_channel
-from otp.protection.send_check import Requester, hashed, network_of
+from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.verifications import FoundVerification
 from otp.web.calls import (
@@ -95,16 +95,15 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
 
 
 def _requester(fields: RequestFields, principal: Principal) -> Requester:
-    company_id, ip = principal.company_id, fields.text(IP)
-    network = network_of(ip) if ip else ""
-    if network is None:
-        fields.add_error(IP, _("Not an IP address"))
-    return Requester(
-        ip=hashed(company_id, "ip", network or ""),
-        device=hashed(company_id, "device", fields.text(DEVICE_ID) or ""),
-        is_trusted=bool(fields.boolean(TRUSTED)),
-        challenge=fields.text(CHALLENGE) or "",
-    )
+    ip, device = fields.text(IP), fields.text(DEVICE_ID)
+    is_trusted, challenge = bool(fields.boolean(TRUSTED)), fields.text(CHALLENGE) or ""
+    try:
+        return requester_of(
+            principal.company_id, ip=ip, device=device, is_trusted=is_trusted, challenge=challenge
+        )
+    except ValueError:
+        fields.add_error(IP, NOT_AN_ADDRESS)
+        return UNKNOWN
 
 
 def with_hashed_code(payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,18 +1,36 @@
-"""Objects within a JSON body. A refusal names a field by the way to it: `options.locale`."""
+"""Declares the fields of dialects' bodies, and reads objects within JSON.
+
+A refusal names a field by the way to it: `options.locale`.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
-from api.calls import Field, Fields
+from api.calls import Field, Fields, Schema, text
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
+from parsing import clipboard
 
+A_CODE = text(pattern="^[0-9A-Za-z]{4,10}$")
 NOT_AN_OBJECT = "Must be an object"
 READERS = {
     "string": RequestFields.text,
     "integer": RequestFields.integer,
     "boolean": RequestFields.boolean,
 }
+
+
+def needed(name: str, schema: Schema) -> Field:
+    return Field(name, schema, "")
+
+
+def optional(name: str, schema: Schema) -> Field:
+    return Field(name, schema, "", required=False)
+
+
+def guess(name: str, schema: Schema = A_CODE) -> Field:
+    """A code as a person entered it."""
+    return Field(name, schema, "", reading=clipboard.code)
 
 
 def part(whole: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any] | None:
@@ -27,7 +45,7 @@ def part(whole: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any
         if not isinstance(value, dict):
             raise invalid_input(**{".".join(names[:depth]): NOT_AN_OBJECT})
     reader = RequestFields(value)
-    read = {field.name: _value(reader, field) for field in fields}
+    read = {field.name: READERS[field.schema["type"]](reader, field) for field in fields}
     if reader.errors:
         named = {".".join((*names, name)): said for name, said in reader.errors.items()}
         raise DomainError(Error.INVALID_INPUT, errors=named)
@@ -37,7 +55,3 @@ def part(whole: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any
 def values(whole: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any]:
     """The same, where what is absent has nothing but absent fields."""
     return part(whole, fields, *names) or dict.fromkeys(field.name for field in fields)
-
-
-def _value(reader: RequestFields, field: Field) -> Any:
-    return READERS[field.schema["type"]](reader, field)
