@@ -19,6 +19,7 @@ from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import ApiKey
 
+ALGORITHM = "RS256"
 LEEWAY = 60  # seconds that the client's clock may be wrong
 LONGEST = timedelta(hours=24).total_seconds()  # a token may live
 MIN_BITS = 2048
@@ -27,23 +28,47 @@ NOT_A_KEY = _("An RSA public key in PEM of at least 2048 bits; it begins with BE
 
 
 def find(token: str) -> Principal | None:
-    """None for whatever is not a valid token of a key that is."""
+    """None for whatever is not a valid token of a key that is.
+
+    No key is looked up for a token that none could have signed, or whose time is not now.
+    """
     try:
-        key = _key_named(jwt.decode(token, options={"verify_signature": False}))
+        if not _can_be_signed(token):
+            return None
+        claims = _decode(token, verify_signature=False)
+        if int(claims["exp"]) - int(claims["iat"]) > LONGEST:
+            return None
+        key = _key_named(claims)
         if key is None:
             return None
-        claims = jwt.decode(
-            token,
-            key.public_key,
-            algorithms=["RS256"],
-            options={"require": ["iat", "exp"], "verify_aud": False},
-            leeway=LEEWAY,
-        )
-        is_short = int(claims["exp"]) - int(claims["iat"]) <= LONGEST
+        _decode(token, key.public_key, verify_signature=True)
     # The last two: a number or a nesting that JSON allows and Python does not.
     except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
         return None
-    return api_keys.find_by_digest(bytes(key.digest)) if is_short else None
+    return api_keys.find_by_digest(bytes(key.digest))
+
+
+def _can_be_signed(token: str) -> bool:
+    signature = token.rpartition(".")[2]
+    is_long = len(signature) * 6 >= MIN_BITS  # base64
+    return is_long and jwt.get_unverified_header(token).get("alg") == ALGORITHM
+
+
+def _decode(token: str, key: str = "", *, verify_signature: bool) -> dict[str, Any]:
+    return jwt.decode(
+        token,
+        key,
+        algorithms=[ALGORITHM],
+        options={
+            "verify_signature": verify_signature,
+            "verify_exp": True,
+            "verify_iat": True,
+            "verify_nbf": True,
+            "verify_aud": False,
+            "require": ["iat", "exp"],
+        },
+        leeway=LEEWAY,
+    )
 
 
 def _key_named(claims: Mapping[str, Any]) -> ApiKey | None:

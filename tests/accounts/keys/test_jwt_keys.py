@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.keys import api_keys, jwt_keys
 from accounts.models import ApiKey, Company
@@ -93,9 +94,27 @@ def test_token_by_another_algorithm_is_none(key: IssuedKey) -> None:
         unsigned(key, "none"),
         unsigned(key, "None"),
         unsigned(key, "RS256"),
+        token_of(key)[:-8] + "A" * 8,
     ]
 
-    assert [jwt_keys.find(token) for token in tokens] == [None] * 6
+    assert [jwt_keys.find(token) for token in tokens] == [None] * len(tokens)
+
+
+def test_no_key_is_looked_up_for_a_token_that_cannot_be_valid(
+    key: IssuedKey, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    now = int(time.time())
+    tokens = [
+        unsigned(key, "none"),
+        unsigned(key, "RS256"),
+        jwt.encode(claims_of(key), private_key(), "RS512"),
+        token_of(key, exp=now - 120),
+        token_of(key, exp=now + 86_500),
+        token_of(key, iat=None),
+    ]
+
+    with django_assert_num_queries(0):
+        assert [jwt_keys.find(token) for token in tokens] == [None] * 6
 
 
 @pytest.mark.parametrize("text", ["", ".", "..", "a.b.c", "é.é.é", "e30.e30.e30", "A" * 9000])
