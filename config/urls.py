@@ -33,6 +33,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("compat/", include("compat.urls")),
     path("hooks/identity/<slug:kind>/<slug:url_id>", hook_view.receive_call),
     path("hooks/identity/<slug:kind>/<slug:url_id>/<slug:path_secret>", hook_view.receive_call),
+    re_path(r"^hooks/identity/(?P<kind>[^/]*)", hook_view.refuse_path),
     path("hooks/<slug:hook>", vendor_webhooks.vendor_webhook),
     path("hooks/<slug:hook>/<slug:account>", vendor_webhooks.vendor_webhook),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),

@@ -13,10 +13,11 @@ from api.base_view import checked
 from catalogue.errors import DomainError, Error
 from compat.camara.dialect import DIALECT
 from compat.dialect import Answer, basic_credentials, credentials
-from compat.view import CompatView
+from compat.view import FORM, CompatView
 
 SCOPE = "one-time-password-sms:send-validate"
 HEADERS = {"Pragma": "no-cache"}
+NOT_A_FORM = f"Send the body as {FORM}, uncompressed."
 
 
 class OAuthError(NamedTuple):
@@ -76,7 +77,8 @@ class Token(CompatView):
         row = ERRORS.get(error.error)
         if row is None:
             return super().refuse(error)
-        response = self._refuse(row, " ".join(error.words))
+        is_other_type = error.error is Error.UNSUPPORTED_MEDIA_TYPE
+        response = self._refuse(row, NOT_A_FORM if is_other_type else " ".join(error.words))
         if row is INVALID_CLIENT and credentials(self.request.META, "Basic"):
             response["WWW-Authenticate"] = 'Basic realm="oauth2"'
         return response

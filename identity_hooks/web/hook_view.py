@@ -26,7 +26,7 @@ from catalogue.errors import DomainError, Error
 from channels import phone_numbers
 from channels.waiting.outcome_signals import SendOutcome
 from identity_hooks import receive, sockets
-from identity_hooks.answers import HookAnswer
+from identity_hooks.answers import HookAnswer, refused_json
 from identity_hooks.hook_call import CallRefusedError, HookCall, NothingToSendError
 from identity_hooks.kind import Kind
 from identity_hooks.kinds import kinds
@@ -220,6 +220,16 @@ def receive_call(
     )
     logs.request_id.set(None)
     return as_response(answer, handling.id)
+
+
+@csrf_exempt
+def refuse_path(request: HttpRequest, kind: str) -> HttpResponse:
+    """Answers a path that no socket has, such as one with a slash at its end."""
+    declared = kinds().get(kind)
+    refused = declared.refused if declared else refused_json
+    header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
+    with translation.override(languages.of_accept_language(header)):
+        return as_response(refused(DomainError(Error.NOT_FOUND)), ids.request_id())
 
 
 def as_response(answer: HookAnswer, request_id: str) -> HttpResponse:

@@ -153,6 +153,13 @@ def test_unknown_path_is_refused_in_the_dialects_words(
     check(DialectClient(dialect, None).call(method, path), dialect, Error.NOT_FOUND)
 
 
+@each([call for call in CALLS if not call.path.endswith("/v2/verify")])
+def test_path_with_a_slash_at_its_end_is_unknown(call: Call, db: None) -> None:
+    answer = DialectClient(call.dialect, None).call(call.method, f"{call.path}/")
+
+    check(answer, call.dialect, Error.NOT_FOUND)
+
+
 @pytest.mark.parametrize("path", ["/compat/", "/compat/klingon/v2", "/compat/twilio2"])
 def test_unknown_dialect_is_refused_as_the_api_refuses(path: str) -> None:
     response = Client().post(path)

@@ -200,6 +200,16 @@ def test_unknown_kind_is_not_found(company: Company) -> None:
         assert call_at(path, "POST").status_code == 404
 
 
+@pytest.mark.parametrize("end", ["/", "/secret/x", "//"])
+def test_path_with_more_behind_is_refused_in_the_servers_words(socket: Socket, end: str) -> None:
+    answer = call_at(f"{socket.path}{end}", "POST")
+
+    unknown = call_at(f"/hooks/identity/{socket.kind}/x", "POST")
+    assert answer.status_code == 404
+    assert answer.headers["Content-Type"] == unknown.headers["Content-Type"]
+    assert b"<" not in answer.content
+
+
 def test_secret_of_before_is_accepted_for_a_day(socket: Socket) -> None:
     old = secret_of(socket)
     new = sockets.rotate(socket=socket, user=None)

@@ -125,6 +125,12 @@ def test_what_is_no_form_is_an_invalid_request(db: None, body: bytes) -> None:
         check(client.call("POST", "/oauth2/token", body, content_type), 400, "invalid_request")
 
 
+def test_refusal_of_json_says_what_to_send(db: None) -> None:
+    answer = DialectClient(DIALECT, None).json("/oauth2/token", {"grant_type": "x"})
+
+    assert FORM in answer.body["error_description"]
+
+
 def test_tokens_count_against_the_keys_rate(db: None) -> None:
     key = client_key(CompanyFactory.create(api_rate=1)).plaintext
 
