@@ -69,6 +69,21 @@ def find_of_message(message: Message) -> FoundVerification | None:
     return next(iter(_with_messages(rows)), None)
 
 
+def find_by_message(principal: Principal, message_id: UUID | None) -> FoundVerification:
+    """The one whose code the message carried; raises not_found, as `find`."""
+    messages = own_messages(principal).filter(kind=Message.Kind.CODE, pk__in=[message_id])
+    subject_id = messages.values_list("subject_id", flat=True).first()
+    if subject_id is None:
+        raise DomainError(Error.NOT_FOUND)
+    return find(principal, subject_id)
+
+
+def newest_with(principal: Principal, phone: str, reference: str) -> UUID | None:
+    """The id of the newest verification of the phone and the key's purpose with this reference."""
+    sent = listed(principal, purpose=principal.purpose, reference=reference).filter(phone=phone)
+    return sent.order_by("-created_at").values_list("subject_id", flat=True).first()
+
+
 def find_live(principal: Principal, phone: str, purpose: str) -> FoundVerification | None:
     """The one whose code can be entered now."""
     rows = own(principal).filter(_IN_STATE[State.PENDING], phone=phone, purpose=purpose)

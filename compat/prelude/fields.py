@@ -19,8 +19,6 @@ PSD2 = "prelude:psd2"  # the template of payments
 CHANNELS = ("sms", "rcs", "whatsapp", "viber", "zalo", "telegram")
 FEEDBACKS = ("verification.started", "verification.completed")
 MAX_FEEDBACKS = 100
-
-
 ANY_TEXT = text(maxLength=2000)
 TARGET = (needed("type", choice((NUMBER, EMAIL), "TargetType")), needed("value", ANY_TEXT))
 CHECK = (guess("code"),)

@@ -21,13 +21,13 @@ from compat.prelude import fields
 from compat.prelude.dialect import DIALECT, refused
 from compat.refusals import limit_of
 from compat.view import CompatView
-from otp import verifications
 from otp.feedback import report_entered
 from otp.models import ScopeKind
 from otp.protection import send_check
 from otp.protection.send_check import Restricted
 from otp.send import CodeSendRequest, SentCode
-from webhooks.endpoints import Callback, find_callback
+from otp.verifications import newest_with
+from webhooks.endpoints import find_callback
 
 OF_PHONE = {"phone", "phone_all_companies"}  # kinds of `send_limit`
 # Prelude's names of what our guard judges sends by.
@@ -97,25 +97,23 @@ class Verifications(PreludeView):
         reference = fields.reference_of(body)
         requester = fields.signals_of(body, self.principal.company_id)
         phone = self.number(fields.target_of(body))
+        order = self._order(phone, options)
+        url, principal = options["callback_url"], self.principal
+        try:
+            callback = find_callback(principal.company_id, principal.mode, url) if url else None
+        except DomainError:
+            raise refused("invalid_callback_url") from None
         return self.code_request(
             phone,
             options["locale"],
             requester=requester,
-            order=AskedOrder(self._order(phone, options)),
+            order=AskedOrder(order),
             code_length=options["code_size"],
             binding=options["payment"],
             reference=reference,
             custom_code=options["custom_code"],
-            callback=self._callback(options["callback_url"]),
+            callback=callback,
         )
-
-    def _callback(self, url: str | None) -> Callback | None:
-        try:
-            return (
-                find_callback(self.principal.company_id, self.principal.mode, url) if url else None
-            )
-        except DomainError:
-            raise refused("invalid_callback_url") from None
 
     def _order(self, phone: str, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The channels to try; empty: as the company's rules, or smart routing, say."""
@@ -193,13 +191,10 @@ class Feedback(PreludeView):
 
     def _of(self, phone: str, reference: str) -> UUID | None:
         """The newest with this correlation id; without one, what can be entered now."""
-        if not reference:
-            live = self.find_live(phone)
-            return live.id if live else None
-        purpose = self.principal.purpose
-        sent = verifications.listed(self.principal, purpose=purpose, reference=reference)
-        newest = sent.filter(phone=phone).order_by("-created_at").first()
-        return newest.subject_id if newest else None
+        if reference:
+            return newest_with(self.principal, phone, reference)
+        live = self.find_live(phone)
+        return live.id if live else None
 
 
 def _identity(verification_id: UUID, reference: str) -> dict[str, Any]:

@@ -6,19 +6,18 @@ Its clients know of channels what Twilio has.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
+from django.utils.functional import cached_property
 from rest_framework.request import Request
 
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error
 from channels.models import Message
 from compat.dialect import basic_credentials, derived_id
-from compat.twilio.dialect import DIALECT
-from compat.twilio.sids import parse_sid, service_sid, sid
+from compat.twilio.dialect import DIALECT, parse_sid, service_sid, sid
 from compat.view import CompatView
 from otp.verifications import FoundVerification, State
 
@@ -79,7 +78,7 @@ class TwilioView(CompatView):
         return f"{settings.PUBLIC_URL}{DIALECT.path}/v2{path}"
 
     def fields(self, request: Request) -> RequestFields:
-        """Of those that are given twice the last counts."""
+        """The last counts where one is given twice."""
         return RequestFields(
             {name: text for name, text in dict(self.form(request)).items() if text}
         )

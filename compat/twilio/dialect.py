@@ -1,13 +1,18 @@
-"""Twilio Verify v2: how it writes a refusal.
+"""Twilio Verify v2: its ids, and how it writes a refusal.
 
 https://www.twilio.com/docs/verify/api, numbers: https://www.twilio.com/docs/api/errors
+
+Ids are derived from ours: `VE` and the digits of a verification's, `VL` of a message's; a service
+is a company's codes of one purpose in one mode.
 """
+
+import re
+from uuid import UUID
 
 from catalogue.errors import DomainError, Error
 from channels.routing import channel_plan
-from compat.dialect import Answer, Dialect, by_basic_password
+from compat.dialect import Answer, Dialect, by_basic_password, derived_id
 from compat.refusals import Row, complete
-from compat.twilio.sids import service_sid
 
 ERRORS = complete(
     {
@@ -54,6 +59,19 @@ def _detail(error: DomainError) -> str:
         return f"To ({error.words[0]})"
     is_plain = error.message is None and ERRORS[error.error].message
     return "" if is_plain else error.words[0]
+
+
+def sid(prefix: str, value: UUID) -> str:
+    return f"{prefix}{value.hex}"
+
+
+def parse_sid(prefix: str, text: str) -> UUID | None:
+    match = re.fullmatch(rf"{prefix}([0-9a-fA-F]{{32}})", text)
+    return UUID(match[1]) if match else None
+
+
+def service_sid(company_id: int, mode: str, purpose: str) -> str:
+    return f"VA{derived_id('twilio', company_id, mode, purpose)}"
 
 
 DIALECT = Dialect(

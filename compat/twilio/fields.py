@@ -7,7 +7,7 @@ import orjson
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from api.calls import Field, text
+from api.calls import Field, text, time_or_day
 from api.request_fields import RequestFields
 from channels.web import fields
 from compat.fields import A_CODE, guess, optional
@@ -31,6 +31,13 @@ AMOUNT, PAYEE = optional("Amount", text(maxLength=32)), optional("Payee", text(m
 CODE = guess("Code").chosen()
 VERIFICATION_SID = optional("VerificationSid", text(pattern="^VE[0-9a-fA-F]{32}$"))
 STATUS = optional("Status", text(enum=["canceled", "approved"])).chosen()
+NAME = text(maxLength=64)  # these of lists
+SERVICE, ANY_CHANNEL = optional("VerifyServiceSid", NAME), optional("Channel", NAME)
+ATTEMPTS_TO = optional("ChannelData.To", NAME)
+CONVERSION = optional("Status", text(enum=["converted", "unconverted"]))
+AFTER = optional("DateCreatedAfter", time_or_day())
+BEFORE = optional("DateCreatedBefore", time_or_day())
+NOT_COUNTED = (optional("Country", NAME), ANY_CHANNEL, optional("DestinationPrefix", NAME))
 MAX_TAGS, MAX_TAG = 10, 128
 
 

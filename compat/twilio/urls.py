@@ -1,6 +1,6 @@
 from django.urls import path
 
-from compat.twilio import attempts, views
+from compat.twilio import views
 
 urlpatterns = [
     path("v2/Services", views.Services.as_view()),
@@ -8,7 +8,7 @@ urlpatterns = [
     path("v2/Services/<service>/Verifications", views.Verifications.as_view()),
     path("v2/Services/<service>/Verifications/<sid>", views.Verification.as_view()),
     path("v2/Services/<service>/VerificationCheck", views.VerificationCheck.as_view()),
-    path("v2/Attempts", attempts.Attempts.as_view()),
-    path("v2/Attempts/Summary", attempts.Summary.as_view()),
-    path("v2/Attempts/<sid>", attempts.Attempt.as_view()),
+    path("v2/Attempts", views.Attempts.as_view()),
+    path("v2/Attempts/Summary", views.Summary.as_view()),
+    path("v2/Attempts/<sid>", views.Attempt.as_view()),
 ]

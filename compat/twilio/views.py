@@ -1,22 +1,30 @@
 """The calls of Twilio Verify v2: https://www.twilio.com/docs/verify/api."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.http import HttpResponse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from api.request_fields import RequestFields
+from accounts.models import Company
+from api.request_fields import QueryFields, RequestFields
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error
+from channels.history.breakdown import Dimension, Steps, breakdown
+from channels.history.figures import DayRange
 from compat.twilio import fields as of
 from compat.twilio.base import NewMessage, NewVerification, TwilioView
-from compat.twilio.sids import parse_sid
+from compat.twilio.dialect import parse_sid
 from otp.feedback import report_entered
 from otp.send import CodeSendRequest, SentCode
-from otp.verifications import FoundVerification, State, cancel
+from otp.verifications import FoundVerification, State, cancel, find_by_message
 
 MILLISECONDS = 80  # bits after those of an id
+DAYS, MAX_DAYS = 30, 92  # of a summary
+NO_HISTORY = _(
+    "A key of this kind reads no history: name a VerificationSid, or a number in ChannelData.To"
+)
 NO_RATE_LIMITS = _("This service has no rate limits of its own: those of the company hold")
 
 
@@ -134,3 +142,65 @@ class VerificationCheck(TwilioView):
         else:
             verification = self.find(checked.id)
         return self.answer(self.core(verification) | {"sna_attempts_error_codes": []}, 201)
+
+
+class Attempts(TwilioView):
+    """The attempts of one verification: a key that leaks must list nobody's numbers."""
+
+    def get(self, request: Request) -> HttpResponse:
+        fields = QueryFields(request.query_params.dict())
+        named = fields.text(of.VERIFICATION_SID) or fields.text(of.ATTEMPTS_TO)
+        wanted = {
+            "service_sid": fields.text(of.SERVICE),
+            "channel": fields.text(of.ANY_CHANNEL),
+            "conversion_status": fields.text(of.CONVERSION),
+        }
+        fields.check()
+        if not named:
+            raise DomainError(Error.FORBIDDEN, message=NO_HISTORY)
+        rows = [
+            row
+            for row in self.attempt_bodies(self.find_by(named))
+            if all(value in {None, row[name]} for name, value in wanted.items())
+        ]
+        return self.answer(self.page("attempts", rows, "/Attempts"))
+
+
+class Attempt(TwilioView):
+    def get(self, _request: Request, sid: str) -> HttpResponse:
+        verification = find_by_message(self.principal, parse_sid("VL", sid))
+        rows = self.attempt_bodies(verification)
+        return self.answer(next(row for row in rows if row["sid"].lower() == sid.lower()))
+
+
+class Summary(TwilioView):
+    """Numbers of whole days, by default of the last thirty."""
+
+    def get(self, request: Request) -> HttpResponse:
+        fields = QueryFields(request.query_params.dict())
+        service, after = fields.text(of.SERVICE), fields.time(of.AFTER)
+        last = timezone.localdate(fields.time(of.BEFORE))
+        first = timezone.localdate(after) if after else last - timedelta(days=DAYS - 1)
+        shown = DayRange(first, last)
+        for field in of.NOT_COUNTED:
+            if fields.text(field):
+                fields.add_error(field, _("Attempts are counted by day, and for the whole service"))
+        if not 1 <= shown.length <= MAX_DAYS:
+            fields.add_error(of.AFTER, _("At most 92 days"))
+        fields.check()
+        steps = self._steps(shown) if service in {None, self.service_sid} else Steps()
+        return self.answer(
+            {
+                "total_attempts": steps.codes,
+                "total_converted": steps.entered,
+                "total_unconverted": max(0, steps.codes - steps.entered),
+                "conversion_rate_percentage": f"{steps.share('entered') or 0:.2f}",
+                "url": self.url("/Attempts/Summary"),
+            }
+        )
+
+    def _steps(self, shown: DayRange) -> Steps:
+        principal = self.principal
+        company = Company.objects.get(pk=principal.company_id)
+        table = breakdown(company, principal.mode, shown, Dimension.PURPOSE)
+        return table.rows.get(principal.purpose, Steps())

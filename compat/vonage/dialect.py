@@ -89,8 +89,9 @@ class ProblemError(DomainError):
 
 
 def refuse(error: DomainError, request_id: str) -> Answer:
-    own = ENDED if is_last_guess(error) else ERRORS[error.error]
-    row = error.row if isinstance(error, ProblemError) else own
+    row = ENDED if is_last_guess(error) else ERRORS[error.error]
+    if isinstance(error, ProblemError):
+        row = error.row
     body: dict[str, Any] = {
         "type": row.type,
         "title": row.title,

@@ -52,7 +52,7 @@ class Requests(CompatView):
 
 
 class RunningView(CompatView):
-    """Of a verification that is not over."""
+    """Calls about a verification that is not over."""
 
     dialect = DIALECT
 

@@ -77,7 +77,7 @@ def requester_of(
     is_trusted: bool = False,
     challenge: str = "",
 ) -> Requester:
-    """Raises ValueError for an address that is none."""
+    """Raises ValueError for an address that cannot be read."""
     network = network_of(ip) if ip else ""
     if network is None:
         raise ValueError(NOT_AN_ADDRESS)

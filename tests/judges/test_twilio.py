@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from accounts.models import Mode
-from compat.twilio.sids import service_sid
+from compat.twilio.dialect import service_sid
 from tests.compat.clients import client_key
 from tests.factories import ApiKeyFactory
 from tests.judges.programs import DIRECTORY, PYTHON, run, run_node

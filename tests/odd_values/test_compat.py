@@ -9,7 +9,7 @@ from api.calls import Field
 from billing.wallet import ledger
 from compat.dialect import Dialect
 from compat.discovery import dialects
-from compat.twilio import attempts, fields
+from compat.twilio import fields
 from tests.compat.clients import DialectClient
 from tests.compat.twilio.test_verifications import PHONE, Twilio
 from tests.odd_values.values import ALONE, WORST
@@ -41,7 +41,7 @@ def test_twilios_forms_take_the_worst_values(twilio: Twilio, name: str) -> None:
         assert all(answer.status < 500 for answer in answers), value[:50]
 
 
-@pytest.mark.parametrize("name", names(attempts))
+@pytest.mark.parametrize("name", names(fields))
 def test_twilios_queries_take_the_worst_values(twilio: Twilio, name: str) -> None:
     for value in VALUES:
         for path in ("/v2/Attempts", "/v2/Attempts/Summary"):

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import orjson
 
 from accounts.models import Mode
-from compat.twilio.sids import service_sid
+from compat.twilio.dialect import service_sid
 from links.clicks.buffer import STREAM
 from links.make.create import MAX_LINKS
 from tools.bench.floors import hello

@@ -23,7 +23,7 @@ from billing.models import Order, Package, SealedDay, Seller, Tariff
 from billing.orders import billing_profiles, orders, payments, prices
 from billing.wallet import ledger
 from compat.discovery import dialects
-from compat.twilio.sids import service_sid
+from compat.twilio.dialect import service_sid
 from identity_hooks import sockets
 from identity_hooks.kinds import kinds
 from identity_hooks.mapping import DEFAULT

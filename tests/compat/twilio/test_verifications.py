@@ -10,7 +10,7 @@ from accounts.models import Company, Member, Mode
 from catalogue.errors import Error
 from channels.models import Message
 from compat.discovery import dialects
-from compat.twilio.sids import service_sid
+from compat.twilio.dialect import service_sid
 from otp.models import Verification
 from tests.api.clients import Answer, ClientOf
 from tests.compat.clients import DialectClient, client_key

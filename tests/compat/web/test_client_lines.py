@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from accounts.models import Member
 from compat.discovery import dialects
-from compat.twilio.sids import service_sid
+from compat.twilio.dialect import service_sid
 from compat.web.client_lines import lines_for
 from tests.compat.clients import client_key
 from tests.factories import ApiKeyFactory
