@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
@@ -163,18 +163,24 @@ def read_by(mapping: Mapping[str, Any], call: HookCall, options: SocketOptions) 
 
 
 def moment(value: object) -> float:
-    """Unix seconds of a number of seconds or milliseconds, or of ISO 8601."""
+    """Unix seconds of a Unix time, in seconds to nanoseconds, or of ISO 8601, which is in UTC
+    unless it names its zone.
+    """
     try:
         number = float(value)  # type: ignore[arg-type]  # anything else raises
     except (TypeError, ValueError, OverflowError):
         number = _iso(value)
     if not isfinite(number):
         raise unreadable("no_time")
-    return number / 1000 if number >= MILLISECONDS else number
+    while number >= MILLISECONDS:  # or microseconds, or nanoseconds
+        number /= 1000
+    return number
 
 
 def _iso(value: object) -> float:
     try:
-        return datetime.fromisoformat(str(value)).timestamp()
+        at = datetime.fromisoformat(str(value))
+        # Not the server's own zone, which a naive time would have.
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise unreadable("no_time") from None

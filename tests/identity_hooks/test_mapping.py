@@ -98,7 +98,14 @@ def test_condition_is_a_value_of_the_same_type(value: object) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [int(AT), int(AT * 1000), str(int(AT)), "2026-11-20T12:00:00Z", "2026-11-20T12:00:00+00:00"],
+    [
+        *(int(AT) * 1000**power for power in range(4)),
+        str(int(AT)),
+        "2026-11-20T12:00:00Z",
+        "2026-11-20T12:00:00+00:00",
+        "2026-11-20T12:00:00.000000",
+        "2026-11-20 12:00:00",
+    ],
 )
 def test_time_is_read_in_the_usual_spellings(value: object) -> None:
     assert mapping.moment(value) == AT
