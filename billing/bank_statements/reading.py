@@ -175,7 +175,9 @@ def _time(at: datetime) -> str:
 def _day(text: Any) -> date:
     if len(str(text)) == len("2026-01-31"):
         return date.fromisoformat(str(text))
-    return datetime.fromisoformat(str(text)).astimezone(MOSCOW).date()
+    at = datetime.fromisoformat(str(text))
+    # Without a zone it is the bank's, not the one that the service is in.
+    return (at.astimezone(MOSCOW) if at.tzinfo else at).date()
 
 
 def _text(value: Any, length: int) -> str:

@@ -1,5 +1,6 @@
 """Reading T-Bank's statement: pages, what is skipped, when it is due, and that nothing is lost."""
 
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -54,6 +55,23 @@ def test_operation_pays_its_invoice(invoice: Order) -> None:
     )
     assert query(0)["accountNumber"] == [ACCOUNT]
     assert query(0)["operationStatus"] == ["Transaction"]
+
+
+@pytest.mark.parametrize(
+    "written", ["2026-11-25", "2026-11-25T00:30:00", "2026-11-24T21:30:00Z", "2026-11-25T23:59:00"]
+)
+def test_day_is_the_banks_wherever_the_service_is(
+    monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Vladivostok")
+    time.tzset()
+    try:
+        line = reading.line_of(operation("op-1", "5", "а") | {"operationDate": written}, ACCOUNT)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert str(line.booked_on) == "2026-11-25"
 
 
 def test_pages_are_followed_to_the_end(invoice: Order) -> None:
