@@ -146,25 +146,28 @@ key_rate_limiter = KeyRateLimiter()
 on_reset(key_rate_limiter.reset)
 
 
+def count_in_postgres(key: str, *, most: int, end: datetime, count: int = 1) -> bool:
+    """Whether `count` fits into what the key has left until `end`, and then counts it: by one
+    statement on the cache table, exact under parallel requests and without Redis.
+    """
+    params: dict[str, str | int | datetime]
+    params = {"key": key, "count": count, "most": most, "end": end}
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE, params)
+        return bool(cursor.rowcount)
+
+
 def consume_test_quota(company_id: int, what: str, count: int = 1) -> None:
     """Adds `count` to today's usage (UTC); raises `rate_limited` and counts nothing when over.
 
-    Test keys are free and so have no other bound. One statement on the cache table counts only what
-    fits: the quota is exact under parallel requests and without Redis.
+    Test keys are free and so have no other bound.
     """
     now = timezone.now()
     end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     most = settings.TEST_QUOTAS[what]
-    params: dict[str, str | int | datetime] = {
-        "key": f"quota:test:{what}:{company_id}:{now:%Y%m%d}",
-        "count": count,
-        "most": most,
-        "end": end,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE, params)
-        if cursor.rowcount:
-            return
+    key = f"quota:test:{what}:{company_id}:{now:%Y%m%d}"
+    if count_in_postgres(key, most=most, end=end, count=count):
+        return
     raise DomainError(
         Error.RATE_LIMITED,
         message=format_lazy(_USED_UP[what], max=most),

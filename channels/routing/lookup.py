@@ -4,10 +4,13 @@ Known is the number's range, what the company itself allows, which accounts ther
 our bots write to them or asked us to stop. Nothing here comes from messages of other companies.
 """
 
+import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from accounts.keys.api_keys import Principal
+from api.rate_limit import count_in_postgres
 from catalogue.channels import CHANNELS, Channel
 from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone, Contact
@@ -63,11 +66,22 @@ def look_up(principal: Principal, phone: str, purpose: str) -> PhoneFacts:
     contacts of the bots by trying numbers. `phone` is in E.164.
     """
     test_numbers.refuse_scripted_number(principal, phone)
-    limit, seconds = LIMIT
-    window = counters.Window(f"lookup:{principal.company_id}:{principal.mode}", limit, seconds)
-    if wait := counters.seconds_over(window):
+    if wait := _seconds_over(f"lookup:{principal.company_id}:{principal.mode}"):
         raise DomainError(Error.RATE_LIMITED, retry_after=wait)
     return facts_of(principal, phone, purpose)
+
+
+def _seconds_over(key: str) -> int:
+    """Counts once; 0, or the seconds to wait. Without Redis, in PostgreSQL by whole hours."""
+    limit, seconds = LIMIT
+    try:
+        verdict = counters.acquire([counters.Window(key, limit, seconds)])
+    except counters.LimiterDownError:
+        now = int(time.time())
+        end = now - now % seconds + seconds
+        until = datetime.fromtimestamp(end, UTC)
+        return 0 if count_in_postgres(f"{key}:{end}", most=limit, end=until) else end - now
+    return 0 if verdict.verdict == counters.GRANTED else verdict.wait
 
 
 def facts_of(principal: Principal, phone: str, purpose: str) -> PhoneFacts:

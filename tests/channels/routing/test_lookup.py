@@ -172,6 +172,18 @@ def test_lookups_are_limited_by_company_and_mode(
     assert reach(test_api)
 
 
+def test_lookups_are_limited_without_redis(
+    api: Api, test_api: Api, no_redis: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup, "LIMIT", (2, 3600))
+
+    answers = [api.get(f"/lookup/{MOBILE}") for _ in range(3)]
+
+    assert [answer.status for answer in answers] == [200, 200, 429]
+    assert 0 < int(answers[2].headers["Retry-After"]) <= 3600
+    assert reach(test_api)
+
+
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> list[MutableMapping[str, Any]]:
     """What the API's view logs, of every level."""
