@@ -11,6 +11,7 @@ from math import ceil
 from typing import Any
 from uuid import UUID
 
+import orjson
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
@@ -176,10 +177,16 @@ def _other_channel(
     """None for a send that names no channel: the cool-down holds it."""
     if request.channel is None and not request.order.channels:
         return None
+    code: dict[str, Any] = {
+        "asked_length": request.code_length,
+        "binding": orjson.dumps(request.binding).decode() if request.binding else None,
+        "own_macs": None,
+    }
     untried = UntriedChannels(
-        principal, request.phone, request.purpose, plan.channel_names, of=only_of
+        principal, request.phone, request.purpose, plan.channel_names, code, of=only_of
     )
     if request.custom_code is not None:
+        code["own_macs"] = repeats.macs(principal, request)
         untried.lock_first = partial(repeats.lock, principal, request)
     return untried
 

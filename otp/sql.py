@@ -60,12 +60,17 @@ def is_outcome_known(at: str, *, is_own: str = _IS_OWN) -> str:
 REPORTED_WITHIN = timedelta(days=8)
 
 
-# The code that is live for a phone and a purpose; and the same, locked.
+# The code that is live for a phone and a purpose, if it is the one that is asked for, as in
+# `send.sql`; and the same, locked.
 LIVE_VERIFICATION = f"""
 SELECT id FROM otp_verification
 WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
   AND purpose = %(purpose)s::text AND superseded_at IS NULL AND verified_at IS NULL
   AND attempts < max_attempts AND expires_at > now() AND {_RECENT}
+  AND length = COALESCE(%(asked_length)s::int, length)
+  AND binding IS NOT DISTINCT FROM %(binding)s::jsonb
+  AND CASE WHEN is_custom THEN mac = ANY(%(own_macs)s::bytea[])
+      ELSE %(own_macs)s::bytea[] IS NULL END
 ORDER BY id DESC LIMIT 1"""  # noqa: S608
 LOCK_LIVE_VERIFICATION = f"{LIVE_VERIFICATION} FOR NO KEY UPDATE"
 TRIED_CHANNELS = """

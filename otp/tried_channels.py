@@ -5,7 +5,7 @@ once. The verification is locked until the send commits, so of several at once o
 untried.
 """
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -39,6 +39,7 @@ class UntriedChannels:
     phone: str
     purpose: str
     names: Set[str]  # of the channels that the send may use
+    code: Mapping[str, Any]  # which one is asked for: parameters of LIVE_VERIFICATION
     of: UUID | None = None
     lock_first: Callable[[], None] = lambda: None  # what comes before the verification
     live: UUID | None = None  # the live verification, as it was found
@@ -85,6 +86,7 @@ class UntriedChannels:
             "mode": self.principal.mode,
             "phone": self.phone,
             "purpose": self.purpose,
+            **self.code,
         }
         with connection.cursor() as cursor:
             cursor.execute(sql.in_live_months(statement), params)

@@ -65,6 +65,20 @@ def test_code_of_another_purpose_is_held(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("_store")
+@pytest.mark.parametrize(
+    "other", [{"code": "7777"}, {"bind": {"amount": "1", "payee": "Shop"}}, {"code_length": 5}]
+)
+def test_another_code_is_held_by_any_channel(api: Api, other: dict[str, object]) -> None:
+    ask(api)
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"} | other)
+
+    assert (answer.status, answer.code) == (429, "resend_too_soon")
+    assert 50 < int(answer.headers["Retry-After"]) <= 60
+    assert channels() == ["whatsapp"]
+
+
 def test_used_code_is_not_sent_again(api: Api) -> None:
     ask(api)
     api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)})
