@@ -15,7 +15,8 @@ INSERT INTO channels_message (
   locale, request_id, reference, price, segments, priority, useful_until, deadline, fallback_at)
 SELECT message_id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id,
   message_params, locale, request_id, reference, price, segments, priority, useful_until,
-  now() + make_interval(secs => hold_seconds), now() + make_interval(secs => patience)
+  GREATEST(useful_until, now() + make_interval(secs => hold_seconds)),
+  now() + make_interval(secs => patience)
 FROM payer"""
 
 # What is looked up by another id than the message's is looked for in the months of these days

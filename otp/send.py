@@ -283,7 +283,6 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
     kept |= {"door": request.door, "order": list(request.order.channels)}
     kept["callback"] = request.callback
     params["params"] |= {name: value for name, value in kept.items() if value}
-    params["hold_seconds"] = max(params["hold_seconds"], request.seconds)
     return params | _own_code_params(message, request, params["params"])
 
 

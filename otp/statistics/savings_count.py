@@ -22,7 +22,8 @@ from storage.sessions import database_now
 from storage.statements.named_rows import fetch_all
 
 # The last hold is released then, and swept soon after.
-SETTLED_AFTER = timedelta(seconds=settings.HOLD_DEADLINE[Message.Kind.CODE.value] + 60)
+_LONGEST_HOLD = max(settings.HOLD_DEADLINE[Message.Kind.CODE.value], settings.LONGEST_CODE_LIFETIME)
+SETTLED_AFTER = timedelta(seconds=_LONGEST_HOLD + 60)
 JOB = Job("savings", _("savings by routing"), is_stream=True)
 MAX_STEP, MAX_ABSENCE = timedelta(minutes=10), timedelta(days=2)
 KEPT = timedelta(days=400)

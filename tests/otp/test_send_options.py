@@ -192,6 +192,18 @@ def test_short_life_ends(api: Api) -> None:
     assert verify(api, public_id, code).code == "code_expired"
 
 
+@pytest.mark.parametrize("again", [{}, {"channel": "sms"}])
+def test_every_message_of_a_long_life_waits_until_then(api: Api, again: dict[str, str]) -> None:
+    post(api, expires_in=900)
+    age_rows(seconds=100)
+
+    post(api, **again)
+
+    first, second = Message.objects.order_by("id")
+    assert second.useful_until == Verification.objects.get().expires_at <= second.deadline
+    assert first.deadline <= second.deadline
+
+
 def test_message_of_a_long_life_waits_for_its_receipt_until_then(api: Api) -> None:
     post(api, expires_in=900)
     age_rows(seconds=700)
