@@ -2,6 +2,7 @@
 
 A message that still has a fallback chain takes its next step, as if its patience had ended. Without
 one, a new message carries the code, by the first channel of the company's order that has not.
+Calls that overlap ask for one step: a button was pressed several times.
 """
 
 import time
@@ -17,11 +18,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys.api_keys import Principal
 from api import idempotency
 from catalogue.errors import DomainError, Error
+from catalogue.ids import started_at
 from channels import wakeups
 from channels.accept import acceptance
 from channels.accept.acceptance import Sender
-from channels.lifecycle.states import OPEN_MESSAGE, Decision
-from channels.models import Message
+from channels.lifecycle.states import OPEN_MESSAGE, Decision, FallbackReason
+from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
 from channels.routing.company_policy import AskedOrder
 from channels.routing.next_channel import next_channel
@@ -41,7 +43,30 @@ CODE_IS_GONE = _(
 def send_by_next_channel(sender: Sender, verification_id: UUID) -> SentCode:
     """Raises channel_unavailable if no channel is left, and the refusals of a send."""
     verification = _live(sender.principal, verification_id)
-    return _take_next_step(sender, verification) or _send_by_untried(sender, verification)
+    return (
+        _taken_since(sender, verification)
+        or _take_next_step(sender, verification)
+        or _send_by_untried(sender, verification)
+    )
+
+
+def _taken_since(sender: Sender, verification: Verification) -> SentCode | None:
+    """The step that another call has taken since this one began; None for a call with an
+    Idempotency-Key, which says itself what it repeats. Of the clocks of two hosts a few
+    milliseconds are not exact, so overlapping calls may still be two steps.
+    """
+    began_at = started_at(sender.request_id)
+    if began_at is None or sender.idempotency_key is not None:
+        return None
+    newest, *earlier = _messages(verification)
+    is_step = newest.channel not in {message.channel for message in earlier}
+    if earlier and is_step and newest.created_at >= began_at:
+        return sent_code(newest)
+    messages = [newest, *earlier]
+    taken = FallbackEvent.objects.filter(
+        message__in=messages, reason=FallbackReason.REQUESTED, at__gte=began_at
+    ).first()
+    return _answer(taken.message) if taken else None
 
 
 def _live(principal: Principal, verification_id: UUID) -> Verification:
@@ -80,7 +105,7 @@ def _is_live(verification_id: UUID, *, is_locked: bool = False) -> bool:
 
 def _messages(verification: Verification) -> list[Message]:
     """The newest one first."""
-    return list(Message.objects.filter(subject_id=verification.pk).order_by("-id"))
+    return list(Message.objects.filter(verifications.sent_in_life([verification])).order_by("-id"))
 
 
 def _take_next_step(sender: Sender, verification: Verification) -> SentCode | None:

@@ -180,12 +180,12 @@ def _state(row: Verification) -> State:
 def _with_messages(rows: Iterable[Verification]) -> list[FoundVerification]:
     rows = list(rows)
     sent: dict[UUID, list[Message]] = defaultdict(list)
-    for message in Message.objects.filter(_sent_in_life(rows)).order_by("created_at", "id"):
+    for message in Message.objects.filter(sent_in_life(rows)).order_by("created_at", "id"):
         sent[message.subject_id].append(message)
     return [_found(row, sent[row.pk]) for row in rows]
 
 
-def _sent_in_life(rows: Sequence[Verification]) -> Q:
+def sent_in_life(rows: Sequence[Verification]) -> Q:
     """The condition on messages with these codes: in the months of the codes alone."""
     if not rows:
         return Q(pk__in=[])

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 
 from billing.wallet import ledger
+from catalogue import ids
 from channels import reconciliation
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
@@ -136,6 +137,27 @@ def test_two_at_once_take_one_step(api: Api) -> None:
         ["requested"] * (message.hold - 1)
     )
     assert ledger.balance(api.company.pk) == (1000 - message.price, message.price)
+
+
+@pytest.mark.parametrize("chain", [(), ("whatsapp", "telegram", "sms", "max")])
+def test_call_that_began_before_a_step_takes_no_other(
+    api: Api, monkeypatch: pytest.MonkeyPatch, chain: tuple[str, ...]
+) -> None:
+    """As those do that waited for a thread meanwhile."""
+    if chain:
+        enable_fallback(api.company, *chain)
+    verification = sent(api)
+    began = ids.request_id()
+    first = step(api, verification)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ids, "request_id", lambda: began)
+        repeated = step(api, verification)
+    second = step(api, verification)
+
+    answers = [outcome(answer) for answer in (first, repeated, second)]
+    assert answers == ["telegram", "telegram", "sms"]
+    assert repeated.body["id"] == first.body["id"]
 
 
 def test_several_at_once_without_a_chain_are_one_message_each(api: Api) -> None:
