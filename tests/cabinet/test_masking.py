@@ -15,6 +15,7 @@ from catalogue.ids import public_id, request_id, uuid7
 from channels.models import Message
 from channels.phone_numbers import normalise
 from otp.models import GuardRestriction
+from tests.api.clients import Api
 from tests.cabinet.pages import addresses, create_content, create_restrictions
 from tests.factories import (
     DeliveryFactory,
@@ -26,6 +27,7 @@ from tests.factories import (
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 PHONE, MASKED = "+79161230089", "+7916•••••89"
+OTHER_PHONE = "+79161230000"
 SPELLINGS = (PHONE, PHONE[1:], PHONE[2:], PHONE[5:], "916 123-00-89", "916%20123-00-89")
 TARGET = f"wa.me/{PHONE[1:]}"
 TARGETS = (f"https://{TARGET}", f"https://example.com/?p=7-916-123-00-89#{PHONE}")
@@ -98,6 +100,26 @@ def test_no_page_or_file_shows_an_unmasked_phone(
     assert reverse("message-list") in masked
     assert reverse("message-export") in masked
     assert {reverse("overview"), reverse("link-list"), reverse("link-export")} <= {*masked}
+
+
+BINDINGS = [
+    {"amount": "100.50", "payee": f"Ivan {PHONE}"},
+    {"document": "a" * 64, "title": f"Ivan, tel {PHONE[2:]}"},
+]
+
+
+@pytest.mark.parametrize("bind", BINDINGS)
+def test_phone_in_what_a_code_is_bound_to_is_masked(
+    client: Client, company: Company, test_api: Api, bind: dict[str, str]
+) -> None:
+    sent = test_api.post("/otp/send", {"phone": OTHER_PHONE, "channel": "sms", "bind": bind})
+    enter(client, company, VIEWER)
+
+    phone = body_of(client.get(reverse("test-phone")))
+    page = body_of(client.get(reverse("message-detail", args=[sent.body["id"]])))
+
+    assert "Ivan" in phone
+    assert [one for one in SPELLINGS if one in phone + page] == []
 
 
 @pytest.mark.parametrize("role", [OWNER, DEVELOPER])

@@ -10,6 +10,7 @@ from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.compat.clients import DialectClient
 from tests.compat.prelude.calls import ODD, PHONE, PURPOSE, check, client_of, refusal, send, target
+from tests.factories import CompanyFactory
 from tests.otp.protection.test_send_check import hold
 from tests.otp.sent_codes import age_rows, code_of, forget_limits, wrong_code
 
@@ -55,6 +56,17 @@ def test_used_old_and_unknown_codes_are_not_found(client: DialectClient) -> None
 
     assert {answer.body["status"] for answer in (unknown, used, old)} == {"expired_or_not_found"}
     assert {answer.status for answer in (unknown, used, old)} == {200}
+
+
+def test_code_of_another_company_is_not_found(client: DialectClient) -> None:
+    send(client)
+    code = code_of(PHONE, PURPOSE)
+    stranger = client_of(CompanyFactory.create())
+
+    answer = check(stranger, code)
+
+    assert (answer.status, answer.body["status"]) == (200, "expired_or_not_found")
+    assert check(client, code).body["status"] == "success"
 
 
 def test_too_many_checks_are_refused_and_not_repeated(client: DialectClient) -> None:
