@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from tests.ports import free_port
 from tests.stack.programs import wait_until
-from tools.chaos.proxy import read_message
+from tools.stack.http_messages import read_message
 
 HOST = "127.0.0.1"
 

@@ -13,10 +13,10 @@ from compat.twilio.dialect import service_sid
 from links.clicks.buffer import STREAM
 from links.make.create import MAX_LINKS
 from tools.bench.floors import hello
-from tools.bench.load import Load, RequestSource, as_json, ask, call, head, post
+from tools.bench.load import Load, RequestSource, as_json, head, post
 from tools.bench.runner import Call
 from tools.stack import seed
-from tools.stack.stack import Account, CannotMeasureError, Setup, until
+from tools.stack.stack import Account, Setup, until
 
 BROWSER = {
     "User_Agent": "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -229,12 +229,7 @@ class Redirect(ApiCall):
     wanted = Setup("bench_calls", waiters=0, floor=True, hello=True)
 
     def prepare(self) -> None:
-        port, key = self.stack.web, self.bench.accounts[0].key
-        shorten = call("links/shorten", port, key, url=hello.URL)
-        made = [ask(port, shorten) for _ in range(SLUGS)]
-        if any(answer.status != 200 for answer in made):
-            raise CannotMeasureError(f"no link to follow: {made[0].body.decode()[:200]}")
-        self.slugs = [answer.json()["slug"] for answer in made]
+        self.slugs = seed.links(self.stack.store, self.bench.accounts[0], SLUGS, url=hello.URL)
 
     def port(self, side: str) -> int:
         return self.stack.hello if side == "floor" else self.stack.web

@@ -12,7 +12,7 @@ from dataclasses import replace
 import requests
 
 from tools.bench.api_calls import CALLS, Send, Verify, Wait
-from tools.bench.load import Burst, Connection, Generator, Load, RequestSource, call
+from tools.bench.load import Burst, Generator, Load, Loop, RequestSource, call
 from tools.bench.machine import Meter
 from tools.bench.results import Interval, Row, percentile
 from tools.bench.runner import Bench, Call, Series, measure_call, order
@@ -116,13 +116,7 @@ def _hand_over(bench: Bench, call: Wait, number: int, many: int) -> Interval:
     feed = call.feed("ours", many)
     phones: list[str] = feed.mark["phones"]
     meter = Meter(bench.stack)
-    connection, answers, refused = Connection(call.port("ours")), list[float](), 0
-    for request in list(feed.whole()):
-        answer = connection.ask(request)
-        answers.append(connection.seconds() * 1000)
-        refused += answer.status != 200
-        time.sleep(PAUSE)
-    connection.close()
+    load = Loop(call.port("ours"), feed.whole(), pause=PAUSE).run(1)
     reading = meter.read()
     accepted: dict[str, float] = dict(
         bench.stack.store.execute(_ACCEPTED, [phones[0], phones[-1]]).fetchall()
@@ -135,9 +129,8 @@ def _hand_over(bench: Bench, call: Wait, number: int, many: int) -> Interval:
     if not times:
         raise CannotMeasureError("nothing was handed over")
     latency = {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99)}
-    notes = {"worst": max(times), "answer p50": percentile(answers, 0.5)}
-    notes |= {"answer p99": percentile(answers, 0.99)}
-    errors = refused + many - len(times)
+    notes = {"worst": max(times), "answer p50": load.p50, "answer p99": load.p99}
+    errors = load.refused + many - len(times)
     return reading.interval("ours", number, many, errors=errors, notes=notes, **latency)
 
 
@@ -191,7 +184,8 @@ def _hang(bench: Bench, fault: Mapping[str, str] | None) -> None:
 def _sends_beside(bench: Bench, series: Series, number: int) -> Interval:
     wait = Wait(bench)
     _hang(bench, {"channel": "sms", "kind": "hang"})
-    started, hanging = time.monotonic(), _sms(bench, HUNG)
+    started = time.monotonic()
+    _sms(bench, HUNG)
     until(lambda: wait.counted(_HANGING)[0] > HUNG // 2, seconds=30, what="the calls that hang")
     interval = series.interval("during", number, min(bench.seconds, MAX_SECONDS))
     until(lambda: wait.counted(_OPENED)[0] > 0, seconds=60, what="the breaker to open")
@@ -199,12 +193,11 @@ def _sends_beside(bench: Bench, series: Series, number: int) -> Interval:
     _hang(bench, None)
     until(lambda: _is_closed_by_a_probe(bench, wait), seconds=120, what="the breaker to close")
     closed = time.monotonic() - started
-    hanging.close()
     return replace(interval, notes={"breaker opened": opened, "closed": closed})
 
 
 def _is_closed_by_a_probe(bench: Bench, wait: Wait) -> bool:
-    _sms(bench, 1).answered(30.0)
+    _sms(bench, 1).wait(30.0)
     return not wait.counted(_OPENED)[0]
 
 
@@ -219,11 +212,11 @@ def _guesses_beside(bench: Bench, series: Series, number: int) -> Interval:
     _hang(bench, {"channel": "whatsapp"})
     wait = Wait(bench)
     sends = Burst(wait.port("ours"), wait.feed("ours", WAITING).whole())
-    at_once = sends.answered(AT_ONCE)
+    at_once = sends.wait(AT_ONCE)
     interval = series.interval("during", number, min(bench.seconds, MAX_SECONDS))
-    waiting = WAITING - at_once - sends.answered(0.01)
+    waiting = WAITING - len(sends.statuses)
     _hang(bench, None)
-    sends.answered(2 * HANG)
+    sends.wait(2 * HANG)
     until(lambda: not wait.open_messages(), seconds=60, what="delivery after the hang")
     missing = WAITING - sends.statuses.count(200)
     notes = {"queued at once": float(at_once), "waiting to the end": float(waiting)}

@@ -1,16 +1,15 @@
-"""The load: a small HTTP/1.1 client on plain sockets, and closed loops of keep-alive connections by
-`wrk`, or by that client.
-"""
+"""The load: closed loops of keep-alive connections by `wrk`, or by a client of our own."""
 
+import asyncio
 import json
-import re
-import selectors
 import shutil
-import socket
 import subprocess
+import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,12 @@ from typing import Any
 import orjson
 
 from tools.bench.results import percentile
+from tools.stack.http_messages import read_message, status
 from tools.stack.stack import CannotMeasureError
 
 PATIENCE = 20  # seconds for one answer
 SCRIPT = Path(__file__).with_name("wrk.lua")
 HINT = "No wrk here (apt-get install wrk): the built-in client, which is slower."
-_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-_CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
-_LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,176 +46,109 @@ class Load:
         return self.requests - self.refused
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    status: int
-    body: bytes
-
-    def json(self) -> dict[str, Any]:
-        body: dict[str, Any] = json.loads(self.body)
-        return body
-
-
-class Connection:
-    """One keep-alive connection with at most one request under way."""
-
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._heard = b""
-        self.sent_at = 0.0
-
-    def send(self, request: bytes) -> None:
-        self._heard = b""
-        self.sent_at = time.perf_counter()
-        self.socket.sendall(request)
-
-    def hear(self) -> Answer | None:
-        """Reads what is there; the answer once it is whole."""
-        heard = self.socket.recv(65_536)
-        if not heard:
-            raise ConnectionError("closed before the answer was whole")
-        self._heard += heard
-        head, blank, rest = self._heard.partition(b"\r\n\r\n")
-        body = _body(head, rest) if blank else None
-        return None if body is None else Answer(int(head[9:12]), body)
-
-    def seconds(self) -> float:
-        """Since the request was sent."""
-        return time.perf_counter() - self.sent_at
-
-    def ask(self, request: bytes) -> Answer:
-        self.send(request)
-        while (answer := self.hear()) is None:
-            pass
-        return answer
-
-    def close(self) -> None:
-        self.socket.close()
-
-
-def _body(head: bytes, rest: bytes) -> bytes | None:
-    """None while some of it is still to come."""
-    if length := _LENGTH.search(head):
-        return rest if len(rest) >= int(length[1]) else None
-    if _CHUNKED.search(head) and rest.endswith(_LAST_CHUNK):
-        return b"".join(_chunks(rest))
-    return None
-
-
-def _chunks(rest: bytes) -> Iterator[bytes]:
-    while rest:
-        size, _, rest = rest.partition(b"\r\n")
-        length = int(size, 16)
-        yield rest[:length]
-        rest = rest[length + 2 :]
-
-
-def ask(port: int, request: bytes) -> Answer:
-    connection = Connection(port)
-    try:
-        return connection.ask(request)
-    finally:
-        connection.close()
-
-
 class Loop:
-    """Each connection sends its next request as soon as it has its answer."""
+    """Each connection sends its next request as soon as it has its answer, or after a pause."""
 
-    def __init__(self, port: int, requests: Sequence[bytes], *, again: bool = False) -> None:
+    def __init__(
+        self, port: int, requests: Sequence[bytes], *, again: bool = False, pause: float = 0.0
+    ) -> None:
         self._port, self._requests, self._again = port, requests, again
-        self._place = self.starved = self.refused = self.broken = 0
-        self.times: list[float] = []  # seconds
+        self._pause, self._place = pause, 0
+        self.starved = self.broken = 0
+        self.statuses: list[int] = []
+        self.spans: list[tuple[float, float]] = []  # when each was sent and answered
+
+    @property
+    def times(self) -> list[float]:
+        """Seconds."""
+        return [answered_at - sent_at for sent_at, answered_at in self.spans]
+
+    @property
+    def refused(self) -> int:
+        return sum(status >= 400 for status in self.statuses)
 
     def run(self, connections: int, seconds: float = inf) -> Load:
         """For this time; without one, until each request has been answered once."""
-        self._is_timed = seconds < inf
-        with selectors.DefaultSelector() as selector:
-            opened = [self._open(selector) for _ in range(connections)]
-            started = time.perf_counter()
-            for connection in opened:
-                self._send(selector, connection)
-            while selector.get_map() and time.perf_counter() - started < seconds:
-                for key, _event in selector.select(timeout=0.1):
-                    self._serve(selector, key.data)
-            elapsed = time.perf_counter() - started
-            for key in list(selector.get_map().values()):
-                key.data.close()
+        elapsed = asyncio.run(self._run(connections, seconds))
         milliseconds = [s * 1000 for s in self.times] or [0.0]
         p50, p99 = percentile(milliseconds, 0.5), percentile(milliseconds, 0.99)
         counts = (self.refused, self.broken, self.starved)
-        return Load(len(self.times), elapsed, p50, p99, *counts)
+        return Load(len(self.spans), elapsed, p50, p99, *counts)
 
-    def _open(self, selector: selectors.BaseSelector) -> Connection:
-        connection = Connection(self._port)
-        selector.register(connection.socket, selectors.EVENT_READ, connection)
-        return connection
+    async def _run(self, connections: int, seconds: float) -> float:
+        self._is_timed = seconds < inf
+        opened = [await self._open() for _ in range(connections)]
+        started = time.perf_counter()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds if self._is_timed else None):
+                await asyncio.gather(*(self._serve(*streams) for streams in opened))
+        return time.perf_counter() - started
 
-    def _send(self, selector: selectors.BaseSelector, connection: Connection) -> None:
+    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self._port)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while request := self._next():
+                sent_at = time.perf_counter()
+                writer.write(request)
+                answer = await _answer(reader)
+                if answer:
+                    self.spans.append((sent_at, time.perf_counter()))
+                    self.statuses.append(status(answer))
+                    await asyncio.sleep(self._pause)
+                else:
+                    self.broken += 1
+                    writer.close()
+                    reader, writer = await self._open()
+        finally:
+            writer.close()
+
+    def _next(self) -> bytes | None:
         if self._place == len(self._requests):
             if not self._is_timed:
-                return self._close(selector, connection)
+                return None
             self._place = 0
             self.starved += not self._again
         self._place += 1
-        return connection.send(self._requests[self._place - 1])
-
-    def _close(self, selector: selectors.BaseSelector, connection: Connection) -> None:
-        selector.unregister(connection.socket)
-        connection.close()
-
-    def _serve(self, selector: selectors.BaseSelector, connection: Connection) -> None:
-        try:
-            answer = connection.hear()
-        except OSError:
-            self.broken += 1
-            self._close(selector, connection)
-            self._send(selector, self._open(selector))
-            return
-        if answer is not None:
-            self.times.append(connection.seconds())
-            self.refused += answer.status >= 400
-            self._send(selector, connection)
+        return self._requests[self._place - 1]
 
 
-def answered(port: int, requests: Sequence[bytes], connections: int) -> list[float]:
-    """Sends each request once; the seconds until each was answered."""
-    loop = Loop(port, requests)
+async def _answer(reader: asyncio.StreamReader) -> bytes:
+    """Empty if the connection broke."""
+    try:
+        return await read_message(reader)
+    except (OSError, EOFError):
+        return b""
+
+
+def answered(
+    port: int, requests: Sequence[bytes], connections: int = 1, *, pause: float = 0.0
+) -> Loop:
+    """Sends each request once; none may be refused."""
+    loop = Loop(port, requests, pause=pause)
     loop.run(connections)
     if loop.broken:
         raise ConnectionError(f"{loop.broken} connections broke")
     if loop.refused:
         raise CannotMeasureError(f"{loop.refused} of {len(requests)} calls were refused")
-    return loop.times
+    return loop
 
 
 class Burst:
-    """All sent at once, each over a connection of its own; answers are read when they come."""
+    """All sent at once, each over a connection of its own; answers are read on a thread."""
 
-    def __init__(self, port: int, requests: Iterable[bytes]) -> None:
-        self.statuses: list[int] = []
-        self._selector = selectors.DefaultSelector()
-        for request in requests:
-            connection = Connection(port)
-            self._selector.register(connection.socket, selectors.EVENT_READ, connection)
-            connection.send(request)
+    def __init__(self, port: int, requests: Sequence[bytes]) -> None:
+        self._loop = Loop(port, requests)
+        self.statuses = self._loop.statuses
+        run = partial(self._loop.run, len(requests))
+        self._thread = threading.Thread(target=run, name="burst", daemon=True)
+        self._thread.start()
 
-    def answered(self, seconds: float) -> int:
-        """Reads what comes within this time; how many answers that were."""
-        deadline, before = time.monotonic() + seconds, len(self.statuses)
-        while self._selector.get_map() and (left := deadline - time.monotonic()) > 0:
-            for key, _event in self._selector.select(timeout=left):
-                answer = key.data.hear()
-                if answer is not None:
-                    self.statuses.append(answer.status)
-                    self._selector.unregister(key.fileobj)
-                    key.data.close()
-        return len(self.statuses) - before
-
-    def close(self) -> None:
-        for key in list(self._selector.get_map().values()):
-            key.data.close()
-        self._selector.close()
+    def wait(self, seconds: float) -> int:
+        """Until all is answered, this time at most; how many answers there are so far."""
+        self._thread.join(seconds)
+        return len(self.statuses)
 
 
 @dataclass
@@ -231,9 +161,8 @@ class RequestSource:
     mark: dict[str, Any] = field(default_factory=dict)  # what the row needs to check the answers
     notes: dict[str, float] = field(default_factory=dict)  # what it found in doing so
 
-    def whole(self) -> Iterable[bytes]:
-        for number, body in self.lines:
-            yield whole(self.heads[number], body)
+    def whole(self) -> list[bytes]:
+        return [whole(self.heads[number], body) for number, body in self.lines]
 
 
 def whole(head: str, body: str) -> bytes:
@@ -302,7 +231,7 @@ class PythonLoop:
         self._again = False
 
     def prepare(self, feed: RequestSource) -> None:
-        self._requests, self._again = list(feed.whole()), feed.again
+        self._requests, self._again = feed.whole(), feed.again
 
     def run(self, port: int, connections: int, seconds: int) -> Load:
         return Loop(port, self._requests, again=self._again).run(connections, seconds)

@@ -1,20 +1,19 @@
 """The way of one message through an idle service: each step, its process and its time."""
 
 import json
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from tools.bench.load import Connection
+from tools.bench.load import answered
 from tools.bench.machine import members
 from tools.bench.profile.python_stacks import Control
 from tools.bench.profile.statements import StatementNames
 from tools.bench.profile.windows import MessageLoad
 from tools.bench.results import percentile
 from tools.stack.seed import Phones
-from tools.stack.stack import CannotMeasureError, Stack
+from tools.stack.stack import Stack
 
 PAUSE = 0.25  # seconds between two messages: all of one is over before the next
 WARM_UP = 20
@@ -50,27 +49,13 @@ class Timeline(NamedTuple):
 def measure(
     stack: Stack, control: Control, load: MessageLoad, phones: Phones, many: int
 ) -> Timeline:
-    connection = Connection(stack.web)
-    _send(connection, load.sends(phones.take(WARM_UP)))
+    answered(stack.web, load.sends(phones.take(WARM_UP)), pause=PAUSE)
     control.begin()
-    _send(connection, load.sends(phones.take(WARM_UP)))
-    spans = _send(connection, load.sends(phones.take(many)))
-    connection.close()
+    answered(stack.web, load.sends(phones.take(WARM_UP)), pause=PAUSE)
+    spans = answered(stack.web, load.sends(phones.take(many)), pause=PAUSE).spans
     seen = events(control, members(stack), StatementNames.of_service())
     answers = [(end - start) * 1000 for start, end in spans]
     return Timeline(steps(fastest(spans), seen), answers)
-
-
-def _send(connection: Connection, requests: Sequence[bytes]) -> list[tuple[float, float]]:
-    spans = []
-    for request in requests:
-        answer = connection.ask(request)
-        ended = time.perf_counter()
-        if answer.status != 200:
-            raise CannotMeasureError(f"answered {answer.status}: {answer.body.decode()[:200]}")
-        spans.append((connection.sent_at, ended))
-        time.sleep(PAUSE)
-    return spans
 
 
 def events(control: Control, names: Mapping[int, str], statements: StatementNames) -> list[Event]:
