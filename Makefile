@@ -39,7 +39,7 @@ mutants: dev ## our guards taken away one by one, each of which a named check mu
 	@exec $(PY) -m tests.mutants $(ARGS)
 bench: base ## the budgets, beside their floors, 7 minutes; ARGS="--only verify,send --seconds 3 --rounds 4 --concurrency 1,16,64"
 	@exec $(PY) -m tools.bench $(ARGS)
-profile: base ## where the CPU of one message goes, by process, cause and statement, 3 minutes; ARGS="--messages 500 --rounds 3 --no-wait --json FILE", or --timeline 240: the steps of single messages
+profile: base ## where the CPU of one message goes, by process, cause and statement, 3 minutes; ARGS="--messages 500 --rounds 3 --no-wait --json FILE"
 	@exec $(PY) -m tools.bench.profile $(ARGS)
 growth: base ## what statements, pages and jobs cost as the database grows: ARGS="--sizes 5000,100000,1000000,10000000 --only hot,page,job,export --json FILE --plots docs"
 	@exec $(PY) -m tools.growth $(ARGS)

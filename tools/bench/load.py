@@ -56,12 +56,7 @@ class Loop:
         self._pause, self._place = pause, 0
         self.starved = self.broken = 0
         self.statuses: list[int] = []
-        self.spans: list[tuple[float, float]] = []  # when each was sent and answered
-
-    @property
-    def times(self) -> list[float]:
-        """Seconds."""
-        return [answered_at - sent_at for sent_at, answered_at in self.spans]
+        self.times: list[float] = []  # seconds
 
     @property
     def refused(self) -> int:
@@ -73,7 +68,7 @@ class Loop:
         milliseconds = [s * 1000 for s in self.times] or [0.0]
         p50, p99 = percentile(milliseconds, 0.5), percentile(milliseconds, 0.99)
         counts = (self.refused, self.broken, self.starved)
-        return Load(len(self.spans), elapsed, p50, p99, *counts)
+        return Load(len(self.times), elapsed, p50, p99, *counts)
 
     async def _run(self, connections: int, seconds: float) -> float:
         self._is_timed = seconds < inf
@@ -94,7 +89,7 @@ class Loop:
                 writer.write(request)
                 answer = await _answer(reader)
                 if answer:
-                    self.spans.append((sent_at, time.perf_counter()))
+                    self.times.append(time.perf_counter() - sent_at)
                     self.statuses.append(status(answer))
                     await asyncio.sleep(self._pause)
                 else:
@@ -122,17 +117,15 @@ async def _answer(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-def answered(
-    port: int, requests: Sequence[bytes], connections: int = 1, *, pause: float = 0.0
-) -> Loop:
-    """Sends each request once; none may be refused."""
-    loop = Loop(port, requests, pause=pause)
+def answered(port: int, requests: Sequence[bytes], connections: int) -> list[float]:
+    """Sends each request once; the seconds until each was answered."""
+    loop = Loop(port, requests)
     loop.run(connections)
     if loop.broken:
         raise ConnectionError(f"{loop.broken} connections broke")
     if loop.refused:
         raise CannotMeasureError(f"{loop.refused} of {len(requests)} calls were refused")
-    return loop
+    return loop.times
 
 
 class Burst:

@@ -1,13 +1,10 @@
 """The profile: its names are those of the service; its tables add up to what the kernel counted."""
 
-import importlib
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -52,22 +49,3 @@ def test_every_activity_is_a_function_of_the_service() -> None:
         if not file.startswith(("celery", "kombu")):
             source = (ROOT / file).read_text(encoding="utf-8")
             assert f"def {function}" in source, f"{file} has no {function}"
-
-
-def _steps_module() -> ModuleType:
-    path = Path(python_stacks.INSIDE, "steps.py")
-    spec = importlib.util.spec_from_file_location("steps", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_every_step_is_a_function_that_exists() -> None:
-    for name, steps in _steps_module().STEPS.items():
-        module = importlib.import_module(name)
-        for path in steps:
-            owner, _, function = path.rpartition(".")
-            found = getattr(module, owner) if owner else module
-            assert callable(getattr(found, function, None)), f"{name} has no {path}"

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import psycopg
 
 from tools.bench import machine
-from tools.bench.profile.python_stacks import TRACE, Control
+from tools.bench.profile.python_stacks import Control
 from tools.command_line import ExitCode, parser, run_command, say, write_json
 from tools.stack.stack import SEEDED, Setup, Stack, set_up, temporary_stack
 
@@ -27,7 +26,6 @@ def main(arguments: Sequence[str]) -> int:
     add("--rounds", type=int, default=3, help="of each of the three windows, 3 by default")
     add("--connections", type=int, default=8, help="sends under way at a time, 8 by default")
     add("--no-wait", action="store_true", help="each send is answered `queued` at once")
-    add("--timeline", type=int, metavar="MESSAGES", help="instead: the steps of single messages")
     add("--json", type=Path, help="a file for all figures")
     return run_command("profile", partial(_run, options.parse_args(arguments)))
 
@@ -46,12 +44,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
 
 def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dict[str, Any]:
     """All figures, for the file."""
-    from tools.bench.profile import (  # noqa: PLC0415 - needs Django set up
-        report,
-        statements,
-        timeline,
-        windows,
-    )
+    from tools.bench.profile import report, statements, windows  # noqa: PLC0415 - needs Django set up
     from tools.stack import seed  # noqa: PLC0415
 
     accounts, phones = seed.migrated(), seed.Phones()
@@ -60,11 +53,6 @@ def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dic
         statements.prepare(admin, DATABASE)
     setup = Setup(DATABASE, waiters=0 if options.no_wait else WAITERS, delivery=True)
     load = windows.MessageLoad(stack, accounts, phones)
-    if options.timeline:
-        stack.arrange(replace(setup, environ=(("KVITOK_MODE", TRACE),)))
-        steps = timeline.measure(stack, control, load, phones, options.timeline)
-        say(timeline.text(steps))
-        return steps._asdict()
     many, connections = options.messages, options.connections
     profiler = windows.Profiler(
         stack, setup, control, load, messages=many, connections=connections, say=say

@@ -2,10 +2,9 @@
 
 import re
 import sysconfig
-import time
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,13 +92,12 @@ def hottest(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
     return costs
 
 
-PATIENCE = 10.0  # seconds for processes to write down their steps
 INTERVAL = 4.0  # ms of CPU between two samples, as `inside.sitecustomize` has it
-SAMPLE, TRACE = "sample", "trace"
+SAMPLE = "sample"
 
 
 class Control:
-    """What the processes are to note, and what they have noted, in files of a folder."""
+    """What the processes have noted, in files of a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -128,18 +126,3 @@ class Control:
                     text = written[start:end].decode("utf-8", errors="replace")
                     stacks.setdefault(name, []).extend(parse(text))
         return stacks
-
-    def begin(self) -> None:
-        """The steps from now on are noted."""
-        (self._folder / "trace").touch()
-        time.sleep(0.5)  # every process looks ten times a second
-
-    def steps(self, pids: Collection[int]) -> dict[int, str]:
-        """What each process has noted, as JSON, by pid."""
-        (self._folder / "finish").touch()
-        files = {pid: self._folder / f"{pid}.steps" for pid in pids}
-        deadline = time.monotonic() + PATIENCE
-        while not all(file.exists() for file in files.values()) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        written = {pid: file for pid, file in files.items() if file.exists()}
-        return {pid: file.read_text(encoding="utf-8") for pid, file in written.items()}

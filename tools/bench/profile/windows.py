@@ -69,7 +69,7 @@ class MessageLoad:
     def run(self, many: int, connections: int) -> list[float]:
         """The seconds until each send was answered. All is charged and settled at the end."""
         phones = self._phones.take(many)
-        seconds = answered(self._stack.web, self.sends(phones), connections).times
+        seconds = answered(self._stack.web, self.sends(phones), connections)
         ends = [phones[0], phones[-1]]
         self._until_none(_OPEN, [], "the delivery of all messages")
         answered(self._stack.web, self._verifies(ends), connections)
