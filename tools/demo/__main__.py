@@ -39,10 +39,6 @@ def make(options: argparse.Namespace) -> None:
         raise DemoError("Demo data has no place in production.")
     if options.what is None:
         demo_companies.make()
-    elif options.companies is None:
-        history.of_company(options.company, messages=options.messages, days=options.days)
-    elif options.company:
-        raise DemoError("Either --company or --companies.")
     else:
         history.of_companies(
             options.companies,
@@ -61,17 +57,14 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="what")
     history = commands.add_parser(
         "history",
-        description="Fills the days before today with made-up messages, 2 KB of disk each: of one"
-        " company, or with --companies of many made-up ones. With --companies, a run that was"
-        " interrupted is continued by the same command, and a larger number of messages adds to"
-        " those that are there.",
+        description="Fills the days before today with messages of made-up companies, 2 KB of disk"
+        " each. A run that was interrupted is continued by the same command, and a larger"
+        " number of messages adds to those that are there.",
     )
     add = history.add_argument
     add("--messages", type=int, default=1_000_000)
-    add("--company", help="of one company: its name; the first one if left out")
-    add("--days", type=int, default=90, help="of one company")
-    add("--companies", type=int, help="the number of made-up companies, a few large, most small")
-    add("--months", type=int, default=6, help="with --companies: of 30 days, 6 by default")
+    add("--companies", type=int, default=1_000, help="a few large, most small, 1000 by default")
+    add("--months", type=int, default=6, help="of 30 days, 6 by default")
     add("--beside-real-companies", action="store_true")
     return parser.parse_args(arguments)
 

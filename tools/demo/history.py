@@ -40,19 +40,6 @@ WHERE company_id = ANY(%s) AND params ->> 'key' = %s GROUP BY 1"""
 Progress = Callable[[date, int], None]  # a day, and how many messages it was given
 
 
-def of_company(name: str | None = None, *, messages: int, days: int) -> None:
-    """For the first company, if none is named."""
-    rows = Company.objects.filter(name=name) if name else Company.objects.order_by("pk")
-    company = rows.first()
-    if company is None:
-        raise DemoError("There is no such company.")
-    if is_filled(company):
-        raise DemoError(f"{company} has a made-up history already.")
-    fill_company(company, messages=messages, days=days, on_day=_Progress().add)
-    recount()
-    say(f"{company}: {messages} messages in {days} days")
-
-
 def of_companies(
     many: int, *, messages: int, months: int, beside_real_companies: bool = False
 ) -> None:
@@ -89,14 +76,8 @@ def is_filled(company: Company) -> bool:
     return company.messages.filter(params__key=KEY_ID).exists()
 
 
-def _ignore_progress(_day: date, _count: int) -> None:
-    pass
-
-
 @transaction.atomic
-def fill_company(
-    company: Company, *, messages: int, days: int, on_day: Progress = _ignore_progress
-) -> None:
+def fill_company(company: Company, *, messages: int, days: int) -> None:
     """Fills the days before today in one transaction; the balance stays the same."""
     key = company.api_keys.filter(mode=Mode.LIVE).values_list("pk", flat=True).first()
     params = Senders([company.pk], [key], [None]).params()
@@ -109,7 +90,6 @@ def fill_company(
             cursor.execute(f"{keep} {_TRANSFERS}")
             keep = "INSERT INTO demo_transfer"
             cursor.execute("DROP TABLE demo_message")
-            on_day(day, count)
         past_transfers.book(cursor, _GRANT, {"since": start_of(min(targets))})
         past_transfers.book(cursor, "SELECT * FROM demo_transfer", {})
         past_transfers.correct_balances([company.pk])
@@ -117,7 +97,7 @@ def fill_company(
 
 
 def fill_companies(
-    made: Senders, *, messages: int, days: int, on_chunk: Progress = _ignore_progress
+    made: Senders, *, messages: int, days: int, on_chunk: Progress = lambda _day, _count: None
 ) -> int:
     """Fills the days before today until these companies have `messages`; returns how many
     were added. Each chunk is a commit, so an interrupted call is continued by the next one.

@@ -94,8 +94,3 @@ def test_production_refuses(words: list[str], settings: Settings) -> None:
         make(options_of(words))
 
     assert not Company.objects.exists()
-
-
-def test_history_is_of_one_company_or_of_many(company: Company) -> None:
-    with pytest.raises(DemoError):
-        make(options_of(["history", "--company", company.name, "--companies", "2"]))

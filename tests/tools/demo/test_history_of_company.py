@@ -19,7 +19,7 @@ from tools.demo import DemoError, history, past_transfers
 def test_books_agree(company: Company) -> None:
     before = ledger.balance(company.pk)
 
-    history.of_company(company.name, messages=500, days=10)
+    history.fill_company(company, messages=500, days=10)
 
     assert company.messages.count() == 500
     assert ledger.balance(company.pk) == before
@@ -44,15 +44,8 @@ def messages() -> list[Any]:
     return list(Message.objects.order_by("id").values("id", "phone", "state", "created_at"))
 
 
-def test_history_is_made_once(company: Company) -> None:
-    history.of_company(company.name, messages=10, days=1)
-
-    with pytest.raises(DemoError):
-        history.of_company(company.name, messages=10, days=1)
-
-
 def test_nothing_is_booked_into_sealed_days(company: Company) -> None:
-    history.of_company(company.name, messages=10, days=3)
+    history.fill_company(company, messages=10, days=3)
     sealing.seal_before(timezone.now().date())
 
     with pytest.raises(DemoError, match="sealed"), connection.cursor() as cursor:
