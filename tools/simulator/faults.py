@@ -143,10 +143,6 @@ class Faults:
         self._faults.clear()
         return cleared
 
-    def refuses(self, route: Route) -> bool:
-        """Whether the vendor would say that this phone is not there, asked without a send."""
-        return any(f.kind == "unreachable" and f.matches(route) for f in self)
-
     def take(self, route: Route) -> FaultPlan:
         """Spend one time of every fault that shapes this send."""
         plan = FaultPlan()

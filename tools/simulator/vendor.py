@@ -211,13 +211,6 @@ class ReceiptSender:
         if message.id not in self._jobs:
             self.start(message, 0)
 
-    def replace(self, message: Message, event: str) -> None:
-        """Only this receipt, and now."""
-        message.reach(event)
-        message.pending[:] = [event]
-        self._log.save(message)
-        self.start(message, 0)
-
     def run(
         self, posts: Iterable[MakePost], provider: str, phone: str = "", delay: float = 0.0
     ) -> asyncio.Task[None]:

@@ -69,7 +69,6 @@ class TelegramBot(Bot):
         self._methods: dict[str, Callable[[dict[str, Any]], Json | bool]] = {
             "getme": self._get_me,
             "setwebhook": self._set_webhook,
-            "deletewebhook": self._delete_webhook,
             "getwebhookinfo": self._webhook_info,
         }
 
@@ -182,10 +181,6 @@ class TelegramBot(Bot):
         if secret and not (isinstance(secret, str) and SECRET.fullmatch(secret)):
             raise _refused(400, "Bad Request: secret token contains unallowed characters")
         self.carrier.log.keep_bot_webhook(url, secret)
-        return True
-
-    def _delete_webhook(self, _given: dict[str, Any]) -> bool:
-        self.carrier.log.keep_bot_webhook("", "")
         return True
 
     def _webhook_info(self, _given: dict[str, Any]) -> Json:

@@ -7,7 +7,6 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
@@ -17,9 +16,10 @@ from tools.simulator.messages import Message, digits
 from tools.simulator.request_bodies import fields, whole
 from tools.simulator.vendor import HttpVendor, Json, Post, RefusedError, is_callback, json_answer
 
+SEND = "sendVerificationMessage"
+METHODS = {SEND, "checkVerificationStatus"}
 PHONE = re.compile(r"\+[1-9][0-9]{6,14}")  # E.164: without its plus it is refused
 CODE = re.compile(r"[0-9]{4,8}")
-SENDER = re.compile(r"@?\w{5,32}", re.ASCII)
 MAX_PAYLOAD = 128
 MAX_CALLBACK = 256
 WRONG_CODES = 5
@@ -45,35 +45,30 @@ class TelegramGateway(HttpVendor):
     def __init__(self, carrier: Carrier) -> None:
         super().__init__(carrier)
         self._token = carrier.settings.variable("TELEGRAM_GATEWAY_TOKEN")
-        self._able: dict[str, str] = {}  # request ids of checkSendAbility not yet used -> phone
         self._wrong: Counter[str] = Counter()
-        self._methods: dict[str, Callable[[dict[str, Any]], Json | bool]] = {
-            "checkSendAbility": self._ability,
-            "checkVerificationStatus": self._verification,
-            "revokeVerificationMessage": self._revoke,
-        }
 
     def routes(self) -> list[web.RouteDef]:
         return [web.route("*", "/telegram-gateway/{method:.*}", self.call)]
 
     async def call(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
-        is_send = method == "sendVerificationMessage"
-        if not (is_send or method in self._methods) or request.method not in {"GET", "POST"}:
+        if method not in METHODS or request.method not in {"GET", "POST"}:
             raise _refused("UNKNOWN_METHOD", 404)
         given = await fields(request)
         scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
-        token = bearer.strip() if scheme.lower() == "bearer" else given.get("access_token")
+        token = bearer.strip() if scheme.lower() == "bearer" else ""
         if not token:
             raise _refused("ACCESS_TOKEN_REQUIRED")
         if not self._token or token != self._token:
             raise _refused("ACCESS_TOKEN_INVALID")
-        if is_send:
+        if method == SEND:
             return await self.carrier.carry(request, self, self._message(given))
-        return json_answer({"ok": True, "result": self._methods[method](given)})
+        return json_answer({"ok": True, "result": self._verification(given)})
 
     def accepted(self, message: Message) -> web.Response:
-        return json_answer({"ok": True, "result": _status(message) | self._balance()})
+        balance = LOW if "money" in self.carrier.lacks else BALANCE
+        result = _status(message) | {"remaining_balance": balance}  # for a paid request alone
+        return json_answer({"ok": True, "result": result})
 
     def refusal(self, kind: str, message: Message) -> RefusedError:
         return _refused(REFUSALS[kind])
@@ -102,34 +97,9 @@ class TelegramGateway(HttpVendor):
         is_text = payload is None or isinstance(payload, str)
         if not is_text or len((payload or "").encode()) > MAX_PAYLOAD:
             raise _refused("PAYLOAD_INVALID")
-        if (sender := given.get("sender_username")) and not SENDER.fullmatch(str(sender)):
-            raise _refused("SENDER_USERNAME_INVALID")
         text, extra = f"{code} — ваш код подтверждения.", {"callback_url": callback, "ttl": ttl}
-        known_as = self._request_id(given, phone)
+        known_as = str(10**14 + secrets.randbelow(9 * 10**14))
         return self.message(known_as, phone, text, code=code, ref=payload or None, extra=extra)
-
-    def _request_id(self, given: dict[str, Any], phone: str) -> str:
-        number = given.get("request_id")
-        if number is None:
-            return str(10**14 + secrets.randbelow(9 * 10**14))
-        if str(number) not in self._able:
-            raise _refused("REQUEST_ID_INVALID")
-        if self._able[str(number)] != phone:
-            raise _refused("PHONE_NUMBER_MISMATCH")
-        del self._able[str(number)]
-        return str(number)
-
-    def _ability(self, given: dict[str, Any]) -> Json:
-        phone = _phone(given)
-        if self.carrier.faults.refuses((self.channel, self.name, phone)):
-            raise _refused("PHONE_NUMBER_NOT_AVAILABLE")
-        number = self._request_id({}, phone)
-        self._able[number] = phone
-        return _request(number, phone) | self._balance()
-
-    def _balance(self) -> Json:
-        """Only in the answer to a paid request."""
-        return {"remaining_balance": LOW if "money" in self.carrier.lacks else BALANCE}
 
     def _sent(self, given: dict[str, Any]) -> Message:
         number = given.get("request_id")
@@ -139,13 +109,6 @@ class TelegramGateway(HttpVendor):
         if message is None:
             raise _refused("REQUEST_ID_INVALID")
         return message
-
-    def _revoke(self, given: dict[str, Any]) -> bool:
-        message = self._sent(given)
-        if message.state == "sent":
-            message.extra["word"] = "revoked"
-            self.carrier.courier.replace(message, "failed")
-        return True
 
     def _verification(self, given: dict[str, Any]) -> Json:
         message = self._sent(given)
@@ -178,16 +141,12 @@ def _phone(given: dict[str, Any]) -> str:
 
 
 def _code(given: dict[str, Any]) -> str:
-    if (code := given.get("code")) is not None:
-        if not isinstance(code, str) or not CODE.fullmatch(code):
-            raise _refused("CODE_INVALID")
-        return code
-    if given.get("code_length") is None:
+    code = given.get("code")
+    if code is None:  # and the length of one that Telegram would make is not asked for either
         raise _refused("CODE_LENGTH_REQUIRED")
-    length = whole(given["code_length"])
-    if length is None or not 4 <= length <= 8:
-        raise _refused("CODE_LENGTH_INVALID")
-    return str(secrets.randbelow(10**length)).zfill(length)
+    if not isinstance(code, str) or not CODE.fullmatch(code):
+        raise _refused("CODE_INVALID")
+    return code
 
 
 def _ttl(given: dict[str, Any]) -> int | None:
@@ -199,19 +158,19 @@ def _ttl(given: dict[str, Any]) -> int | None:
     return ttl
 
 
-def _request(number: str, phone: str) -> Json:
-    cost = {"request_cost": PRICE, "is_refunded": False}
-    return {"request_id": number, "phone_number": phone, **cost}
-
-
 def _status(message: Message, event: str | None = None, moment: float | None = None) -> Json:
     state = event or message.state
-    # What failed was either revoked or, having a ttl, ran out and was refunded.
-    word = message.extra.get("word", "expired") if state == "failed" else state
-    status = _request(message.provider_id, message.phone)
-    status["is_refunded"] = word == "expired" and bool(message.extra["ttl"])
-    updated_at = int(message.at if moment is None else moment)
-    status["delivery_status"] = {"status": word, "updated_at": updated_at}
+    word = "expired" if state == "failed" else state  # having a ttl, it ran out and was refunded
+    status: Json = {
+        "request_id": message.provider_id,
+        "phone_number": message.phone,
+        "request_cost": PRICE,
+        "is_refunded": word == "expired" and bool(message.extra["ttl"]),
+        "delivery_status": {
+            "status": word,
+            "updated_at": int(message.at if moment is None else moment),
+        },
+    }
     if message.ref is not None:
         status["payload"] = message.ref
     return status
