@@ -3,15 +3,14 @@
 Everything runs on the main thread, because the kernel ties a child to the thread that forked it.
 """
 
-import heapq
 import os
+import sched
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import count
 from typing import Any
 
 import psycopg
@@ -75,8 +74,7 @@ class FaultInjector:
         self.faults_left = 0
         self.deadlocks = 0
         self._database = database
-        self._due: list[tuple[float, int, Callable[[], object]]] = []
-        self._numbers = count()
+        self._agenda = sched.scheduler(time.monotonic)
         self._stopping: dict[Program, tuple[float, float]] = {}  # asked at, pause until started
         self._leaving: set[Program] = set()  # asked to stop for good
         self._gone: set[Program] = set()
@@ -90,7 +88,7 @@ class FaultInjector:
             self.at(begin + fault.at, partial(self._apply, fault))
 
     def at(self, moment: float, action: Callable[[], object]) -> None:
-        heapq.heappush(self._due, (moment, next(self._numbers), action))
+        self._agenda.enterabs(moment, 0, action)
 
     def after(self, seconds: float, action: Callable[[], object]) -> None:
         self.at(time.monotonic() + seconds, action)
@@ -101,8 +99,7 @@ class FaultInjector:
         while not until():
             if time.monotonic() > deadline:
                 return False
-            while self._due and self._due[0][0] <= time.monotonic():
-                heapq.heappop(self._due)[2]()
+            self._agenda.run(blocking=False)
             self._check_programs()
             time.sleep(TICK)
         return True

@@ -1,7 +1,7 @@
 """Clients over HTTP: what they do at given times, their calls, and what comes to their phones."""
 
-import heapq
 import json
+import sched
 import sqlite3
 import threading
 import time
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import requests
 
 CONFLICT, UNAVAILABLE = 409, 503
+TICK = 0.005  # seconds
 
 
 class Scheduler:
@@ -24,11 +24,10 @@ class Scheduler:
     def __init__(self, threads: int) -> None:
         self.errors: list[BaseException] = []
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="client")
-        self._due: list[tuple[float, int, Callable[[], Any]]] = []
-        self._numbers = count()
+        self._agenda = sched.scheduler(time.monotonic)
         self._open = 0  # entries that are not done
-        self._changed = threading.Condition()
-        self._closing = False
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="agenda", daemon=True)
         self._thread.start()
 
@@ -38,35 +37,22 @@ class Scheduler:
 
     def at(self, moment: float, work: Callable[[], Any]) -> None:
         """Schedule for this monotonic time, or as soon as a thread is free."""
-        with self._changed:
+        with self._lock:
             self._open += 1
-            heapq.heappush(self._due, (moment, next(self._numbers), work))
-            self._changed.notify()
+        self._agenda.enterabs(moment, 0, self._pool.submit, (self._do, work))
 
     def now(self, work: Callable[[], Any]) -> None:
         self.at(time.monotonic(), work)
 
     def close(self) -> None:
         """Drop work that is not due and wait for running work."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
+        self._closing.set()
         self._thread.join()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                while not self._closing and not self._is_due():
-                    first = self._due[0][0] if self._due else time.monotonic() + 1
-                    self._changed.wait(max(0.001, first - time.monotonic()))
-                if self._closing:
-                    return
-                work = heapq.heappop(self._due)[2]
-            self._pool.submit(self._do, work)
-
-    def _is_due(self) -> bool:
-        return bool(self._due) and self._due[0][0] <= time.monotonic()
+        while not self._closing.wait(TICK):
+            self._agenda.run(blocking=False)
 
     def _do(self, work: Callable[[], Any]) -> None:
         try:
@@ -74,7 +60,7 @@ class Scheduler:
         except Exception as error:  # the edge of the thread: reported at the end of the run
             self.errors.append(error)
         finally:
-            with self._changed:
+            with self._lock:
                 self._open -= 1
 
 
