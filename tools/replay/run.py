@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
-from channels.guard.guard import KNOWN, GuardStep
+from channels.guard.guard import GuardStep
 from channels.routing.smart.plans import Plan, PlanStep
+from tools.bench.results import percentile
 from tools.replay.policies import Oracle, SmartPolicy
 from tools.replay.timeline import Outcome, Send, play, sends
 from tools.replay.world import DAY, SMS, World
@@ -40,10 +41,7 @@ class Tally:
             self.times.append(outcome.verified)
 
     def quantile(self, share: float) -> float | None:
-        if not self.times:
-            return None
-        times = sorted(self.times)
-        return round(times[min(len(times) - 1, int(share * len(times)))], 2)
+        return round(percentile(self.times, share), 2) if self.times else None
 
 
 @dataclass(slots=True)
@@ -52,9 +50,6 @@ class AttackTally:
     tokens_lost: int = 0
     sends_until_stopped: int | None = None
     seconds_until_stopped: float | None = None
-    # Honest sends meanwhile to the attacked numbers, from phones that are not known: but for their
-    # addresses nothing tells them from the attack.
-    honest_alike: int = 0
 
 
 @dataclass(slots=True)
@@ -113,7 +108,6 @@ def run(world: World, seed: int) -> Result:
             _count_attack(result.attacks[send.attack], world, send, outcome, verdict.step)
         elif send.at >= 0:
             _count_honest(result.honest, verdict.step)
-            _count_alike(result.attacks, world, send, is_known=verdict.rule == KNOWN)
             result.policies["ours"].add(send.at, outcome)
             for name, plan in fixed.items():
                 result.policies[name].add(send.at, play(world, send, plan, prices))
@@ -158,13 +152,6 @@ def _count_attack(
         tally.seconds_until_stopped = round(send.at - start, 1)
 
 
-def _count_alike(tallies: list[AttackTally], world: World, send: Send, *, is_known: bool) -> None:
-    for tally, attack in zip(tallies, world.attacks, strict=True):
-        during = attack.start <= send.at < attack.start + attack.seconds
-        if during and send.person.phone.startswith(attack.prefix):
-            tally.honest_alike += not is_known
-
-
 def _count_honest(tally: HonestTally, step: GuardStep) -> None:
     tally.sends += 1
     tally.refused += step is GuardStep.REFUSE
@@ -172,20 +159,26 @@ def _count_honest(tally: HonestTally, step: GuardStep) -> None:
     tally.cheap_only += step is GuardStep.CHEAP_ONLY
 
 
+HEADER = "  policy            sends  verified   tokens  per verified    p50    p95"
+
+
+def line(name: str, tallies: Sequence[Tally]) -> str:
+    """Medians."""
+    return (
+        f"  {name:16}{_middle(t.sends for t in tallies):7.0f}"
+        f"{_middle(rate(t) * 100 for t in tallies):9.2f}%"
+        f"{_middle(t.tokens for t in tallies):9.0f}"
+        f"{_middle(price(t) for t in tallies):14.2f}"
+        f"{_middle(t.quantile(0.5) or 0 for t in tallies):7.1f}"
+        f"{_middle(t.quantile(0.95) or 0 for t in tallies):7.1f}"
+    )
+
+
 def table(results: Sequence[Result]) -> Iterator[str]:
     """Medians over the seeds."""
     yield f"{results[0].world}, {len(results)} seeds"
-    yield "  policy     sends  verified   tokens  per verified    p50    p95"
-    for name in POLICIES:
-        tallies = [row.policies[name] for row in results]
-        yield (
-            f"  {name:9}{_middle(t.sends for t in tallies):7.0f}"
-            f"{_middle(rate(t) * 100 for t in tallies):9.2f}%"
-            f"{_middle(t.tokens for t in tallies):9.0f}"
-            f"{_middle(price(t) for t in tallies):14.2f}"
-            f"{_middle(t.quantile(0.5) or 0 for t in tallies):7.1f}"
-            f"{_middle(t.quantile(0.95) or 0 for t in tallies):7.1f}"
-        )
+    yield HEADER
+    yield from (line(name, [row.policies[name] for row in results]) for name in POLICIES)
     days = ", ".join(f"{n:.2f}" for n in regret(results))
     yield f"  regret by day, tokens per verified above oracle: {days}"
     for n in range(len(results[0].attacks)):
@@ -198,8 +191,6 @@ def table(results: Sequence[Result]) -> Iterator[str]:
             + (f"{max(stopped)} sends, {max(seconds):.0f} s" if stopped else "no send")
             + ("" if len(stopped) == len(of_seeds) else f"; NOT in {len(of_seeds) - len(stopped)}")
         )
-        if alike := sum(a.honest_alike for a in of_seeds):
-            yield f"  attack {n}: {alike} honest sends meanwhile that look like it"
     honest = [row.honest for row in results]
     yield (
         f"  honest: {sum(h.sends for h in honest)} sends, {sum(h.refused for h in honest)} refused,"

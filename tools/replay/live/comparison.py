@@ -21,10 +21,11 @@ from config.local.processes import StartError
 from tools.replay.policies import CLOSED_AFTER, SmartPolicy
 from tools.replay.run import (
     BASELINE_PATIENCE,
+    HEADER,
     Tally,
     as_figures,
     fixed_plans,
-    price,
+    line,
     prices_of,
     rate,
 )
@@ -189,10 +190,6 @@ class Comparison:
     policy: str
     live: Tally
     virtual: Tally
-    only_live: int = 0  # sends that verified there alone
-    only_virtual: int = 0
-    other_tokens: int = 0  # sends that cost something else
-    apart: list[dict[str, Any]] = field(default_factory=list)  # these, as each side saw them
 
     @property
     def rate_difference(self) -> float:
@@ -212,31 +209,21 @@ class Comparison:
         )
 
     def lines(self) -> Iterator[str]:
-        for side, tally in (("live", self.live), ("virtual", self.virtual)):
-            yield (
-                f"  {self.policy:9}{side:11}{tally.sends:6}{rate(tally) * 100:9.2f}%"
-                f"{tally.tokens:9}{price(tally):14.2f}"
-                f"{tally.quantile(0.5) or 0:7.1f}{tally.quantile(0.95) or 0:7.1f}"
-            )
+        yield line(f"{self.policy} live", [self.live])
+        yield line(f"{self.policy} virtual", [self.virtual])
         yield (
-            f"  {'':9}{'difference':17}{self.rate_difference * 100:+9.2f} "
-            f"{self.tokens_difference * 100:+8.1f}%   {'agrees' if self.agrees else 'DISAGREES'};"
-            f" verified by one side alone {self.only_live} and {self.only_virtual},"
-            f" other tokens {self.other_tokens}"
+            f"  {'difference':23}{self.rate_difference * 100:+9.2f} "
+            f"{self.tokens_difference * 100:+8.1f}%   {'agrees' if self.agrees else 'DISAGREES'}"
         )
 
     def as_json(self) -> dict[str, Any]:
-        counted = ("only_live", "only_virtual", "other_tokens", "agrees", "apart")
         return {
             "live": as_figures(self.live),
             "virtual": as_figures(self.virtual),
             "verified_difference": self.rate_difference,
             "tokens_difference": self.tokens_difference,
-            **{name: getattr(self, name) for name in counted},
+            "agrees": self.agrees,
         }
-
-
-HEADER = "  policy   side        sends  verified   tokens  per verified    p50    p95"
 
 
 def compared(
@@ -245,24 +232,10 @@ def compared(
     """Compares the honest sends; attackers' are played and not counted."""
     compared = Comparison(policy, Tally(), Tally())
     for send, ours, theirs in zip(sends, live, virtual, strict=True):
-        if send.attack is not None:
-            continue
-        compared.live.add(send.at, ours)
-        compared.virtual.add(send.at, theirs)
-        entered = ours.verified < math.inf, theirs.verified < math.inf
-        compared.only_live += entered == (True, False)
-        compared.only_virtual += entered == (False, True)
-        compared.other_tokens += ours.tokens != theirs.tokens
-        if entered[0] != entered[1] or ours.tokens != theirs.tokens:
-            phone = send.person.phone
-            compared.apart.append({"phone": phone, "live": _story(ours), "virtual": _story(theirs)})
+        if send.attack is None:
+            compared.live.add(send.at, ours)
+            compared.virtual.add(send.at, theirs)
     return compared
-
-
-def _story(outcome: Outcome) -> dict[str, Any]:
-    verified = round(outcome.verified, 2) if outcome.verified < math.inf else None
-    steps = [[step.channel, round(step.start, 1)] for step in outcome.steps]
-    return {"steps": steps, "verified": verified, "tokens": outcome.tokens}
 
 
 @dataclass(slots=True)
@@ -270,9 +243,6 @@ class LiveResult:
     world: str
     seed: int
     comparisons: list[Comparison]
-    held_out: int
-    learned: int  # times that the service learned meanwhile
-    answered: float  # seconds until the API answered a send, of 95 of 100
     unexpected: Counter[str]  # answers to sends and to right codes, by their code
     complaints: Mapping[str, Sequence[str]] = field(default_factory=dict)
     seconds: float = 0.0
@@ -286,10 +256,6 @@ class LiveResult:
         yield HEADER
         for row in self.comparisons:
             yield from row.lines()
-        yield (
-            f"  {self.held_out} sends of ours were held out; the service learned {self.learned}"
-            f" times; 95 % of sends were answered within {self.answered:.2f} s"
-        )
         for code, many in sorted(self.unexpected.items()):
             yield f"  {many} times the API answered {code}"
         for program, lines in self.complaints.items():
@@ -302,9 +268,6 @@ class LiveResult:
             "seed": self.seed,
             "seconds": round(self.seconds, 1),
             "policies": {row.policy: row.as_json() for row in self.comparisons},
-            "held_out": self.held_out,
-            "learned": self.learned,
-            "answered_p95": round(self.answered, 3),
             "unexpected": dict(self.unexpected),
             "complaints": {program: len(lines) for program, lines in self.complaints.items()},
             "agrees": self.agrees,

@@ -14,7 +14,6 @@ from typing import Any
 import requests
 from django.core.management import call_command
 
-from tools.bench.results import percentile
 from tools.replay.live import comparison
 from tools.replay.live.comparison import LiveResult, Sample, compared, draw, outcomes, renumbered
 from tools.replay.live.people import People, Phase, Visit
@@ -102,9 +101,6 @@ def _played(run: Run, seed: int, stack: Stack, say: Say) -> LiveResult:
             compared(name, run.sends[name], lived[name], outcomes)
             for name, outcomes in _virtual(run, alone.began, held_out).items()
         ],
-        held_out=len(held_out),
-        learned=service.learned_versions(),
-        answered=percentile([row.answered - row.started for row in by_phone.values()], 0.95),
         unexpected=people.unexpected
         + Counter(row.refusal for row in by_phone.values() if row.refusal not in USUAL),
     )

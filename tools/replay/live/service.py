@@ -1,6 +1,5 @@
 """The service of a live run, what is written into its database, and what is read from it."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
@@ -17,7 +16,7 @@ from channels.routing.smart.reach import PhoneMemory
 from channels.routing.smart.router import Router
 from otp.statistics.route_learning import CLOSED_AFTER
 from storage.sessions import database_now
-from tools.replay.timeline import Outcome, Played
+from tools.replay.timeline import Outcome
 from tools.stack import seed
 from tools.stack.stack import Account
 
@@ -26,12 +25,6 @@ _TOKENS = """
 SELECT m.phone, COALESCE(sum(t.amount), 0)::bigint
 FROM channels_message m JOIN billing_transfer t ON t.message_id = m.id AND t.kind = 'capture'
 WHERE m.company_id = %s GROUP BY m.phone
-"""
-
-_STEPS = """
-SELECT m.phone, a.channel, EXTRACT(epoch FROM a.started_at - m.created_at)::float
-FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-WHERE m.company_id = %s ORDER BY m.id, a.n
 """
 
 
@@ -74,22 +67,11 @@ def is_settled() -> bool:
     )
 
 
-def learned_versions() -> int:
-    """How often the service has written what it learned."""
-    return RouterState.objects.values_list("version", flat=True).get() - 1
-
-
 def outcomes(account: Account) -> dict[str, Outcome]:
-    """By phone: what was tried when, and what was charged."""
-    outcomes: dict[str, Outcome] = defaultdict(Outcome)
+    """By phone: what was charged."""
     with connection.cursor() as cursor:
-        cursor.execute(_STEPS, [account.company_id])
-        for phone, channel, start in cursor.fetchall():
-            outcomes[phone].steps.append(Played(channel, "", round(start, 1)))
         cursor.execute(_TOKENS, [account.company_id])
-        for phone, charged in cursor.fetchall():
-            outcomes[phone].tokens = charged
-    return outcomes
+        return {phone: Outcome(tokens=charged) for phone, charged in cursor.fetchall()}
 
 
 def held_out(account: Account) -> set[str]:
