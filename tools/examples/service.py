@@ -1,21 +1,23 @@
 """The service that the examples talk to, our own or a running one, and a bad network before it."""
 
+import asyncio
 import json
 import os
 import re
-import select
 import signal
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import requests
+from aiohttp import web
 
 from config.local.processes import StartError
 from tests.stack.programs import Program
@@ -80,98 +82,86 @@ _HOP_BY_HOP = {"connection", "content-length", "host", "http2-settings", "transf
                "upgrade", "content-encoding"}  # fmt: skip  # the body is decoded here
 
 
-class BadNetwork(ThreadingHTTPServer):
+class BadNetwork:
     """Each request meets the next fault; what was asked is kept."""
 
-    daemon_threads = True
-
-    def __init__(self, upstream: str, *, is_down: bool = False) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.is_down = is_down  # a proxy answers for it, whatever is asked
-        self.upstream = urlsplit(upstream)
+    def __init__(self, upstream: str, *, is_down: bool) -> None:
+        self.url = ""
         self.keys: list[str | None] = []  # the Idempotency-Key of each request
         self.replayed = False  # the last answer was that of an earlier request
         self.hung_up = False  # the client did not wait for the end of the silence
+        self._is_down = is_down  # a proxy answers for it, whatever is asked
+        self._upstream = urlsplit(upstream)
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}{self.upstream.path}"
+    async def start(self) -> web.ServerRunner:
+        runner = web.ServerRunner(web.Server(self._answer), shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}{self._upstream.path}"
+        return runner
+
+    async def _answer(self, request: web.BaseRequest) -> web.Response:
+        self.keys.append(request.headers.get("Idempotency-Key"))
+        answer = await self._faulty(request)
+        answer.force_close()
+        return answer
+
+    async def _faulty(self, request: web.BaseRequest) -> web.Response:
+        if self._is_down:
+            return _bad_gateway(headers={"Retry-After": "1"})
+        match len(self.keys):
+            case 1:
+                answer = await self._forward(request)
+                await self._keep_silent(request)
+                return answer
+            case 2:
+                await self._forward(request)
+                return _bad_gateway()
+            case 3:
+                headers = {"Retry-After": str(RETRY_AFTER)}
+                return _page(503, "application/json", _UNAVAILABLE, headers=headers)
+            case _:
+                return await self._forward(request)
+
+    async def _forward(self, request: web.BaseRequest) -> web.Response:
+        url = self._upstream._replace(path=request.path).geturl()
+        body, headers = await request.read(), _end_to_end(request.headers)
+        forward = partial(requests.post, url, data=body, headers=headers, timeout=HANG_SECONDS)
+        answer = await asyncio.to_thread(forward)
+        self.replayed = answer.headers.get("Idempotent-Replayed") == "true"
+        headers = _end_to_end(answer.headers)
+        return web.Response(status=answer.status_code, headers=headers, body=answer.content)
+
+    async def _keep_silent(self, request: web.BaseRequest) -> None:
+        until = time.monotonic() + HANG_SECONDS
+        while time.monotonic() < until and not self.hung_up:
+            await asyncio.sleep(0.05)
+            self.hung_up = request.transport is None
 
 
 @contextmanager
 def bad_network(upstream: str, *, is_down: bool = False) -> Iterator[BadNetwork]:
-    server = BadNetwork(upstream, is_down=is_down)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    network, loop = BadNetwork(upstream, is_down=is_down), asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
     thread.start()
+    runner = asyncio.run_coroutine_threadsafe(network.start(), loop).result()
     try:
-        yield server
+        yield network
     finally:
-        server.shutdown()
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
         thread.join()
-        server.server_close()
+        loop.close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: BadNetwork
-
-    def do_POST(self) -> None:
-        body = self._body()
-        self.server.keys.append(self.headers.get("Idempotency-Key"))
-        if self.server.is_down:
-            self._answer(502, [*_HTML, ("Retry-After", "1")], _BAD_GATEWAY)
-            self.close_connection = True
-            return
-        match len(self.server.keys):
-            case 1:
-                self._forward(body)
-                self._keep_silent()
-            case 2:
-                self._forward(body)
-                self._answer(502, _HTML, _BAD_GATEWAY)
-            case 3:
-                self._answer(503, [*_JSON, ("Retry-After", str(RETRY_AFTER))], _UNAVAILABLE)
-            case _:
-                answer = self._forward(body)
-                self.server.replayed = answer.headers.get("Idempotent-Replayed") == "true"
-                headers = _end_to_end(answer.headers.items())
-                self._answer(answer.status_code, headers, answer.content)
-        self.close_connection = True
-
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        chunks = []
-        while size := int(self.rfile.readline(), 16):
-            chunks.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(chunks)
-
-    def _forward(self, body: bytes) -> requests.Response:
-        url = self.server.upstream._replace(path=self.path).geturl()
-        headers = _end_to_end(self.headers.items())
-        return requests.post(url, data=body, headers=dict(headers), timeout=HANG_SECONDS)
-
-    def _keep_silent(self) -> None:
-        readable, _, _ = select.select([self.connection], [], [], HANG_SECONDS)
-        self.server.hung_up = bool(readable)
-
-    def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        self.send_response_only(status)
-        for name, value in [*headers, ("Content-Length", str(len(body)))]:
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *_arguments: object) -> None:  # noqa: A002 - as inherited
-        pass
+def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.lower() not in _HOP_BY_HOP}
 
 
-def _end_to_end(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(name, value) for name, value in headers if name.lower() not in _HOP_BY_HOP]
+def _page(status: int, content_type: str, body: bytes, **more: Any) -> web.Response:
+    return web.Response(status=status, content_type=content_type, body=body, **more)
 
 
-_JSON = [("Content-Type", "application/json")]
-_HTML = [("Content-Type", "text/html")]
 _BAD_GATEWAY = b"<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
+_bad_gateway = partial(_page, 502, "text/html", _BAD_GATEWAY)
 _UNAVAILABLE = b'{"success": false, "code": "unavailable", "message": "-", "request_id": "-"}'
