@@ -1,4 +1,4 @@
-"""The last release in git's history: by its tag, or by its commit where a clone has no tags."""
+"""The last release in git's history, which is linear: by its commit, as a clone may lack tags."""
 
 import re
 import subprocess
@@ -20,13 +20,15 @@ class Release:
 
 
 def last_release(root: Path) -> Release:
-    """The release nearest to the checkout, which may be one itself."""
+    """The newest one; the checkout may be it."""
     try:
-        releases = [each for each in (*_tagged(root), *_committed(root)) if _is_kept(each)]
+        commits = _git(root, "log", "--format=%H %s", "--grep=^Release [0-9]").splitlines()
     except (OSError, subprocess.CalledProcessError):
         raise NoReleaseError(f"{root} has no git history") from None
-    if releases:
-        return min(releases, key=lambda release: _distance(root, release))
+    for commit, _, subject in (line.partition(" ") for line in commits):
+        match = _SUBJECT.fullmatch(subject)
+        if match and tuple(map(int, match[1].split("."))) >= _FIRST:
+            return Release(match[1], commit)
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
         raise NoReleaseError("the clone is shallow: git fetch --unshallow --tags")
     first = ".".join(map(str, _FIRST))
@@ -36,26 +38,6 @@ def last_release(root: Path) -> Release:
 def files(root: Path, release: Release) -> set[str]:
     """The paths of all files of the release."""
     return set(_git(root, "ls-tree", "-r", "--name-only", release.commit).splitlines())
-
-
-def _is_kept(release: Release) -> bool:
-    return tuple(map(int, release.version.split("."))) >= _FIRST
-
-
-def _tagged(root: Path) -> list[Release]:
-    tags = _git(root, "tag", "--merged", "HEAD", "--list", "v[0-9]*.[0-9]*.[0-9]*").splitlines()
-    return [Release(tag.removeprefix("v"), f"{tag}^{{commit}}") for tag in tags]
-
-
-def _committed(root: Path) -> list[Release]:
-    commits = _git(root, "log", "--format=%H %s", "--grep=^Release [0-9]").splitlines()
-    parts = [line.split(" ", 1) for line in commits]
-    named = [(commit, _SUBJECT.fullmatch(subject)) for commit, subject in parts]
-    return [Release(match[1], commit) for commit, match in named if match]
-
-
-def _distance(root: Path, release: Release) -> int:
-    return int(_git(root, "rev-list", "--count", f"{release.commit}..HEAD"))
 
 
 def _git(root: Path, *arguments: str) -> str:

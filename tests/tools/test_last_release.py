@@ -38,19 +38,3 @@ def test_it_is_found_by_the_subject_of_its_commit(root: Path) -> None:
 
     assert found.version == "0.2.0"
     assert files(root, found) == {"Begin", "Release-0.1.0", "Release-0.2.0"}
-
-
-def test_it_is_found_by_its_tag(root: Path) -> None:
-    git(root, "tag", "v0.3.0", "--message", "Kvitok 0.3.0", "HEAD~1")
-
-    found = last_release(root)
-
-    assert found.version == "0.3.0"
-    assert "Release-the-brake" in files(root, found)
-
-
-def test_a_release_without_its_tag_is_newer_than_a_tag(root: Path) -> None:
-    git(root, "tag", "v0.2.0", "HEAD~3")
-    commit(root, "Release 0.3.0")
-
-    assert last_release(root).version == "0.3.0"
