@@ -151,7 +151,16 @@ def test_whatsapp_reports_failure_in_its_format(
 
 @pytest.mark.parametrize(
     ("fault_fields", "code"),
-    [({"code": 131031}, "131031"), ({"template": "short_link"}, "template_paused")],
+    [
+        ({"code": 131031}, "131031"),
+        (
+            {
+                "field": "message_template_status_update",
+                "value": {"event": "PAUSED", "message_template_name": "short_link"},
+            },
+            "template_paused",
+        ),
+    ],
 )
 def test_account_alert_reaches_the_operator(
     stack: Stack, fault_fields: dict[str, object], code: str

@@ -113,12 +113,12 @@ class Api:
         return self._carrier.log.by_id(int(number)) if is_number else None
 
     async def alert(self, request: web.Request) -> web.Response:
-        """WhatsApp says something of the account: an error's code, or a template's end."""
+        """WhatsApp says something of the account: an error's code, or a field of its webhook."""
         body = await json_body(request)
         make = account_event(self._carrier.settings, body)
         if make is None:
             known = ", ".join(map(str, TITLES))
-            return _errors({"code": f"must be one of {known}, or template, or field"})
+            return _errors({"code": f"must be one of {known}, or field"})
         self._carrier.courier.run([make], "whatsapp")
         return json_answer(body, 201)
 

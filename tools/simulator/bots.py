@@ -2,10 +2,11 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tools.simulator.carrier import Carrier
 from tools.simulator.messages import Phone
-from tools.simulator.vendor import HttpVendor, MakePost
+from tools.simulator.vendor import HttpVendor, MakePost, RefusedError
 
 ACTIONS = ("share", "unshare", "block", "unblock", "start", "stop")
 BLOCKING = {"block", "unblock", "share", "start"}  # what changes whether the bot is blocked
@@ -21,6 +22,21 @@ class ContactChange:
 
 
 class Bot(HttpVendor):
+    nobody: ClassVar[RefusedError]  # there is no such chat
+    blocked: ClassVar[RefusedError]
+    unstarted: ClassVar[RefusedError]  # the person has not written to the bot
+
+    def reachable(self, chat: int) -> str:
+        """The digits of the phone whose chat this is."""
+        if not 10**6 <= chat < 10**15:
+            raise self.nobody
+        phone = self.carrier.log.phones.get(str(chat))
+        if phone.blocked:
+            raise self.blocked
+        if phone.shared == "unshared":
+            raise self.unstarted
+        return phone.digits
+
     @abstractmethod
     def updates(self, phone: Phone, change: ContactChange) -> list[MakePost]:
         """The calls by which the messenger tells the bot."""

@@ -45,7 +45,6 @@ CREATE INDEX IF NOT EXISTS messages_provider_id ON messages (provider_id);
 CREATE TABLE IF NOT EXISTS contacts (
     phone TEXT PRIMARY KEY, contact TEXT NOT NULL, blocked INTEGER NOT NULL
 );
-CREATE TABLE IF NOT EXISTS bot_webhook (url TEXT NOT NULL, secret TEXT NOT NULL);
 """
 # A killed process loses nothing this way; only a power cut could.
 PRAGMAS = """
@@ -128,10 +127,6 @@ class MessageLog:
     def of_phone(self, phone: str, limit: int = -1) -> list[Message]:
         return list(self._select("WHERE phone = ? ORDER BY id DESC LIMIT ?", phone, limit))
 
-    def latest(self, provider: str, limit: int) -> list[Message]:
-        newest = self._select("WHERE provider = ? ORDER BY id DESC LIMIT ?", provider, limit)
-        return list(newest)
-
     def unfinished(self) -> deque[Message]:
         """Messages of an earlier life whose receipts never got through."""
         return deque(self._select("WHERE pending <> '' ORDER BY id"))
@@ -141,14 +136,6 @@ class MessageLog:
             "INSERT OR REPLACE INTO contacts VALUES (?,?,?)",
             (phone.digits, phone.shared, phone.blocked),
         )
-
-    def bot_webhook(self) -> tuple[str, str] | None:
-        row: tuple[str, str] | None = self._db.execute("SELECT * FROM bot_webhook").fetchone()
-        return row
-
-    def keep_bot_webhook(self, url: str, secret: str) -> None:
-        self._db.execute("DELETE FROM bot_webhook")
-        self._db.execute("INSERT INTO bot_webhook VALUES (?,?)", (url, secret))
 
     def _select(self, where: str, *values: object) -> Iterator[Message]:
         for row in self._db.execute(f"{SELECT} {where}", values):

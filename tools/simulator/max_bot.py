@@ -77,6 +77,8 @@ class MaxBot(Bot):
     name = "max_bot"
     channel = "max"
     malformed = _malformed("Can't deserialize body")
+    nobody = unstarted = NO_DIALOG
+    blocked = SUSPENDED
 
     def __init__(self, carrier: Carrier) -> None:
         super().__init__(carrier)
@@ -95,7 +97,6 @@ class MaxBot(Bot):
             web.get("/max-bot/me", self.me),
             web.get("/max-bot/subscriptions", self.subscriptions),
             web.post("/max-bot/subscriptions", self.subscribe),
-            web.delete("/max-bot/subscriptions", self.unsubscribe),
             web.route("*", "/max-bot/{tail:.*}", self.unknown),
         ]
 
@@ -129,12 +130,6 @@ class MaxBot(Bot):
             raise _malformed("update_types: unknown type")
         self._subscriptions[url] = {"secret": secret or "", "update_types": types}
         self.carrier.lacks.discard("webhook")
-        return json_answer({"success": True})
-
-    async def unsubscribe(self, request: web.Request) -> web.Response:
-        self._check_token(request)
-        if self._subscriptions.pop(request.query.get("url", ""), None) is None:
-            return json_answer({"success": False, "message": "No such subscription"})
         return json_answer({"success": True})
 
     async def unknown(self, request: web.Request) -> web.Response:
@@ -200,7 +195,10 @@ class MaxBot(Bot):
         return {"user_id": BOT_ID, **named, "is_bot": True, "name": "Simulator"}
 
     def _message(self, query: Mapping[str, str], given: dict[str, Any]) -> Message:
-        phone = self._reachable(query)
+        number = whole(query.get("user_id"))
+        if number is None:
+            raise _malformed("Unknown recipient")
+        phone = self.reachable(number)
         text, buttons = given.get("text"), _buttons(given.get("attachments"))
         if not isinstance(text, str) or not text.strip():
             raise _malformed("text: must not be empty")
@@ -213,19 +211,6 @@ class MaxBot(Bot):
         message.text, message.state, message.id = "\n".join([text, *labels]), "delivered", number
         message.extra = {"text": text, "attachments": given.get("attachments")}
         return message
-
-    def _reachable(self, query: Mapping[str, str]) -> str:
-        number = whole(query.get("user_id"))
-        if number is None:
-            raise _malformed("Unknown recipient")
-        if not 7 <= len(str(number)) <= 15 or number < 0:
-            raise NO_DIALOG
-        phone = self.carrier.log.phones.get(str(number))
-        if phone.blocked:
-            raise SUSPENDED
-        if phone.shared == "unshared":
-            raise NO_DIALOG
-        return phone.digits
 
 
 def _carrying(url: str, secret: str, update: Json) -> MakePost:

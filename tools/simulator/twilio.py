@@ -3,19 +3,18 @@ https://www.twilio.com/docs/usage/api and twilio/twilio-oai.
 """
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
 from urllib.parse import urlencode
 
-from aiohttp import web
+from aiohttp import BasicAuth, web
 
 from tools.simulator.carrier import Carrier
 from tools.simulator.messages import Message, count_segments, digits
@@ -33,8 +32,6 @@ SENDER_LISTS = {
 }
 MAX_BODY = 1600
 MAX_VALIDITY = 36_000
-PAGE, MAX_PAGE = 50, 1000
-SEARCHED = 20_000  # newest messages that a list looks through when no To is given
 UNREACHABLE_HANDSET = 30003
 WORDS = {"sent": "sent", "delivered": "delivered", "failed": "undelivered", "read": "read"}
 OBJECTS: dict[str, Json] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
@@ -68,7 +65,6 @@ class Twilio(HttpVendor):
             web.get("/twilio/v1/Messaging/GeoPermissions", self._read(self.permissions)),
             web.get(f"{services}/{{kind:{lists}}}", self._read(self.senders)),
             web.get(f"{services}/Compliance/Usa2p", self._read(self.campaigns)),
-            web.get(f"{account}/Messages.json", self._read(self.find)),
             web.get(f"{account}/Messages/{{sid}}.json", self._read(self.poll)),
             web.post(f"{account}/Messages.json", self.send),
             web.route("*", "/twilio/{tail:.*}", self.unknown),
@@ -96,23 +92,6 @@ class Twilio(HttpVendor):
             raise self._not_found(request)
         request["exchange"].phone = message.phone
         return self._resource(message, WORDS[message.state])
-
-    def find(self, request: web.Request) -> Json:
-        """Newest first, by To, From and the days or moments of DateSent."""
-        query, log = request.query, self.carrier.log
-        to, size = query.get("To", ""), query.get("PageSize", str(PAGE))
-        if not 1 <= (whole(size) or 0) <= MAX_PAGE:
-            raise _refused(20001, "Page size must be between 1 and 1000")
-        since, until = _window(query)
-        shown = [
-            self._resource(row, WORDS[row.state])
-            for row in (log.of_phone(digits(to)) if to else log.latest(self.name, SEARCHED))
-            if row.provider == self.name
-            and since <= row.at < until
-            and query.get("From", row.extra["from"]) == row.extra["from"]
-        ][: int(size)]
-        page = {"page": 0, "page_size": len(shown), "uri": request.path_qs, "next_page_uri": None}
-        return {"messages": shown, **page}
 
     def account(self, _request: web.Request) -> Json:
         kind = "Trial" if "trial" in self.carrier.lacks else "Full"
@@ -215,12 +194,11 @@ class Twilio(HttpVendor):
     def _check_account(self, request: web.Request) -> None:
         sid, token = self._sid, self._token
         wrong = _refused(20003, "Authenticate", status=401)
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         try:
-            pair = base64.b64decode(given, validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
+            given = BasicAuth.decode(request.headers.get("Authorization", ""))
+        except ValueError:
             raise wrong from None
-        if scheme.lower() != "basic" or not (sid or token) or pair != f"{sid}:{token}":
+        if not (sid or token) or (given.login, given.password) != (sid, token):
             raise wrong
         if request.match_info.get("account", sid) != sid:
             raise wrong
@@ -290,26 +268,6 @@ class Twilio(HttpVendor):
 
 def _listed(key: str, rows: list[Json]) -> Json:
     return {key: rows, "meta": {"page": 0, "page_size": 20, "key": key}}
-
-
-def _window(query: Mapping[str, str]) -> tuple[float, float]:
-    since, until = 0.0, float("inf")
-    if (value := query.get("DateSent")) is not None:
-        since = _moment(value)
-        until = since + timedelta(days=1).total_seconds()
-    if (value := query.get("DateSent>")) is not None:
-        since = _moment(value)
-    if (value := query.get("DateSent<")) is not None:
-        until = _moment(value) + 1
-    return since, until
-
-
-def _moment(value: str) -> float:
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        raise _refused(20001, f"Invalid date: {value}") from None
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
 def _not_ours(sender: str) -> RefusedError:

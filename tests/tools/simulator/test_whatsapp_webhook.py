@@ -62,14 +62,15 @@ def test_held_message_is_said_to_be_held(simulator: Simulator, phone: str) -> No
 
 
 def test_template_is_lost(simulator: Simulator, receiver: Receiver) -> None:
-    lost = {"template": "short_link", "event": "DISABLED"}
+    value = {"event": "DISABLED", "message_template_name": "short_link"}
+    lost = {"field": "message_template_status_update", "value": value}
 
     assert post(f"{simulator.url}/alerts", json=lost).status_code == 201
 
     (hook,) = receiver.wait(lambda hook: b"DISABLED" in hook.body)
     received = change(hook)
     assert received["field"] == "message_template_status_update"
-    assert received["value"]["message_template_name"] == "short_link"
+    assert received["value"] == value
     (entry,) = hook.json["entry"]
     assert abs(entry["time"] - time.time()) < 60
 

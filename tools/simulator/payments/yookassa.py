@@ -1,12 +1,11 @@
 """YooKassa's payments, as https://yookassa.ru/developers/api words them."""
 
 import json
-from base64 import b64encode
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from uuid import uuid4
 
-from aiohttp import web
+from aiohttp import BasicAuth, web
 
 from tools.simulator.payments.till import CANCELED, OPEN, PAID, Payment, PaymentProvider
 from tools.simulator.request_bodies import json_object, mapping
@@ -109,8 +108,8 @@ class YooKassa(PaymentProvider):
         return self.to_service(json.dumps(body).encode(), {})
 
     def authorize(self, request: web.Request) -> None:
-        pair = f"{self._shop}:{self.settings.variable('YOOKASSA_SECRET_KEY')}"
-        if request.headers.get("Authorization") != f"Basic {b64encode(pair.encode()).decode()}":
+        expected = BasicAuth(self._shop, self.settings.variable("YOOKASSA_SECRET_KEY")).encode()
+        if request.headers.get("Authorization") != expected:
             raise _refused(401, "invalid_credentials", "Error in shopId or secret key")
 
 

@@ -7,7 +7,7 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,14 +19,12 @@ from tools.simulator.carrier import Carrier
 from tools.simulator.faults import FaultPlan
 from tools.simulator.messages import Message, Phone
 from tools.simulator.request_bodies import MalformedError, fields, json_object, mappings, whole
-from tools.simulator.vendor import Json, MakePost, Post, RefusedError, is_callback, json_answer
+from tools.simulator.vendor import Json, MakePost, Post, RefusedError, json_answer
 
 TOKEN = re.compile(r"[0-9]{1,20}:[\w-]{1,128}", re.ASCII)
-SECRET = re.compile(r"[\w-]{1,256}", re.ASCII)
 MAX_TEXT_LENGTH = 4096
 WORDS = {"start": "/start contact", "stop": "/stop"}
 CANNOT_START = "Forbidden: bot can't initiate conversation with a user"
-BLOCKED = "Forbidden: bot was blocked by the user"
 ACTIONS = ("url", "callback_data", "web_app", "login_url", "copy_text", "switch_inline_query")
 
 
@@ -44,31 +42,19 @@ REFUSALS = {
 NOT_FOUND = _refused(404, "Not Found")
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    url: str
-    secret: str
-
-    def carrying(self, update: Json) -> MakePost:
-        """A call that brings this update, or none where the bot wants no updates."""
-        headers = {"Content-Type": "application/json"}
-        if self.secret:
-            headers["X-Telegram-Bot-Api-Secret-Token"] = self.secret
-        post = Post(self.url, json.dumps(update).encode(), headers, any_2xx=True)
-        return lambda: post if self.url else None
-
-
 class TelegramBot(Bot):
     name = "telegram_bot"
     channel = "telegram"
     malformed = _refused(400, "Bad Request: can't parse the request body")
+    nobody = _refused(400, "Bad Request: chat not found")
+    blocked = _refused(403, "Forbidden: bot was blocked by the user")
+    unstarted = REFUSALS["unreachable"]
 
     def __init__(self, carrier: Carrier) -> None:
         super().__init__(carrier)
         self._updates = count(int(time.time()))
         self._methods: dict[str, Callable[[dict[str, Any]], Json | bool]] = {
             "getme": self._get_me,
-            "setwebhook": self._set_webhook,
             "getwebhookinfo": self._webhook_info,
         }
 
@@ -124,7 +110,7 @@ class TelegramBot(Bot):
             length = len(word.partition(" ")[0])
             entity = {"offset": 0, "length": length, "type": "bot_command"}
             updates.append(self._message_update(phone, text=word, entities=[entity]))
-        return [self._webhook().carrying(body) for body in updates]
+        return [self._carrying(body) for body in updates]
 
     def _message_update(self, phone: Phone, **content: object) -> Json:
         number = next(self._updates)
@@ -139,7 +125,10 @@ class TelegramBot(Bot):
         return {"update_id": next(self._updates), "my_chat_member": change}
 
     def _message(self, given: dict[str, Any]) -> Message:
-        phone = self._reachable(given)
+        chat_id = given.get("chat_id")
+        if chat_id is None or chat_id == "":
+            raise _refused(400, "Bad Request: chat_id is empty")
+        phone = self.reachable(whole(chat_id) or 0)
         text = given.get("text")
         if not isinstance(text, str) or not text.strip():
             raise _refused(400, "Bad Request: message text is empty")
@@ -152,20 +141,6 @@ class TelegramBot(Bot):
         message.text, message.extra, message.state, message.id = shown, extra, "delivered", number
         return message
 
-    def _reachable(self, given: dict[str, Any]) -> str:
-        chat_id = given.get("chat_id")
-        if chat_id is None or chat_id == "":
-            raise _refused(400, "Bad Request: chat_id is empty")
-        number = whole(chat_id)
-        if number is None or not 7 <= len(str(number)) <= 15 or number < 0:
-            raise _refused(400, "Bad Request: chat not found")
-        phone = self.carrier.log.phones.get(str(number))
-        if phone.blocked:
-            raise _refused(403, BLOCKED)
-        if phone.shared == "unshared":
-            raise _refused(403, CANNOT_START)
-        return phone.digits
-
     def _get_me(self, _given: dict[str, Any]) -> Json:
         cannot = ("can_join_groups", "can_read_all_group_messages", "supports_inline_queries")
         number = int(self.settings.variable("TELEGRAM_BOT_TOKEN").partition(":")[0])
@@ -173,32 +148,26 @@ class TelegramBot(Bot):
         username = self.settings.variable("TELEGRAM_BOT_USERNAME", "simulator_bot")
         return me | {"username": username} | dict.fromkeys(cannot, False)
 
-    def _set_webhook(self, given: dict[str, Any]) -> bool:
-        url, secret = given.get("url") or "", given.get("secret_token") or ""
-        if url and not (isinstance(url, str) and is_callback(url, plain_http=False)):
-            text = "Bad Request: bad webhook: An HTTPS URL must be provided for webhook"
-            raise _refused(400, text)
-        if secret and not (isinstance(secret, str) and SECRET.fullmatch(secret)):
-            raise _refused(400, "Bad Request: secret token contains unallowed characters")
-        self.carrier.log.keep_bot_webhook(url, secret)
-        return True
-
     def _webhook_info(self, _given: dict[str, Any]) -> Json:
         return {
-            "url": "" if "webhook" in self.carrier.lacks else self._webhook().url,
+            "url": "" if "webhook" in self.carrier.lacks else self._webhook_url,
             "has_custom_certificate": False,
             "pending_update_count": 0,
             "max_connections": 40,
             "allowed_updates": ["message", "my_chat_member"],
         }
 
-    def _webhook(self) -> Webhook:
-        """Where updates go: as set by the bot, or to the service that we stand in for."""
-        service = (
-            f"{self.settings.public_url}/hooks/telegram-bot",
-            self.settings.variable("TELEGRAM_BOT_SECRET"),
-        )
-        return Webhook(*(self.carrier.log.bot_webhook() or service))
+    @property
+    def _webhook_url(self) -> str:
+        return f"{self.settings.public_url}/hooks/telegram-bot"
+
+    def _carrying(self, update: Json) -> MakePost:
+        """A call that brings this update."""
+        headers = {"Content-Type": "application/json"}
+        if secret := self.settings.variable("TELEGRAM_BOT_SECRET"):
+            headers["X-Telegram-Bot-Api-Secret-Token"] = secret
+        body = json.dumps(update).encode()
+        return partial(Post, self._webhook_url, body, headers, any_2xx=True)
 
 
 def _from(phone: Phone) -> Json:

@@ -219,21 +219,12 @@ def _user_id(phone: str) -> str:
 
 
 def account_event(settings: Settings, request: dict[str, Any]) -> MakePost | None:
-    """A call that speaks of the account: `code` of an error, a `template` that is lost, or any
-    `field` of the webhook with its `value`.
+    """A call that speaks of the account: `code` of an error, or any `field` of the webhook with its
+    `value`.
     """
-    code, name, field = request.get("code"), request.get("template"), request.get("field")
+    code, field = request.get("code"), request.get("field")
     if field in WEBHOOK_FIELDS and field != "messages":
         return lambda: _call(settings, str(field), mapping(request.get("value")))
-    if isinstance(name, str) and name:
-        lost = {
-            "event": str(request.get("event", "PAUSED")),
-            "message_template_id": 1,
-            "message_template_name": name,
-            "message_template_language": settings.whatsapp_languages["ru"],
-            "reason": "NONE",
-        }
-        return lambda: _call(settings, "message_template_status_update", lost)
     if not isinstance(code, int) or code not in TITLES:
         return None
     value = _messaging(settings) | {"errors": [_failure(code)]}

@@ -40,7 +40,7 @@ def error(answer: requests.Response) -> tuple[int, int]:
     return answer.status_code, error_body["code"]
 
 
-def test_vendors_own_client_sends_polls_and_finds(
+def test_vendors_own_client_sends_and_polls(
     simulator: Simulator, receiver: Receiver, twilio: Client, phone: str
 ) -> None:
     sent = twilio.messages.create(
@@ -53,11 +53,9 @@ def test_vendors_own_client_sends_polls_and_finds(
     TWILIO.receipts(receiver, phone, 2)
 
     polled = twilio.messages(str(sent.sid)).fetch()
-    found = twilio.messages.list(to=f"+{phone}", limit=5)
     (message,) = simulator.messages(phone)
     assert [str(sent.status), sent.num_segments, sent.error_code] == ["queued", "1", None]
     assert [polled.sid, str(polled.status)] == [sent.sid, "delivered"]
-    assert [one.sid for one in found] == [sent.sid]
     assert (message["code"], message["links"]) == ("4821", ["https://kv.example/aB3"])
     assert (message["channel"], message["provider"]) == ("sms", "twilio")
 
