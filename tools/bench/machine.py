@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from tests.stack.programs import children
 from tools.bench.results import Interval
@@ -24,16 +24,6 @@ PACKAGES = ("Django", "djangorestframework", "granian", "psycopg", "redis", "cel
 _BACKENDS = "SELECT pid, backend_type, application_name FROM pg_stat_activity"
 
 
-class Spent(NamedTuple):
-    """By one process, since its start or between two readings."""
-
-    seconds: float = 0.0
-    switches: int = 0
-
-    def plus(self, other: "Spent", times: int = 1) -> "Spent":
-        return Spent(self.seconds + times * other.seconds, self.switches + times * other.switches)
-
-
 def cpu_seconds(pid: int) -> float:
     """CPU time of all its threads, ended ones included, to the nanosecond."""
     seconds = time.clock_gettime((~pid << 3) | 2)  # CPUCLOCK_SCHED, see clock_getcpuclockid(3)
@@ -42,32 +32,22 @@ def cpu_seconds(pid: int) -> float:
     return seconds
 
 
-def _switches(pid: int) -> int:
-    total = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(OSError):
-            lines = (task / "status").read_text().splitlines()
-            total += sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
-    return total
-
-
-def reading(pids: Iterable[int]) -> dict[int, Spent]:
-    counts = {}
+def reading(pids: Iterable[int]) -> dict[int, float]:
+    seconds = {}
     for pid in pids:
         with suppress(OSError):  # it may have ended
-            counts[pid] = Spent(cpu_seconds(pid), _switches(pid))
-    return counts
+            seconds[pid] = cpu_seconds(pid)
+    return seconds
 
 
 def between(
-    before: Mapping[int, Spent], after: Mapping[int, Spent], names: Mapping[int, str]
-) -> dict[str, Spent]:
-    """By name; a process that is new has spent all it has since it started."""
-    totals: dict[str, Spent] = {}
-    for pid, spent in after.items():
-        used = spent.plus(before.get(pid, Spent()), -1)
-        totals[names[pid]] = totals.get(names[pid], Spent()).plus(used)
-    return totals
+    before: Mapping[int, float], after: Mapping[int, float], names: Mapping[int, str]
+) -> dict[str, float]:
+    """CPU seconds by name; a process that is new has spent all it has since it started."""
+    totals = defaultdict[str, float](float)
+    for pid, seconds in after.items():
+        totals[names[pid]] += seconds - before.get(pid, 0.0)
+    return dict(totals)
 
 
 def members(stack: Stack) -> dict[int, str]:
@@ -183,7 +163,7 @@ class Meter:
             (now - then) / TICKS / seconds
             for now, then in zip(_machine_ticks(), self._ticks, strict=True)
         )
-        others = max(0.0, busy - sum(each.seconds for each in spent.values()) / seconds)
+        others = max(0.0, busy - sum(spent.values()) / seconds)
         (times, total), (times_before, total_before) = self._stack.synced(), self._synced
         fsync = (total - total_before) * 1000 / max(1, times - times_before)
         return Reading(seconds, spent, others, steal, fsync, self._loop, names)
@@ -192,7 +172,7 @@ class Meter:
 @dataclass(frozen=True, slots=True)
 class Reading:
     seconds: float
-    spent: dict[str, Spent]  # by process
+    spent: dict[str, float]  # CPU seconds, by process
     others: float  # cores that other processes used
     steal: float  # cores that the host gave to other machines
     fsync: float  # µs, the mean of the write-ahead log's
@@ -213,9 +193,9 @@ class Reading:
     ) -> Interval:
         """`seconds` where the load itself tells how long it took."""
         lasted, groups = seconds or self.seconds, defaultdict[str, float](float)
-        for name, each in self.spent.items():
+        for name, cpu in self.spent.items():
             group = name.replace(",", "").partition(" ")[0]
-            groups[WORKER.get(group, group)] += each.seconds * 1e6 / max(1, requests)
+            groups[WORKER.get(group, group)] += cpu * 1e6 / max(1, requests)
         return Interval(
             *(side, number, requests, lasted, requests / lasted, p50, p99, errors, dict(groups)),
             *(self.others, self.steal, self.fsync, self.loop, notes or {}),

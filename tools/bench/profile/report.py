@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from tools.bench.profile import python_stacks
-from tools.bench.profile.windows import Profile, Window
+from tools.bench.profile.windows import Profile
 from tools.bench.results import percentile
 from tools.command_line import columns
 
@@ -34,7 +34,7 @@ def _processes(profile: Profile) -> str:
     service = [name for name in plain.spent if name not in BESIDE]
     service.sort(key=lambda name: -plain.us(name))
     rows: list[Sequence[str]] = [
-        ("process", "µs", "range", "switches", "idle ms/s", "sampled", "logged"),
+        ("process", "µs", "range"),
         *(_process(profile, name) for name in service),
         ("the service", f"{sum(map(plain.us, service)):,.0f}"),
         *(_process(profile, name) for name in BESIDE if name in plain.spent),
@@ -46,7 +46,6 @@ def _processes(profile: Profile) -> str:
             f"CPU of one message, µs ({plain.messages} messages, undisturbed; ranges of"
             f" {len(plain.rounds)} rounds; others took {median(plain.others):.2f} cores)",
             *columns(rows),
-            f"vacuum and statistics beside it: {median(profile.vacuums):,.0f} µs a message",
             f"a send is answered in p50 {p50:.1f} ms, p99 {p99:.1f} ms",
         ]
     )
@@ -55,21 +54,7 @@ def _processes(profile: Profile) -> str:
 def _process(profile: Profile, name: str) -> Sequence[str]:
     plain = profile.plain
     rounds = [cost.get(name, 0.0) for cost in plain.rounds]
-    return (
-        name,
-        f"{plain.us(name):,.0f}",
-        f"{min(rounds):,.0f}-{max(rounds):,.0f}",
-        f"{plain.spent[name].switches / plain.messages:.1f}",
-        f"{profile.idle.get(name, 0.0):.2f}",
-        _times(profile.sampled, plain, name),
-        _times(profile.logged, plain, name),
-    )
-
-
-def _times(window: Window, plain: Window, name: str) -> str:
-    """What observing costs: the CPU in that window by that of the undisturbed one."""
-    base = plain.us(name)
-    return f"{window.us(name) / base:.2f}" if base and window.messages else ""
+    return name, f"{plain.us(name):,.0f}", f"{min(rounds):,.0f}-{max(rounds):,.0f}"
 
 
 def _counts(profile: Profile) -> str:
@@ -181,7 +166,5 @@ def as_dict(profile: Profile) -> dict[str, Any]:
     return facts | {
         "rounds": plain.rounds,
         "others": plain.others,
-        "idle_ms_per_s": profile.idle,
-        "vacuum_us": profile.vacuums,
         "counts": profile.counts,
     }

@@ -12,7 +12,7 @@ import redis
 
 from otp import codes
 from tools.bench.load import answered, call
-from tools.bench.machine import Meter, Reading, Spent, cpu_seconds
+from tools.bench.machine import Meter, Reading
 from tools.bench.profile import python_stacks, statements
 from tools.bench.profile.python_stacks import SAMPLE, Control
 from tools.bench.profile.statements import Costs, StatementNames
@@ -124,21 +124,21 @@ class Window:
 
     messages: int = 0
     seconds: float = 0.0
-    spent: dict[str, Spent] = field(default_factory=dict)  # by process
+    spent: dict[str, float] = field(default_factory=dict)  # CPU seconds, by process
     rounds: list[dict[str, float]] = field(default_factory=list)  # µs a message, by process
     others: list[float] = field(default_factory=list)  # cores used by other processes
 
     def us(self, name: str) -> float:
         """CPU of a message in this process."""
-        return self.spent.get(name, Spent()).seconds * 1e6 / self.messages
+        return self.spent.get(name, 0.0) * 1e6 / self.messages
 
     def add(self, read: Reading, many: int) -> None:
         self.messages += many
         self.seconds += read.seconds
         self.others.append(read.others)
-        self.rounds.append({name: cost.seconds * 1e6 / many for name, cost in read.spent.items()})
-        for name, cost in read.spent.items():
-            self.spent[name] = self.spent.get(name, Spent()).plus(cost)
+        self.rounds.append({name: cpu * 1e6 / many for name, cpu in read.spent.items()})
+        for name, cpu in read.spent.items():
+            self.spent[name] = self.spent.get(name, 0.0) + cpu
 
 
 @dataclass
@@ -151,8 +151,6 @@ class Profile:
     lines: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
     statements: dict[str, Costs] = field(default_factory=dict)
     counts: Counts = field(default_factory=dict)  # of one message
-    idle: dict[str, float] = field(default_factory=dict)  # ms of CPU a second, by process
-    vacuums: list[float] = field(default_factory=list)  # µs a message, each of a round
 
 
 class Profiler:
@@ -190,7 +188,7 @@ class Profiler:
         time.sleep(FLUSHED)
         beside = summed(self._beside, {"commits": float(self._load.polls - polls)})
         after = self._counts()
-        self.profile.idle = self._idle()
+        time.sleep(FLUSHED)
         during = summed(summed(after, before, -1), beside, -1)
         idle = summed(self._counts(), after, -1)
         lasted, many = self.profile.plain.seconds + FLUSHED, self.profile.plain.messages
@@ -198,12 +196,6 @@ class Profiler:
         self.profile.counts = {
             name: value / many for name, value in summed(during, idle, -lasted / FLUSHED).items()
         }
-
-    def _idle(self) -> dict[str, float]:
-        window = Window()
-        with self._window(window):
-            time.sleep(FLUSHED)
-        return {name: cost.seconds * 1000 / window.seconds for name, cost in window.spent.items()}
 
     def _sampled(self, rounds: int) -> None:
         """Where a process crashes the round is repeated: the handler may read a frame that is just
@@ -254,14 +246,9 @@ class Profiler:
     def _vacuum(self) -> None:
         """As autovacuum, which is off, would have done: the tables have grown. Counted apart."""
         store, before = self._stack.store, self._counts()
-        pid = store.info.backend_pid
-        began = cpu_seconds(pid)
         store.execute("VACUUM (ANALYZE)")
-        spent = cpu_seconds(pid) - began
         store.execute("SELECT pg_stat_force_next_flush()")
-        self.profile.vacuums.append(spent * 1e6 / self._messages)
-        spent_here = summed(self._counts(), before, -1)
-        self._beside = summed(self._beside, spent_here)
+        self._beside = summed(self._beside, summed(self._counts(), before, -1))
 
     def _counts(self) -> Counts:
         return counted(self._stack.store, self._stack.redis)
@@ -273,5 +260,5 @@ class Profiler:
         read = meter.read()
         self._names |= read.names
         window.add(read, self._messages)
-        total = sum(cost.seconds for cost in read.spent.values())
+        total = sum(read.spent.values())
         self._say(f"{total:.2f} s of CPU in {read.seconds:.1f} s, others {read.others:.2f} cores")
