@@ -46,8 +46,8 @@ def _run(options: argparse.Namespace) -> ExitCode:
     result |= {"took": round(time.monotonic() - started, 1)}
     result |= {"rows": [row.as_dict() for row in rows]}
     say("\n" + results.table(rows) + "\n\n" + results.summary(rows))
-    for program, lines in result["complaints"].items():
-        say(f"{program} logged {len(lines)} errors, the first: {lines[0]}")
+    for line in result["complaints"]:
+        say(line)
     stamp = result["at"].replace(":", "").partition("+")[0]
     path = options.json or RESULTS / f"{stamp}.json"
     write_json(path, result)
@@ -70,7 +70,7 @@ def _session(options: argparse.Namespace, stack: Stack) -> tuple[dict[str, Any],
     }
     say(machine.words(result))
     rows = flows.measure(options, stack, generate, say)
-    return result | {"complaints": stack.complaints(), "loop_ms_after": machine.loop()}, rows
+    return result | {"complaints": [*stack.complaints()], "loop_ms_after": machine.loop()}, rows
 
 
 if __name__ == "__main__":

@@ -237,15 +237,12 @@ class Stack:
                 store.execute("VACUUM (ANALYZE)")
         self.store.execute("CHECKPOINT")
 
-    def complaints(self) -> dict[str, list[str]]:
-        """Lines at which the programs logged an error, by program."""
-        costs = {}
+    def complaints(self) -> Iterator[str]:
+        """A line for each program that logged an error."""
         for log in sorted((self.place / "log").glob("*.log")):
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-            bad = [line[:300] for line in lines if _is_complaint(line)]
-            if bad:
-                costs[log.stem] = bad
-        return costs
+            if bad := list(filter(_is_complaint, lines)):
+                yield f"{log.stem} logged {len(bad)} errors, the first: {bad[0][:300]}"
 
     def close(self) -> None:
         self.use(None)

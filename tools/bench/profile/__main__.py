@@ -59,8 +59,8 @@ def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dic
     )
     profile = profiler.run(options.rounds)
     say("\n" + report.text(profile))
-    for program, lines in stack.complaints().items():
-        say(f"{program} logged {len(lines)} errors, the first: {lines[0]}")
+    for line in stack.complaints():
+        say(line)
     return report.as_dict(profile)
 
 

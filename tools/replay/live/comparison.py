@@ -7,9 +7,9 @@ number had at the end of the warm-up.
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -244,7 +244,6 @@ class LiveResult:
     seed: int
     comparisons: list[Comparison]
     unexpected: Counter[str]  # answers to sends and to right codes, by their code
-    complaints: Mapping[str, Sequence[str]] = field(default_factory=dict)
     seconds: float = 0.0
 
     @property
@@ -258,8 +257,6 @@ class LiveResult:
             yield from row.lines()
         for code, many in sorted(self.unexpected.items()):
             yield f"  {many} times the API answered {code}"
-        for program, lines in self.complaints.items():
-            yield f"  {program} logged {len(lines)} errors, the first: {lines[0]}"
         yield f"  live and virtual {'agree' if self.agrees else 'DISAGREE'}"
 
     def as_json(self) -> dict[str, Any]:
@@ -269,6 +266,5 @@ class LiveResult:
             "seconds": round(self.seconds, 1),
             "policies": {row.policy: row.as_json() for row in self.comparisons},
             "unexpected": dict(self.unexpected),
-            "complaints": {program: len(lines) for program, lines in self.complaints.items()},
             "agrees": self.agrees,
         }

@@ -69,7 +69,8 @@ def run_live(world: World, seed: int, many: int, say: Say) -> LiveResult:
         )
         say(f"{len(sample.warm_up)} sends of the warm-up are played; the service starts …")
         result = _played(run, seed, stack, say)
-        result.complaints = stack.complaints()
+        for line in stack.complaints():
+            say(line)
     result.seconds = time.monotonic() - began
     return result
 
