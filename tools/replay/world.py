@@ -130,10 +130,6 @@ def read(path: Path) -> Any:
         raise WorldError(f"{path.name}: no JSON: {error}") from error
 
 
-def load(path: Path) -> World:
-    return build(read(path))
-
-
 def complete(given: dict[str, Any]) -> dict[str, Any]:
     """With the defaults written out."""
     world: dict[str, Any] = deepcopy(_DEFAULTS["world"] | given)

@@ -31,15 +31,12 @@ BOT_ID = 229229229
 SECRET = re.compile(r"[\w-]{5,256}", re.ASCII)
 MAX_TEXT_LENGTH = 4000
 MAX_BUTTONS, MAX_ROWS, MAX_IN_ROW, MAX_WIDE_IN_ROW = 210, 30, 7, 3
-WIDE = {"link", "open_app", "request_contact", "request_geo_location"}
-# What each type has to carry, with its longest length, and what it may carry.
+WIDE = {"link", "request_contact"}
+# What each type that the service uses has to carry, with its longest length.
 BUTTONS: dict[str, tuple[tuple[str, int], ...]] = {
-    "callback": (("payload", 1024),),
     "clipboard": (("payload", 1024),),
     "link": (("url", 2048),),
-    "message": (),
     "request_contact": (),
-    "request_geo_location": (),
 }
 UPDATE_TYPES = frozenset(
     {

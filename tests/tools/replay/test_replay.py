@@ -6,7 +6,7 @@ import pytest
 
 from tools.replay.__main__ import SHIPPED, main
 from tools.replay.run import as_json, run
-from tools.replay.world import WorldError, build, load
+from tools.replay.world import WorldError, build, read
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -70,7 +70,7 @@ def test_a_malformed_world_is_refused_with_the_path(change: dict[str, Any], erro
 
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.json")), ids=lambda path: path.stem)
 def test_every_shipped_world_is_read(path: Path) -> None:
-    assert load(path).name == path.stem
+    assert build(read(path)).name == path.stem
 
 
 def test_the_command_writes_its_figures(tmp_path: Path) -> None:

@@ -41,7 +41,6 @@ class PaymentPages:
             web.post("/payments/{id}/actions", self.act),
             web.post("/transfers", self.transfer),
             web.post("/payment-faults", self.add_fault),
-            web.delete("/payment-faults", self.clear_faults),
             web.get("/payments", self.list),
             web.post("/payments/transfer", self.transfer_by_form),
             web.get("/pay/{id}", self.show),
@@ -86,11 +85,6 @@ class PaymentPages:
         more = {name: int(body[name]) for name in ("times", "latency_ms") if name in body}
         self._till.providers[provider].faults.append(CallFault(provider, kind, **more))
         return web.json_response(body, status=201)
-
-    async def clear_faults(self, _request: web.Request) -> web.Response:
-        for provider in self._till.providers.values():
-            provider.faults.clear()
-        return web.json_response({})
 
     async def list(self, request: web.Request) -> web.Response:
         return self._list(request)

@@ -6,7 +6,6 @@ A phone's chat with the bot has the phone's digits as its id.
 import json
 import re
 import time
-from collections.abc import Callable
 from functools import partial
 from itertools import count
 from typing import Any
@@ -53,10 +52,6 @@ class TelegramBot(Bot):
     def __init__(self, carrier: Carrier) -> None:
         super().__init__(carrier)
         self._updates = count(int(time.time()))
-        self._methods: dict[str, Callable[[dict[str, Any]], Json | bool]] = {
-            "getme": self._get_me,
-            "getwebhookinfo": self._webhook_info,
-        }
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -70,12 +65,13 @@ class TelegramBot(Bot):
             raise NOT_FOUND
         if token != self.settings.variable("TELEGRAM_BOT_TOKEN"):
             raise _refused(401, "Unauthorized")
-        given = await fields(request)
         if method == "sendmessage":
-            return await self.carrier.carry(request, self, self._message(given))
-        if method not in self._methods:
+            message = self._message(await fields(request))
+            return await self.carrier.carry(request, self, message)
+        if method not in {"getme", "getwebhookinfo"}:
             raise NOT_FOUND
-        return json_answer({"ok": True, "result": self._methods[method](given)})
+        result = self._get_me() if method == "getme" else self._webhook_info()
+        return json_answer({"ok": True, "result": result})
 
     async def unknown(self, _request: web.Request) -> web.Response:
         raise NOT_FOUND
@@ -83,7 +79,7 @@ class TelegramBot(Bot):
     def accepted(self, message: Message) -> web.Response:
         result = {
             "message_id": message.id,
-            "from": self._get_me({}),
+            "from": self._get_me(),
             "chat": {"id": int(message.phone), "first_name": "Абонент", "type": "private"},
             "date": int(message.at),
             "text": message.extra["text"],
@@ -141,14 +137,14 @@ class TelegramBot(Bot):
         message.text, message.extra, message.state, message.id = shown, extra, "delivered", number
         return message
 
-    def _get_me(self, _given: dict[str, Any]) -> Json:
+    def _get_me(self) -> Json:
         cannot = ("can_join_groups", "can_read_all_group_messages", "supports_inline_queries")
         number = int(self.settings.variable("TELEGRAM_BOT_TOKEN").partition(":")[0])
         me = {"id": number, "is_bot": True, "first_name": "Simulator"}
         username = self.settings.variable("TELEGRAM_BOT_USERNAME", "simulator_bot")
         return me | {"username": username} | dict.fromkeys(cannot, False)
 
-    def _webhook_info(self, _given: dict[str, Any]) -> Json:
+    def _webhook_info(self) -> Json:
         return {
             "url": "" if "webhook" in self.carrier.lacks else self._webhook_url,
             "has_custom_certificate": False,
