@@ -225,19 +225,6 @@ def test_invitations_end_with_the_rights_of_their_maker(
     assert EMAIL not in client.get(reverse("member-list")).content.decode()
 
 
-def test_member_of_another_company_is_not_found(client: Client, owner: Member) -> None:
-    stranger = MemberFactory.create()
-    invitation = InvitationFactory.create()
-
-    pages = [
-        client.post(reverse("member-role", args=[stranger.pk]), {"role": "viewer"}),
-        client.post(reverse("member-remove", args=[stranger.pk])),
-        client.post(reverse("invitation-revoke", args=[invitation.pk])),
-    ]
-
-    assert [page.status_code for page in pages] == [404] * 3
-
-
 def test_leaving_checks_the_current_role(company: Company, owner: Member) -> None:
     leaving = MemberFactory.create(company=company, role="developer")
     Member.objects.filter(pk=leaving.pk).update(role="owner")

@@ -40,13 +40,6 @@ def test_owner_with_it_requires_it_once_confirmed(client: Client, owner: Member)
     assert owner.company.requires_second_factor
 
 
-def test_developer_cannot_require_it(client: Client, owner: Member) -> None:
-    developer = MemberFactory.create(company=owner.company, role="developer")
-    client.force_login(developer.user)
-
-    assert send(client, "security", FIELDS, of="x").status_code == 403
-
-
 @pytest.mark.parametrize("role", Member.Role.values)
 def test_member_without_it_sees_nothing(client: Client, strict: Member, role: str) -> None:
     client.force_login(MemberFactory.create(company=strict.company, role=role).user)

@@ -10,8 +10,7 @@ from django.utils import timezone
 from accounts.models import Member
 from channels.models import Message
 from otp.models import SealedCode, Verification
-from tests.api.clients import Api, ClientOf
-from tests.factories import CompanyFactory
+from tests.api.clients import Api
 from tests.otp.sent_codes import code_of, wrong_code
 from tests.otp.test_send_options import DOCUMENT, HASH, PAYMENT, PHONE, post
 from tests.otp.test_verifications import sent, verify
@@ -65,14 +64,6 @@ def test_evidence_of_a_company_s_own_code_has_its_text(api: Api) -> None:
     ]
 
     assert message["text"] == "Enter •••••• at the desk"
-
-
-def test_evidence_of_another_company_is_not_found(api: Api, client_of: ClientOf) -> None:
-    public_id = sent(api, bind=PAYMENT)
-
-    answer = client_of(CompanyFactory.create()).get(f"/otp/{public_id}/evidence")
-
-    assert answer.code == api.get("/otp/otp_1/evidence").code == "not_found"
 
 
 def test_evidence_is_downloaded_from_the_page_of_the_message(

@@ -15,11 +15,10 @@ from channels.routing import policy_rules
 from channels.routing.policy_rules import StoredRule
 from otp import settlement
 from otp.models import Verification
-from tests.api.clients import Answer, Api, ClientOf
+from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers, tries
 from tests.channels.message_stages import PHONE, accepted, apply_event, claim
-from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows, code_of, wrong_code
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -277,22 +276,6 @@ def test_cancelled_code_goes_nowhere(api: Api) -> None:
     api.call("DELETE", f"/otp/{verification}")
 
     assert step(api, verification).code == "code_expired"
-
-
-def test_code_of_others_is_not_found(api: Api, test_api: Api, client_of: ClientOf) -> None:
-    verification = sent(api)
-    stranger = client_of(CompanyFactory.create())
-
-    found = [
-        step(stranger, verification),
-        step(test_api, verification),
-        step(api, "otp_" + "0" * 32),
-        step(api, "msg_" + verification[4:]),
-        step(api, "otp_x"),
-    ]
-
-    assert [answer.code for answer in found] == ["not_found"] * 5
-    assert Message.objects.count() == 1
 
 
 @pytest.mark.parametrize("chain", [(), ("whatsapp", "sms", "telegram")])

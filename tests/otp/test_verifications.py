@@ -115,8 +115,6 @@ def test_id_of_another_company_or_mode_is_not_found(
 
     for other in (stranger, test_api):
         assert verify(other, public_id, code_of(PHONE)).code == "code_not_found"
-        assert other.get(f"/otp/{public_id}").code == "not_found"
-        assert cancel(other, public_id).code == "not_found"
         assert states(other) == []
     assert verify(api, public_id, code_of(PHONE)).status == 200
 
@@ -124,14 +122,6 @@ def test_id_of_another_company_or_mode_is_not_found(
 @pytest.mark.parametrize("public_id", ["otp_" + "0" * 32, "otp_" + "f" * 32])
 def test_id_of_nothing_is_not_found(api: Api, public_id: str) -> None:
     assert verify(api, public_id, "123456").code == "code_not_found"
-    assert api.get(f"/otp/{public_id}").code == "not_found"
-    assert cancel(api, public_id).code == "not_found"
-
-
-@pytest.mark.parametrize("text", ["", "otp_1", "msg_" + "0" * 32, "send ", "a" * 500])
-def test_path_that_is_no_id_is_not_found(api: Api, text: str) -> None:
-    assert api.get(f"/otp/{text}x").code == "not_found"
-    assert cancel(api, f"{text}x").code == "not_found"
 
 
 @pytest.mark.parametrize(

@@ -293,21 +293,6 @@ def test_examples_are_limited_per_minute(api: Api) -> None:
 CALLS = [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/rotate"), ("POST", "/test")]
 
 
-@pytest.mark.parametrize(("method", "tail"), CALLS)
-def test_endpoints_of_other_companies_and_modes_are_not_found(
-    api: Api, test_api: Api, client_of: ClientOf, method: str, tail: str
-) -> None:
-    endpoint = EndpointFactory.create(company=api.company)
-    stranger = client_of(EndpointFactory.create().company)
-
-    for caller in (test_api, stranger):
-        answer = caller.call(method, path_of(endpoint, tail))
-        assert (answer.status, answer.code) == (404, "not_found")
-    assert api.call(method, "/webhooks/whk_junk" + tail).code == "not_found"
-    endpoint.refresh_from_db()
-    assert (endpoint.deleted_at, endpoint.generation) == (None, 1)
-
-
 @pytest.mark.parametrize(("method", "path"), [("GET", "/webhooks"), ("POST", "/webhooks")])
 def test_webhooks_scope_is_required(
     company: Company, client_of: ClientOf, method: str, path: str

@@ -114,15 +114,6 @@ def test_expired_link_says_so(name: str) -> None:
     assert "30 дней" in page.content.decode()
 
 
-def test_stranger_gets_no_document(client: Client, accountant: Member) -> None:
-    foreign = DocumentFactory.create()
-
-    assert (
-        client.get(reverse("document-download", args=[foreign.public_id, "pdf"])).status_code == 404
-    )
-    assert client.post(reverse("document-send", args=[foreign.public_id])).status_code == 404
-
-
 def test_document_is_sent_again(client: Client, accountant: Member) -> None:
     document = Document.objects.get(kind="closing")
     Mail.objects.all().delete()

@@ -14,7 +14,6 @@ from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.billing.top_ups import fill_requisites, payment_event, post_webhook
 from tests.factories import (
-    CompanyFactory,
     OrderFactory,
     PackageFactory,
     SellerFactory,
@@ -174,20 +173,6 @@ def test_list_is_paged(api: Api) -> None:
     assert [one["id"] for one in first["data"] + second["data"]] == made[::-1]
     assert (first["has_more"], second["has_more"], second["next_cursor"]) == (True, False, None)
     assert first["data"][0].keys() == FIELDS - {"success", "message"}
-
-
-@pytest.mark.parametrize("public_id", ["top_0", "msg_" + "0" * 32, "top_" + "0" * 32, "options2"])
-def test_unknown_top_up(api: Api, public_id: str) -> None:
-    answer = api.get(f"/top-up/{public_id}")
-
-    assert (answer.status, answer.code) == (404, "not_found")
-
-
-def test_top_up_of_others_is_unknown(api: Api, client_of: ClientOf) -> None:
-    other = client_of(CompanyFactory.create())
-    public_id = api.post("/top-up", {"tokens": 150}).body["id"]
-
-    assert other.get(f"/top-up/{public_id}").status == 404
 
 
 def is_replay_of(answer: Answer, first: Answer) -> bool:

@@ -179,17 +179,6 @@ def test_messages_are_scoped_to_company_and_mode(
             assert client.get(f"/messages/{other.public_id}").status == status
 
 
-@pytest.mark.parametrize(
-    "public_id",
-    ["1", "msg_", "msg_1", "msg_" + "g" * 32, "otp_" + "0" * 32, "msg_" + "0" * 32, "0" * 32,
-     "msg_" + "-" * 32, "msg_%00", "msg_ж", "msg_" + "1" * 5000],
-)  # fmt: skip
-def test_unknown_message_id(api: Api, public_id: str) -> None:
-    answer = api.get(f"/messages/{public_id}")
-
-    assert (answer.status, answer.code) == (404, "not_found")
-
-
 def test_message_step_by_step(api: Api) -> None:
     message = made(api, phone=PHONE, state="delivered", channel="telegram", tries=2)
     refused = AttemptFactory.create(

@@ -204,12 +204,3 @@ def test_webhooks_are_shown_only_to_roles_that_may_see_them(
 
     assert ("message.delivered → https://example.com/hook" in body) is is_shown
     assert ("Вебхук не принят" in body) is is_shown
-
-
-@pytest.mark.parametrize("public_id", ["msg_", "junk", "otp_" + "0" * 32, "msg_" + "0" * 32])
-def test_message_of_another_company_is_not_found(
-    client: Client, owner: Member, public_id: str
-) -> None:
-    response = client.get(reverse("message-detail", args=[public_id]))
-
-    assert response.status_code == 404

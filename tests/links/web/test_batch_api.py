@@ -11,8 +11,8 @@ from accounts.models import AuditEvent, Company
 from catalogue.ids import public_id, uuid7
 from links.follow import cached_row, resolution
 from links.models import Link, ShortHost, Stop
-from tests.api.clients import Answer, Api, ClientOf
-from tests.factories import CompanyFactory, LinkFactory, MemberFactory
+from tests.api.clients import Answer, Api
+from tests.factories import LinkFactory, MemberFactory
 
 URL = "https://example.com/"
 
@@ -81,18 +81,6 @@ def test_second_stop_and_second_release_change_nothing(api: Api) -> None:
 
     actions = AuditEvent.objects.filter(subject=batch).values_list("action", flat=True)
     assert list(actions.order_by("pk")) == ["links.stopped", "links.released"]
-
-
-def test_batch_of_another_company_is_not_found(
-    api: Api, test_api: Api, client_of: ClientOf
-) -> None:
-    batch = bulk(api).body["batch"]
-    stranger = client_of(CompanyFactory.create())
-
-    for client, name in ((stranger, batch), (test_api, batch), (api, "bat_x"), (api, "lnk_1")):
-        assert client.call("DELETE", f"/batches/{name}").status == 404
-        assert client.post(f"/batches/{name}/release").status == 404
-    assert not Stop.objects.exists()
 
 
 def states(api: Api, state: str) -> set[str]:

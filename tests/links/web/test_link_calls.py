@@ -56,17 +56,6 @@ def test_one_link(api: Api) -> None:
     }
 
 
-def test_link_of_another_company_is_not_found(api: Api, test_api: Api) -> None:
-    theirs = LinkFactory.create(company=CompanyFactory.create())
-    own = LinkFactory.create(company=api.company)
-
-    for path in (f"/links/{theirs.public_id}", f"/links/{theirs.public_id}/stats", "/links/lnk_x"):
-        assert api.get(path).status == 404
-    assert api.call("PATCH", f"/links/{theirs.public_id}", b'{"enabled": false}').status == 404
-    assert api.call("DELETE", f"/links/{theirs.public_id}").status == 404
-    assert test_api.get(f"/links/{own.public_id}").status == 404
-
-
 def test_list_is_paged_and_filtered(api: Api) -> None:
     past = timezone.now() - timedelta(hours=1)
     active = LinkFactory.create(company=api.company)
