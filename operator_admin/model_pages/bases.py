@@ -27,6 +27,7 @@ from accounts.models import User
 from accounts.people.roles import Actor
 from catalogue.texts import StrOrPromise
 from operator_admin.model_pages.change_list import KeysetChangeList, UncountedChangeList
+from operator_admin.model_pages.stale_forms import RefusesStaleForms
 from parsing import form_fields
 from parsing.characters import is_line
 from processes.server.client_ip import client_ip
@@ -72,11 +73,10 @@ class TranslatedPermissions:
 
 
 if TYPE_CHECKING:
-    Base = admin.ModelAdmin[Any]
     InlineBase = admin.TabularInline[Any, Any]
     UserBase = DjangoUserAdmin[Any]
 else:  # generic in the stubs alone
-    Base, InlineBase, UserBase = admin.ModelAdmin, admin.TabularInline, DjangoUserAdmin
+    InlineBase, UserBase = admin.TabularInline, DjangoUserAdmin
 
 
 # What operators type is read as from anybody else.
@@ -92,7 +92,7 @@ FORM_FIELDS: Mapping[Any, dict[str, Any]] = {
 }
 
 
-class FormFields(Base):
+class FormFields(RefusesStaleForms):
     formfield_overrides: ClassVar[Any] = FORM_FIELDS
 
 

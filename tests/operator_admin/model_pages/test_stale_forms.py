@@ -1,0 +1,75 @@
+"""What somebody changes while an operator's page is open is not undone by saving that page."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from channels.models import ProviderAccount
+from tests.factories import CompanyFactory, MemberFactory
+from tests.operator_admin.model_pages.test_audited_values import filled_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def account(db: None) -> ProviderAccount:
+    return ProviderAccount.objects.create(name="twilio", position=10, weight=1)
+
+
+def opened(client: Client, url: str) -> dict[str, object]:
+    page = client.get(url)
+    return filled_in(client, url) | {"version": page.context["version"]}
+
+
+def test_limit_of_an_owner_stays(client: Client, operator: User) -> None:
+    company = CompanyFactory.create(brand="", codes_per_day=None)
+    url = reverse("admin:accounts_company_change", args=[company.pk])
+    form = opened(client, url)
+    type(company).objects.filter(pk=company.pk).update(codes_per_day=5)
+
+    answer = client.post(url, form | {"brand": "New"})
+
+    company.refresh_from_db()
+    assert (company.codes_per_day, company.brand) == (5, "")
+    assert answer.context["errors"]
+    assert str(form["version"]) in answer.content.decode()  # sent again, it is refused again
+
+
+def test_role_that_an_owner_lowered_stays(client: Client, operator: User) -> None:
+    member = MemberFactory.create(role="developer")
+    url = reverse("admin:accounts_company_change", args=[member.company_id])
+    form = opened(client, url)
+    type(member).objects.filter(pk=member.pk).update(role="viewer")
+
+    client.post(url, form | {"brand": "New"})
+
+    member.refresh_from_db()
+    assert member.role == "viewer"
+
+
+def test_account_that_a_colleague_paused_stays_so(
+    client: Client, operator: User, account: ProviderAccount
+) -> None:
+    url = reverse("admin:channels_provideraccount_change", args=[account.pk])
+    form = opened(client, url)
+    ProviderAccount.objects.filter(pk=account.pk).update(is_enabled=False)
+
+    client.post(url, form | {"weight": 2})
+
+    account.refresh_from_db()
+    assert not account.is_enabled
+
+
+def test_change_of_what_the_page_does_not_show_is_no_obstacle(
+    client: Client, operator: User, account: ProviderAccount
+) -> None:
+    url = reverse("admin:channels_provideraccount_change", args=[account.pk])
+    form = opened(client, url)
+    ProviderAccount.objects.filter(pk=account.pk).update(trips=1)
+
+    answer = client.post(url, form | {"weight": 2})
+
+    account.refresh_from_db()
+    assert answer.status_code == 302
+    assert account.weight == 2
