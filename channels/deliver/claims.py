@@ -108,7 +108,9 @@ def claim(
     Every process chooses among all accounts, but claims only messages for accounts it may call.
     """
     statement = CLAIM_COUNTED if availability.is_any_limited() else CLAIM
-    excluded_names = {*excluded, *(availability.unbound_accounts() if hosted is None else ())}
+    # The heartbeat of a process that has just bound lags behind: it knows better about itself.
+    unbound = availability.unbound_accounts() - {hosted.name if hosted else ""}
+    excluded_names = {*excluded, *unbound}
     callable_here = registry.accounts_called_by(hosted)
     routes = [
         asdict(route) | {"is_ours": route.provider in callable_here}

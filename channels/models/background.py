@@ -98,7 +98,8 @@ class Heartbeat(models.Model):
         SMPP = "smpp", "SMPP"
 
     process = models.CharField(max_length=120, primary_key=True)
-    kind = models.CharField(max_length=10, choices=Kind.choices)
+    # Or the account that the process hosts.
+    kind = models.CharField(max_length=40, choices=Kind.choices)
     at = models.DateTimeField()
     facts = models.JSONField(default=dict)
 

@@ -11,15 +11,16 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from channels import vendor_webhooks, wakeups
-from channels.deliver import hosting
+from channels.deliver import claims, hosting
 from channels.deliver.dispatcher import Dispatcher
+from channels.deliver.heartbeats import HeartbeatWriter
 from channels.deliver.hosting import AccountLock, AccountTakenError
 from channels.models import Attempt, Heartbeat, Message
 from channels.providers.base import HostedProvider
 from channels.vendor_accounts import availability, registry
 from storage.redis_client import redis_client
 from tests.api.clients import Api
-from tests.channels.accounts import set_account
+from tests.channels.accounts import name_accounts, set_account
 from tests.channels.message_stages import PHONE, send
 from tests.channels.providers.centre import Centre
 from tests.stack.programs import wait_until
@@ -75,6 +76,32 @@ def test_workers_skip_a_bound_account(
 
     assert set(Attempt.objects.values_list("provider", flat=True)) == called
     worker.loop.pool.shutdown(wait=True)
+
+
+def test_hosting_process_takes_over_from_an_unbound_account(
+    account: HostedProvider, settings: Settings, api: Api
+) -> None:
+    """Workers leave the message to it: it must not wait for the account in front of its own."""
+    name_accounts(settings, "secondcentre", vendor="smpp")  # as long as a name may be
+    second = registry.hosted_providers()["smpp:secondcentre"]
+    HeartbeatWriter(second.name).write({"bound": 1})
+    availability.reset()
+    send(api, channel="sms")
+
+    taken = [claims.claim(9), claims.claim(9, hosted=second)]
+
+    assert [[one.provider for one in several] for several in taken] == [[], [second.name]]
+
+
+def test_hosting_process_that_is_not_seen_as_bound_yet_claims(
+    account: HostedProvider, api: Api
+) -> None:
+    availability.reset()
+    send(api, channel="sms")
+    availability.refresh()
+    assert account.name in availability.unbound_accounts()
+
+    assert [one.provider for one in claims.claim(9, hosted=account)] == ["smpp"]
 
 
 def test_hosting_process_skips_other_accounts(hosted: Dispatcher, centre: Centre, api: Api) -> None:
