@@ -280,7 +280,7 @@ def _line(row: int, cells: Sequence[str]) -> tuple[Line, int]:
         _time, _operation, tokens, change, balance, message, note, text = cells[:COLUMNS]
         id_, at, kind, amount, sealed_message, _hold, _proof, _key, reason = _json(text)
         line = Line(
-            row, _whole(id_), str(at), str(kind), _whole(amount), sealed_message, note, text
+            row, _whole(id_), _ascii(at), str(kind), _whole(amount), sealed_message, note, text
         )
         shown = int(tokens), int(change), message, _unescaped(note, reason)
         sealed = line.amount, sum(SIGNS[line.kind]) * line.amount, line.message, reason
@@ -307,7 +307,15 @@ def _refuse(text: str) -> None:
 
 
 def _whole(value: object) -> int:
-    if type(value) is not int:
+    """As the service counts. Longer ones could not be written out once they are added up."""
+    if type(value) is not int or abs(value) >= 2**63:
+        raise TypeError(value)
+    return value
+
+
+def _ascii(value: object) -> str:
+    """JSON has halves of characters, which cannot be hashed."""
+    if not (isinstance(value, str) and value.isascii()):
         raise TypeError(value)
     return value
 

@@ -197,7 +197,22 @@ def test_statement_that_begins_later_is_proved_from_a_head(files: Files) -> None
 
 DEEP = "[" * 100_000 + "]" * 100_000
 HUGE = "1" + "0" * 5000
-ODD = ["Infinity", "-Infinity", "NaN", "1e999", "1.5", "true", "null", '"2"', HUGE, DEEP, "{}"]
+LONG = "9" * 4300  # digits that Python reads and writes, but not of a sum
+ODD = [
+    "Infinity",
+    "-Infinity",
+    "NaN",
+    "1e999",
+    "1.5",
+    "true",
+    "null",
+    '"2"',
+    HUGE,
+    DEEP,
+    "{}",
+    LONG,
+]
+HALF = '"2026-\\ud800-01T12:00:00"'  # of a character
 
 
 def test_odd_values_break_a_proof_and_nothing_else(
@@ -208,11 +223,13 @@ def test_odd_values_break_a_proof_and_nothing_else(
     verify, row = statement_check.program(), list(files.rows[4])
     statement, heads = str(files.place / "statement.csv"), str(files.place / "heads.json")
 
-    for column in (0, 3):  # of a sealed line: the id and the amount
-        for value in ODD:
+    # The id, the time and the amount of a sealed line; the last is shown, too.
+    for column, values in ((0, ODD), (1, [HALF, "null"]), (3, ODD)):
+        for value in values:
             line = json.loads(row[7])
             line[column] = "HERE"
-            files.rows[4][7] = json.dumps(line).replace('"HERE"', value)
+            shown = [*row[:2], value, value, *row[4:7]] if column == 3 else row[:7]
+            files.rows[4] = [*shown, json.dumps(line).replace('"HERE"', value)]
             files.write()
             assert verify.main([statement, heads]) == 1
             assert capsys.readouterr().out == "NOT PROVED: row 5 cannot be read\n"
