@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
@@ -236,6 +237,11 @@ class Member(RoleRights):
 
     def __str__(self) -> str:
         return f"{self.user} · {self.get_role_display()}"
+
+    def clean(self) -> None:
+        """By hand: what somebody left there would never be erased."""
+        if self.company_id and self.company.deleted_at is not None:
+            raise ValidationError(_("The company is deleted"), code="deleted")
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):

@@ -55,10 +55,13 @@ def release(
     ip: str | None = None,
     by_operator: bool = False,
 ) -> bool:
-    """Returns False when nothing is stopped. A stop of the company survives the release of a batch.
-    Raises `forbidden` for a stop by the operator, and while the company is suspended.
+    """Returns False when nothing is stopped, and for a deleted company, whose links are over. A
+    stop of the company survives the release of a batch. Raises `forbidden` for a stop by the
+    operator, and while the company is suspended.
     """
     stored = _lock_company(company)
+    if stored.deleted_at is not None:
+        return False
     if not by_operator:
         check_not_suspended(stored)
     stops = Stop.objects.filter(company=company, batch_id=batch_id)

@@ -90,3 +90,13 @@ def test_nobody_else_may(client: Client, member: Member) -> None:
     assert client.post(url(member.company)).status_code in {302, 403}
     member.company.refresh_from_db()
     assert member.company.closes_at is not None
+
+
+def test_nobody_becomes_a_member_of_a_deleted_one(client: Client, operator: User) -> None:
+    company = CompanyFactory.create(deleted_at=timezone.now())
+    added = {"user": UserFactory.create().pk, "company": company.pk, "role": "owner"}
+
+    page = client.post(reverse("admin:accounts_member_add"), added)
+
+    assert page.context["errors"]
+    assert not company.members.exists()

@@ -51,6 +51,14 @@ def test_all_links_of_a_company_stop_and_come_back(ask: Ask, link: Link, company
     assert statuses(ask, link, second, stranger) == [302, 302, 302]
 
 
+def test_links_of_a_deleted_company_never_come_back(ask: Ask, link: Link, company: Company) -> None:
+    stopping.stop(company=company, by_operator=True)
+    Company.objects.filter(pk=company.pk).update(deleted_at=timezone.now())
+
+    assert not stopping.release(company=company, by_operator=True)
+    assert statuses(ask, link) == [410]
+
+
 def test_stopped_batch_leaves_other_links_open(ask: Ask, link: Link, company: Company) -> None:
     same = LinkFactory.create(company=company, batch_id=link.batch_id)
     other = LinkFactory.create(company=company, batch_id=uuid7())
