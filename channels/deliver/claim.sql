@@ -8,9 +8,10 @@
 --
 -- Chooses among accounts that may carry the message and have not reported this recipient
 -- unreachable: first those that have not failed it, then the longest matching phone prefix, then
--- the operator's order, then a random choice by the weights and by whose codes are entered more
--- often. `has_other_account`: another is left if this one fails; `has_contact_account`: another
--- that has a contact of this recipient.
+-- the operator's order, then a draw by the weights and by whose codes are entered more often. The
+-- message decides it, so that processes which call different accounts agree: each would leave it to
+-- the other's. `has_other_account`: another is left if this one fails; `has_contact_account`:
+-- another that has a contact of this recipient.
 --
 -- Placeholders: {counted} locks the accounts that a rate or a breaker bounds, if there are any, and
 -- {picked} keeps to what they allow; {use}, {with_use} and {is_counted} refer to them.
@@ -46,7 +47,9 @@ due AS (
       AND (NOT r.needs_contact OR r.is_sole OR %(assume_contact)s OR EXISTS (
         SELECT 1 FROM channels_contact
         WHERE phone = m.phone AND provider = r.provider AND blocked_at IS NULL))
-    ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
+    ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(((hashtextextended(r.provider,
+        uuid_hash_extended(m.id, m.tries)) & 9007199254740991)::float8 + 0.5) / 9007199254740992)
+      / r.weight
     LIMIT 1) chosen
   WHERE chosen.is_ours AND o.due_at <= now() AND m.due_at <= now()
     AND o.route_key = ANY(ARRAY(SELECT concat_ws(' ', mode, channel, content) FROM route

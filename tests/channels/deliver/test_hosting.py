@@ -20,7 +20,7 @@ from channels.providers.base import HostedProvider
 from channels.vendor_accounts import availability, registry
 from storage.redis_client import redis_client
 from tests.api.clients import Api
-from tests.channels.accounts import name_accounts, set_account
+from tests.channels.accounts import create_account, name_accounts, set_account
 from tests.channels.message_stages import PHONE, send
 from tests.channels.providers.centre import Centre
 from tests.stack.programs import wait_until
@@ -91,6 +91,21 @@ def test_hosting_process_takes_over_from_an_unbound_account(
     taken = [claims.claim(9), claims.claim(9, hosted=second)]
 
     assert [[one.provider for one in several] for several in taken] == [[], [second.name]]
+
+
+def test_processes_agree_whose_account_carries_a_message(account: HostedProvider, api: Api) -> None:
+    """Accounts that share the messages by weight: none is left to the other's process by both."""
+    for name in ("smpp", "twilio"):
+        create_account(name, position=10)
+    HeartbeatWriter("smpp").write({"bound": 1})
+    availability.reset()
+    for number in range(25):
+        send(api, f"+791612345{number:02}", channel="sms")
+
+    taken = [claims.claim(99), claims.claim(99, hosted=account)]
+
+    assert sum(map(len, taken)) == 25
+    assert all(taken)
 
 
 def test_hosting_process_that_is_not_seen_as_bound_yet_claims(
