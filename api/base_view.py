@@ -272,9 +272,11 @@ def checked(
     """The principal, if it may use the API from this address with this scope."""
     if principal is None:
         raise DomainError(Error.INVALID_API_KEY)
-    is_other_kind = bool(principal.purpose) and scope is not Scope.VERIFY
-    if is_other_kind or (scope is not None and scope.value not in principal.scopes):
-        raise DomainError(Error.FORBIDDEN, message=NO_SCOPE)
+    if principal.purpose and scope is not Scope.VERIFY:
+        raise DomainError(Error.FORBIDDEN, message=FOR_CLIENTS)
+    if scope is not None and scope.value not in principal.scopes:
+        message = NOT_FOR_CLIENTS if scope is Scope.VERIFY else NO_SCOPE
+        raise DomainError(Error.FORBIDDEN, message=message)
     if principal.allowed_ips and not principal.allows_ip(client_ip(meta)):
         raise DomainError(Error.FORBIDDEN, message=WRONG_IP)
     check_status(principal)
@@ -296,6 +298,10 @@ CHANGES = {"PATCH", "DELETE"}  # each leaves a row in the audit log
 LOGGED_NAME = 40  # characters: what the log's column holds
 _SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # with as much as lists show of it
 NO_SCOPE = _("This key lacks the required scope")
+FOR_CLIENTS = _("This key is for another service's client and opens nothing but its address")
+NOT_FOR_CLIENTS = _(
+    "This is a key of the API; create a key for another service's client: cabinet, API keys"
+)
 WRONG_IP = _("Requests from this IP are not allowed")
 SUSPENDED = _("The company is suspended")
 DELETED = _("The company is deleted")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from api.calls import Field, Fields, Schema, text
-from api.request_fields import RequestFields
+from api.request_fields import NOT_A_CODE, RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
 from parsing import clipboard
 
@@ -30,7 +30,12 @@ def optional(name: str, schema: Schema) -> Field:
 
 def guess(name: str, schema: Schema = A_CODE) -> Field:
     """A code as a person entered it."""
-    return Field(name, schema, "", reading=clipboard.code)
+    return Field(name, schema, "", error=NOT_A_CODE, reading=clipboard.code)
+
+
+def own_code(name: str) -> Field:
+    """A code that the company made."""
+    return Field(name, A_CODE, "", required=False, error=NOT_A_CODE)
 
 
 def part(whole: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any] | None:

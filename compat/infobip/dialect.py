@@ -8,7 +8,7 @@ from typing import Any
 
 from catalogue.errors import DomainError, Error
 from compat.dialect import Answer, Dialect, by_scheme, derived_id
-from compat.refusals import Row, complete
+from compat.refusals import Row, complete, limit_of
 
 BAD = Row(400, "BAD_REQUEST")
 ERRORS = complete(
@@ -35,8 +35,11 @@ ERRORS = complete(
 
 
 def refuse(error: DomainError, _request_id: str) -> Answer:
-    row = ERRORS[error.error]
-    faults = {name: [str(text) for text in texts] for name, texts in (error.errors or {}).items()}
+    row = ERRORS[Error.FORBIDDEN if limit_of(error) == "guard" else error.error]
+    faults = {
+        "to" if name == "phone" else name: [str(text) for text in texts]
+        for name, texts in (error.errors or {}).items()
+    }
     exception: dict[str, Any] = {"messageId": row.code, "text": row.message or error.words[0]}
     if faults:
         exception["validationErrors"] = faults

@@ -11,6 +11,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.utils.functional import cached_property
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from api.request_fields import RequestFields
@@ -85,7 +87,8 @@ class TwilioView(CompatView):
 
     def check_service(self, service: str) -> None:
         if service != self.service_sid:
-            raise DomainError(Error.NOT_FOUND)
+            text = _("the ServiceSid of this key is {sid}")
+            raise DomainError(Error.NOT_FOUND, message=format_lazy(text, sid=self.service_sid))
 
     def find_by(self, sid_or_number: str) -> FoundVerification:
         """By its id; by the number, the one whose code can be entered now."""

@@ -9,10 +9,12 @@ is a company's codes of one purpose in one mode.
 import re
 from uuid import UUID
 
+from django.utils.translation import gettext
+
 from catalogue.errors import DomainError, Error
 from channels.routing import channel_plan
 from compat.dialect import Answer, Dialect, by_basic_password, derived_id
-from compat.refusals import Row, complete
+from compat.refusals import Row, complete, limit_of
 
 ERRORS = complete(
     {
@@ -39,15 +41,23 @@ ERRORS = complete(
     }
 )
 LANDLINE = Row(403, 60205, "SMS is not supported by landline phone number")
+# Twilio's words leave out which of several reasons it was; ours name it.
+EXPLAINED = {Error.CODE_EXPIRED, Error.CODE_USED, Error.CODE_NOT_FOUND}
 _NAMES = {"phone": "To", "code": "CustomCode", "locale": "Locale", "channel": "Channel"}
 
 
 def refuse(error: DomainError, _request_id: str) -> Answer:
-    row = LANDLINE if error.message is channel_plan.LANDLINE else ERRORS[error.error]
-    message = ": ".join(part for part in (row.message, _detail(error)) if part)
+    row = _row_of(error)
+    message = ": ".join(part for part in (row.message, _detail(error) or _wait(error)) if part)
     info = f"https://www.twilio.com/docs/errors/{row.code}"
     body = {"code": row.code, "message": message, "more_info": info, "status": row.status}
     return Answer(row.status, body)
+
+
+def _row_of(error: DomainError) -> Row:
+    if error.message is channel_plan.LANDLINE:
+        return LANDLINE
+    return ERRORS[Error.CHALLENGE_REQUIRED if limit_of(error) == "guard" else error.error]
 
 
 def _detail(error: DomainError) -> str:
@@ -57,8 +67,15 @@ def _detail(error: DomainError) -> str:
         return f"{names} ({'; '.join(error.words)})"
     if error.error is Error.RECIPIENT_UNREACHABLE and error.message is not channel_plan.LANDLINE:
         return f"To ({error.words[0]})"
-    is_plain = error.message is None and ERRORS[error.error].message
-    return "" if is_plain else error.words[0]
+    is_plain = error.message is None and error.error not in EXPLAINED
+    return "" if is_plain and ERRORS[error.error].message else error.words[0]
+
+
+def _wait(error: DomainError) -> str:
+    """In words too: Twilio's clients keep no header of a refusal."""
+    if error.retry_after is None:
+        return ""
+    return gettext("wait %(seconds)d s") % {"seconds": error.retry_after}
 
 
 def sid(prefix: str, value: UUID) -> str:

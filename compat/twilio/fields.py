@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from api.calls import Field, text, time_or_day
 from api.request_fields import RequestFields
 from channels.web import fields
-from compat.fields import A_CODE, guess, optional
+from compat.fields import guess, optional, own_code
 from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
 from otp.texts import bindings
 from parsing import characters
@@ -20,7 +20,7 @@ SOME_TO = optional("To", text(maxLength=64))
 TO = SOME_TO.chosen()
 CHANNEL = optional("Channel", text(maxLength=20)).chosen()
 LOCALE = replace(fields.LOCALE, name="Locale")
-CUSTOM_CODE = optional("CustomCode", A_CODE)
+CUSTOM_CODE = own_code("CustomCode")
 CUSTOM_MESSAGE = optional("CustomMessage", LONG)
 SUBSTITUTIONS = optional("TemplateCustomSubstitutions", LONG)
 RATE_LIMITS = optional("RateLimits", LONG)
@@ -74,7 +74,8 @@ def binding(read: RequestFields) -> dict[str, str] | None:
         return bindings.check(given)
     except ValidationError as error:
         for fault in error.messages:
-            read.add_error(PAYEE if fault.startswith("payee") else AMOUNT, fault)
+            name, _colon, reason = fault.partition(": ")
+            read.add_error(PAYEE if name == "payee" else AMOUNT, reason or fault)
         return None
 
 

@@ -16,7 +16,7 @@ from channels.history.figures import DayRange
 from compat.twilio import fields as of
 from compat.twilio.base import NewMessage, NewVerification, TwilioView
 from compat.twilio.dialect import parse_sid
-from otp.feedback import report_entered
+from otp.feedback import is_own_code, report_entered
 from otp.send import CodeSendRequest, SentCode
 from otp.verifications import FoundVerification, State, cancel, find_by_message
 
@@ -25,6 +25,7 @@ DAYS, MAX_DAYS = 30, 92  # of a summary
 NO_HISTORY = _(
     "A key of this kind reads no history: name a VerificationSid, or a number in ChannelData.To"
 )
+MADE_HERE = _("This code was made here, not by you: check it with VerificationCheck")
 NO_RATE_LIMITS = _("This service has no rate limits of its own: those of the company hold")
 
 
@@ -110,11 +111,22 @@ class Verification(TwilioView):
         fields.check()
         verification = self.find_by(sid)
         if status == "approved":  # reported of the client's own code, which nobody checked here
+            self._check_own_code(verification, fields)
             report_entered(self.principal, verification_id=verification.id)
             verification = self.find(verification.id)
         elif (verification := cancel(self.principal, verification.id)).state is not State.CANCELLED:
             raise DomainError(Error.NOT_FOUND)
         return self.answer(self.verification_body(verification))
+
+    def _check_own_code(self, verification: FoundVerification, fields: RequestFields) -> None:
+        if not is_own_code(
+            self.principal,
+            phone=verification.phone,
+            purpose=self.principal.purpose,
+            verification_id=verification.id,
+        ):
+            fields.add_error(of.STATUS, MADE_HERE)
+            fields.check()
 
 
 class VerificationCheck(TwilioView):
@@ -149,18 +161,19 @@ class Attempts(TwilioView):
 
     def get(self, request: Request) -> HttpResponse:
         fields = QueryFields(request.query_params.dict())
-        named = fields.text(of.VERIFICATION_SID) or fields.text(of.ATTEMPTS_TO)
+        sid, to = fields.text(of.VERIFICATION_SID), fields.text(of.ATTEMPTS_TO)
         wanted = {
             "service_sid": fields.text(of.SERVICE),
             "channel": fields.text(of.ANY_CHANNEL),
             "conversion_status": fields.text(of.CONVERSION),
         }
         fields.check()
-        if not named:
+        if not (sid or to):
             raise DomainError(Error.FORBIDDEN, message=NO_HISTORY)
+        verification = self.find_by(sid) if sid else self.find_live(self.number(to or ""))
         rows = [
             row
-            for row in self.attempt_bodies(self.find_by(named))
+            for row in (self.attempt_bodies(verification) if verification else [])
             if all(value in {None, row[name]} for name, value in wanted.items())
         ]
         return self.answer(self.page("attempts", rows, "/Attempts"))

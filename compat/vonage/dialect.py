@@ -9,7 +9,7 @@ from accounts.keys import jwt_keys
 from accounts.keys.api_keys import Principal
 from catalogue.errors import DomainError, Error
 from compat.dialect import Answer, Dialect, Headers, by_basic_password, credentials
-from compat.refusals import complete, is_last_guess
+from compat.refusals import complete, is_last_guess, limit_of
 
 NEXMO, VONAGE = "https://developer.nexmo.com", "https://developer.vonage.com"
 
@@ -69,6 +69,11 @@ ERRORS = complete(
             "The code you provided does not match the expected value.",
             NEXMO,
         ),
+        Error.CHALLENGE_REQUIRED: FORBIDDEN._replace(
+            detail="Blocked by the protection against pumping"
+        ),
+        Error.RESEND_TOO_SOON: THROTTLED,
+        Error.SEND_LIMIT: THROTTLED._replace(detail=""),  # ours says which limit
         Error.RATE_LIMITED: THROTTLED,
         Error.TOO_MANY_ATTEMPTS: ENDED,
         Error.INTERNAL_ERROR: FAILED,
@@ -89,9 +94,7 @@ class ProblemError(DomainError):
 
 
 def refuse(error: DomainError, request_id: str) -> Answer:
-    row = ENDED if is_last_guess(error) else ERRORS[error.error]
-    if isinstance(error, ProblemError):
-        row = error.row
+    row = error.row if isinstance(error, ProblemError) else _row_of(error)
     body: dict[str, Any] = {
         "type": row.type,
         "title": row.title,
@@ -103,6 +106,12 @@ def refuse(error: DomainError, request_id: str) -> Answer:
     elif isinstance(error, ProblemError):
         body |= error.members
     return Answer(row.status, body, content_type="application/problem+json")
+
+
+def _row_of(error: DomainError) -> Row:
+    if is_last_guess(error):
+        return ENDED
+    return FORBIDDEN if limit_of(error) == "guard" else ERRORS[error.error]
 
 
 def _parameters(error: DomainError) -> list[dict[str, str]]:

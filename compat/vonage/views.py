@@ -17,8 +17,8 @@ from otp.send import CodeSendRequest
 from otp.verifications import FoundVerification, State
 
 CODE = guess("code")
-NOT_PERMITTED = FORBIDDEN._replace(
-    detail="Your account does not have permission to perform this action."
+NO_FRAUD_CHECK = FORBIDDEN._replace(
+    detail="fraud_check: the protection against pumping is switched off in the cabinet alone"
 )
 NO_TEMPLATES = FORBIDDEN._replace(detail="Templates management is not enabled for your account")
 RUNNING = CONFLICT._replace(detail="Concurrent verifications to the same number are not allowed")
@@ -32,7 +32,7 @@ class Requests(CompatView):
     def post(self, request: Request) -> HttpResponse:
         start = workflow.read(self.json_object(request))
         if not start.has_fraud_check:  # which the company alone switches off
-            raise ProblemError(NOT_PERMITTED, Error.FORBIDDEN)
+            raise ProblemError(NO_FRAUD_CHECK, Error.FORBIDDEN)
         phone = self.number(start.to, needs_plus=False)
         self._refuse_running(phone)
         try:

@@ -14,7 +14,7 @@ from api.calls import array, boolean, integer, text
 from api.request_fields import NOT_TEXT, REQUIRED, WRONG_FORMAT, RequestFields, allowed_values
 from catalogue.texts import StrOrPromise
 from channels.routing.company_policy import AskedOrder
-from compat.fields import A_CODE, needed, optional
+from compat.fields import needed, optional, own_code
 from parsing import characters
 
 CHANNELS = {"sms": "sms", "whatsapp": "whatsapp"}  # Vonage's names, and ours
@@ -28,7 +28,7 @@ LOCALE = optional("locale", text(pattern="[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,
 CHANNEL_TIMEOUT = optional("channel_timeout", integer(15, 900))
 CLIENT_REF = optional("client_ref", text(maxLength=40))
 CODE_LENGTH = optional("code_length", integer(4, 10))
-CODE = optional("code", A_CODE)
+CODE = own_code("code")
 FRAUD_CHECK = optional("fraud_check", boolean())
 TEMPLATE_ID = optional("template_id", text(maxLength=64))
 OUR_LONGEST = 8

@@ -162,6 +162,10 @@ TOO_LARGE = ("Тело запроса больше 64 КБ", "The request body i
 NOT_JSON = ("Тело запроса\u00a0— не JSON", "The request body is not valid JSON")
 NOT_AN_OBJECT = ("Тело запроса должно быть объектом JSON", "The request body must be a JSON object")
 NO_SCOPE = ("У ключа нет права на это действие", "This key lacks the required scope")
+FOR_CLIENTS = (
+    "Это ключ для клиента другого сервиса: он открывает только его адрес",
+    "This key is for another service's client and opens nothing but its address",
+)
 WRONG_IP = ("Запросы с этого IP-адреса не разрешены", "Requests from this IP are not allowed")
 SUSPENDED = ("Работа компании приостановлена", "The company is suspended")
 NOT_APPROVED = (
@@ -194,6 +198,9 @@ REFUSALS = {
         extra={"required": 16, "available": 15},
     ),
     "scope": Refusal(Error.FORBIDDEN, send, key_is(scopes=["links"]), NO_SCOPE),
+    "client's key": Refusal(
+        Error.FORBIDDEN, send, key_is(purpose="login", scopes=["verify"]), FOR_CLIENTS
+    ),
     "address": Refusal(Error.FORBIDDEN, send, key_is(allowed_ips=["10.0.0.0/8"]), WRONG_IP),
     "suspended": Refusal(Error.FORBIDDEN, send, company_is(status="suspended"), SUSPENDED),
     "not approved": Refusal(Error.FORBIDDEN, send, company_is(status="pending"), NOT_APPROVED),

@@ -84,6 +84,24 @@ def test_dialect_words_every_error(dialect: Dialect) -> None:
         assert (answer.status >= 500) is (error in SERVER_ERRORS), error
 
 
+@each_dialect
+def test_refusal_says_that_the_protection_holds_a_send_back(dialect: Dialect) -> None:
+    limit = {"kind": "guard", "scope": "country"}
+    error = DomainError(Error.SEND_LIMIT, message="Lift it", retry_after=60, limit=limit)
+
+    assert b"Lift it" in written(dialect.refuse(error, "req_1"))
+
+
+@each_dialect
+def test_key_of_the_api_learns_which_key_is_needed(dialect: Dialect, company: Company) -> None:
+    key = ApiKeyFactory.create(company=company, mode=Mode.TEST).plaintext
+    call = next(each for each in CLOSED if each.dialect is dialect)
+
+    answer = DialectClient(dialect, key).call(call.method, call.path)
+
+    assert b"create a key for another service's client" in answer.raw
+
+
 @each(CLOSED)
 def test_call_wants_a_key_of_its_kind(call: Call, db: None) -> None:
     company = CompanyFactory.create()

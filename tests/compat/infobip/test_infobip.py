@@ -274,13 +274,19 @@ def test_voice_and_email_are_refused(client: DialectClient, path: str) -> None:
         ("79990000013", (400, "BAD_REQUEST")),
         ("79990000014", (400, "BAD_REQUEST")),
         ("79990000015", (403, "FORBIDDEN")),
-        ("79990000016", (429, "TOO_MANY_REQUESTS")),
+        ("79990000016", (403, "FORBIDDEN")),
     ],
 )
 def test_refusals_of_a_send(company: Company, number: str, expected: tuple[int, str]) -> None:
     client = DialectClient(DIALECT, client_key(company, PURPOSE).plaintext)
 
     assert refusal(send(client, number)) == expected
+
+
+def test_fault_is_of_infobips_own_field(client: DialectClient) -> None:
+    exception = send(client, "12345").body["requestError"]["serviceException"]
+
+    assert list(exception["validationErrors"]) == ["to"]
 
 
 @pytest.mark.parametrize("name", ["applicationId", "messageId", "to", "trackDelivery", "pin"])

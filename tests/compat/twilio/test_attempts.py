@@ -43,6 +43,14 @@ def test_attempts_are_filtered(twilio: Twilio) -> None:
     assert count(f"VerificationSid={sid}&VerifyServiceSid=VA{'0' * 32}") == 0
 
 
+def test_number_without_a_code_to_enter_has_no_attempts(twilio: Twilio) -> None:
+    twilio.update(twilio.create().body["sid"], "canceled")
+
+    for number in (PHONE, "+79161234568"):
+        answer = twilio.get(f"/v2/Attempts?ChannelData.To={number.replace('+', '%2B')}")
+        assert (answer.status, answer.body["attempts"]) == (200, [])
+
+
 def test_key_lists_no_history(twilio: Twilio, company: Company) -> None:
     created = twilio.create().body
     other = Twilio(company, "payment")

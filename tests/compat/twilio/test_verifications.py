@@ -313,6 +313,36 @@ def test_another_service_is_not_found(twilio: Twilio, company: Company) -> None:
         assert {error_of(answer) for answer in answers} == {(404, 20404)}
 
 
+def test_another_service_learns_the_keys_own(twilio: Twilio) -> None:
+    sid = twilio.service.rsplit("/", 1)[1]
+    twilio.service = "/v2/Services/VA" + "0" * 32
+
+    assert sid in twilio.create().body["message"]
+
+
+def test_refusals_say_what_the_number_leaves_open(company: Company) -> None:
+    test, live = Twilio(company), Twilio(company, mode=Mode.LIVE)
+    made_here = test.create().body["sid"]
+    test.check(test.right())
+    live.update(live.create().body["sid"], "canceled")
+
+    said = {
+        "already been used": test.check("123456"),
+        "No code was sent": test.check("123456", To="+79161234568"),
+        "Status (This code was made here": test.update(made_here, "approved"),
+        "4 to 10 Latin letters": test.create(CustomCode="12"),
+        "phone number: wait 60 s": live.create(),
+        "Payee (who is paid)": test.create(Amount="1"),
+    }
+
+    assert [words for words, each in said.items() if words not in each.body["message"]] == []
+
+
+def test_send_held_back_by_the_protection_is_no_limit(twilio: Twilio) -> None:
+    assert error_of(twilio.create(To="+79990000016")) == (403, 60410)
+    assert error_of(twilio.create(To="+79990000011")) == (429, 60203)
+
+
 def test_service_shows_the_keys_settings(company: Company) -> None:
     Company.objects.filter(pk=company.pk).update(brand="Rose", code_length=5)
     twilio = Twilio(company)

@@ -162,9 +162,7 @@ def test_fraud_check_is_not_switched_off(client: DialectClient) -> None:
     answer = start(client, fraud_check=False)
 
     check(answer, 403, "Forbidden", "forbidden")
-    assert answer.body["detail"] == (
-        "Your account does not have permission to perform this action."
-    )
+    assert answer.body["detail"].startswith("fraud_check")
 
 
 def test_running_verification_is_named(client: DialectClient, live: DialectClient) -> None:
@@ -315,7 +313,7 @@ def test_numbers_that_get_nothing_are_wrong_parameters(live: DialectClient) -> N
         ("0013", 422, "invalid-params"),
         ("0014", 422, "invalid-params"),
         ("0015", 403, "forbidden"),
-        ("0016", 429, "throttled"),
+        ("0016", 403, "forbidden"),
     ],
 )
 def test_scripted_number_is_refused_in_vonages_words(
