@@ -23,6 +23,7 @@ FOR_A_PERSON: dict[Error, StrOrPromise] = {
     Error.RECIPIENT_UNREACHABLE: _("This number cannot be reached. Check it or use another one."),
     Error.COUNTRY_NOT_ALLOWED: _("Codes are not sent to this country."),
 }
+HELD_BACK = _("Held back by the protection against SMS pumping: cabinet, Settings → Protection")
 ANYTHING_ELSE = _("The code could not be sent. Try again later.")
 
 
@@ -63,6 +64,8 @@ def sent_json(outcome: SendOutcome | None) -> HookAnswer:
 def refused_json(refusal: DomainError) -> HookAnswer:
     """Our status, code and message: for servers that log the answer."""
     message = refusal.error.message if refusal.message is None else refusal.message
+    if refusal.error is Error.CHALLENGE_REQUIRED:  # no server shows one
+        message = HELD_BACK
     code = code_of(refusal)
     return with_retry(
         as_json(refusal.error.status, {"code": code, "message": str(message)}), refusal

@@ -17,7 +17,7 @@ ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
 @dataclass(frozen=True, slots=True)
 class Bubble:
     message: Message
-    text: str | None  # None: the key that derives its code is gone
+    text: str | None  # None: the key that derives its code is gone, or a company's own code
     code: str | None
     button: str | None = None  # the URL of the button under the text
 
@@ -40,11 +40,15 @@ class Screen:
 
 def render(message: Message) -> tuple[str | None, str | None]:
     """(text, code) as the worker would send them."""
+    params = message.params
+    if extensions.OWN_CODE in params:
+        sealed = extensions.sealed_codes([message.pk])
+        params = params | {extensions.OWN_CODE: sealed.get(message.pk)}
     try:
         rendered = extensions.renderers[message.kind](
             subject_id=message.subject_id,
-            params=message.params,
-            locale=language_of(message.locale, message.params),
+            params=params,
+            locale=language_of(message.locale, params),
             channel=message.channel,
         )
     except extensions.NotRenderableError:

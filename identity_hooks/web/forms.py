@@ -117,10 +117,10 @@ class NewSocketForm(SocketForm):
     mode = forms.ChoiceField(
         label=_("Mode"),
         choices=[
-            (Mode.LIVE, _("Live: real messages, tokens are charged")),
             (Mode.TEST, _("Test: free, nothing is sent to phones")),
+            (Mode.LIVE, _("Live: real messages, tokens are charged")),
         ],
-        initial=Mode.LIVE,
+        initial=Mode.TEST,
         widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
     )
 

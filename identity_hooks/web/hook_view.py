@@ -87,6 +87,7 @@ class _Handling:
         self._count(socket, principal)
         check_status(principal)
         receive.note_use(socket)
+        self.language = languages.of_accept_language("", principal.language)
         wanted = self.kind.read(call, sockets.options_of(socket))
         self.phone = _masked(wanted.phone, principal)
         self.language = languages.of_accept_language(wanted.locale, principal.language)

@@ -1,5 +1,6 @@
 """Every kind's own call goes out, is repeated safely, and is refused in its server's words."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -277,6 +278,26 @@ def test_company_without_tokens_tells_the_person_nothing_of_it(db: None) -> None
     assert answer == {
         "error": {"http_code": 402, "message": "The code could not be sent. Try again later."}
     }
+
+
+def test_unreadable_call_is_refused_in_the_company_language(company: Company) -> None:
+    for language, words in (("en", "Check the request fields"), ("ru", "Проверьте поля запроса")):
+        Company.objects.update(language=language)
+        socket = make_socket(company, "logto")
+
+        answer = send(socket, replace(played(socket), body=b"[]"))
+
+        assert (answer.status_code, body_of(answer)["message"]) == (422, words)
+
+
+def test_held_back_call_asks_no_server_for_a_proof(company: Company) -> None:
+    Company.objects.update(language="en")
+    socket = make_socket(company, "logto", "test")
+
+    message = body_of(send(socket, played(socket, phone="+79990000015")))["message"]
+
+    assert "Protection" in message
+    assert "challenge" not in message
 
 
 def test_person_reads_the_company_language(company: Company) -> None:

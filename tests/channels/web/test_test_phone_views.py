@@ -8,6 +8,7 @@ from pytest_django import Settings
 from accounts.models import Member
 from catalogue.channels import BY_NAME
 from channels.history import test_phone
+from channels.models import Message
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
@@ -80,6 +81,14 @@ def test_messages_of_others_are_not_shown(client: Client, owner: Member) -> None
     MessageFactory.create(mode="test", phone=PHONE)
 
     assert PHONE not in body_of(client)
+
+
+def test_own_code_is_shown_while_it_lives(client: Client, owner: Member, test_api: Api) -> None:
+    test_api.post("/otp/send", {"phone": PHONE, "code": "482193"})
+    Message.objects.update(state=Message.State.DELIVERED)
+
+    assert "482193" in body_of(client)
+    assert test_api.get("/test/messages").body["data"][0]["code"] == "482193"
 
 
 def test_code_whose_key_is_gone_is_not_guessed(client: Client, owner: Member) -> None:
