@@ -1,7 +1,7 @@
 """The lines that a client's program changes, by dialect and language.
 
-A dialect has them in files, `snippets/<language>.txt`, with `{{ address }}`, `{{ key }}` and its
-own facts to be filled in.
+A dialect has them in files, `snippets/<language>.txt`, with `{{ address }}`, `{{ key }}`,
+`{{ phone }}` and its own facts to be filled in.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from accounts.models import ApiKey
+from accounts.models import ApiKey, Mode
 from compat.dialect import Dialect
 from compat.discovery import dialects
 
@@ -27,6 +27,8 @@ TITLES = {
     "curl": "curl",
 }
 PLACE = "YOUR_KEY"
+OWN_APPLICATION = "YOUR_APPLICATION_ID"  # which a key with a public key has
+TEST_PHONE, OWN_PHONE = "+79990000000", "YOUR_PHONE"  # what a live key sends goes to somebody
 FIRST = "twilio"  # of the dialects that are shown: the most used
 _VARIABLE = re.compile(r"\{\{ (\w+) \}\}")
 
@@ -57,7 +59,16 @@ def lines_for(key: ApiKey, plaintext: str) -> list[DialectLines]:
 def _lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
     address = f"{settings.PUBLIC_URL}{dialect.path}"
     facts = dialect.facts(key.company_id, key.mode, key.purpose)
-    values = {"address": address, "key": plaintext, **facts}
+    phone = TEST_PHONE if key.mode == Mode.TEST else OWN_PHONE
+    values = {
+        "address": address,
+        "host": address.partition("://")[2],
+        "key": plaintext,
+        "application_id": key.application_id if key.public_key else OWN_APPLICATION,
+        "phone": phone,
+        "digits": phone.removeprefix("+"),
+        **facts,
+    }
     snippets = [
         Snippet(
             f"{dialect.name}-{name}",

@@ -71,6 +71,15 @@ def test_event_that_was_refused_waits_for_a_retry(
         assert "в пути</span>" not in shown
 
 
+def test_delivery_to_an_address_of_its_own_is_told_apart(
+    client: Client, endpoint: Endpoint
+) -> None:
+    DeliveryFactory.create(endpoint=endpoint)
+    DeliveryFactory.create(endpoint=endpoint, url="https://example.com/one-message")
+
+    assert page(client, "webhook-detail", endpoint.public_id).count("one-message") == 1
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -3,12 +3,12 @@
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Member
+from accounts.models import Member, Mode
 from compat.discovery import dialects
 from compat.twilio.dialect import service_sid
 from compat.web.client_lines import lines_for
 from tests.compat.clients import client_key
-from tests.factories import ApiKeyFactory
+from tests.factories import ApiKeyFactory, IssuedKey
 
 FORM = {"name": "Site", "mode": "test", "purpose": "login"}
 
@@ -22,10 +22,29 @@ def test_lines_are_filled_in_for_every_dialect(owner: Member) -> None:
     assert shown[0].dialect.name == "twilio"
     for lines in shown:
         assert lines.address.endswith(f"/compat/{lines.dialect.name}")
+        assert {"curl"} <= {snippet.id.rpartition("-")[2] for snippet in lines.snippets}
         for snippet in lines.snippets:
-            assert "{{" not in snippet.code
-            assert key.plaintext in snippet.code
-            assert lines.address in snippet.code
+            assert "{{ " not in snippet.code
+            assert key.plaintext in snippet.code or "privateKey" in snippet.code
+            assert lines.address.partition("://")[2] in snippet.code
+
+
+def test_lines_of_a_live_key_name_nobodys_number(owner: Member) -> None:
+    for mode, phone in ((Mode.TEST, "79990000000"), (Mode.LIVE, "YOUR_PHONE")):
+        snippets = _snippets(client_key(owner.company, mode=mode))
+        assert [code for code in snippets if phone not in code] == []
+
+
+def test_lines_of_a_key_that_signs_name_its_application(owner: Member) -> None:
+    signs, other = client_key(owner.company, public_key="PEM"), client_key(owner.company)
+
+    (node,) = [each for each in _snippets(signs) if "privateKey" in each]
+    assert signs.application_id in node
+    assert any("YOUR_APPLICATION_ID" in each for each in _snippets(other))
+
+
+def _snippets(key: IssuedKey) -> list[str]:
+    return [snippet.code for lines in lines_for(key, "") for snippet in lines.snippets]
 
 
 def test_new_key_is_shown_with_its_lines_once(client: Client, owner: Member) -> None:
