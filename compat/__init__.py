@@ -1,7 +1,7 @@
 """Drop-in endpoints: the addresses, bodies and refusals of other services' verification calls.
 
-A *dialect* is a folder of at most 400 lines that translates and nothing else: no statement, no rule
-of its own. A customer points the other service's client at `PUBLIC_URL/compat/<dialect>`, with a
+A *dialect* is a folder of some 400 lines that translates and nothing else: no statement, no rule of
+its own. A customer points the other service's client at `PUBLIC_URL/compat/<dialect>`, with a
 key of the kind that has a purpose (`ApiKey.purpose`). To add one, make `compat/<name>/` with
 
 - `dialect.py`: `DIALECT`, a `compat.dialect.Dialect`: how keys are presented, a table from our

@@ -48,6 +48,8 @@ from otp.tried_channels import UntriedChannels
 from storage.statements.json_rows import array_text
 from webhooks.endpoints import Callback
 
+RANDOM_BITS = 80  # of an id, after its time
+
 
 @dataclass(frozen=True, slots=True)
 class CodeSendRequest:
@@ -99,6 +101,13 @@ class SentCode:
     attempts_left: int
     short_url: str | None
     verification_id: UUID
+
+    @property
+    def is_resend(self) -> bool:
+        """Whether the code was there before. Ids begin with milliseconds, and a new code gets its
+        own after its message.
+        """
+        return self.verification_id.int >> RANDOM_BITS < self.outcome.message_id.int >> RANDOM_BITS
 
 
 def send_code(*, sender: Sender, request: CodeSendRequest, only_of: UUID | None = None) -> SentCode:

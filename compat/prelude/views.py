@@ -7,12 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.utils import timezone
 from rest_framework.request import Request
 
 from catalogue.channels import BY_NAME, CHANNELS
 from catalogue.errors import DomainError, Error
-from catalogue.ids import first_id_at, public_id, uuid7
+from catalogue.ids import public_id, uuid7
 from channels.phone_numbers import LineType, is_landline
 from channels.recipients.blocked_phones import BlockedPhoneError
 from channels.routing.company_policy import NO_ORDER, AskedOrder, policy_for
@@ -70,12 +69,11 @@ class Verifications(PreludeView):
         options = fields.options_of(body, self.principal.texts)
         asked = self._asked(body, options)
         restricted = send_check.restriction_for(self.principal, asked.phone, asked.requester)
-        started = first_id_at(timezone.now())
         try:
             sent = self._sent(asked, options["preferred_channel"])
         except DomainError as error:
             return self._not_sent(error, asked, restricted)
-        status, judged = "success" if sent.verification_id >= started else "retry", {}
+        status, judged = "retry" if sent.is_resend else "success", {}
         if options["force_challenge"] or (restricted and restricted.is_without_sms):
             status = "challenged"
         elif restricted and not restricted.is_enforced:
@@ -146,8 +144,8 @@ class Verifications(PreludeView):
         return self._answer(uuid7(), "blocked", asked.reference, **judged)
 
     def _answer(self, verification: UUID, status: str, reference: str, **more: Any) -> HttpResponse:
-        return self.answered(**_identity(verification, reference), method="message",
-                             status=status, **more)  # fmt: skip
+        identity = _identity(verification, reference)
+        return self.answered(**identity, method="message", status=status, **more)
 
 
 class Checks(PreludeView):

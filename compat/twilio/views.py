@@ -20,7 +20,6 @@ from otp.feedback import is_own_code, report_entered
 from otp.send import CodeSendRequest, SentCode
 from otp.verifications import FoundVerification, State, cancel, find_by_message
 
-MILLISECONDS = 80  # bits after those of an id
 DAYS, MAX_DAYS = 30, 92  # of a summary
 NO_HISTORY = _(
     "A key of this kind reads no history: name a VerificationSid, or a number in ChannelData.To"
@@ -90,13 +89,11 @@ class Verifications(TwilioView):
     def _shown(
         self, sent: SentCode, wanted: CodeSendRequest
     ) -> FoundVerification | NewVerification:
-        outcome, verification_id = sent.outcome, sent.verification_id
-        # Ids begin with milliseconds, and a new code gets its own after its message.
-        if verification_id.int >> MILLISECONDS < outcome.message_id.int >> MILLISECONDS:
-            return self.find(verification_id)
+        if sent.is_resend:
+            return self.find(sent.verification_id)
         now = datetime.now(UTC)
-        messages = [NewMessage(outcome.message_id, outcome.channel, now)]
-        return NewVerification(verification_id, wanted.phone, wanted.binding, now, messages)
+        messages = [NewMessage(sent.outcome.message_id, sent.outcome.channel, now)]
+        return NewVerification(sent.verification_id, wanted.phone, wanted.binding, now, messages)
 
 
 class Verification(TwilioView):
