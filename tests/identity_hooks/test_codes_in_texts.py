@@ -18,6 +18,8 @@ from identity_hooks.hook_call import CallRefusedError
         ("Code 561166, call +491761234567", "561166"),
         ("Your login code is: 561166\n\n@example.com #561166\n", "561166"),
         ("Order 123456, your code is 561166\n\n@example.com #561166", "561166"),
+        ("561166 is your code, https://example.com/?id=123456", "561166"),
+        ("Your code is 561166 (example.com/login#123456)", "561166"),
     ],
 )
 def test_only_number_of_the_length_is_the_code(text: str, code: str) -> None:
@@ -32,6 +34,8 @@ def test_only_number_of_the_length_is_the_code(text: str, code: str) -> None:
         ("Your code is 5611667", "no_code_in_text"),
         ("Your code is 561-166", "no_code_in_text"),
         ("Your code is A561166", "no_code_in_text"),
+        ("Open https://example.com/?code=561166", "no_code_in_text"),
+        ("Open example.com/login?code=561166", "no_code_in_text"),
         ("", "no_code_in_text"),
         ("No digits at all", "no_code_in_text"),
     ],
