@@ -91,9 +91,11 @@ def send(
 ) -> SendOutcome:
     """Sends the code or the link; a repeat is answered by its first message.
 
-    Raises NothingToSendError for what is too old to be of use, DomainError for a refusal.
+    Raises NothingToSendError for what is too old to be of use, or so far ahead of our clock that
+    nobody knows when it will be; DomainError for a refusal.
     """
-    if wanted.sent_at and at - wanted.sent_at > (wanted.lifetime or settings.CODE_LIFETIME):
+    lifetime = wanted.lifetime or settings.CODE_LIFETIME
+    if wanted.sent_at is not None and abs(at - wanted.sent_at) > lifetime:
         raise NothingToSendError("stale")
     number = phone_numbers.normalise(wanted.phone, principal.country)
     sender = Sender(principal, request_id, wait=WAIT)

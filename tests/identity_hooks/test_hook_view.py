@@ -357,6 +357,17 @@ def test_purpose_that_cannot_be_one_is_refused(company: Company, purpose: str) -
     assert not Message.objects.exists()
 
 
+@pytest.mark.parametrize("seconds", [-86_400, -601, -590, 0, 590, 601, 86_400])
+def test_event_is_sent_while_its_code_is_of_use(company: Company, seconds: int) -> None:
+    """One far ahead of our clock would be of use for ever, however late it comes."""
+    stored = {"phone": "/to", "code": "/code", "sent_at": "/at", "lifetime": 600}
+    socket = make_socket(company, "generic", mapping=stored)
+
+    answer = mine(socket, {"to": PHONE, "code": CODE, "at": timezone.now().timestamp() + seconds})
+
+    assert (answer.status_code, Message.objects.exists()) == (200, abs(seconds) < 600)
+
+
 def test_channels_and_purpose_of_the_socket_hold(company: Company) -> None:
     socket = make_socket(company, "logto", channels=["sms", "whatsapp"], purpose="customers")
 
