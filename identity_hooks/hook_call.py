@@ -1,5 +1,6 @@
 """A call of an identity server as it came, and what is read from it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,8 @@ from catalogue.texts import StrOrPromise
 
 FORM = "application/x-www-form-urlencoded"
 MAX_FIELDS = 100  # of a form or a query
+# A server that writes a phone into its address as it is: its plus is read as a space.
+_LOST_PLUS = re.compile(r"\A (?=[0-9]{8,15}\Z)")
 
 
 class CallRefusedError(DomainError):
@@ -90,9 +93,10 @@ def as_text(value: object) -> str:
 
 def _pairs(text: str) -> dict[str, str]:
     try:
-        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS))
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:
         raise unreadable("not_a_form") from None
+    return {name: _LOST_PLUS.sub("+", value) for name, value in pairs}
 
 
 def unreadable(reason: str) -> CallRefusedError:

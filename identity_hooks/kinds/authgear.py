@@ -102,7 +102,7 @@ KIND = Kind(
             SELF_HOSTED,
             "# authgear.yaml\n"
             "messaging:\n"
-            "  sms_provider: custom\n"
+            "  sms_gateway: {provider: custom, use_config_from: authgear.secrets.yaml}\n"
             "# authgear.secrets.yaml\n"
             "- key: sms.custom\n"
             "  data: {url: {url}, timeout: 10}",

@@ -14,6 +14,7 @@ KIND = mapped_kind(
         "phone": "/data/to_phone_number",
         "code": "/data/data/otp_code",
         "text": "/data/message",
+        "ip": "/event_attributes/http_request/client_ip",
         "repeat_id": "/data/id",
         "sent_at": "/timestamp",
         "lifetime": 600,

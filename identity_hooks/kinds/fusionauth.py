@@ -13,6 +13,7 @@ KIND = mapped_kind(
     settings=(
         Setting(
             EVERYWHERE,
+            "Message types        SMS\n"
             "URL                  {url}\n"
             "Connect timeout      2000\n"
             "Read timeout         5000\n"

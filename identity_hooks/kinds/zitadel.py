@@ -22,12 +22,13 @@ def _read(call: HookCall, _options: SocketOptions) -> WantedMessage:
     """
     phone = call.text("contextInfo", "recipientPhoneNumber")
     expiry = call.text("args", "expiry")[:20]
+    lifetime = int(expiry) / NANOSECONDS if expiry.isascii() and expiry.isdigit() else 0
     return WantedMessage(
         phone=phone,
         code=call.text("args", "code") or call.text("args", "oTP") or call.text("args", "otp"),
         purpose=PURPOSES.get(call.text("contextInfo", "eventType"), ""),
         locale=call.text("args", "preferredLanguage"),
-        lifetime=int(expiry) / NANOSECONDS if expiry.isascii() and expiry.isdigit() else None,
+        lifetime=lifetime or None,  # 0 for a phone's verification and a password's reset
     )
 
 

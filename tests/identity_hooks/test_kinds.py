@@ -111,6 +111,22 @@ def test_zitadel_names_the_code_in_two_ways(args: dict[str, Any], event: str, co
     assert wanted.purpose
 
 
+def test_zitadel_tells_no_life_of_a_code_that_verifies_a_phone() -> None:
+    """internal/domain/notification.go `ToMap`, 2026-08: every argument goes out, the empty too."""
+    payload = {
+        "contextInfo": {
+            "eventType": "user.human.phone.code.added",
+            "provider": {"id": "3051", "description": "Kvitok"},
+            "recipientPhoneNumber": "+41791234567",
+        },
+        "args": {"code": "0M53RF", "expiry": 0, "origin": "", "sessionID": "", "tempUsername": ""},
+    }
+
+    wanted = read("zitadel", payload)
+
+    assert (wanted.code, wanted.lifetime) == ("0M53RF", None)
+
+
 def test_authentik_number_is_as_it_was_typed() -> None:
     """authentik/stages/authenticator_sms/models.py, 2026-08."""
     wanted = read(
@@ -241,6 +257,15 @@ def test_casdoor_calls_in_four_ways(call: HookCall) -> None:
     assert (wanted.phone, wanted.code) == ("+8613812345678", "561166")
 
 
+def test_casdoor_writes_the_number_into_the_address_as_it_is() -> None:
+    """`?phoneNumber={mobile}&content={code}`; without its plus this number may be Chinese."""
+    query = "phoneNumber=+13135550123&content=561166"
+
+    wanted = kinds()["casdoor"].read(HookCall("GET", {}, query, b"", AT), SocketOptions())
+
+    assert (wanted.phone, wanted.code) == ("+13135550123", "561166")
+
+
 def test_fusionauth_code_stands_beside_the_text() -> None:
     """astro/src/content/json/messengers/generic-message-request.json, 2026-10."""
     wanted = read(
@@ -285,25 +310,34 @@ def test_novu_text_is_sent_if_it_holds_one_code() -> None:
 CLERK = {
     "type": "sms.created",
     "object": "event",
-    "timestamp": int(AT * 1000),
+    "instance_id": "ins_2",
+    "timestamp": int(AT),
+    "event_attributes": {"http_request": {"client_ip": "203.0.113.7", "user_agent": "Browser"}},
     "data": {
         "id": "sms_2",
         "object": "sms_message",
         "slug": "verification_code",
+        "from_phone_number": "+14155550100",
         "to_phone_number": "+14155550123",
+        "phone_number_id": "idn_2",
         "message": "561166 is your verification code for Example",
         "status": "queued",
+        "data": {},
         "delivered_by_clerk": False,
-        "data": {"otp_code": "561166"},
     },
 }
 
 
 def test_clerk_event_holds_the_code_and_its_time() -> None:
+    """clerk/openapi-specs, `sms.created`, 2026-08: seconds there, milliseconds in its guides."""
+    in_data = CLERK["data"] | {"data": {"otp_code": "770012"}}  # type: ignore[operator]
+
     wanted = read("clerk", CLERK)
 
     assert (wanted.phone, wanted.code, wanted.repeat_id) == ("+14155550123", "561166", "sms_2")
-    assert (wanted.sent_at, wanted.lifetime) == (AT, 600)
+    assert (wanted.sent_at, wanted.lifetime, wanted.ip) == (AT, 600, "203.0.113.7")
+    assert read("clerk", CLERK | {"timestamp": int(AT * 1000)}).sent_at == AT
+    assert read("clerk", CLERK | {"data": in_data}).code == "770012"
 
 
 @pytest.mark.parametrize(
