@@ -22,7 +22,7 @@ from channels.history import export
 from channels.models import KnownRecipient, Part, ProviderAlert, Receipt
 from storage.months import partitions
 from storage.store_errors import is_refusal, savepoint
-from webhooks import retention as webhook_retention
+from webhooks import deliveries
 
 log = structlog.get_logger(__name__)
 
@@ -57,7 +57,7 @@ def purge() -> int:
         export.purge,
         jobs.purge,
         *account_retention.PURGERS,
-        *webhook_retention.PURGERS,
+        *deliveries.PURGERS,
         *extensions.purgers,
     ]
     return sum(_in_batches(step) for step in steps)

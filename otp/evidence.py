@@ -8,7 +8,6 @@ import orjson
 
 from accounts.models import Company
 from catalogue.ids import public_id
-from channels.message_languages import language_of
 from channels.models import Message
 from channels.providers.base import Content
 from otp.texts import rendering
@@ -68,7 +67,7 @@ def _shown(message: Message) -> str | None:
     return rendering.text_with(
         HIDDEN * message.params["length"],
         params=message.params,
-        locale=language_of(message.locale, message.params),
+        locale=message.language,
         channel=message.channel,
     )
 

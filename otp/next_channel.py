@@ -6,6 +6,7 @@ Calls that overlap ask for one step: a button was pressed several times.
 """
 
 import time
+from collections.abc import Set
 from dataclasses import replace
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
 from api import idempotency
+from catalogue.channels import Channel
 from catalogue.errors import DomainError, Error
 from catalogue.ids import started_at
 from channels import wakeups
@@ -25,8 +27,11 @@ from channels.accept.acceptance import Sender
 from channels.lifecycle.states import OPEN_MESSAGE, Decision, FallbackReason
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
+from channels.phone_numbers import country_of, is_landline
+from channels.routing import company_policy
+from channels.routing.channel_plan import for_landline
 from channels.routing.company_policy import AskedOrder
-from channels.routing.next_channel import next_channel
+from channels.vendor_accounts import availability
 from otp import check, sealed_codes, verifications
 from otp.check import RefusalState
 from otp.models import Verification
@@ -37,6 +42,12 @@ from otp.tried_channels import channels_of
 CODE_IS_GONE = _(
     "Your code is no longer kept, for its message has come to its end: send it again with `code` "
     "and `channel`"
+)
+
+
+NONE_LEFT = _(
+    "No other channel is left: the code was sent by every one that your policy and this number "
+    "allow"
 )
 
 
@@ -170,7 +181,7 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
     )
     tried = channels_of(verification.pk)
     order = AskedOrder(tuple(first.params.get("order", ())))
-    channel = next_channel(sender.principal, request, tried, order)
+    channel = _next_channel(sender.principal, request, tried, order)
     try:
         return send_code(
             sender=sender,
@@ -186,6 +197,27 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
         if message is None:
             raise
         return sent_code(message)
+
+
+def _next_channel(
+    principal: Principal, request: CodeSendRequest, tried: Set[str], order: AskedOrder
+) -> Channel:
+    """The first channel that is not among those tried: of the order that was asked for, else of the
+    company's.
+    """
+    policy = company_policy.policy_for(principal, request.phone, request.purpose)
+    policy = company_policy.in_order(policy, order)
+    if is_landline(request.phone):
+        policy = for_landline(principal, request, policy)
+    country = country_of(request.phone)
+    for channel in policy.order:
+        if (
+            channel.name not in tried
+            and company_policy.costs_at_most(channel, policy.max_cost, country)
+            and availability.has_account(channel, request.content, principal.mode, request.phone)
+        ):
+            return channel
+    raise DomainError(Error.CHANNEL_UNAVAILABLE, message=NONE_LEFT)
 
 
 def _sent_meanwhile(verification: Verification, channel: str) -> Message | None:

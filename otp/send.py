@@ -23,7 +23,6 @@ from catalogue import languages
 from catalogue.channels import BY_NAME, CHANNELS, Channel
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import uuid7
-from channels import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.extensions import OWN_CODE
@@ -347,10 +346,7 @@ def _renderer_params(
     channels: Sequence[Channel],
     link: Mapping[str, str],
 ) -> dict[str, Any]:
-    params: dict[str, Any] = {
-        "brand": principal.brand,
-        **message_languages.stored(request.locale, principal.language),
-    }
+    params: dict[str, Any] = acceptance.wording(principal, request.locale)
     texts = rendering.snapshot(
         principal.texts,
         channels=channels,

@@ -1,4 +1,4 @@
-"""Says when deliveries are retried; lists, replays and cancels them; sends example events."""
+"""Says when deliveries are retried; lists, replays, cancels and purges them; sends examples."""
 
 import random
 from datetime import timedelta
@@ -11,7 +11,9 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
+from accounts.jobs import delete_rows
 from accounts.models import Company, User
+from accounts.outbox.retention import retention_cutoff
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
 from webhooks import events, sql
@@ -137,3 +139,21 @@ def of_company(company: Company) -> QuerySet[Delivery]:
     return Delivery.objects.filter(
         endpoint__company=company, endpoint__deleted_at=None
     ).select_related("event", "endpoint__company")
+
+
+# Events hold phones, so they are purged long before messages are anonymised.
+
+
+def purge_events(limit: int) -> int:
+    """Deletes events with their deliveries and attempts; returns the number of events."""
+    oldest = Event.objects.filter(created_at__lt=retention_cutoff()).order_by("created_at")
+    return delete_rows(oldest, limit)
+
+
+def purge_endpoints(limit: int) -> int:
+    """Deletes soft-deleted endpoints once all their deliveries are purged."""
+    gone = Endpoint.objects.filter(deleted_at__lt=retention_cutoff(), deliveries=None)
+    return delete_rows(gone, limit)
+
+
+PURGERS = [purge_events, purge_endpoints]

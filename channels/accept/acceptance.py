@@ -17,6 +17,7 @@ from api import idempotency, rate_limit
 from api.idempotency import IdempotencyKey
 from billing.budgets import budgets
 from billing.budgets.budgets import KeyLimit
+from catalogue import languages
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid7
 from channels import wakeups
@@ -96,6 +97,15 @@ class NewMessage:
             ),
             **(idempotency_key.params if idempotency_key else idempotency.NO_PARAMS),
         }
+
+
+def wording(principal: Principal, locale: str) -> dict[str, str]:
+    """What a message keeps in its `params` of how its company words it. Where no language of ours
+    is near to the tag, that is the company's of now: it may change before the message goes out.
+    """
+    if languages.has_match(locale):
+        return {"brand": principal.brand}
+    return {"brand": principal.brand, "language": languages.match(locale, principal.language)}
 
 
 class FundsReturnedError(Exception):

@@ -24,7 +24,6 @@ from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.extensions import OWN_CODE
 from channels.lifecycle.state_machine import Event, EventKind, FirstClaim
-from channels.message_languages import language_of
 from channels.outcomes import receipts, transitions, unchanged_messages
 from channels.providers.base import (
     AmbiguousError,
@@ -294,7 +293,7 @@ def _trace_attributes(claimed: ClaimedMessage) -> dict[str, str | int]:
 def outgoing(claimed: ClaimedMessage) -> Outgoing:
     """Renders the message for its provider; the code appears here for the first time."""
     provider = registry.provider(claimed.provider)
-    language = language_of(claimed.locale, claimed.params)
+    language = languages.match(claimed.locale, claimed.params.get("language", ""))
     locale = provider.locale_for(claimed.locale, language)
     rendered = extensions.renderers[claimed.kind](
         subject_id=claimed.subject_id,

@@ -6,7 +6,6 @@ from hashlib import sha1
 
 from catalogue.channels import by_stored_name
 from channels import extensions
-from channels.message_languages import language_of
 from channels.models import Message
 from channels.providers.telegram_gateway.provider import TelegramGateway
 from channels.vendor_accounts.registry import codes_go_by_gateway
@@ -48,7 +47,7 @@ def render(message: Message) -> tuple[str | None, str | None]:
         rendered = extensions.renderers[message.kind](
             subject_id=message.subject_id,
             params=params,
-            locale=language_of(message.locale, params),
+            locale=message.language,
             channel=message.channel,
         )
     except extensions.NotRenderableError:

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Company, Mode
-from catalogue import channels
+from catalogue import channels, languages
 from catalogue.ids import public_id, uuid7
 
 _HAS_REFERENCE = Func(
@@ -143,6 +143,11 @@ class Message(models.Model):
         """What it came by, a key of `extensions.doors`: empty for our own API and the cabinet."""
         door: str = self.params.get("door", "")
         return door
+
+    @property
+    def language(self) -> str:
+        """That words it: the nearest to its tag, else what was the company's; see `acceptance`."""
+        return languages.match(self.locale, self.params.get("language", ""))
 
 
 class Attempt(models.Model):

@@ -1,4 +1,4 @@
-"""The view of all identity servers' calls: authenticate, read, send, answer in their words."""
+"""All identity servers' calls: whose bodies are received; read, send, answer in their words."""
 
 import time
 import traceback
@@ -19,6 +19,7 @@ from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
 from api import request_log
+from api.admission import Door
 from api.base_view import as_domain_error, check_status
 from api.rate_limit import key_rate_limiter
 from catalogue import ids, languages
@@ -34,6 +35,7 @@ from identity_hooks.models import PATH, Socket
 from processes import logs
 from processes.monitoring import metrics
 from processes.server.client_ip import client_ip
+from processes.server.gateway import Refusal
 
 log = structlog.get_logger(__name__)
 MAX_BODY = 65_536  # bytes
@@ -243,3 +245,35 @@ def as_response(answer: HookAnswer, request_id: str) -> HttpResponse:
     # Django would log the path of a refusal, in which a secret may stand.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
+
+
+PREFIX = f"{PATH}/"
+
+
+def _parts(environ: Mapping[str, Any]) -> tuple[Kind | None, str, str]:
+    """Kind, id and the secret at the end, of the path."""
+    rest = environ["PATH_INFO"].removeprefix(PREFIX)
+    kind, _, rest = rest.partition("/")
+    url_id, _, secret = rest.partition("/")
+    return kinds().get(kind), url_id, secret
+
+
+def _sender(environ: Mapping[str, Any]) -> str:
+    """The socket; raises a DomainError for whom headers alone give away."""
+    kind, url_id, secret = _parts(environ)
+    if kind is None:
+        raise DomainError(Error.NOT_FOUND)
+    socket = receive.find(kind.name, url_id)
+    receive.check_caller(socket, kind, call_of(environ, time.time(), secret))
+    assert socket is not None  # noqa: S101 - `check_caller` raises without one
+    return f"socket {socket.pk}"
+
+
+def _refuse(environ: Mapping[str, Any], refusal: DomainError, _request_id: str) -> Refusal:
+    kind, _url_id, _secret = _parts(environ)
+    answer = kind.refused(refusal) if kind else refused_json(refusal)
+    headers = [("Content-Type", answer.content_type)]
+    return Refusal(answer.status, headers, answer.body)
+
+
+DOOR = Door(_sender, _refuse)

@@ -20,7 +20,6 @@ from api import rate_limit
 from catalogue import languages
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error, invalid_input
-from channels import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.extensions import Rendered
@@ -183,8 +182,7 @@ def _write(message: NewMessage, request: LinkSendRequest, link: NewLink) -> str:
     params["params"] = {
         "text": _text(principal, request, url),
         "short_url": url,
-        "brand": principal.brand,
-        **message_languages.stored(request.locale, principal.language),
+        **acceptance.wording(principal, request.locale),
     }
     has_key = message.sender.idempotency_key is not None
     statement = sql.send(is_test=principal.is_test, has_key=has_key)

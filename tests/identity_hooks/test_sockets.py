@@ -17,7 +17,7 @@ from identity_hooks import new_secrets, receive, sockets
 from identity_hooks.kinds import kinds
 from identity_hooks.models import Socket
 from identity_hooks.web import trial
-from identity_hooks.web.admission import DOOR
+from identity_hooks.web.hook_view import DOOR
 from tests.api.races import at_once
 from tests.factories import UserFactory
 from tests.identity_hooks.calls import CODE, PHONE, make_socket, played, secret_of, send
