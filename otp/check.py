@@ -118,12 +118,7 @@ def _duration(seconds: int) -> StrOrPromise:
 
 def _seconds_until_allowed(principal: Principal, phone: str) -> int:
     """Seconds until the cap lets a new code be sent and judged."""
-    params: dict[str, Any] = {
-        "company_id": principal.company_id,
-        "mode": principal.mode,
-        "phone": phone,
-        **cap_params(),
-    }
+    params = codes.owner(principal, phone, "") | cap_params()
     with connection.cursor() as cursor:
         cursor.execute(sql.in_live_months(sql.SECONDS_UNTIL_ALLOWED), params)
         (seconds,) = cursor.fetchone()
@@ -164,12 +159,7 @@ def check_code(
     if verification_id is not None and not phone:
         phone, purpose = find_phone(principal, verification_id)
     test_numbers.refuse_scripted_guess(principal, phone)
-    of_phone: dict[str, Any] = {
-        "company_id": principal.company_id,
-        "mode": principal.mode,
-        "phone": phone,
-        "purpose": purpose,
-    }
+    of_phone = codes.owner(principal, phone, purpose)
     macs = codes.candidate_macs(**of_phone, code=code)
     lookup = of_phone | {"verification_id": verification_id, "binding": binding}
     checked = _guesses.run(_Guess(lookup, macs))

@@ -7,9 +7,22 @@ render it. At rest there is only a MAC that binds company, mode, phone, purpose 
 import hashlib
 import hmac
 from functools import cache
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+
+from accounts.keys.api_keys import Principal
+
+
+def owner(principal: Principal, phone: str, purpose: str) -> dict[str, Any]:
+    """Whose code it is, for a MAC and as parameters of statements."""
+    return {
+        "company_id": principal.company_id,
+        "mode": principal.mode,
+        "phone": phone,
+        "purpose": purpose,
+    }
 
 
 def current_key() -> str:
@@ -38,21 +51,9 @@ def mac(*, key_id: str, company_id: int, mode: str, phone: str, purpose: str, co
     return hmac.digest(subkey(key_id, b"mac"), bound, hashlib.sha256)
 
 
-def candidate_macs(
-    *, company_id: int, mode: str, phone: str, purpose: str, code: str
-) -> list[bytes]:
-    """Returns a MAC for every known key, so keys rotate while codes are live."""
-    return [
-        mac(
-            key_id=key_id,
-            company_id=company_id,
-            mode=mode,
-            phone=phone,
-            purpose=purpose,
-            code=code,
-        )
-        for key_id in settings.OTP_KEYS
-    ]
+def candidate_macs(**bound: Any) -> list[bytes]:
+    """Returns a MAC of the same for every known key, so keys rotate while codes are live."""
+    return [mac(key_id=key_id, **bound) for key_id in settings.OTP_KEYS]
 
 
 def subkey(key_id: str, use: bytes) -> bytes:

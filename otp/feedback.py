@@ -58,11 +58,9 @@ def is_own_code(
 
 
 def _by_id(principal: Principal, verification_id: UUID) -> Verified:
-    rows = verifications.own(principal).filter(pk=verification_id)
+    rows = verifications.own(principal)
     with transaction.atomic():
-        verification = rows.select_for_update(no_key=True).first()
-        if verification is None:
-            raise DomainError(Error.NOT_FOUND)
+        verification = verifications.row_of(rows.select_for_update(no_key=True), verification_id)
         _require_own(verification, "id")
         if verification.verified_at is None:
             # Later it is history: counted, and at some time archived.
@@ -70,7 +68,7 @@ def _by_id(principal: Principal, verification_id: UUID) -> Verified:
                 raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
             # The system that checks it has let it pass: neither its end here nor our count of wrong
             # codes speaks against that. It is settled again, whatever it was settled for.
-            rows.update(
+            rows.filter(pk=verification_id).update(
                 verified_at=Now(),
                 judged_at=Now(),
                 attempts=Least(F("attempts") + 1, F("max_attempts")),

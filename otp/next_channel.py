@@ -11,8 +11,6 @@ from dataclasses import replace
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import F
-from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -38,6 +36,7 @@ from otp.models import Verification
 from otp.repeats import PAUSE, WAIT
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.tried_channels import channels_of
+from otp.verifications import IN_STATE, State
 
 CODE_IS_GONE = _(
     "Your code is no longer kept, for its message has come to its end: send it again with `code` "
@@ -53,7 +52,8 @@ NONE_LEFT = _(
 
 def send_by_next_channel(sender: Sender, verification_id: UUID) -> SentCode:
     """Raises channel_unavailable if no channel is left, and the refusals of a send."""
-    verification = _live(sender.principal, verification_id)
+    verification = verifications.row_of(verifications.own(sender.principal), verification_id)
+    _require_live(sender.principal, verification_id)
     return (
         _taken_since(sender, verification)
         or _take_next_step(sender, verification)
@@ -80,17 +80,13 @@ def _taken_since(sender: Sender, verification: Verification) -> SentCode | None:
     return _answer(taken.message) if taken else None
 
 
-def _live(principal: Principal, verification_id: UUID) -> Verification:
-    verification = verifications.own(principal).filter(pk=verification_id).first()
-    if verification is None:
-        raise DomainError(Error.NOT_FOUND)
-    if not _is_live(verification_id):
-        raise _refusal(principal, verification_id)
-    return verification
-
-
-def _refusal(principal: Principal, verification_id: UUID) -> DomainError:
-    verification = Verification.objects.get(pk=verification_id)
+def _require_live(principal: Principal, verification_id: UUID, *, is_locked: bool = False) -> None:
+    """Raises the refusals of a check."""
+    rows = Verification.objects.filter(pk=verification_id)
+    live = rows.select_for_update(no_key=True) if is_locked else rows
+    if live.filter(IN_STATE[State.PENDING]).first() is not None:
+        return
+    verification = rows.get()
     state = RefusalState(
         is_used=verification.verified_at is not None,
         is_expired=verification.expires_at <= timezone.now(),
@@ -98,20 +94,7 @@ def _refusal(principal: Principal, verification_id: UUID) -> DomainError:
         is_cancelled=verification.cancelled_at is not None,
         is_superseded=verification.superseded_at is not None,
     )
-    return check.check_refusal(principal, verification.phone, state)
-
-
-def _is_live(verification_id: UUID, *, is_locked: bool = False) -> bool:
-    rows = Verification.objects.filter(
-        pk=verification_id,
-        superseded_at=None,
-        verified_at=None,
-        expires_at__gt=Now(),
-        attempts__lt=F("max_attempts"),
-    )
-    if is_locked:
-        rows = rows.select_for_update(no_key=True)
-    return rows.first() is not None
+    raise check.check_refusal(principal, verification.phone, state)
 
 
 def _messages(verification: Verification) -> list[Message]:
@@ -126,8 +109,7 @@ def _take_next_step(sender: Sender, verification: Verification) -> SentCode | No
     if message is None:
         return None
     with transaction.atomic(), connection.cursor() as cursor:
-        if not _is_live(verification.pk, is_locked=True):
-            raise _refusal(sender.principal, verification.pk)
+        _require_live(sender.principal, verification.pk, is_locked=True)
         decision = transitions.take_next_step(cursor, message.pk, message.hold)
         if decision is not None:
             _require_payment(sender.principal, message, decision)
@@ -189,8 +171,8 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
             only_of=verification.pk,
         )
     except DomainError as error:
-        if error.error is Error.CODE_EXPIRED and not _is_live(verification.pk):
-            raise _refusal(sender.principal, verification.pk) from error
+        if error.error is Error.CODE_EXPIRED:
+            _require_live(sender.principal, verification.pk)
         message = None
         if error.error is Error.RESEND_TOO_SOON:
             message = _sent_meanwhile(verification, channel.name)

@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
@@ -21,6 +21,7 @@ from api import idempotency
 from catalogue.errors import DomainError, Error
 from channels.accept.acceptance import Sender
 from channels.models import Message
+from channels.routing.channel_plan import SendRequest
 from channels.routing.company_policy import AskedOrder
 from channels.waiting.outcome_signals import raise_if_failed
 from otp import codes, sql
@@ -32,13 +33,7 @@ WAIT = 3.0  # seconds: longer than the statement of the first send takes
 PAUSE = 0.05
 
 
-class OwnCodeRequest(Protocol):
-    @property
-    def phone(self) -> str: ...
-    @property
-    def purpose(self) -> str: ...
-    @property
-    def channel(self) -> str | None: ...
+class OwnCodeRequest(SendRequest, Protocol):
     @property
     def order(self) -> AskedOrder: ...
     @property
@@ -97,11 +92,8 @@ class _Repeated(NamedTuple):
 
 def find(principal: Principal, request: OwnCodeRequest) -> Message | None:
     """The message that the request would repeat."""
-    params = _of_phone(principal, request) | {
-        "purpose": request.purpose,
-        "macs": macs(principal, request),
-        "reference": request.reference,
-    }
+    params = codes.owner(principal, request.phone, request.purpose)
+    params |= {"macs": macs(principal, request), "reference": request.reference}
     with connection.cursor() as cursor:
         cursor.execute(sql.in_live_months(sql.REPEATED_MESSAGE), params)
         row = fetch_one(cursor, _Repeated)
@@ -113,25 +105,10 @@ def find(principal: Principal, request: OwnCodeRequest) -> Message | None:
     return Message.objects.get(pk=row.message_id)
 
 
-def _of_phone(principal: Principal, request: OwnCodeRequest) -> dict[str, Any]:
-    return {
-        "company_id": principal.company_id,
-        "mode": principal.mode,
-        "phone": request.phone,
-    }
-
-
 def macs(principal: Principal, request: OwnCodeRequest) -> str:
     """As an array: those of the code under every known key."""
-    return array_text(
-        codes.candidate_macs(
-            company_id=principal.company_id,
-            mode=principal.mode,
-            phone=request.phone,
-            purpose=request.purpose,
-            code=request.custom_code or "",
-        )
-    )
+    owner = codes.owner(principal, request.phone, request.purpose)
+    return array_text(codes.candidate_macs(**owner, code=request.custom_code or ""))
 
 
 def lock(principal: Principal, request: OwnCodeRequest) -> None:
@@ -152,24 +129,13 @@ def _hash(principal: Principal, request: OwnCodeRequest) -> str:
     With the newest message to the phone: a code that is sent again after it was canceled, or after
     it expired, is no repeat of a send that still runs, and waits for the cool-down like any other.
     """
-    mac = codes.mac(
-        key_id=codes.current_key(),
-        company_id=principal.company_id,
-        mode=principal.mode,
-        phone=request.phone,
-        purpose=request.purpose,
-        code=request.custom_code or "",
-    )
-    newest = _newest_message(principal, request)
-    return hashlib.sha256(mac + newest + request.reference.encode()).hexdigest()[:24]
-
-
-def _newest_message(principal: Principal, request: OwnCodeRequest) -> bytes:
+    owner = codes.owner(principal, request.phone, request.purpose)
+    mac = codes.mac(key_id=codes.current_key(), code=request.custom_code or "", **owner)
     with connection.cursor() as cursor:
-        statement = sql.in_live_months(sql.NEWEST_MESSAGE)
-        cursor.execute(statement, _of_phone(principal, request))
+        cursor.execute(sql.in_live_months(sql.NEWEST_MESSAGE), owner)
         row = cursor.fetchone()
-    return row[0].bytes if row else b""
+    newest = row[0].bytes if row else b""
+    return hashlib.sha256(mac + newest + request.reference.encode()).hexdigest()[:24]
 
 
 def _store_key(sender: Sender, message: Message) -> None:

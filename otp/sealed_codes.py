@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.db import connection
 
-from channels.extensions import NotRenderableError, WithdrawnError
+from channels.extensions import NotRenderableError
 from channels.providers.base import Content
 from otp import codes, sql
 from storage.statements.single_statement import fetch_rows
@@ -69,9 +69,3 @@ def wipe_expired() -> None:
     """What is left over at the end of a code's life; most went with their message before it."""
     with connection.cursor() as cursor:
         cursor.execute(sql.WIPE_EXPIRED_CODES)
-
-
-def open_code(sealed: SealedCode | None) -> str:
-    if sealed is None:
-        raise WithdrawnError("the company's own code is no longer kept")
-    return sealed.open()

@@ -214,15 +214,8 @@ def _too_long(request: CodeSendRequest) -> DomainError:
 
 def _count_segments(principal: Principal, request: CodeSendRequest, link: NewLink | None) -> int:
     """Counts the text with a code and a slug of the length that will be generated."""
-    template = rendering.template(
-        principal.texts,
-        channel=BY_NAME["sms"],
-        locale=languages.match(request.locale, principal.language),
-        purpose=request.purpose,
-        has_link=link is not None,
-        body=request.text,
-        line=request.line,
-    )
+    wording = _wording(principal, request, has_link=link is not None)
+    template = rendering.template(principal.texts, channel=BY_NAME["sms"], **wording)
     text = rendering.fill(
         template,
         code=request.custom_code or "0" * (request.code_length or principal.code_length),
@@ -318,12 +311,7 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
         "verification_id": verification_id,
         "purpose": request.purpose,
         "mac": codes.mac(
-            key_id=key_id,
-            company_id=principal.company_id,
-            mode=principal.mode,
-            phone=request.phone,
-            purpose=request.purpose,
-            code=code,
+            key_id=key_id, code=code, **codes.owner(principal, request.phone, request.purpose)
         ),
         "key_id": key_id,
         # A live code is repeated if its key is one of these.
@@ -347,15 +335,18 @@ def _renderer_params(
     link: Mapping[str, str],
 ) -> dict[str, Any]:
     params: dict[str, Any] = acceptance.wording(principal, request.locale)
-    texts = rendering.snapshot(
-        principal.texts,
-        channels=channels,
-        locale=languages.match(request.locale, principal.language),
-        purpose=request.purpose,
-        has_link=bool(link),
-        body=request.text,
-        line=request.line,
-    )
-    if texts:
+    wording = _wording(principal, request, has_link=bool(link))
+    if texts := rendering.snapshot(principal.texts, channels=channels, **wording):
         params["texts"] = texts
     return {**params, **link}
+
+
+def _wording(principal: Principal, request: CodeSendRequest, *, has_link: bool) -> dict[str, Any]:
+    """What the text depends on beside its channel."""
+    return {
+        "locale": languages.match(request.locale, principal.language),
+        "purpose": request.purpose,
+        "has_link": has_link,
+        "body": request.text,
+        "line": request.line,
+    }

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from functools import cache
-from uuid import UUID
 
 from accounts.jobs import not_waiting_sql
 from api import idempotency
@@ -10,7 +9,7 @@ from billing.wallet import holds
 from channels import sql as channels_sql
 from channels.recipients import blocked_phones
 from links import sql as links_sql
-from storage.months.recent_ids import Months, ids_of, months_of_last, within
+from storage.months.recent_ids import months_of_last, within
 from storage.statements import sql_files
 from webhooks import events
 
@@ -23,15 +22,7 @@ _RECENT = "id BETWEEN :first_id AND :last_id"
 
 def in_live_months(statement: str) -> str:
     """The statement for codes of these months."""
-    return within(statement, _months())
-
-
-def first_recent_id() -> UUID:
-    return ids_of(_months()).first_id
-
-
-def _months() -> Months:
-    return months_of_last(days=3)
+    return within(statement, months_of_last(days=3))
 
 
 SEALED_CODES = "SELECT message_id, key_id, sealed FROM otp_sealedcode WHERE message_id = ANY(%s)"

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys.api_keys import Principal
 from catalogue.errors import DomainError, Error
 from channels import sql as channels_sql
-from otp import sql
+from otp import codes, sql
 
 
 class TriedError(DomainError):
@@ -81,13 +81,8 @@ class UntriedChannels:
             raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
 
     def _live(self, statement: str) -> UUID | None:
-        params: dict[str, Any] = {
-            "company_id": self.principal.company_id,
-            "mode": self.principal.mode,
-            "phone": self.phone,
-            "purpose": self.purpose,
-            **self.code,
-        }
+        owner = codes.owner(self.principal, self.phone, self.purpose)
+        params = {**owner, **self.code}
         with connection.cursor() as cursor:
             cursor.execute(sql.in_live_months(statement), params)
             row = cursor.fetchone()

@@ -56,17 +56,21 @@ def find(principal: Principal, verification_id: UUID) -> FoundVerification:
     """Raises not_found for another company's, the other mode's, or one of another purpose if the
     key has one.
     """
-    row = own(principal).filter(pk=verification_id).first()
-    if row is None:
-        raise DomainError(Error.NOT_FOUND)
-    (verification,) = _with_messages([row])
+    (verification,) = with_messages([row_of(own(principal), verification_id)])
     return verification
 
 
-def find_of_message(message: Message) -> FoundVerification | None:
-    """The one whose code the message carried; None if that is kept no longer."""
-    rows = Verification.objects.filter(pk=message.subject_id, company_id=message.company_id)
-    return next(iter(_with_messages(rows)), None)
+def row_of(rows: QuerySet[Verification], verification_id: UUID) -> Verification:
+    """The one of `own` with this id; raises not_found."""
+    row = rows.filter(pk=verification_id).first()
+    if row is None:
+        raise DomainError(Error.NOT_FOUND)
+    return row
+
+
+def carried_by(message: Message) -> QuerySet[Verification]:
+    """The one whose code the message carried; none if that is kept no longer."""
+    return Verification.objects.filter(pk=message.subject_id, company_id=message.company_id)
 
 
 def find_by_message(principal: Principal, message_id: UUID | None) -> FoundVerification:
@@ -86,9 +90,9 @@ def newest_with(principal: Principal, phone: str, reference: str) -> UUID | None
 
 def find_live(principal: Principal, phone: str, purpose: str) -> FoundVerification | None:
     """The one whose code can be entered now."""
-    rows = own(principal).filter(_IN_STATE[State.PENDING], phone=phone, purpose=purpose)
+    rows = own(principal).filter(IN_STATE[State.PENDING], phone=phone, purpose=purpose)
     newest = rows.order_by("-id").first()
-    return _with_messages([newest])[0] if newest else None
+    return with_messages([newest])[0] if newest else None
 
 
 def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
@@ -127,7 +131,7 @@ def listed(
     else:  # by the id alone, since a month's table is found by that
         chosen = chosen.filter(created_at__gte=OuterRef("created_at"))
     chosen = chosen.filter(purpose=purpose) if purpose else chosen
-    chosen = chosen.filter(_IN_STATE[State(state)]) if state else chosen
+    chosen = chosen.filter(IN_STATE[State(state)]) if state else chosen
     return messages.filter(Exists(chosen))
 
 
@@ -139,7 +143,7 @@ def of_messages(messages: Iterable[Message]) -> list[FoundVerification]:
     """The verifications of these messages, in their order."""
     ids = [message.subject_id for message in messages]
     rows = Verification.objects.filter(pk__in=ids)
-    by_id = {verification.id: verification for verification in _with_messages(rows)}
+    by_id = {verification.id: verification for verification in with_messages(rows)}
     return [by_id[verification_id] for verification_id in ids if verification_id in by_id]
 
 
@@ -155,7 +159,7 @@ _EXHAUSTED = Q(attempts__gte=F("max_attempts"))
 _NOT_ENTERED = Q(verified_at=None)
 _LEFT = _NOT_ENTERED & Q(cancelled_at=None) & ~_EXHAUSTED
 _NOT_REPLACED = Q(superseded_at=None) | Q(superseded_at__gte=F("expires_at"))
-_IN_STATE = {
+IN_STATE = {
     State.VERIFIED: Q(verified_at__isnull=False),
     State.CANCELLED: _NOT_ENTERED & Q(cancelled_at__isnull=False),
     State.EXHAUSTED: _NOT_ENTERED & Q(cancelled_at=None) & _EXHAUSTED,
@@ -177,7 +181,7 @@ def _state(row: Verification) -> State:
     return State.PENDING if row.expires_at > timezone.now() else State.EXPIRED
 
 
-def _with_messages(rows: Iterable[Verification]) -> list[FoundVerification]:
+def with_messages(rows: Iterable[Verification]) -> list[FoundVerification]:
     rows = list(rows)
     sent: dict[UUID, list[Message]] = defaultdict(list)
     for message in Message.objects.filter(sent_in_life(rows)).order_by("created_at", "id"):

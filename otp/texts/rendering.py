@@ -11,8 +11,8 @@ from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
 from accounts.names import is_valid_brand
 from catalogue import languages
 from catalogue.channels import Channel, by_stored_name
-from channels.extensions import OWN_CODE, NotRenderableError, Rendered
-from otp import codes, sealed_codes
+from channels.extensions import OWN_CODE, NotRenderableError, Rendered, WithdrawnError
+from otp import codes
 from otp.sealed_codes import SealedCode
 
 VARIABLES = ("code", "brand", "minutes", "link")
@@ -45,8 +45,9 @@ def text_with(code: str, *, params: Mapping[str, Any], locale: str, channel: str
 
 def _code(verification_id: UUID, params: Mapping[str, Any]) -> str:
     if OWN_CODE in params:
-        sealed = params[OWN_CODE]
-        return sealed_codes.open_code(sealed if isinstance(sealed, SealedCode) else None)
+        if not isinstance(sealed := params[OWN_CODE], SealedCode):
+            raise WithdrawnError("the company's own code is no longer kept")
+        return sealed.open()
     if params.get("key") not in codes.known_keys():
         raise NotRenderableError("the key of this code is no longer in OTP_KEYS")
     return codes.derive(verification_id, key_id=params["key"], length=params["length"])
@@ -141,27 +142,17 @@ def snapshot(
     texts: CompanyTexts,
     *,
     channels: Sequence[Channel],
-    locale: str,
-    purpose: str,
-    has_link: bool,
     body: str | None = None,
     line: str = "",
+    **more: Any,
 ) -> dict[str, str]:
     """Returns, by channel, the templates a message keeps from the time it was accepted. `body` is
-    of the message alone, and `line` stands below it.
+    of the message alone, and `line` stands below it; the rest is as of `template`.
     """
     if texts is NO_TEXTS and not body and not line:
         return {}
     return {
-        channel.name: template(
-            texts,
-            channel=channel,
-            locale=locale,
-            purpose=purpose,
-            has_link=has_link,
-            body=body,
-            line=line,
-        )
+        channel.name: template(texts, channel=channel, body=body, line=line, **more)
         for channel in channels
         if channel.has_own_texts
     }

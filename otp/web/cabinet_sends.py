@@ -100,13 +100,6 @@ def _find(key: IdempotencyKey | None) -> UUID | None:
     return stored.subject_id if isinstance(stored, MissingResponse) else None
 
 
-def verification_of(message: Message) -> Verification | None:
-    """The code that a message carried; None once it has been purged."""
-    if message.kind != Message.Kind.CODE:
-        return None
-    return Verification.objects.filter(pk=message.subject_id, company=message.company_id).first()
-
-
 def check(*, company: Company, verification: Verification, code: str) -> None:
     """As `POST /otp/verify`: spends an attempt; raises the refusal as a DomainError."""
     principal = api_keys.without_key(company, verification.mode)

@@ -65,7 +65,7 @@ def _again(request: CabinetRequest) -> dict[str, str]:
         "mode": message.mode,
         "locale": languages.match(message.locale),
     }
-    verification = cabinet_sends.verification_of(message)
+    verification = verifications.carried_by(message).first()
     return filled | {"channel": "sms", "purpose": verification.purpose if verification else ""}
 
 
@@ -110,7 +110,7 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
         pk=ids.parse_id("msg", public_id),
         kind=Message.Kind.CODE,
     )
-    verification = cabinet_sends.verification_of(sent)
+    verification = verifications.carried_by(sent).first()
     form = CodeForm(request.POST or None)
     if request.method == "POST" and verification and form.is_valid():
         try:
@@ -141,9 +141,8 @@ def message_evidence(request: CabinetRequest, public_id: str) -> HttpResponse:
         pk=ids.parse_id("msg", public_id),
         kind=Message.Kind.CODE,
     )
-    verification = verifications.find_of_message(message)
-    if verification is None:
-        raise Http404
+    row = get_object_or_404(verifications.carried_by(message))
+    (verification,) = verifications.with_messages([row])
     record("history.exported", "evidence", company=request.company, **request.actor)
     body = orjson.dumps(evidence_of(request.company.pk, verification), option=orjson.OPT_INDENT_2)
     response = HttpResponse(body, content_type="application/json")
