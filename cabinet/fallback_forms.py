@@ -64,8 +64,8 @@ def clean_patience(cleaned: dict[str, Any]) -> None:
     cleaned["patience"] = {name: chosen for name, chosen in seconds.items() if chosen is not None}
 
 
-def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> None:
-    """Combines the selects into the model field `fallback_chain`."""
+def take_chain(form: forms.BaseForm, cleaned: dict[str, Any]) -> list[str]:
+    """What was chosen in the selects, in place of their values."""
     places = {name: cleaned.pop(name, "") for name in CHAIN_FIELDS}
     chain: list[str] = []
     for name, channel in places.items():
@@ -73,6 +73,12 @@ def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> No
             form.add_error(name, _("Each channel can appear only once."))
         elif channel:
             chain.append(channel)
+    return chain
+
+
+def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> None:
+    """Combines the selects into the model field `fallback_chain`."""
+    chain = take_chain(form, cleaned)
     if cleaned.get("falls_back") and not form.errors:
         _check(form, chain, cleaned)
     company = form.instance

@@ -11,10 +11,10 @@ from django.core.exceptions import ValidationError
 from django.utils.formats import get_format, number_format
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Mode
+from accounts.models import PURPOSE_LENGTH, Mode
 from accounts.people import countries
 from catalogue import languages
-from parsing.form_fields import IntegerField
+from parsing.form_fields import IntegerField, LineField
 
 # \s includes the no-break spaces that spreadsheets and our own pages print.
 SPACES = re.compile(r"\s+")
@@ -47,6 +47,15 @@ class ModeFilterForm(FilterForm):
     @property
     def mode_chosen(self) -> str:
         return str(self.chosen().get("mode", Mode.LIVE))
+
+
+class PurposeField(LineField):
+    """What a code is for, in the client's own word."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+        kwargs |= {"required": False, "max_length": PURPOSE_LENGTH, "widget": widget}
+        super().__init__(label=_("Purpose"), **kwargs)
 
 
 class GroupedIntegerField(IntegerField):

@@ -102,6 +102,21 @@ class ListField(forms.CharField):
         return list(dict.fromkeys(split_list(value or "")))
 
 
+class AddressesField(ListField):
+    """From which addresses and networks something may be used."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            label=_("Allowed IP addresses"),
+            max_length=2000,
+            widget=forms.Textarea(attrs={"rows": 2, "placeholder": "203.0.113.7, 198.51.100.0/24"}),
+            help_text=_("Addresses or networks of your servers. Leave empty to allow any."),
+        )
+
+    def clean(self, value: Any) -> list[str]:
+        return [_network(text) for text in super().clean(value)]
+
+
 class KeyForm(forms.Form):
     name = LineField(
         label=_("Name"),
@@ -121,12 +136,7 @@ class KeyForm(forms.Form):
         label=_("Permissions"),
         widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
     )
-    allowed_ips = ListField(
-        label=_("Allowed IP addresses"),
-        max_length=2000,
-        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "203.0.113.7, 198.51.100.0/24"}),
-        help_text=_("Addresses or networks of your servers. Leave empty to allow any."),
-    )
+    allowed_ips = AddressesField()
     expires_on = DayField(
         label=_("Expires on"),
         required=False,
@@ -139,9 +149,6 @@ class KeyForm(forms.Form):
         field = cast("forms.MultipleChoiceField", self.fields["scopes"])
         field.choices = [(scope.value, scope.label) for scope in given]
         field.initial = [scope.value for scope in given]
-
-    def clean_allowed_ips(self) -> list[str]:
-        return [network(text) for text in self.cleaned_data["allowed_ips"]]
 
     def clean_expires_on(self) -> datetime | None:
         day = self.cleaned_data["expires_on"]
@@ -182,7 +189,7 @@ class ClientKeyForm(KeyForm):
         del self.fields["scopes"]
 
 
-def network(text: str) -> str:
+def _network(text: str) -> str:
     try:
         parsed = ip_network(text, strict=False)
     except ValueError:

@@ -55,14 +55,10 @@ class CodeCount:
     verified: int
 
 
-@dataclass(frozen=True, slots=True)
-class BreakdownCount:
-    """How far messages with one value of a dimension came, as in `channels.models.DayBreakdown`."""
+@dataclass(slots=True)
+class StepCounts:
+    """How far messages came, as in `channels.models.DayBreakdown`."""
 
-    company_id: int
-    mode: str
-    dimension: str
-    value: str  # of a country: the phone of one of the messages
     asked: int = 0
     handed_over: int = 0
     delivered: int = 0
@@ -72,6 +68,16 @@ class BreakdownCount:
     entered: int = 0
     charged: int = 0
     spent: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class BreakdownCount(StepCounts):
+    """How far the messages with one value of a dimension came."""
+
+    company_id: int
+    mode: str
+    dimension: str
+    value: str  # of a country: the phone of one of the messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,14 +250,16 @@ def disable_automatically(several: QuerySet[Endpoint], reason: Endpoint.Reason) 
         endpoint.disabled_at, endpoint.disabled_reason = timezone.now(), reason
         endpoint.save(update_fields=["disabled_at", "disabled_reason"])
         record("webhook.gave_up", endpoint.url, company=endpoint.company, user=None)
-        page = reverse("webhook-detail", args=[endpoint.public_id])
-        mail.post_to_members(
-            company=endpoint.company,
-            roles=NOTIFIED_ROLES,
-            template="endpoint_disabled",
-            context={"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"},
-            key=f"endpoint-disabled:{endpoint.pk}:{endpoint.disabled_at.isoformat()}",
-        )
+        key = f"endpoint-disabled:{endpoint.pk}:{endpoint.disabled_at.isoformat()}"
+        _post("endpoint_disabled", endpoint, key=key)
+
+
+def _post(template: str, endpoint: Endpoint, **more: Any) -> None:
+    page = reverse("webhook-detail", args=[endpoint.public_id])
+    context = {"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"}
+    mail.post_to_members(
+        company=endpoint.company, roles=NOTIFIED_ROLES, template=template, context=context, **more
+    )
 
 
 JOB = Job("webhook_warnings", _("warnings about failing webhooks"))
@@ -287,10 +289,4 @@ def _due(now: datetime) -> QuerySet[Endpoint]:
 def _warn(endpoint: Endpoint, now: datetime) -> None:
     if not _due(now).filter(pk=endpoint.pk).update(warned_at=now):
         return  # it is well again, or another worker writes
-    page = reverse("webhook-detail", args=[endpoint.public_id])
-    mail.post_to_members(
-        company=endpoint.company,
-        roles=NOTIFIED_ROLES,
-        template="endpoint_failing",
-        context={"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"},
-    )
+    _post("endpoint_failing", endpoint)

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from api.calls import Field
+from api.calls import Field, integer, mapping, text, time
 
 EXTRAS = (
     Field(
@@ -11,12 +11,7 @@ EXTRAS = (
         _("The errors of each invalid field, by the field's name."),
         {"phone": ["…"]},
     ),
-    Field(
-        "retry_after",
-        {"type": "integer", "minimum": 1},
-        _("The number of seconds to wait before retrying."),
-        42,
-    ),
+    Field("retry_after", integer(1), _("The number of seconds to wait before retrying."), 42),
     Field(
         "challenge",
         {"type": "object", "additionalProperties": True},
@@ -25,7 +20,7 @@ EXTRAS = (
     ),
     Field(
         "limit",
-        {"type": "object"},
+        mapping(),
         _("The limit that was reached."),
         {
             "kind": "budget_country_hour",
@@ -36,7 +31,7 @@ EXTRAS = (
         fields=(
             Field(
                 "kind",
-                {"type": "string"},
+                text(),
                 _(
                     "`phone`: the company's limit for this number; `phone_all_companies`: the "
                     "limit for this number across all companies; `budget_day`: the company's daily "
@@ -48,21 +43,21 @@ EXTRAS = (
             ),
             Field(
                 "country",
-                {"type": "string"},
+                text(),
                 _("The country of the budget, as an ISO 3166 code."),
                 "SO",
                 required=False,
             ),
             Field(
                 "key",
-                {"type": "string"},
+                text(),
                 _("The start and the end of the API key whose limit it is."),
                 "kv_live_3fK9…x7Qa",
                 required=False,
             ),
             Field(
                 "scope",
-                {"type": "string"},
+                text(),
                 _(
                     "For `guard`: what the blocked sends have in common, such as `prefix-4`, "
                     "numbers that differ in the last four digits."
@@ -72,21 +67,15 @@ EXTRAS = (
             ),
             Field(
                 "value",
-                {"type": "string"},
+                text(),
                 _("For `guard`: the country, or the digits that the numbers share."),
                 "+25261765",
                 required=False,
             ),
-            Field(
-                "tokens",
-                {"type": "integer", "minimum": 0},
-                _("The budget or limit, in tokens."),
-                800,
-                required=False,
-            ),
+            Field("tokens", integer(0), _("The budget or limit, in tokens."), 800, required=False),
             Field(
                 "resets_at",
-                {"type": "string", "format": "date-time"},
+                time(),
                 _(
                     "When the budget or limit resets; absent if it is below the price of one "
                     "message."
@@ -96,45 +85,20 @@ EXTRAS = (
             ),
         ),
     ),
-    Field(
-        "country",
-        {"type": "string"},
-        _("The country of the phone number, as an ISO 3166 code."),
-        "SO",
-    ),
-    Field(
-        "required",
-        {"type": "integer"},
-        _("Tokens required to send the message."),
-        16,
-    ),
-    Field(
-        "available",
-        {"type": "integer"},
-        _("Tokens available in the balance."),
-        3,
-    ),
-    Field(
-        "attempts_left",
-        {"type": "integer", "minimum": 0},
-        _("The number of attempts left."),
-        4,
-    ),
+    Field("country", text(), _("The country of the phone number, as an ISO 3166 code."), "SO"),
+    Field("required", integer(), _("Tokens required to send the message."), 16),
+    Field("available", integer(), _("Tokens available in the balance."), 3),
+    Field("attempts_left", integer(0), _("The number of attempts left."), 4),
     Field(
         "id",
-        {"type": "string"},
+        text(),
         _("The id of the message that was not delivered."),
         "msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f",
     ),
-    Field(
-        "channel",
-        {"type": "string"},
-        _("The channel the message was sent through."),
-        "telegram",
-    ),
+    Field("channel", text(), _("The channel the message was sent through."), "telegram"),
     Field(
         "action_url",
-        {"type": "string", "format": "uri"},
+        text(format="uri"),
         _("The link that the recipient has to open before the bot can write to them."),
         "https://t.me/kvitok_bot?start=contact",
     ),

@@ -66,11 +66,7 @@ EVENT = Shape(
                 "retry."
             ),
         ),
-        Field(
-            "type",
-            text(),
-            _("The type of the event. New types may be added."),
-        ),
+        Field("type", text(), _("The type of the event. New types may be added.")),
         Field("timestamp", time(), _("When the event occurred.")),
     ),
 )

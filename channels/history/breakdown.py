@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Company
 from channels import extensions
+from channels.extensions import StepCounts
 from channels.history.day_counts import COUNTS, last_counted, sums_of
 from channels.history.figures import DayRange
 from channels.models import CountedDay, DayBreakdown
@@ -19,19 +20,8 @@ Dimension = DayBreakdown.Dimension
 MAX_ROWS = 50
 
 
-@dataclass(slots=True)
-class Steps:
+class Steps(StepCounts):
     """Counts of messages, of the codes in them, and what deliveries cost."""
-
-    asked: int = 0
-    handed_over: int = 0
-    delivered: int = 0
-    linked: int = 0
-    opened: int = 0
-    codes: int = 0
-    entered: int = 0
-    charged: int = 0
-    spent: int = 0
 
     def add(self, counts: Iterable[int]) -> None:
         for name, count in zip(COUNTS, counts, strict=True):

@@ -24,7 +24,7 @@ from accounts.models import Company, Mode
 from billing.wallet.period_totals import settled_totals
 from catalogue.ids import first_id_at
 from channels import extensions
-from channels.extensions import BreakdownCount
+from channels.extensions import BreakdownCount, StepCounts
 from channels.models import CountedDay, DayBreakdown, DayCount, DayTotal, Message, StaleDay
 from channels.phone_numbers import country_of
 from parsing.days import start_of
@@ -77,11 +77,7 @@ RETURNING s.company_id, s.mode, s.day
 # A company's most used purposes of a day. Clients choose them, an order's number even, and
 # each would be a row for ever.
 MAX_PURPOSES = 50
-COUNTS = tuple(
-    field.name
-    for field in fields(BreakdownCount)
-    if field.name not in {"company_id", "mode", "dimension", "value"}
-)
+COUNTS = tuple(field.name for field in fields(StepCounts))
 _counts_of = attrgetter(*COUNTS)
 # An anonymised phone has its first digits: enough for most countries, once it is as long as others.
 ANONYMISED_LENGTH, FILLING = 12, "2"

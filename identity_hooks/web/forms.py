@@ -9,11 +9,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Mode
 from cabinet import fallback_forms
-from cabinet.forms import ListField, network
+from cabinet.form_fields import PurposeField
+from cabinet.forms import AddressesField
 from identity_hooks import mapping
 from identity_hooks.kind import Kind
 from identity_hooks.kinds import kinds
-from identity_hooks.models import NAME_LENGTH, PURPOSE_LENGTH, Socket
+from identity_hooks.models import NAME_LENGTH, Socket
 from parsing.form_fields import IntegerField, LineField, TextField
 
 CODE_LENGTHS = (4, 10)
@@ -26,22 +27,13 @@ class SocketForm(forms.Form):
         max_length=NAME_LENGTH,
         help_text=_("For your own reference: production, staging…"),
     )
-    purpose = LineField(
-        label=_("Purpose"),
-        required=False,
-        max_length=PURPOSE_LENGTH,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    purpose = PurposeField(
         help_text=_(
             "What the codes are for, such as login: it selects texts and policy. Leave empty to "
             "take what the server says."
-        ),
+        )
     )
-    allowed_ips = ListField(
-        label=_("Allowed IP addresses"),
-        max_length=2000,
-        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "203.0.113.7, 198.51.100.0/24"}),
-        help_text=_("Addresses or networks of your servers. Leave empty to allow any."),
-    )
+    allowed_ips = AddressesField()
 
     def __init__(
         self, *args: Any, kind: Kind | None = None, channels: list[str], **kwargs: Any
@@ -64,20 +56,10 @@ class SocketForm(forms.Form):
             ("kind", "name", "mode", "purpose", *fallback_forms.CHAIN_FIELDS, "allowed_ips")
         )
 
-    def clean_allowed_ips(self) -> list[str]:
-        return [network(text) for text in self.cleaned_data["allowed_ips"]]
-
     def clean(self) -> dict[str, Any]:
         """Combines the selects into `channels`."""
         cleaned = super().clean() or self.cleaned_data
-        chosen: list[str] = []
-        for name in fallback_forms.CHAIN_FIELDS:
-            channel = cleaned.pop(name, "")
-            if channel and channel in chosen:
-                self.add_error(name, _("Each channel can appear only once."))
-            elif channel:
-                chosen.append(channel)
-        cleaned["channels"] = chosen
+        cleaned["channels"] = fallback_forms.take_chain(self, cleaned)
         return cleaned
 
 

@@ -21,6 +21,7 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
+from cabinet.form_fields import PurposeField
 from catalogue import languages
 from catalogue.channels import Channel, join_titles
 from channels.vendor_accounts import registry
@@ -46,11 +47,7 @@ class TextForm(forms.Form):
         required=False,
         choices=lambda: [("", join_titles(WORDED)), *((item.name, item.title) for item in WORDED)],
     )
-    purpose = LineField(
-        label=_("Purpose"),
-        required=False,
-        max_length=64,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    purpose = PurposeField(
         help_text=_(
             "As your requests name it, or <code>verification</code> if they do not. Leave "
             "empty for every purpose without a text of its own."

@@ -8,13 +8,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Member
 from accounts.people import countries, phone_masking
 from cabinet import fallback_forms
-from cabinet.form_fields import GroupedIntegerField
+from cabinet.form_fields import GroupedIntegerField, PurposeField
 from catalogue import channels, languages
 from catalogue.errors import DomainError
 from channels import phone_numbers
 from channels.routing import policy_rules
 from channels.routing.policy_rules import StoredRule
-from parsing.form_fields import LineField
 
 
 def _country_choices() -> list[tuple[str, Any]]:
@@ -25,11 +24,7 @@ def _country_choices() -> list[tuple[str, Any]]:
 class RuleForm(forms.Form):
     layout = "cabinet/policy_fields.html"
     country = forms.ChoiceField(label=_("Country"), required=False, choices=_country_choices)
-    purpose = LineField(
-        label=_("Purpose"),
-        required=False,
-        max_length=policy_rules.PURPOSE_LENGTH,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    purpose = PurposeField(
         help_text=_("As your requests name it. Leave empty for all purposes, and for links."),
     )
     barred = forms.MultipleChoiceField(
@@ -132,11 +127,7 @@ class PreviewForm(forms.Form):
             attrs={"type": "tel", "autocomplete": "off", "placeholder": "+7 916 123-45-67"}
         ),
     )
-    purpose = LineField(
-        label=_("Purpose"),
-        required=False,
-        max_length=policy_rules.PURPOSE_LENGTH,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    purpose = PurposeField(
         help_text=_("Leave empty for <code>verification</code>."),
     )
     kind = forms.ChoiceField(
