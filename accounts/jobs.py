@@ -109,10 +109,7 @@ class Job:
                 self.succeeded(key(item))
 
     def next_of(
-        self,
-        rows: models.QuerySet[M],
-        work: Callable[[M], object],
-        give_up: Callable[[M], object],
+        self, rows: models.QuerySet[M], work: Callable[[M], object], give_up: Callable[[M], object]
     ) -> bool:
         """Does a step of the row that waits longest, under its lock; False if there is none. Each
         company has a step in turn, however many rows it has.

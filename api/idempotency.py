@@ -45,11 +45,7 @@ class IdempotencyKey:
     @property
     def params(self) -> dict[str, Any]:
         """Parameters of `INSERT`, which runs inside the statement that has the effect."""
-        return {
-            "idem_path": self.path,
-            "idem_key": self.key,
-            "idem_hash": self.request_hash,
-        }
+        return {"idem_path": self.path, "idem_key": self.key, "idem_hash": self.request_hash}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +185,7 @@ class IdempotentView(ApiView):
         return parse(self.principal, path, key, payload)
 
     def once(
-        self,
-        key: IdempotencyKey | None,
-        effect: Callable[[], dict[str, Any]],
-        rebuild: Rebuild,
+        self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]], rebuild: Rebuild
     ) -> HttpResponse:
         """Runs a send, whose statement inserts the key, or replays the stored response.
 

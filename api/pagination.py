@@ -129,11 +129,7 @@ def batches(
 
 
 def batch_after(
-    rows: QuerySet[Any],
-    start: Position | None,
-    size: int,
-    *,
-    history: QuerySet[Any] | None = None,
+    rows: QuerySet[Any], start: Position | None, size: int, *, history: QuerySet[Any] | None = None
 ) -> tuple[list[Any], Position | None]:
     """One of the `batches`, perhaps with fewer rows, and where the next begins; None: nowhere."""
     batch = _batch(rows, history, start, size, SCANS[-2:])

@@ -182,14 +182,8 @@ class AuditFilter(FilterForm):
             *((slug, form.title) for slug, form in SECTIONS.items()),
         ],
     )
-    date_from = DayBoundField(
-        label=gettext_lazy("From"),
-        required=False,
-    )
-    date_to = DayBoundField(
-        label=gettext_lazy("To"),
-        required=False,
-    )
+    date_from = DayBoundField(label=gettext_lazy("From"), required=False)
+    date_to = DayBoundField(label=gettext_lazy("To"), required=False)
 
 
 @member_required(can_manage_keys)

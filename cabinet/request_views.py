@@ -64,10 +64,7 @@ class RequestFilter(ModeFilterForm):
     api_key = forms.ModelChoiceField(
         label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")
     )
-    day = DayBoundField(
-        label=_("Day"),
-        required=False,
-    )
+    day = DayBoundField(label=_("Day"), required=False)
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -106,7 +106,7 @@ class CompanySection(SectionForm):
         model = Company
         fields = ("name", "brand", "language", "country")
         help_texts = {
-            "brand": _("Shown to the person who gets the code. Leave empty for the company name."),
+            "brand": _("Shown to the person who gets the code. Leave empty for the company name.")
         }
 
     def clean_name(self) -> str:
@@ -204,7 +204,7 @@ class CountriesSection(SectionForm):
             "all_countries": _(
                 "A stolen key could then send to expensive numbers anywhere. List the countries "
                 "instead if you know them."
-            ),
+            )
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

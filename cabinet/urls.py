@@ -8,14 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.oidc import views as oidc_views
 from accounts.security import views as security_views
-from cabinet import (
-    audit_log,
-    member_views,
-    request_views,
-    saved_filters,
-    settings_views,
-    views,
-)
+from cabinet import audit_log, member_views, request_views, saved_filters, settings_views, views
 from cabinet import profile as profile_views
 from cabinet import search as search_views
 from webhooks import views as webhook_views
@@ -33,11 +26,7 @@ _cabinet = [
     path("requests", request_views.request_list, name="request-list"),
     path("requests/<str:request_id>", request_views.request_detail, name="request-detail"),
     path("filters/new", saved_filters.saved_filter_create, name="saved-filter-create"),
-    path(
-        "filters/<int:pk>/delete",
-        saved_filters.saved_filter_delete,
-        name="saved-filter-delete",
-    ),
+    path("filters/<int:pk>/delete", saved_filters.saved_filter_delete, name="saved-filter-delete"),
     path(
         "letters/unsubscribe/<str:token>",
         profile_views.notice_unsubscribe,
@@ -67,11 +56,7 @@ _cabinet = [
     path("members/invite", member_views.member_invite, name="member-invite"),
     path("members/<int:pk>/role", member_views.member_role, name="member-role"),
     path("members/<int:pk>/remove", member_views.member_remove, name="member-remove"),
-    path(
-        "members/<int:pk>/sessions",
-        member_views.member_sessions_page,
-        name="member-sessions",
-    ),
+    path("members/<int:pk>/sessions", member_views.member_sessions_page, name="member-sessions"),
     path("invitations/<int:pk>/revoke", member_views.invitation_revoke, name="invitation-revoke"),
     path("join/<str:token>", member_views.invitation_join, name="invitation-join"),
     path("audit", audit_log.audit_list, name="audit-list"),

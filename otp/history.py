@@ -47,10 +47,7 @@ def live_codes_by_key() -> Counter[str]:
     """How many codes that can still be entered each of OTP_KEYS made."""
     oldest = timezone.now() - timedelta(seconds=settings.LONGEST_CODE_LIFETIME) - sql.CLOCK_SKEW
     live = Verification.objects.filter(
-        id__gte=first_id_at(oldest),
-        expires_at__gt=Now(),
-        verified_at=None,
-        superseded_at=None,
+        id__gte=first_id_at(oldest), expires_at__gt=Now(), verified_at=None, superseded_at=None
     )
     return Counter(dict(live.values_list("key_id").annotate(codes=Count("id"))))
 

@@ -235,9 +235,7 @@ class GuardRestriction(models.Model):
     # False: in the mode that only watches, so nothing was held back.
     is_enforced = models.BooleanField(_("enforced"))
     is_early = models.BooleanField(
-        _("sooner than usual: other companies are attacked there"),
-        default=False,
-        db_default=False,
+        _("sooner than usual: other companies are attacked there"), default=False, db_default=False
     )
     codes = models.PositiveIntegerField(_("codes delivered"), default=0)
     entered = models.PositiveIntegerField(_("entered"), default=0)

@@ -27,13 +27,13 @@ ERASED = {
 # About the person too, and kept, each for a reason.
 KEPT = {
     "the person's own STOP, or the operator's block, must go on protecting them": {
-        "channels_blockedphone": "phone reason",
+        "channels_blockedphone": "phone reason"
     },
     "who did what is append-only; it names a phone only where the operator blocked or freed one": {
-        "accounts_auditevent": "actor action subject changes",  # phones in values are masked
+        "accounts_auditevent": "actor action subject changes"  # phones in values are masked
     },
     "goes a week after a member uploaded the file; the link made of it is closed": {
-        "links_linkimportrow": "url alias expires_in short_url error",
+        "links_linkimportrow": "url alias expires_in short_url error"
     },
     "an erasure deletes all files of the companies that it touches; others go after some days": {
         "channels_messageexport": "query",
@@ -42,14 +42,14 @@ KEPT = {
         "persons_companyexportpart": "name body",
     },
     "goes 24 hours after the request, and keeps it from taking effect twice until then": {
-        "api_idempotentrequest": "path key request_hash",
+        "api_idempotentrequest": "path key request_hash"
     },
     "recognises a repeated receipt or event; made of ids, not of the phone alone": {
         "webhooks_event": "kind key",
         "channels_receipt": "digest",
     },
     "an alias must not lead elsewhere within 90 days; the link itself is closed": {
-        "links_link": "slug key",
+        "links_link": "slug key"
     },
     "what an anonymous message cost and how it ended: books and statistics": {
         "billing_transfer": "kind amount key proof reason balance_after",
@@ -63,17 +63,17 @@ KEPT = {
         "otp_verification": "purpose key_id",
     },
     "a company's own code, encrypted; goes with its message, for whose end an erasure waits": {
-        "otp_sealedcode": "key_id sealed",
+        "otp_sealedcode": "key_id sealed"
     },
     "a hundred numbers at least, or a keyed hash of an address; goes after some days or months": {
         "otp_guardevidence": "kind value score hits misses tokens norm_trials norm_hits",
         "otp_guardrestriction": "kind value rule",
     },
     "goes after REQUEST_LOG_DAYS; the phone is masked": {
-        "api_apirequest": "request_id path code fields phone",
+        "api_apirequest": "request_id path code fields phone"
     },
     "the list of erasures: a keyed hash, for what a backup brings back": {
-        "persons_erasure": "key_id phone_hash",
+        "persons_erasure": "key_id phone_hash"
     },
 }
 

@@ -76,10 +76,7 @@ def erase_with_company(person: Person) -> None:
 
 
 def _erase(
-    person: Person,
-    waits_for: Sequence[str],
-    until: datetime | None,
-    find: Callable[..., Rows],
+    person: Person, waits_for: Sequence[str], until: datetime | None, find: Callable[..., Rows]
 ) -> tuple[Rows, dict[str, int]]:
     with connection.cursor() as cursor:
         lift_timeout(cursor)

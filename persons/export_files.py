@@ -157,11 +157,7 @@ FILES = (
         _load_codes,
     ),
     ExportFile(
-        "messages-test.csv",
-        _("The same of test keys."),
-        _messages(Mode.TEST),
-        MESSAGE,
-        _load_codes,
+        "messages-test.csv", _("The same of test keys."), _messages(Mode.TEST), MESSAGE, _load_codes
     ),
     ExportFile(
         "links-live.csv",

@@ -84,10 +84,7 @@ class Company(models.Model):
         help_text=_("leave empty for the company name"),
     )
     default_channel = models.CharField(
-        _("Default channel"),
-        max_length=10,
-        blank=True,
-        choices=channels.choices,
+        _("Default channel"), max_length=10, blank=True, choices=channels.choices
     )
     code_length = models.PositiveSmallIntegerField(
         _("Digits in a code"), default=6, validators=[MinValueValidator(4), MaxValueValidator(8)]

@@ -100,9 +100,7 @@ def come_back(request: HttpRequest) -> HttpResponse:
     if "code" not in request.GET:
         raise RefusedError(Reason.CANCELED, request.GET.get("error", "")[:60])
     answer = tokens.exchange(
-        code=request.GET["code"],
-        verifier=state["pkce_code_verifier"],
-        redirect_uri=redirect_uri(),
+        code=request.GET["code"], verifier=state["pkce_code_verifier"], redirect_uri=redirect_uri()
     )
     claims = tokens.claims_of(answer, nonce=state["nonce"])
     return _FINISH[state["process"]](request, claims, state)

@@ -13,16 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import changes_of, record
 from accounts.keys import api_keys
-from accounts.models import (
-    ApiKey,
-    Company,
-    Member,
-    Mode,
-    Scope,
-    User,
-    every_scope,
-    scopes_of_role,
-)
+from accounts.models import ApiKey, Company, Member, Mode, Scope, User, every_scope, scopes_of_role
 from accounts.outbox import mail
 from accounts.security.notifications import post_company_change
 from catalogue import languages
@@ -38,12 +29,7 @@ STATUS_EMAIL_TEMPLATES = {
 
 @transaction.atomic
 def sign_up_company(
-    *,
-    user: User,
-    name: str,
-    country: str = "RU",
-    language: str = "",
-    ip: str | None = None,
+    *, user: User, name: str, country: str = "RU", language: str = "", ip: str | None = None
 ) -> Company:
     """Creates a company owned by the user; its live keys work once it is approved.
 

@@ -39,8 +39,7 @@ NOTICES = {
         _("The address %(address)s was removed from your account."),
     ),
     "recovery_codes.viewed": Notice(
-        _("Your recovery codes were shown"),
-        _("The recovery codes of your account were shown."),
+        _("Your recovery codes were shown"), _("The recovery codes of your account were shown.")
     ),
     "identity.linked": Notice(
         _("Single sign-on was connected to your account"),
@@ -86,20 +85,17 @@ NOTICES = {
         _("The operator of the service changed your account, its address or its second factor."),
     ),
     "key.created": Notice(
-        _("A live API key was created"),
-        _("%(who)s created the live key “%(key)s” of %(company)s."),
+        _("A live API key was created"), _("%(who)s created the live key “%(key)s” of %(company)s.")
     ),
     "key.rotated": Notice(
         _("A live API key was replaced"),
         _("%(who)s replaced the live key “%(key)s” of %(company)s."),
     ),
     "owner.invited": Notice(
-        _("An owner was invited"),
-        _("%(who)s invited %(whom)s to %(company)s as its owner."),
+        _("An owner was invited"), _("%(who)s invited %(whom)s to %(company)s as its owner.")
     ),
     "owner.made": Notice(
-        _("A company has a new owner"),
-        _("%(who)s made %(whom)s an owner of %(company)s."),
+        _("A company has a new owner"), _("%(who)s made %(whom)s an owner of %(company)s.")
     ),
     "owner.gone": Notice(
         _("A company has one owner fewer"),

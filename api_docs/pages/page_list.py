@@ -60,10 +60,7 @@ SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
             Page("compat-vonage", "Vonage Verify"),
         ),
     ),
-    (
-        _("Without code"),
-        (Page("identity-servers", _("Identity servers")),),
-    ),
+    (_("Without code"), (Page("identity-servers", _("Identity servers")),)),
     (
         _("How it works"),
         (

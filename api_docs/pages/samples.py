@@ -92,10 +92,7 @@ def samples(stem: str) -> dict[str, Sample]:
 
 
 def _sample(language: Language, stem: str) -> Sample | None:
-    file = next(
-        (file for file in _files(language) if stem_of(file) == stem.replace("_", "")),
-        None,
-    )
+    file = next((file for file in _files(language) if stem_of(file) == stem.replace("_", "")), None)
     if file is None:
         return None
     code = file.read_text(encoding="utf-8").strip()

@@ -40,11 +40,7 @@ HEADERS: dict[str, tuple[StrOrPromise, Schema, str | int]] = {
         integer(1),
         42,
     ),
-    "WWW-Authenticate": (
-        _("The authentication scheme: `Bearer`."),
-        text(),
-        "Bearer",
-    ),
+    "WWW-Authenticate": (_("The authentication scheme: `Bearer`."), text(), "Bearer"),
 }
 _ALWAYS = ("X-Request-Id", "RateLimit-Policy", "RateLimit")
 

@@ -75,12 +75,7 @@ def only_calls(endpoints: list[Endpoint]) -> list[Endpoint]:
 
 class CallSchema(AutoSchema):
     def get_operation(
-        self,
-        path: str,
-        path_regex: str,
-        path_prefix: str,
-        method: str,
-        registry: ComponentRegistry,
+        self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
     ) -> dict[str, Any] | None:
         call = BY_ROUTE.get((method.upper(), path.removeprefix(PREFIX)))
         if call is None:
@@ -128,12 +123,7 @@ def _in_query(field: Field) -> Schema:
 
 
 def _header(name: str, text: StrOrPromise, schema: Schema) -> Schema:
-    return {
-        "name": name,
-        "in": "header",
-        "description": str(text),
-        "schema": schema,
-    }
+    return {"name": name, "in": "header", "description": str(text), "schema": schema}
 
 
 def request_body(call: Call) -> Schema:
@@ -218,11 +208,7 @@ def add_components(result: Schema, **_: Any) -> Schema:
         "schemas": schemas(),
         "headers": headers.components(),
         "securitySchemes": {
-            "apiKey": {
-                "type": "http",
-                "scheme": "bearer",
-                "description": str(KEY_WORDS),
-            }
+            "apiKey": {"type": "http", "scheme": "bearer", "description": str(KEY_WORDS)}
         },
     }
     return result

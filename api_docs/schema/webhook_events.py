@@ -139,10 +139,7 @@ def _post(kind: EventKind, tag: str) -> dict[str, Any]:
             "required": True,
             "content": {"application/json": {"schema": schema, "example": example}},
         },
-        "responses": {
-            "2XX": {"description": str(TAKEN)},
-            "410": {"description": str(GONE)},
-        },
+        "responses": {"2XX": {"description": str(TAKEN)}, "410": {"description": str(GONE)}},
     }
 
 

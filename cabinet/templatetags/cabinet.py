@@ -22,11 +22,7 @@ from webhooks.models import DeliveryAttempt
 
 register = template.Library()
 
-CLASSES = {
-    "select": "form-select",
-    "selectmultiple": "form-select",
-    "checkbox": "form-check-input",
-}
+CLASSES = {"select": "form-select", "selectmultiple": "form-select", "checkbox": "form-check-input"}
 
 
 SUMMARY_THRESHOLD = 3  # fields: longer forms may not fit a screen and get an error summary

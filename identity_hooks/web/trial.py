@@ -38,11 +38,7 @@ def play(*, socket: Socket, phone: str, user: User, ip: str | None = None) -> Tr
     secret = sockets.secrets_of(socket)[0]
     played = kind.play(Trial(secret, number, code, time.time(), sockets.options_of(socket)))
     record(
-        "socket.tried",
-        f"{socket} {mask_phone(number)}",
-        company=socket.company,
-        user=user,
-        ip=ip,
+        "socket.tried", f"{socket} {mask_phone(number)}", company=socket.company, user=user, ip=ip
     )
     response = receive_call(_request(socket, played), socket.kind, socket.url_id)
     answer = response.content.decode(errors="replace")

@@ -235,8 +235,7 @@ NEW_LIFETIME = replace(
     ),
 )
 NEW_TAGS = replace(
-    TAGS,
-    description=_("`true`: add the company's current UTM tags; `false`: add none."),
+    TAGS, description=_("`true`: add the company's current UTM tags; `false`: add none.")
 )
 NEW_EXPIRED_URL = replace(
     EXPIRED_URL,

@@ -113,20 +113,14 @@ DISABLE = Call(
 
 POINT = Shape(
     "ClickCounts",
-    (
-        Field("at", time(), _("The start of the day or hour."), "2026-11-19T21:00:00Z"),
-        *COUNTS,
-    ),
+    (Field("at", time(), _("The start of the day or hour."), "2026-11-19T21:00:00Z"), *COUNTS),
 )
 
 
 def _breakdown(name: str, description: StrOrPromise, example: str) -> Field:
     rows = Shape(
         "ClickBreakdown",
-        (
-            Field("name", nullable(text()), _("The value; `null` if unknown."), example),
-            COUNTS[0],
-        ),
+        (Field("name", nullable(text()), _("The value; `null` if unknown."), example), COUNTS[0]),
     )
     return Field(name, array(), description, fields=rows)
 
@@ -143,17 +137,9 @@ LINK_STATS = Shape(
             _("The counts per interval, oldest first, including intervals without clicks."),
             fields=POINT,
         ),
-        _breakdown(
-            "referrers",
-            _("The ten most frequent referring sites."),
-            "shop.example",
-        ),
+        _breakdown("referrers", _("The ten most frequent referring sites."), "shop.example"),
         _breakdown("devices", _("Clicks by operating system."), "android"),
-        _breakdown(
-            "countries",
-            _("Clicks by country, as ISO 3166 two-letter codes."),
-            "KZ",
-        ),
+        _breakdown("countries", _("Clicks by country, as ISO 3166 two-letter codes."), "KZ"),
     ),
 )
 INTERVAL = Field(

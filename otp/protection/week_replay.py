@@ -93,8 +93,7 @@ class _Week:
         if code.delivered is not None and ripe_at is not None:
             self._at(code.delivered, lambda at: self.guard.delivered(at, case, tokens, 0.0))
             self._at(
-                ripe_at,
-                lambda at: self.guard.matured(at, case, is_counted=history.is_counted(at)),
+                ripe_at, lambda at: self.guard.matured(at, case, is_counted=history.is_counted(at))
             )
         if code.verified is None:
             return

@@ -193,10 +193,7 @@ def _learned(
         _teach(known.router, memories[code.phone], code, tries)
     phone_memories.save_many(memories, end.timestamp())
     known.version = state.version + 1
-    return {
-        "state": learned_router.encode(known.router, end.timestamp()),
-        "version": known.version,
-    }
+    return {"state": learned_router.encode(known.router, end.timestamp()), "version": known.version}
 
 
 def _locked(until: datetime) -> RouterState | None:

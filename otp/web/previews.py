@@ -150,11 +150,7 @@ def _render_sample(company: Company, template: str) -> str:
 def current_samples(company: Company, texts: CompanyTexts) -> list[Sample]:
     """Samples of what a request with the default purpose sends by SMS."""
     return samples(
-        company,
-        texts,
-        channels=[BY_NAME["sms"]],
-        locale=company.language,
-        purpose=DEFAULT_PURPOSE,
+        company, texts, channels=[BY_NAME["sms"]], locale=company.language, purpose=DEFAULT_PURPOSE
     )
 
 

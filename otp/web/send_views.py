@@ -115,9 +115,7 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
     if request.method == "POST" and verification and form.is_valid():
         try:
             cabinet_sends.check(
-                company=request.company,
-                verification=verification,
-                code=form.cleaned_data["code"],
+                company=request.company, verification=verification, code=form.cleaned_data["code"]
             )
         except DomainError as refused:
             form.add_error("code", _words(refused))

@@ -51,7 +51,7 @@ class TextForm(forms.Form):
         help_text=_(
             "As your requests name it, or <code>verification</code> if they do not. Leave "
             "empty for every purpose without a text of its own."
-        ),
+        )
     )
     normalised_body = ""  # set once the text is valid
 

@@ -99,9 +99,7 @@ def company_export(request: CabinetRequest) -> HttpResponse:
         reauthentication.require(request)
         try:
             exports.start(
-                member=request.member,
-                language=languages.active(),
-                ip=client_ip(request.META),
+                member=request.member, language=languages.active(), ip=client_ip(request.META)
             )
         except ValidationError as refused:
             error = " ".join(refused.messages)

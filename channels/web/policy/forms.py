@@ -25,7 +25,7 @@ class RuleForm(forms.Form):
     layout = "cabinet/policy_fields.html"
     country = forms.ChoiceField(label=_("Country"), required=False, choices=_country_choices)
     purpose = PurposeField(
-        help_text=_("As your requests name it. Leave empty for all purposes, and for links."),
+        help_text=_("As your requests name it. Leave empty for all purposes, and for links.")
     )
     barred = forms.MultipleChoiceField(
         label=_("Blocked channels"),
@@ -127,9 +127,7 @@ class PreviewForm(forms.Form):
             attrs={"type": "tel", "autocomplete": "off", "placeholder": "+7 916 123-45-67"}
         ),
     )
-    purpose = PurposeField(
-        help_text=_("Leave empty for <code>verification</code>."),
-    )
+    purpose = PurposeField(help_text=_("Leave empty for <code>verification</code>."))
     kind = forms.ChoiceField(
         label=_("What is sent"),
         required=False,
