@@ -161,11 +161,11 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
     document.amount = sum((Decimal(line["amount"]) for line in lines), Decimal(0))
     taxes = [Decimal(line["vat"]) for line in lines if line["vat"] is not None]
     document.vat = sum(taxes, Decimal(0)) if taxes else None
-    document.parties = invoices.snapshot_parties(seller, document.company)
+    profile = BillingProfile.of(document.company)
+    document.parties = invoices.snapshot_parties(seller, profile)
     # The forms of Russia are in Russian, the default.
     is_home = document.buyer["country"] in {"", prices.HOME}
-    language = BillingProfile.of(document.company).effective_language
-    document.language = settings.LANGUAGE_CODE if is_home else language
+    document.language = settings.LANGUAGE_CODE if is_home else profile.effective_language
     document.year = document.issued_on.year
     document.serial = DocumentCounter.take(document.year)  # last: its row stays locked
     document.save(force_insert=True)

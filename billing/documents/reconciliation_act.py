@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Company
 from billing.documents import prepaid
-from billing.models import ClosedMonth, Document, Seller
+from billing.models import BillingProfile, ClosedMonth, Document, Seller
 from billing.orders import invoices
 from billing.orders.invoices import Party
 from billing.wallet.period_totals import start_of
@@ -73,7 +73,7 @@ def make(company: Company, first: date, last: date) -> ReconciliationAct:
     opening = prepaid.opening(company.pk, start)
     rows = [*_payments(company, first, last), *_charges(company, first, last)]
     currencies = sorted({*opening, *(currency for currency, _row in rows)})
-    parties = invoices.snapshot_parties(Seller.objects.first(), company)
+    parties = invoices.snapshot_parties(Seller.objects.first(), BillingProfile.of(company))
     assert start < end  # noqa: S101 - the form says so
     accounts = [
         Account(

@@ -54,16 +54,15 @@ class Document:
         )
 
 
-def snapshot_parties(seller: Seller | None, company: Company) -> dict[str, Party]:
+def snapshot_parties(seller: Seller | None, profile: BillingProfile) -> dict[str, Party]:
     """Copies both parties into the order, so later changes do not alter the invoice."""
     seller_fields = {name: getattr(seller, name) for name in SELLER_FIELDS} if seller else {}
-    return {"seller": seller_fields, "buyer": buyer(company)}
+    return {"seller": seller_fields, "buyer": buyer(profile)}
 
 
-def buyer(company: Company) -> Party:
-    profile = BillingProfile.of(company)
+def buyer(profile: BillingProfile) -> Party:
     country = profile.effective_country
-    party = {"name": profile.legal_name or company.name, "country": country}
+    party = {"name": profile.legal_name or profile.company.name, "country": country}
     party |= {field: getattr(profile, field) for field in BUYER_FIELDS}
     vat_id = requisites.vat_id(country, profile.inn)
     return party | {"vat_id": vat_id} if vat_id else party
@@ -79,8 +78,8 @@ def update_open_invoices(company: Company) -> int:
     """Copies the buyer's new requisites into open invoices, with the tax and the language that
     follow from them; returns how many.
     """
-    current = buyer(company)
     profile = BillingProfile.of(company)
+    current = buyer(profile)
     seller = Seller.objects.first()
     rows = Order.objects.of(company).open().invoices().order_by("pk")
     invoices = list(rows.select_for_update(no_key=True))  # waits for one that is being paid

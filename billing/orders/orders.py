@@ -69,8 +69,6 @@ def place(
     """Commits an order, then opens a payment for it with the provider."""
     if text := unsuitable(gateway, quote):
         raise DomainError(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
-    if gateway.has_invoice and BillingProfile.of(company).missing:
-        raise RequisitesNeededError
     order = order_of(company, quote, gateway)
     order.return_url, order.created_by, order.api_key_id = return_url, actor.user, actor.api_key_id
     with transaction.atomic():
@@ -92,22 +90,26 @@ def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
         amount=quote.amount,
         currency=quote.currency,
         gateway=gateway.name,
-        language=BillingProfile.of(company).effective_language,
         expires_at=timezone.now() + gateway.lifetime,
     )
 
 
 def write(order: Order, gateway: Gateway, actor: Actor) -> None:
-    """Writes a new order in the caller's transaction, with its number if it has one."""
+    """Writes a new order in the caller's transaction, with what follows from the buyer's requisites
+    of now, and with its number if it has one.
+    """
     # Parallel orders of a company queue here, or all of them would see room for one more.
     Company.objects.select_for_update(no_key=True).get(pk=order.company_id)
+    profile = BillingProfile.of(order.company)
+    if gateway.has_invoice and profile.missing:
+        raise RequisitesNeededError
     if Order.objects.of(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()
-    profile = BillingProfile.of(order.company)
+    order.language = profile.effective_language
     order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())
     if gateway.has_invoice:
-        order.parties = invoices.snapshot_parties(seller, order.company)
+        order.parties = invoices.snapshot_parties(seller, profile)
         invoices.number(order)
     order.save(force_insert=True)
     company, bought = order.company, bought_in(order)
