@@ -55,7 +55,6 @@ class _Handling:
         self.language = languages.of_accept_language(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
         self.message_id: UUID | None = None
         self.socket: Socket | None = None
-        self.principal: Principal | None = None
 
     def answer(self, url_id: str) -> HookAnswer:
         """In the language of the person, as far as the call or the company says it."""
@@ -82,10 +81,9 @@ class _Handling:
         if self.request.method not in self.kind.methods:
             raise CallRefusedError("method_not_allowed", Error.METHOD_NOT_ALLOWED)
         socket = self.socket = receive.find(self.kind.name, url_id)
-        principal = self.principal = self._principal()
         call = self._authentic_call()
         assert socket is not None  # noqa: S101 - nothing is authentic without one
-        assert principal is not None  # noqa: S101 - the same
+        principal = api_keys.without_key(socket.company, socket.mode)
         self._count(socket, principal)
         check_status(principal)
         receive.note_use(socket)
@@ -96,11 +94,6 @@ class _Handling:
         outcome = receive.send(socket, principal, wanted, at=self.at, request_id=self.id)
         self.message_id = outcome.message_id
         return outcome
-
-    def _principal(self) -> Principal | None:
-        if self.socket is None:
-            return None
-        return api_keys.without_key(self.socket.company, self.socket.mode)
 
     def _authentic_call(self) -> HookCall:
         """Raises a CallRefusedError before the body is read, wherever headers tell."""
