@@ -22,7 +22,7 @@ from accounts.people.roles import CabinetRequest, can_manage_keys, member_requir
 from api import pagination
 from cabinet.form_fields import FilterForm, grouped
 from cabinet.settings_forms import SECTIONS, LimitsSection, lifetime_words
-from cabinet.spreadsheets import csv_download
+from cabinet.spreadsheets import csv_download, local_time
 from catalogue import channels, languages
 from parsing.days import start_of
 from parsing.form_fields import DayBoundField, LineField
@@ -231,7 +231,7 @@ def rows_of(history: QuerySet[AuditEvent], chosen: dict[str, Any]) -> Iterator[l
 
 def cells(event: AuditEvent) -> list[str]:
     description, subject, changes = describe(event)
-    at = timezone.localtime(event.created_at).strftime("%Y-%m-%d %H:%M:%S")
+    at = local_time(event.created_at)
     values = "; ".join(map(str, changes))
     return [at, event.actor or _("the service"), str(description), subject, values, event.ip or ""]
 

@@ -2,9 +2,10 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 
 from django.http import StreamingHttpResponse
-from django.utils import translation
+from django.utils import timezone, translation
 
 from catalogue import languages
 
@@ -50,6 +51,11 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
         if row is None:
             return
         yield writer.writerow([escape_formula(cell) for cell in row])
+
+
+def local_time(at: datetime | None) -> str:
+    """As spreadsheets read a time: `2026-11-29 10:15:30`, in the zone of the page."""
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}" if at else ""
 
 
 def escape_formula(cell: str | int) -> str | int:

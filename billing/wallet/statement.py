@@ -12,7 +12,6 @@ from uuid import UUID
 
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
@@ -22,6 +21,7 @@ from billing.seals.hashes import LINE
 from billing.wallet import archived
 from billing.wallet.archived import Opening
 from billing.wallet.period_totals import balances_at, balances_before
+from cabinet.spreadsheets import local_time
 from catalogue.ids import public_id
 from parsing.days import start_of
 from storage.sessions import in_index_order, read_patiently
@@ -120,10 +120,10 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
     ]
     opening = archived.opening(company.pk)
     if opening and _period(chosen)[0] <= opening.at:
-        yield [_local(opening.at), _("Opening balance"), "", "", opening.balance, "", "", ""]
+        yield [local_time(opening.at), _("Opening balance"), "", "", opening.balance, "", "", ""]
     for line, balance in _lines(company, chosen, opening):
         yield [
-            _local(line.created_at),
+            local_time(line.created_at),
             str(Kind(line.kind).label),
             line.amount,
             balance_change(line.kind, line.amount),
@@ -132,10 +132,6 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
             line.reason,
             line.sealed_line,
         ]
-
-
-def _local(at: datetime) -> str:
-    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}"
 
 
 def _lines(

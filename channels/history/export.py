@@ -6,7 +6,6 @@ part, and how far they reach, are one commit under a lock on the export's row.
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 
@@ -23,7 +22,7 @@ from accounts.models import Company, Member
 from accounts.people.phone_masking import phone_for, text_for
 from api import pagination
 from api.pagination import Position, batch_after
-from cabinet.spreadsheets import csv_lines
+from cabinet.spreadsheets import csv_lines, local_time
 from channels import extensions
 from channels.history import messages
 from channels.models import Message, MessageExport, MessageExportPart
@@ -72,7 +71,7 @@ def _headings() -> list[str]:
 
 def _cells(message: Message, member: Member) -> list[str]:
     return [
-        _local_time(message.created_at),
+        local_time(message.created_at),
         message.public_id,
         str(message.get_mode_display()),
         str(message.get_kind_display()),
@@ -80,7 +79,7 @@ def _cells(message: Message, member: Member) -> list[str]:
         phone_for(message.phone, member),
         str(message.get_state_display()),
         error_texts.api_error_text(message.error),
-        _local_time(message.delivered_at),
+        local_time(message.delivered_at),
         str(getattr(message, "charged", None) or 0),
         f"{message.api_key.name} ({message.api_key})" if message.api_key else "",
         message.request_id,
@@ -88,10 +87,6 @@ def _cells(message: Message, member: Member) -> list[str]:
         str(extensions.door_title(message.door)),
         message.locale,
     ]
-
-
-def _local_time(at: datetime | None) -> str:
-    return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S") if at else ""
 
 
 JOB = Job("message_files", gettext_lazy("files of messages"))

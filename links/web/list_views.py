@@ -1,7 +1,6 @@
 """The cabinet's list of short links, the same as a spreadsheet, and stops of a batch or of all."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from itertools import chain, islice
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -30,7 +29,7 @@ from accounts.people.roles import (
 )
 from api import pagination
 from api.pagination import page_or_first
-from cabinet.spreadsheets import csv_download
+from cabinet.spreadsheets import csv_download, local_time
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
 from links.addresses import short_hosts
@@ -143,21 +142,17 @@ def rows_of(
 
 def _cells(link: Link, member: Member) -> list[str | int]:
     return [
-        _moment(link.created_at),
+        local_time(link.created_at),
         text_for(link.short_url, member),
         text_for(link.url, member),
         str(_STATES[link.state]),
-        _moment(link.expires_at),
+        local_time(link.expires_at),
         link.clicks,
         link.previews,
         link.scanners,
-        _moment(link.first_click_at),
-        _moment(link.last_click_at),
+        local_time(link.first_click_at),
+        local_time(link.last_click_at),
     ]
-
-
-def _moment(at: datetime | None) -> str:
-    return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S") if at else ""
 
 
 @member_required(can_change_settings, can_change_settings)
