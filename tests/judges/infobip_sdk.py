@@ -164,7 +164,7 @@ def case_refusals() -> None:
         "0002": (403, "FORBIDDEN"),
         "0011": (429, "TOO_MANY_REQUESTS"),
         "0014": (400, "BAD_REQUEST"),
-        "0016": (429, "TOO_MANY_REQUESTS"),
+        "0016": (403, "FORBIDDEN"),
     }
     for ending, expected in numbered.items():
         equal(refused(partial(send, phone(ending))), expected)
