@@ -31,7 +31,7 @@ NAMES = """
     IP GDPR CSV PDF XML UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx
     Authorize Unix HMAC SHA base Standard Webhooks
     Supabase Auth Logto Zitadel authentik Ory Kratos Keycloak Authgear Casdoor Novu FusionAuth
-    Descope Clerk
+    Descope Clerk Jsonnet Action better auth
     Android Chrome Gateway Markdown llms txt ALTCHA Base IPv
     Twilio Verify Node js Ruby BCP Prelude Infobip CAMARA Vonage oai vercel labs
     emulate schemathesis behave YAML twilio Basic Bearer FA PIN PSD UTF Unicode CLDR
