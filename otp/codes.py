@@ -7,15 +7,16 @@ render it. At rest there is only a MAC that binds company, mode, phone, purpose 
 import hashlib
 import hmac
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.conf import settings
 
-from accounts.keys.api_keys import Principal
+if TYPE_CHECKING:  # models are not loaded where a tool reads codes from outside the service
+    from accounts.keys.api_keys import Principal
 
 
-def owner(principal: Principal, phone: str, purpose: str) -> dict[str, Any]:
+def owner(principal: "Principal", phone: str, purpose: str) -> dict[str, Any]:
     """Whose code it is, for a MAC and as parameters of statements."""
     return {
         "company_id": principal.company_id,
