@@ -1,9 +1,11 @@
-"""better-auth signs a person in through a socket; Logto's connector talks to one."""
+"""better-auth and django-allauth sign people in through a socket; Logto's connector calls one."""
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,10 +34,18 @@ SIGNS_UP = """phoneNumber({
 def site(plugin: str, **environment: str) -> Iterator[str]:
     """better-auth with one of our recipes, as the documentation has it."""
     plugin = plugin.replace("phoneNumber({", f"const plugin = {SIGNS_UP}", 1)
-    port = free_port()
     command = program("site.mjs", source("better_auth.mjs").replace("/* PLUGIN */", plugin))
+    with serving(*command, **environment) as address:
+        yield address
+
+
+@contextmanager
+def serving(*command: str | Path, **environment: str) -> Iterator[str]:
+    """The address of a site whose program takes a port first, and says when it listens."""
+    port = free_port()
+    name, arguments = command[:2], command[2:]
     with subprocess.Popen(
-        [*command, str(port)], stdout=subprocess.PIPE, text=True, env=environment
+        [*name, str(port), *arguments], stdout=subprocess.PIPE, text=True, env=environment
     ) as server:
         try:
             assert server.stdout is not None
@@ -101,6 +111,26 @@ def test_person_signs_in_by_the_code_of_better_auth(
 
     message = Message.objects.get()
     assert (message.params["door"], message.mode) == ("generic", "live")
+
+
+def test_person_signs_in_by_the_code_of_django_allauth(
+    page: Page, live_server: LiveServer, api: Api, generic: Socket
+) -> None:
+    program = Path(__file__).with_name("allauth_site.py")
+    told = (PHONE, f"{live_server.url}{generic.path}", secret_of(generic))
+
+    with serving(sys.executable, program, *told) as address:
+        page.goto(f"{address}/accounts/login/code/")
+        page.get_by_label("Phone").fill(PHONE)
+        page.get_by_role("button", name="Request Code").click()
+        page.get_by_label("Code").fill("000000")
+        page.get_by_role("button", name="Confirm").click()
+        expect(page.get_by_text("Incorrect code.")).to_be_visible()
+        page.get_by_label("Code").fill(received(api))
+        page.get_by_role("button", name="Confirm").click()
+        expect(page.locator("body")).to_have_text("signed in: person")
+
+    assert Message.objects.get().door == "generic"
 
 
 def test_person_signs_in_by_our_code(page: Page, live_server: LiveServer, api: Api) -> None:
