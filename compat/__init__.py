@@ -1,6 +1,6 @@
 """Drop-in endpoints: the addresses, bodies and refusals of other services' verification calls.
 
-A *dialect* is a folder of some 400 lines that translates and nothing else: no statement, no rule of
+A *dialect* is a folder that translates and nothing else: no statement, no rule of
 its own. A customer points the other service's client at `PUBLIC_URL/compat/<dialect>`, with a
 key of the kind that has a purpose (`ApiKey.purpose`). To add one, make `compat/<name>/` with
 
