@@ -1,10 +1,7 @@
-"""Options of accounts with vendors and payment providers: how each is declared, found and read."""
+"""Options of accounts with vendors and payment providers: how each is declared and read."""
 
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -34,12 +31,6 @@ class Option:
             return self.read(text or self.default)
         except ValueError as error:
             raise ImproperlyConfigured(f"{variable} {error}") from None
-
-
-def discover(package: ModuleType, module: str) -> dict[str, ModuleType]:
-    """The module of this name in each folder of a package, by the folder's name."""
-    folders = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
-    return {name: import_module(f"{package.__name__}.{name}.{module}") for name in folders}
 
 
 def variable(prefix: str, option: Option) -> str:

@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from catalogue import languages
 from catalogue.channels import CHANNELS
-from config.environment import addresses, payment_settings, vendor_settings
+from config.environment import addresses, vendor_settings
 from config.environment.library_settings import (
     ARTICLES,
     FACTOR_FORMS,
@@ -17,16 +17,16 @@ from config.environment.library_settings import (
     RATE_LIMITS,
     SPECTACULAR_SETTINGS,  # noqa: F401 - a setting
 )
-from config.environment.oidc_settings import *  # noqa: F403 - its __all__ are settings
-from config.environment.operator_settings import (  # noqa: F401 - settings of these names
+from config.environment.monitoring_settings import (  # noqa: F401 - settings of these names
     OPERATOR_EMAILS,
     OPERATOR_MUTED_ALERTS,
     OPERATOR_TELEGRAM_BOT_TOKEN,
     OPERATOR_TELEGRAM_CHAT_ID,
+    TRACING,
 )
+from config.environment.oidc_settings import *  # noqa: F403 - its __all__ are settings
 from config.environment.production_checks import require_safe, validate_environment
 from config.environment.stores import *  # noqa: F403 - its __all__ are settings
-from config.environment.tracing_settings import TRACING  # noqa: F401 - a setting of this name
 from config.environment.variables import (
     ROOT,
     at_least,
@@ -263,8 +263,8 @@ MAX_ENDPOINTS = 10  # per company and mode
 # --- Providers -----------------------------------------------------------------------------------
 
 PROVIDER_ACCOUNTS = vendor_settings.accounts()
-GATEWAY_ACCOUNTS = payment_settings.accounts()
-PAYMENT_GATEWAYS = payment_settings.enabled(["invoice"] if PRODUCTION else ["invoice", "sandbox"])
+GATEWAY_ACCOUNTS = vendor_settings.gateway_accounts()
+PAYMENT_GATEWAYS = vendor_settings.enabled_gateways(is_production=PRODUCTION)
 PAYMENT_PROXY = addresses.proxy("payments")
 addresses.check_names({*PROVIDER_ACCOUNTS, *GATEWAY_ACCOUNTS, "payments", "oidc"})
 MAX_BREAKER_PAUSE = env.int("MAX_BREAKER_PAUSE", 3600)  # seconds that a breaker stays open

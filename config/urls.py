@@ -9,7 +9,7 @@ from api.base_view import NotFoundView
 from api_docs.pages.views import fill_key, home, llms, page_as_markdown
 from api_docs.pages.views import page as docs_page
 from api_docs.pages.views import search as docs_search
-from billing.gateways.gateways import GATEWAYS
+from billing.gateways.declarations import GATEWAYS
 from billing.orders import payment_notices as payment_hooks
 from billing.web import document_views, order_views, sandbox_views
 from channels import vendor_webhooks

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from billing.gateways.base import PaymentEvent, PaymentState, RefundEvent
-from billing.gateways.tbank.gateway import TBank
+from billing.gateways.tbank import TBank
 from billing.models import BankTransfer, Order, Payment
 from billing.orders import payments, refunds
 from catalogue.ids import parse_id

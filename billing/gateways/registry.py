@@ -8,7 +8,7 @@ from typing import cast
 from django.conf import settings
 
 from billing.gateways.base import Gateway
-from billing.gateways.gateways import GATEWAYS
+from billing.gateways.declarations import GATEWAYS
 from billing.models import Seller
 from catalogue.texts import StrOrPromise
 
@@ -44,7 +44,7 @@ def note(name: str) -> StrOrPromise:
 
 @cache
 def _build(name: str) -> Gateway:
-    module = import_module(f"billing.gateways.{name}.gateway")
+    module = import_module(f"billing.gateways.{name}")
     make = cast(Callable[..., Gateway], getattr(module, GATEWAYS[name].class_name))
     if not GATEWAYS[name].url:  # of ours
         return make(public_url=settings.PUBLIC_URL)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from billing.gateways import registry
 from billing.gateways.base import PaymentEvent, PaymentState
-from billing.gateways.sandbox.gateway import SIGNATURE, Sandbox, webhook_body
+from billing.gateways.sandbox import SIGNATURE, Sandbox, webhook_body
 from billing.models import Order
 from parsing.characters import is_line
 

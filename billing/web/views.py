@@ -20,7 +20,7 @@ from accounts.security import reauthentication
 from api.pagination import page_or_first
 from billing import message_prices
 from billing.gateways import registry
-from billing.gateways.invoice.gateway import Invoice
+from billing.gateways.invoice import Invoice
 from billing.models import BalanceAlert, BillingProfile, Order, Tariff
 from billing.orders import billing_profiles, orders, prices
 from billing.orders.prices import Quote

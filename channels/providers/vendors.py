@@ -1,14 +1,16 @@
 """Every vendor: each folder here with a `vendor.py`."""
 
+import pkgutil
 from dataclasses import replace
+from importlib import import_module
 
-from catalogue.options import discover
 from channels import providers
 from channels.providers.declaration import Vendor
 
 _FOUND: list[Vendor] = [
-    replace(module.VENDOR, folder=folder)
-    for folder, module in discover(providers, "vendor").items()
+    replace(import_module(f"{providers.__name__}.{folder.name}.vendor").VENDOR, folder=folder.name)
+    for folder in pkgutil.iter_modules(providers.__path__)
+    if folder.ispkg
 ]
 VENDORS = {vendor.name: vendor for vendor in sorted(_FOUND, key=lambda vendor: vendor.position)}
 

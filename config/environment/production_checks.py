@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from billing.gateways.gateways import GATEWAYS
+from billing.gateways.declarations import GATEWAYS
 from storage.key_rings import KEYRINGS
 
 SAMPLE = 256  # characters to inspect; longer secrets repeat trigrams by chance

@@ -1,4 +1,6 @@
-"""Accounts with vendors from the environment; one without a token is not configured.
+"""Accounts with vendors and payment providers from the environment, and the ways to pay.
+
+A vendor's account without a token is not configured.
 
 `TWILIO_…` is a vendor's first account. `TWILIO_ACCOUNTS=kz,uz` names further ones, each with its
 own variables: `TWILIO_KZ_…`, `TWILIO_UZ_…`.
@@ -9,6 +11,8 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
+from billing.gateways.declarations import GATEWAYS, DeclaredGateway
+from catalogue.options import variable
 from channels.providers.declaration import ACCOUNT_NAME, Vendor
 from channels.providers.vendors import VENDORS
 from config.environment import addresses
@@ -29,31 +33,30 @@ def accounts() -> dict[str, Options]:
 def _further_accounts(vendor: Vendor) -> list[str]:
     if not vendor.has_further_accounts:
         return []
-    variable = f"{vendor.prefix}_ACCOUNTS"
-    names = [name for part in env.str(variable, "").split(",") if (name := part.strip())]
+    listing = f"{vendor.prefix}_ACCOUNTS"
+    names = [name for part in env.str(listing, "").split(",") if (name := part.strip())]
     if wrong := [name for name in names if not ACCOUNT_NAME.fullmatch(name)]:
         raise ImproperlyConfigured(
-            f"{variable}: {wrong[0]!r} must be 1 to 12 lower-case letters and digits, "
-            "a letter first"
+            f"{listing}: {wrong[0]!r} must be 1 to 12 lower-case letters and digits, a letter first"
         )
     if len(set(names)) < len(names):
-        raise ImproperlyConfigured(f"{variable} names an account twice")
+        raise ImproperlyConfigured(f"{listing} names an account twice")
     return names
 
 
 def _options(vendor: Vendor, account: str) -> Options:
     names = {option.name: vendor.variable(option.name, account) for option in vendor.options}
-    variable = names[vendor.required]
+    required = names[vendor.required]
     if vendor.split is None:
         texts = {option: env.str(name, "") for option, name in names.items()}
     else:
-        texts = _split(vendor.split, variable)
-        names = {option: f"{variable}: {option}" for option in names}
+        texts = _split(vendor.split, required)
+        names = {option: f"{required}: {option}" for option in names}
     options = {
         item.name: item.value(texts.get(item.name, ""), names[item.name]) for item in vendor.options
     }
     if problem := vendor.check(options):
-        raise ImproperlyConfigured(f"{variable} {problem}")
+        raise ImproperlyConfigured(f"{required} {problem}")
     if not vendor.url:
         return options
     accounts = (f"{vendor.name}:{account}", vendor.name)
@@ -61,9 +64,38 @@ def _options(vendor: Vendor, account: str) -> Options:
     return options | {"api_url": url, "proxy": addresses.proxy(*accounts)}
 
 
-def _split(split: Callable[[str], dict[str, str]], variable: str) -> dict[str, str]:
-    text = env.str(variable, "")
+def _split(split: Callable[[str], dict[str, str]], name: str) -> dict[str, str]:
+    text = env.str(name, "")
     try:
         return split(text) if text else {}
     except ValueError as error:
-        raise ImproperlyConfigured(f"{variable} {error}") from None
+        raise ImproperlyConfigured(f"{name} {error}") from None
+
+
+def enabled_gateways(*, is_production: bool) -> list[str]:
+    """The names in PAYMENT_GATEWAYS; without what one of them needs the service does not start."""
+    default = ["invoice"] if is_production else ["invoice", "sandbox"]
+    names: list[str] = env.list("PAYMENT_GATEWAYS", default)
+    if unknown := set(names) - GATEWAYS.keys():
+        listed = ", ".join(sorted(unknown))
+        raise ImproperlyConfigured(f"PAYMENT_GATEWAYS: no such gateway: {listed}")
+    for gateway in map(GATEWAYS.__getitem__, names):
+        for option in gateway.options:
+            name = variable(gateway.prefix, option)
+            if option.is_required and not env.str(name, ""):
+                raise ImproperlyConfigured(f"PAYMENT_GATEWAYS: {gateway.name} needs {name}")
+    return names
+
+
+def gateway_accounts() -> dict[str, Options]:
+    """The options of every way to pay by its name, with the address of its API."""
+    return {name: _gateway_options(gateway) for name, gateway in GATEWAYS.items()}
+
+
+def _gateway_options(gateway: DeclaredGateway) -> Options:
+    names = [(option, variable(gateway.prefix, option)) for option in gateway.options]
+    options = {option.name: option.value(env.str(name, ""), name) for option, name in names}
+    if problem := gateway.check(options):
+        raise ImproperlyConfigured(problem)
+    url = addresses.VENDOR_URLS.get(gateway.name, gateway.url)
+    return options | ({"url": url} if url else {})

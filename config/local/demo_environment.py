@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from billing.gateways.gateways import GATEWAYS
+from billing.gateways.declarations import GATEWAYS
 from catalogue.options import Option, variable
 from channels.providers.vendors import VENDORS
 from config.local.checkout import CHECKOUT
@@ -181,10 +181,6 @@ def load_running() -> None:
 def reachable(host: str) -> str:
     """The address for local clients of a server that listens on `host`."""
     return {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
-
-
-def _digits(count: int) -> str:
-    return str(secrets.randbelow(9 * 10 ** (count - 1)) + 10 ** (count - 1))
 
 
 def _read(path: Path) -> dict[str, str]:

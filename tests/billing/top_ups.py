@@ -9,7 +9,7 @@ from django.test import Client
 from accounts.models import Company
 from billing.gateways import registry
 from billing.gateways.base import Gateway, PaymentEvent, PaymentState
-from billing.gateways.sandbox.gateway import SIGNATURE, Sandbox, webhook_body
+from billing.gateways.sandbox import SIGNATURE, Sandbox, webhook_body
 from billing.models import BillingProfile, Order
 from billing.orders import orders
 from billing.orders.prices import Quote

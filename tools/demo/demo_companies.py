@@ -18,7 +18,7 @@ from accounts.models import ApiKey, Company, GuardMode, Mode, User
 from accounts.people import companies
 from billing.gateways import registry
 from billing.gateways.base import Gateway
-from billing.gateways.invoice.gateway import Invoice
+from billing.gateways.invoice import Invoice
 from billing.models import Order, Package, SealedDay, Seller, Tariff
 from billing.orders import billing_profiles, orders, payments, prices
 from billing.wallet import ledger

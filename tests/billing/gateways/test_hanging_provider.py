@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from billing.gateways import registry
 from billing.gateways.base import GatewayError
-from billing.gateways.gateways import GATEWAYS
+from billing.gateways.declarations import GATEWAYS
 from billing.gateways.http import MAX_CALLS, ProviderApi
 from tests.billing.gateways.vendors import SETTINGS
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from accounts.models import Company
-from billing.gateways.stripe.gateway import Stripe
+from billing.gateways.stripe import Stripe
 from billing.models import Payment, Refund
 from tests.billing.gateways import test_contract
 from tests.billing.gateways.test_contract import balance

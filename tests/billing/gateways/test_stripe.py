@@ -8,7 +8,7 @@ import pytest
 import responses
 
 from accounts.models import Company
-from billing.gateways.stripe import gateway as stripe
+from billing.gateways import stripe
 from billing.models import Order, Payment
 from billing.wallet import ledger
 from catalogue.errors import DomainError

@@ -8,9 +8,8 @@ import responses
 from pytest_django import Settings
 
 from accounts.models import Company
-from billing.gateways import registry
+from billing.gateways import registry, yookassa
 from billing.gateways.base import GatewayError
-from billing.gateways.yookassa import gateway as yookassa
 from billing.models import BillingProfile, Payment
 from billing.wallet import ledger
 from tests.billing.gateways import test_contract

@@ -12,7 +12,7 @@ from django.test import Client
 
 from accounts.models import Company
 from billing.bank_statements import reading
-from billing.gateways.stripe.gateway import Stripe
+from billing.gateways.stripe import Stripe
 from billing.models import Order, StatementMark
 from billing.orders import orders
 from billing.orders.prices import Quote

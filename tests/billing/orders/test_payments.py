@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Mail, Member
 from billing.gateways.base import PaymentState
-from billing.gateways.sandbox.gateway import Sandbox, webhook_body
+from billing.gateways.sandbox import Sandbox, webhook_body
 from billing.models import Order, Payment, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger

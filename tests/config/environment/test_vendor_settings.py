@@ -3,7 +3,7 @@
 import pytest
 from django.test import override_settings
 
-from billing.gateways.gateways import GATEWAYS
+from billing.gateways.declarations import GATEWAYS
 from catalogue.options import variable
 from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry

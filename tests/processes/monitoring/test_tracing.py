@@ -23,8 +23,8 @@ from channels.models import Attempt, Receipt
 from channels.outcomes import receipts
 from channels.providers import inbound
 from channels.providers.inbound import InboundEvents, ReceiptState
-from config.environment import tracing_settings
-from config.environment.tracing_settings import Tracing
+from config.environment import monitoring_settings
+from config.environment.monitoring_settings import Tracing
 from config.environment.variables import ROOT
 from processes.monitoring import tracing
 from tests.api.clients import Api
@@ -211,11 +211,11 @@ def test_off_it_needs_no_package() -> None:
 
 
 def test_endpoint_without_the_packages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracing_settings, "find_spec", lambda _name: None)
+    monkeypatch.setattr(monitoring_settings, "find_spec", lambda _name: None)
 
-    assert tracing_settings._endpoint("") == ""
+    assert monitoring_settings._endpoint("") == ""
     with pytest.raises(ImproperlyConfigured, match=r"requirements/otel\.txt"):
-        tracing_settings._endpoint("http://127.0.0.1:4318")
+        monitoring_settings._endpoint("http://127.0.0.1:4318")
 
 
 @pytest.mark.parametrize(

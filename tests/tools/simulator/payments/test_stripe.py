@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from billing.gateways.base import DeclinedError, PaymentMethod, PaymentRequest, PaymentState
-from billing.gateways.stripe.gateway import Stripe
+from billing.gateways.stripe import Stripe
 from tests.tools.simulator.peers import ACCOUNT, Simulator, get, post
 
 NUMBERS = count(1)

@@ -1,1 +1,0 @@
-"""T-Bank's SBP links for companies."""

@@ -1,1 +1,0 @@
-"""YooKassa: cards and SBP."""
