@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from catalogue import languages
 from channels.providers import http
@@ -40,27 +40,18 @@ class BotText(StrEnum):
 class Bot(http.HttpProvider):
     """Writes only to people who shared their contact with it; acceptance is the last it hears."""
 
+    site: ClassVar[str]  # where the messenger's links to bots lead
     gone_codes: ClassVar[frozenset[str]]  # of refusals that hold until the person comes back
 
     def __init__(
         self,
         *,
-        api_url: str,
-        token: str,
         secret_token: str,
-        username: str,
-        delivered_on: str,
-        timeout: http.Timeout,
-        authorization: str = "",
-        ca_file: str = "",
+        username: str = "",
+        delivered_on: str = DeliveredOn.ACCEPT,
+        **connection: Any,
     ) -> None:
-        super().__init__(
-            api_url=api_url,
-            token=token,
-            timeout=timeout,
-            authorization=authorization,
-            ca_file=ca_file,
-        )
+        super().__init__(**connection)
         self._secret_token, self._username = secret_token, username
         self.capabilities = Capabilities(
             frozenset(Content),
@@ -71,9 +62,9 @@ class Bot(http.HttpProvider):
         )
 
     @property
-    @abstractmethod
     def contact_url(self) -> str:
         """The link where a person starts the bot; empty without a configured username."""
+        return f"{self.site}/{self._username}?start={START_PARAMETER}" if self._username else ""
 
     @abstractmethod
     def answer(self, chat_id: int, locale: str, word: BotText) -> None:
@@ -104,6 +95,12 @@ def texts(locale: str) -> dict[str, str]:
 def locale_of(tag: object) -> str:
     """The language to answer in; a vendor may tell none."""
     return languages.match(http.text(tag) or languages.codes()[0])
+
+
+def phone_of(written: str) -> str:
+    """With its plus; empty for anything but a phone."""
+    digits = "".join(filter("0123456789".__contains__, written))
+    return f"+{digits}" if 7 <= len(digits) <= 15 else ""
 
 
 def said(text: str, chat_id: int, locale: str) -> BotUpdate | None:

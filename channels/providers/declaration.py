@@ -4,13 +4,14 @@ Pure data, which the settings read: nothing here or in a `vendor.py` may import 
 """
 
 import re
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.options import Option
+from catalogue.options import Option, one_of
 from catalogue.texts import StrOrPromise
 
 Texts = Mapping[str, StrOrPromise]
@@ -19,39 +20,25 @@ ACCOUNT_NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A text to copy to the vendor as it is."""
+    """A text to copy to the vendor. In it `{hook_url}`, `{short_url}` and the account's options
+    are filled in.
+    """
 
     label: StrOrPromise
     text: str
 
 
+ADDRESS = Snippet(_("Webhook address"), "{hook_url}")
+
+
 @dataclass(frozen=True, slots=True)
 class SetupStep:
+    """In the vendor's own terms."""
+
     where: str  # the vendor's own names of pages, in its language
     what: StrOrPromise
     options: tuple[str, ...] = ()  # found or chosen there
     copies: tuple[Snippet, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Guide:
-    """The setup steps in the vendor's own terms; what the first send needs comes first."""
-
-    console: str
-    steps: tuple[SetupStep, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GuideFacts:
-    """What a guide has to name."""
-
-    hook_url: str
-    short_url: str
-    options: Mapping[str, Any]
-
-    @property
-    def address(self) -> Snippet:
-        return Snippet(_("Webhook address"), self.hook_url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +48,8 @@ class Vendor:
     position: int  # in the default order of preference
     class_name: str  # of the class in the folder's `provider.py`
     options: tuple[Option, ...]
-    guide: Callable[[GuideFacts], Guide]
+    steps: tuple[SetupStep, ...]  # what the first send needs comes first
+    console: str = ""  # the address of the vendor's own pages
     required: str = "token"  # the option without which an account is not configured
     url: str = ""  # of its API over HTTP
     takes_callback_url: bool = False  # each send names the webhook's URL
@@ -105,6 +93,27 @@ def texts(*rows: tuple[Iterable[str], StrOrPromise]) -> Texts:
     """The same text for each of several codes."""
     return {code: text for codes, text in rows for code in codes}
 
+
+BOT_OPTIONS = (
+    Option(
+        "username",
+        _("Name of the bot, without @"),
+        read=lambda text: text.removeprefix("@"),
+        simulated="simulator_bot",
+    ),
+    Option(
+        "secret_token",
+        _("Secret token of the webhook"),
+        variable="SECRET",
+        is_ours=True,
+        simulated=lambda: secrets.token_urlsafe(24),
+    ),
+    Option("delivered_on", default="accept", read=one_of("accept", "click", "never")),
+)
+NO_CONTACT = _("The person has not shared this number with the bot.")
+OPEN_THE_BOT = _(
+    "Ask the person to open the bot and share their number, or send by another channel."
+)
 
 ACCOUNT_FAULT = _(
     "The service's account with the provider has a problem. The operator has been notified."

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
 import orjson
@@ -115,15 +115,11 @@ class VendorResponse:
 class HttpProvider(Provider):
     """An account reached over HTTP; safe to call from many threads."""
 
+    content_type: ClassVar[str] = "application/json"
+    authorization: ClassVar[str] = ""  # the header, with `{token}` in it
+
     def __init__(
-        self,
-        *,
-        api_url: str,
-        token: str,
-        timeout: Timeout,
-        authorization: str = "",
-        content_type: str = "application/json",
-        ca_file: str = "",
+        self, *, api_url: str, token: str, timeout: Timeout = (2.0, 8.0), ca_file: str = ""
     ) -> None:
         if not (token.isascii() and token.isprintable()):
             # The client would refuse it later and quote it in its error.
@@ -133,10 +129,10 @@ class HttpProvider(Provider):
         self._headers = {
             "User-Agent": f"kvitok/{_VERSION}",
             "Accept": "application/json",
-            "Content-Type": content_type,
+            "Content-Type": self.content_type,
         }
-        if authorization:
-            self._headers["Authorization"] = authorization
+        if self.authorization:
+            self._headers["Authorization"] = self.authorization.format(token=token)
         self.use_proxy("")
 
     def use_proxy(self, url: str) -> None:

@@ -5,21 +5,10 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
 from channels.lifecycle.states import FallbackReason
-from channels.models import Message, ProviderAlert, Receipt
+from channels.models import Message, Receipt
 from channels.providers.vendors import VENDORS, vendor_of
 
 PROVIDERS = {name: vendor.title for name, vendor in VENDORS.items()}
-
-# By the vendor and its code.
-FAILURES_BY_CODE = {
-    (name, code): text for name, vendor in VENDORS.items() for code, text in vendor.failures.items()
-}
-ALERTS_BY_CODE = {
-    (name, code): text for name, vendor in VENDORS.items() for code, text in vendor.alerts.items()
-}
-ADVICE_BY_CODE = {
-    (name, code): text for name, vendor in VENDORS.items() for code, text in vendor.advice.items()
-}
 
 # `Attempt.error_class`: what kind of failure a call to a provider was.
 ERROR_CLASSES: dict[str, StrOrPromise] = {
@@ -143,26 +132,18 @@ def provider_title(provider: str) -> StrOrPromise:
 
 def failure_text(provider: str, code: str, error_class: str = "") -> StrOrPromise:
     """By the vendor's code if it is known, else by the class of the failure."""
-    return (
-        FAILURES_BY_CODE.get((vendor_of(provider), code))
-        or FAILURES_BY_CLASS.get(error_class)
-        or _("No reason was given.")
-    )
+    vendor = VENDORS.get(vendor_of(provider))
+    by_code = vendor.failures.get(code) if vendor else None
+    return by_code or FAILURES_BY_CLASS.get(error_class) or _("No reason was given.")
 
 
-def alert_text(alert: ProviderAlert) -> StrOrPromise:
+def alert_text(provider: str, code: str, kind: str) -> StrOrPromise:
     """What a vendor's alert means to the operator."""
-    return alert_text_for(alert.provider, alert.code, alert.kind)
-
-
-def alert_text_for(provider: str, code: str, kind: str) -> StrOrPromise:
     if code == "stop_unmatched":
         return _STOP_UNMATCHED
-    return (
-        ALERTS_BY_CODE.get((vendor_of(provider), code))
-        or FAILURES_BY_CODE.get((vendor_of(provider), code))
-        or ALERTS_BY_KIND[kind]
-    )
+    vendor = VENDORS.get(vendor_of(provider))
+    by_code = (vendor.alerts.get(code) or vendor.failures.get(code)) if vendor else None
+    return by_code or ALERTS_BY_KIND[kind]
 
 
 def receipt_failure_text(receipt: Receipt) -> StrOrPromise:
@@ -179,6 +160,7 @@ def api_error_text(code: str) -> str:
 def advice_text(message: Message) -> StrOrPromise:
     """Advice about a message that was not delivered."""
     last = message.attempts.order_by("-n").first()
-    by_code = ADVICE_BY_CODE.get((vendor_of(last.provider), last.error_code)) if last else None
+    vendor = VENDORS.get(vendor_of(last.provider)) if last else None
+    by_code = vendor.advice.get(last.error_code) if vendor and last else None
     by_class = ADVICE_BY_CLASS.get(last.error_class) if last else None
     return by_code or by_class or ADVICE.get(message.error) or ADVICE[message.kind]

@@ -3,7 +3,7 @@
 They come from the environment, and from what operators entered (`stored_credentials`).
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -15,7 +15,7 @@ from django.conf import settings
 from catalogue import languages
 from catalogue.channels import CHANNELS, Channel
 from channels.providers.base import Content, HostedProvider, Provider
-from channels.providers.declaration import Guide, GuideFacts, Vendor
+from channels.providers.declaration import SetupStep, Snippet, Vendor
 from channels.providers.http import HttpProvider
 from channels.providers.scripted import ScriptedProvider
 from channels.providers.vendors import VENDORS, vendor_of
@@ -32,11 +32,16 @@ def hook_url(provider: str) -> str:
     return f"{settings.PUBLIC_URL}/hooks/{path}"
 
 
-def guide(name: str) -> Guide:
-    """The setup steps of an account, configured or not."""
+def setup_steps(name: str) -> list[SetupStep]:
+    """The account may be configured or not."""
     vendor = VENDORS[vendor_of(name)]
-    options = settings.PROVIDER_ACCOUNTS[vendor.name]
-    return vendor.guide(GuideFacts(hook_url(name), settings.SHORT_URL, options))
+    facts = {"hook_url": hook_url(name), "short_url": settings.SHORT_URL}
+    facts |= settings.PROVIDER_ACCOUNTS[vendor.name]
+
+    def filled(copies: Iterable[Snippet]) -> tuple[Snippet, ...]:
+        return tuple(Snippet(item.label, item.text.format(**facts)) for item in copies)
+
+    return [replace(step, copies=filled(step.copies)) for step in vendor.steps]
 
 
 @Once

@@ -77,7 +77,7 @@ def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
     """At most once a day for the same text, or for the same code where outsiders word it."""
     context = {
         "title": error_texts.provider_title(provider),
-        "meaning": error_texts.alert_text_for(provider, alert.code, alert.kind.value),
+        "meaning": error_texts.alert_text(provider, alert.code, alert.kind.value),
         "said": text,
         "path": reverse("admin:providers"),
     }

@@ -89,7 +89,7 @@ def content_word(content: str) -> StrOrPromise:
 
 @register.filter
 def alert_word(alert: ProviderAlert) -> StrOrPromise:
-    return error_texts.alert_text(alert)
+    return error_texts.alert_text(alert.provider, alert.code, alert.kind)
 
 
 @register.filter

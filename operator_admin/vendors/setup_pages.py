@@ -1,7 +1,7 @@
 """The admin's page of each vendor account: credentials, setup steps and a connection test."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,7 @@ class CredentialsForm(forms.Form):
         self.name = name
         self.is_stored = not is_further and stored_credentials.has_stored(name)
         # Where in the vendor's console each option is found.
-        places = {key: step.where for step in registry.guide(name).steps for key in step.options}
+        places = {key: step.where for step in registry.setup_steps(name) for key in step.options}
         if is_further:
             self.fields[ACCOUNT] = forms.RegexField(
                 rf"\A{ACCOUNT_NAME.pattern}\Z",
@@ -178,7 +178,7 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
     form = CredentialsForm(request.POST or None, name=name, is_further=True)
     if form.is_valid():
         return save(request, name, form)
-    context = {"name": name, "form": form, "console": registry.guide(name).console}
+    context = {"name": name, "form": form, "console": VENDORS[vendor_of(name)].console}
     return page_response(request, "vendor_add", error_texts.provider_title(name), context)
 
 
@@ -208,13 +208,12 @@ def _page(
 ) -> HttpResponse:
     if not _is_known(name):
         raise Http404
-    setup = registry.guide(name)
     if form is None and can_be_entered(name):
         form = form_for(name)
     context = {
         "name": name,
-        "console": setup.console,
-        "steps": list(_step_views(name, setup.steps)),
+        "console": VENDORS[vendor_of(name)].console,
+        "steps": list(_step_views(name, registry.setup_steps(name))),
         "is_configured": name in registry.live_providers(),
         "results": results,
         "missing": sum(result.ok is False for result in results or []),
@@ -271,7 +270,7 @@ def _can_have_more(name: str) -> bool:
     return vendor is not None and vendor.has_further_accounts and bool(vendor.fields)
 
 
-def _step_views(name: str, steps: tuple[SetupStep, ...]) -> Iterator[dict[str, Any]]:
+def _step_views(name: str, steps: Iterable[SetupStep]) -> Iterator[dict[str, Any]]:
     vendor, account = VENDORS[vendor_of(name)], name.partition(":")[2]
     options = settings.PROVIDER_ACCOUNTS.get(name, {})
     for n, step in enumerate(steps, start=1):

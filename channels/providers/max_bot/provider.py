@@ -3,7 +3,8 @@
 https://dev.max.ru/docs-api; https://github.com/max-messenger/api-schema, version 0.0.33
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 import orjson
 
@@ -16,46 +17,31 @@ from channels.providers.base import (
     RefusedError,
     SendError,
 )
-from channels.providers.bot import START_PARAMETER, Bot, BotText, DeliveredOn, texts
-from channels.providers.inbound import InboundEvents, WebhookRequest
-from channels.providers.max_bot import updates
+from channels.providers.bot import Bot, BotText, locale_of, phone_of, said, texts
+from channels.providers.inbound import (
+    BotBlocked,
+    BotUpdate,
+    ContactShared,
+    InboundEvents,
+    Started,
+    WebhookRequest,
+)
 
 # The person has stopped the bot or removed the chat (403), or has never opened it (404). The
 # schema names the first code; clients report the others (2026).
 _GONE = frozenset({"chat.denied", "chat.not.found", "dialog.not.found"})
+_ID_BOUND = 2**63  # ids are int64
+_FOLD = re.compile(r"\r?\n[ \t]")  # RFC 6350, 3.2: the line goes on
+_TEL = re.compile(r"(?:[\w-]+\.)?TEL(?:;[^:]*)?:(.*)", re.IGNORECASE)
 _VERDICTS = dict.fromkeys(_GONE, http.UNREACHABLE) | {"verify.token": http.ACCOUNT_REFUSED}
 
 
 class MaxBot(Bot):
     name = "max_bot"
     channel = "max"
+    site = "https://max.ru"
+    authorization = "{token}"  # no scheme before it
     gone_codes = _GONE
-
-    def __init__(
-        self,
-        *,
-        api_url: str,
-        token: str,
-        secret_token: str,
-        username: str = "",
-        delivered_on: str = DeliveredOn.ACCEPT,
-        ca_file: str = "",
-        timeout: http.Timeout = (2.0, 8.0),
-    ) -> None:
-        super().__init__(
-            api_url=api_url,
-            token=token,
-            secret_token=secret_token,
-            username=username,
-            delivered_on=delivered_on,
-            timeout=timeout,
-            authorization=token,  # no scheme before it
-            ca_file=ca_file,
-        )
-
-    @property
-    def contact_url(self) -> str:
-        return f"https://max.ru/{self._username}?start={START_PARAMETER}" if self._username else ""
 
     def send(self, message: Outgoing) -> Accepted:
         user_id, labels = self._chat_of(message), texts(message.locale)
@@ -108,7 +94,7 @@ class MaxBot(Bot):
         is_whole = url in subscriptions and not _missing(subscriptions[url])
         if is_whole or not self._secret_token:
             return
-        body = {"url": url, "secret": self._secret_token, "update_types": list(updates.READERS)}
+        body = {"url": url, "secret": self._secret_token, "update_types": list(READERS)}
         answer = self._query("/subscriptions", orjson.dumps(body))
         if answer.data.get("success") is not True:
             raise self._refusal(answer)
@@ -116,8 +102,10 @@ class MaxBot(Bot):
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         secret = self._secret_token
         http.require_signature(call, "X-Max-Bot-Api-Secret", secret, secret=secret)
-        update = updates.read(http.parse(call.body), self._token)
-        return InboundEvents(call.body, bot_updates=[update] if update else [])
+        update = http.parse(call.body)
+        reader = READERS.get(http.text_of(update, "update_type"))
+        change = reader(update, self._token) if reader else None
+        return InboundEvents(call.body, bot_updates=[change] if change else [])
 
     def _refusal(self, answer: http.VendorResponse) -> SendError:
         code, detail = http.text_of(answer.data, "code"), answer.data.get("message")
@@ -132,6 +120,74 @@ class MaxBot(Bot):
 
 def _missing(types: object) -> list[str]:
     """The update types that a subscription lacks; one that names none has them all."""
-    return (
-        [name for name in updates.READERS if name not in types] if isinstance(types, list) else []
-    )
+    return [name for name in READERS if name not in types] if isinstance(types, list) else []
+
+
+# --- Updates: MAX leaves out fields that its schema requires, so only what is read has to be there
+
+
+def _started(update: http.Json, _token: str) -> BotUpdate | None:
+    user_id = _person(update.get("user"))
+    return None if user_id is None else Started(user_id, _locale(update))
+
+
+def _ended(update: http.Json, _token: str) -> BotUpdate | None:
+    user_id = _person(update.get("user"))
+    return None if user_id is None else BotBlocked(user_id, blocked=True)
+
+
+def _written(update: http.Json, token: str) -> BotUpdate | None:
+    message = http.mapping(update.get("message"))
+    user_id = _person(message.get("sender"))
+    # By its type alone: the id of a dialog may be negative as that of a group is, or absent.
+    chat_type = http.mapping(message.get("recipient")).get("chat_type")
+    if user_id is None or chat_type != "dialog":
+        return None
+    body = http.mapping(message.get("body"))
+    if any(item.get("type") == "contact" for item in http.objects(body.get("attachments"))):
+        phone = _own_phone(message, body["attachments"], user_id, token)
+        return ContactShared(phone, user_id, _locale(update), needs_request=True) if phone else None
+    return said(http.text_of(body, "text"), user_id, _locale(update))
+
+
+def _own_phone(message: http.Json, attachments: list[object], user_id: int, token: str) -> str:
+    """The number of the sender's own card: alone, not forwarded, signed with our token; or ''."""
+    card = http.mapping(http.first(attachments).get("payload"))
+    vcf, owner = card.get("vcf_info"), http.mapping(card.get("max_info")).get("user_id")
+    if len(attachments) != 1 or message.get("link") is not None or owner != user_id:
+        return ""
+    if not isinstance(vcf, str) or not _is_signed(vcf, card.get("hash"), token):
+        return ""
+    # Exactly one: people choose their names, and a line break in one might bring a second number.
+    numbers = [
+        match[1] for line in _FOLD.sub("", vcf).splitlines() if (match := _TEL.fullmatch(line))
+    ]
+    return phone_of(numbers[0]) if len(numbers) == 1 else ""
+
+
+def _is_signed(vcf: str, signature: object, token: str) -> bool:
+    """Over the text as JSON carries it, line breaks included."""
+    expected = http.sha256_hmac(token.encode(), vcf.encode(errors="replace"))
+    return isinstance(signature, str) and http.constant_time_equal(signature, expected)
+
+
+def _person(user: object) -> int | None:
+    """The id of a user who is no bot."""
+    fields = http.mapping(user)
+    user_id = fields.get("user_id")
+    is_id = type(user_id) is int and 0 < user_id < _ID_BOUND
+    return user_id if is_id and fields.get("is_bot") is not True else None
+
+
+def _locale(update: http.Json) -> str:
+    return locale_of(update.get("user_locale"))
+
+
+# The update types that a subscription has to name. Contacts that a mini app reads come by none of
+# them: a browser could have made them up.
+READERS: dict[str, Callable[[http.Json, str], BotUpdate | None]] = {
+    "message_created": _written,
+    "bot_started": _started,
+    "bot_stopped": _ended,
+    "dialog_removed": _ended,
+}

@@ -13,8 +13,6 @@ from channels.providers.declaration import (
     BUSY,
     OTHER_CHANNEL,
     TOO_FAST,
-    Guide,
-    GuideFacts,
     SetupStep,
     Vendor,
     texts,
@@ -89,32 +87,25 @@ ALERTS = {
     )
 }
 
-
-def _guide(facts: GuideFacts) -> Guide:
-    return Guide(
-        "",
-        (
-            SetupStep(
-                "SMPP",
-                _("Ask the vendor for the address, for TLS, for the login and for the sender."),
-                ("host", "port", "tls", "system_id", "password", "source"),
-            ),
-            SetupStep(
-                "SMPP",
-                _(
-                    "Also ask how many messages may be unanswered at once, and which alphabet "
-                    "data_coding 0 means. The operator's guide lists the other questions."
-                ),
-                ("window", "alphabet"),
-            ),
-            SetupStep(
-                "manage.py run_smpp",
-                _("Start its process. There is no address to set: receipts arrive over the bind."),
-            ),
+STEPS = (
+    SetupStep(
+        "SMPP",
+        _("Ask the vendor for the address, for TLS, for the login and for the sender."),
+        ("host", "port", "tls", "system_id", "password", "source"),
+    ),
+    SetupStep(
+        "SMPP",
+        _(
+            "Also ask how many messages may be unanswered at once, and which alphabet data_coding "
+            "0 means. The operator's guide lists the other questions."
         ),
-    )
-
-
+        ("window", "alphabet"),
+    ),
+    SetupStep(
+        "manage.py run_smpp",
+        _("Start its process. There is no address to set: receipts arrive over the bind."),
+    ),
+)
 # Each account lives in a process of its own, which the environment starts: the admin has no form.
 VENDOR = Vendor(
     name="smpp",
@@ -122,7 +113,7 @@ VENDOR = Vendor(
     position=40,
     class_name="Smpp",
     options=OPTIONS,
-    guide=_guide,
+    steps=STEPS,
     required="host",
     split=_split,
     check=_check,

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 from channels.providers import http
@@ -66,25 +67,20 @@ _POLL_STATES = _STATES | {"-1": ReceiptState.SENT, "-3": ReceiptState.NOT_FOUND}
 class Smsc(http.HttpProvider):
     name = "smsc"
     channel = "sms"
+    content_type = "application/x-www-form-urlencoded"
     capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
 
     def __init__(
         self,
         *,
-        api_url: str,
         login: str,
         password: str,
         sender: str,
         callback_secret: str,
         barred_errors: Collection[str] = (),
-        timeout: http.Timeout = (2.0, 8.0),
+        **connection: Any,
     ) -> None:
-        super().__init__(
-            api_url=api_url,
-            token=password,
-            timeout=timeout,
-            content_type="application/x-www-form-urlencoded",
-        )
+        super().__init__(token=password, **connection)
         account = {"login": login, "psw": password} if login else {"apikey": password}
         self._account = account | {"fmt": "3", "charset": "utf-8"}
         self._sender = {"sender": sender} if sender else {}

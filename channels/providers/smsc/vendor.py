@@ -7,11 +7,10 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.options import Option, words
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
+    ADDRESS,
     BAD_NUMBER,
     OTHER_CHANNEL,
     TOO_FAST,
-    Guide,
-    GuideFacts,
     SetupStep,
     Snippet,
     Vendor,
@@ -67,47 +66,39 @@ CURES = {
     ),
 }
 
-
-def _guide(facts: GuideFacts) -> Guide:
-    return Guide(
-        "https://smsc.ru/",
-        (
-            SetupStep(
-                "Настройки → Пароли и авторизация",
-                _(
-                    "Create a password for the API (or a key, and leave the login empty), and "
-                    "allow this server's address if the account lists addresses."
-                ),
-                ("login", "password"),
-            ),
-            SetupStep(
-                "Отправители",
-                _("Have the sender's name approved, with each operator that asks for it."),
-                ("sender",),
-            ),
-            SetupStep("Оплата", _("Top up the balance and set up the low-balance reminder.")),
-            SetupStep(
-                "Настройки → Обработчик (callback)",
-                _("Give the address for statuses, by POST, and a secret of your choice."),
-                ("callback_secret",),
-                (
-                    Snippet(facts.address.label, f"{facts.hook_url}?md5&charset=utf-8"),
-                    Snippet(
-                        _("The same, signed with sha1"), f"{facts.hook_url}?sha1&charset=utf-8"
-                    ),
-                ),
-            ),
+STEPS = (
+    SetupStep(
+        "Настройки → Пароли и авторизация",
+        _(
+            "Create a password for the API (or a key, and leave the login empty), and allow this "
+            "server's address if the account lists addresses."
         ),
-    )
-
-
+        ("login", "password"),
+    ),
+    SetupStep(
+        "Отправители",
+        _("Have the sender's name approved, with each operator that asks for it."),
+        ("sender",),
+    ),
+    SetupStep("Оплата", _("Top up the balance and set up the low-balance reminder.")),
+    SetupStep(
+        "Настройки → Обработчик (callback)",
+        _("Give the address for statuses, by POST, and a secret of your choice."),
+        ("callback_secret",),
+        (
+            Snippet(ADDRESS.label, "{hook_url}?md5&charset=utf-8"),
+            Snippet(_("The same, signed with sha1"), "{hook_url}?sha1&charset=utf-8"),
+        ),
+    ),
+)
 VENDOR = Vendor(
     name="smsc",
     title="SMSC",
     position=60,
     class_name="Smsc",
     options=OPTIONS,
-    guide=_guide,
+    console="https://smsc.ru/",
+    steps=STEPS,
     required="password",
     url="https://smsc.ru",
     simulated="sms",

@@ -18,11 +18,10 @@ from channels.providers.base import (
     SendError,
 )
 from channels.providers.bot import (
-    START_PARAMETER,
     Bot,
     BotText,
-    DeliveredOn,
     locale_of,
+    phone_of,
     said,
     texts,
 )
@@ -56,31 +55,8 @@ _ID_BOUND = 2**52  # ids have at most 52 significant bits: core.telegram.org/bot
 class TelegramBot(Bot):
     name = "telegram_bot"
     channel = "telegram"
+    site = "https://t.me"
     gone_codes = frozenset({"400", "403"})  # no such chat; the bot is blocked
-
-    def __init__(
-        self,
-        *,
-        api_url: str,
-        token: str,
-        secret_token: str,
-        username: str = "",
-        delivered_on: str = DeliveredOn.ACCEPT,
-        timeout: http.Timeout = (2.0, 8.0),
-    ) -> None:
-        super().__init__(
-            api_url=api_url,
-            token=token,
-            secret_token=secret_token,
-            username=username,
-            delivered_on=delivered_on,
-            timeout=timeout,
-        )
-        self._bot_id = token.partition(":")[0]
-
-    @property
-    def contact_url(self) -> str:
-        return f"https://t.me/{self._username}?start={START_PARAMETER}" if self._username else ""
 
     def send(self, message: Outgoing) -> Accepted:
         payload: http.Json = {
@@ -146,7 +122,8 @@ class TelegramBot(Bot):
     def _deliver(self, payload: http.Json) -> Accepted:
         message_id = http.text(self._result(self._send_message(payload)).get("message_id"))
         # Telegram numbers messages per chat, and an account may get another bot.
-        return Accepted(message_id and f"{self._bot_id}:{payload['chat_id']}:{message_id}")
+        bot_id = self._token.partition(":")[0]
+        return Accepted(message_id and f"{bot_id}:{payload['chat_id']}:{message_id}")
 
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         secret = self._secret_token
@@ -203,10 +180,10 @@ def _contact_shared(message: http.Json, chat_id: int, sender: http.Json) -> Cont
     # Another person's card, or a forwarded one of their own, does not prove the number.
     contact = http.mapping(message.get("contact"))
     is_own = isinstance(sender.get("id"), int) and contact.get("user_id") == sender["id"]
-    phone = "".join(filter("0123456789".__contains__, http.text_of(contact, "phone_number")))
-    if not is_own or "forward_origin" in message or not 7 <= len(phone) <= 15:
+    phone = phone_of(http.text_of(contact, "phone_number"))
+    if not (is_own and phone) or "forward_origin" in message:
         return None
-    return ContactShared(f"+{phone}", chat_id, _locale(sender))
+    return ContactShared(phone, chat_id, _locale(sender))
 
 
 def _membership_update(event: http.Json) -> BotBlocked | None:

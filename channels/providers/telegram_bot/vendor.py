@@ -4,12 +4,14 @@ import secrets
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.options import Option, one_of
+from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
+    ADDRESS,
+    BOT_OPTIONS,
+    NO_CONTACT,
+    OPEN_THE_BOT,
     TOO_FAST,
-    Guide,
-    GuideFacts,
     SetupStep,
     Snippet,
     Vendor,
@@ -22,34 +24,19 @@ OPTIONS = (
         is_secret=True,
         simulated=lambda: f"{secrets.randbelow(9 * 10**9) + 10**9}:{secrets.token_hex(17)}x",
     ),
-    Option(
-        "username",
-        _("Name of the bot, without @"),
-        read=lambda text: text.removeprefix("@"),
-        simulated="simulator_bot",
-    ),
-    Option(
-        "secret_token",
-        _("Secret token of the webhook"),
-        variable="SECRET",
-        is_ours=True,
-        simulated=lambda: secrets.token_urlsafe(24),
-    ),
-    Option("delivered_on", default="accept", read=one_of("accept", "click", "never")),
+    *BOT_OPTIONS,
 )
 FAILURES = {
     "400": _("The bot cannot write to this chat."),
     "401": ACCOUNT_FAULT,
     "403": _("The person has blocked the bot or left Telegram."),
-    "no_contact": _("The person has not shared this number with the bot."),
+    "no_contact": NO_CONTACT,
     "404": ACCOUNT_FAULT,
     "429": TOO_FAST,
 }
 ADVICE = {
     "403": _("Send by another channel, or ask the person to unblock the bot."),
-    "no_contact": _(
-        "Ask the person to open the bot and share their number, or send by another channel."
-    ),
+    "no_contact": OPEN_THE_BOT,
 }
 
 CHECKS = {
@@ -69,37 +56,28 @@ CURES = {
     ),
 }
 
-
-def _guide(facts: GuideFacts) -> Guide:
-    command = (
-        "curl https://api.telegram.org/bot$TELEGRAM_BOT_TOKEN/setWebhook "
-        f"-d url={facts.hook_url} -d secret_token=$TELEGRAM_BOT_SECRET "
-        '-d allowed_updates=\'["message","my_chat_member"]\''
-    )
-    return Guide(
-        "https://t.me/BotFather",
-        (
-            SetupStep(
-                "@BotFather → /newbot",
-                _("Create the bot; its name without @ goes into the settings too."),
-                ("token", "username"),
-            ),
-            SetupStep(
-                "@BotFather → /setjoingroups → Disable", _("The bot works in private chats only.")
-            ),
-            SetupStep(
-                "Bot API → setWebhook",
-                _(
-                    "Choose a secret of 1 to 256 letters, digits, _ and -, and give it to Telegram "
-                    "once, with the address."
-                ),
-                ("secret_token",),
-                (facts.address, Snippet(_("Set the webhook"), command)),
-            ),
+_SET_WEBHOOK = (
+    "curl https://api.telegram.org/bot$TELEGRAM_BOT_TOKEN/setWebhook "
+    "-d url={hook_url} -d secret_token=$TELEGRAM_BOT_SECRET "
+    '-d allowed_updates=\'["message","my_chat_member"]\''
+)
+STEPS = (
+    SetupStep(
+        "@BotFather → /newbot",
+        _("Create the bot; its name without @ goes into the settings too."),
+        ("token", "username"),
+    ),
+    SetupStep("@BotFather → /setjoingroups → Disable", _("The bot works in private chats only.")),
+    SetupStep(
+        "Bot API → setWebhook",
+        _(
+            "Choose a secret of 1 to 256 letters, digits, _ and -, and give it to Telegram once, "
+            "with the address."
         ),
-    )
-
-
+        ("secret_token",),
+        (ADDRESS, Snippet(_("Set the webhook"), _SET_WEBHOOK)),
+    ),
+)
 # A person shares a contact with one bot, and no other can write to them.
 VENDOR = Vendor(
     name="telegram_bot",
@@ -107,7 +85,8 @@ VENDOR = Vendor(
     position=30,
     class_name="TelegramBot",
     options=OPTIONS,
-    guide=_guide,
+    console="https://t.me/BotFather",
+    steps=STEPS,
     url="https://api.telegram.org",
     has_further_accounts=False,
     simulated="telegram",

@@ -5,6 +5,7 @@ https://core.telegram.org/gateway/api
 
 import hashlib
 import time
+from typing import Any
 
 import orjson
 
@@ -66,6 +67,7 @@ _STATES = {
 class TelegramGateway(http.HttpProvider):
     name = "telegram_gateway"
     channel = "telegram"
+    authorization = "Bearer {token}"
     capabilities = Capabilities(
         frozenset({Content.CODE, Content.OWN_DIGITS}),
         receipts=True,
@@ -73,13 +75,10 @@ class TelegramGateway(http.HttpProvider):
         wants_entered_codes=True,
     )
 
-    def __init__(
-        self, *, api_url: str, token: str, callback_url: str, timeout: http.Timeout = (2.0, 8.0)
-    ) -> None:
-        bearer = f"Bearer {token}"
-        super().__init__(api_url=api_url, token=token, authorization=bearer, timeout=timeout)
+    def __init__(self, *, callback_url: str, **connection: Any) -> None:
+        super().__init__(**connection)
         self._callback_url = callback_url
-        self._key = hashlib.sha256(token.encode()).digest()
+        self._key = hashlib.sha256(self._token.encode()).digest()
 
     def send(self, message: Outgoing) -> Accepted:
         self._check(message)

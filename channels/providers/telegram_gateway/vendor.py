@@ -7,10 +7,9 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
+    ADDRESS,
     BAD_NUMBER,
     NO_ACCOUNT_THERE,
-    Guide,
-    GuideFacts,
     SetupStep,
     Vendor,
     texts,
@@ -35,39 +34,33 @@ CURES = {
     )
 }
 
-
-def _guide(facts: GuideFacts) -> Guide:
-    return Guide(
-        "https://gateway.telegram.org/account",
-        (
-            SetupStep(
-                "Telegram Gateway → Account → API token",
-                _("Sign in with your phone and copy the token."),
-                ("token",),
-            ),
-            SetupStep(
-                "Telegram Gateway → Account → Add funds",
-                _("Add funds. Codes to the phone you signed in with are free, so use it to try."),
-            ),
-            SetupStep(
-                "Telegram Gateway",
-                _(
-                    "There is no address to set: each message names it. Telegram must be able to "
-                    "reach it from the internet."
-                ),
-                copies=(facts.address,),
-            ),
+STEPS = (
+    SetupStep(
+        "Telegram Gateway → Account → API token",
+        _("Sign in with your phone and copy the token."),
+        ("token",),
+    ),
+    SetupStep(
+        "Telegram Gateway → Account → Add funds",
+        _("Add funds. Codes to the phone you signed in with are free, so use it to try."),
+    ),
+    SetupStep(
+        "Telegram Gateway",
+        _(
+            "There is no address to set: each message names it. Telegram must be able to reach it "
+            "from the internet."
         ),
-    )
-
-
+        copies=(ADDRESS,),
+    ),
+)
 VENDOR = Vendor(
     name="telegram_gateway",
     title="Telegram Gateway",
     position=20,
     class_name="TelegramGateway",
     options=OPTIONS,
-    guide=_guide,
+    console="https://gateway.telegram.org/account",
+    steps=STEPS,
     url="https://gatewayapi.telegram.org",
     takes_callback_url=True,
     simulated="telegram",

@@ -1,11 +1,15 @@
 """Twilio Programmable Messaging: SMS.
 
 https://www.twilio.com/docs/messaging/api/message-resource
+https://www.twilio.com/docs/api/errors (28 November 2026). A code without a verdict here follows the
+HTTP status of the response; in a receipt it fails the message.
 """
 
 import hmac
 import re
 from base64 import b64encode
+from collections.abc import Iterator
+from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from channels.providers import http
@@ -13,6 +17,8 @@ from channels.providers.base import (
     Accepted,
     AccountRequirements,
     Approval,
+    ApprovalKind,
+    ApprovalStatus,
     Capabilities,
     Check,
     Content,
@@ -30,11 +36,47 @@ from channels.providers.inbound import (
     Reply,
     WebhookRequest,
 )
-from channels.providers.twilio import errors
-from channels.providers.twilio.checks import Checks, campaigns
 
 _MAX_VALIDITY = 36_000  # seconds
 _PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
+# A messaging service's lists of senders, by the names that their paths have.
+_SENDER_LISTS = {
+    "PhoneNumbers": "phone_numbers",
+    "ShortCodes": "short_codes",
+    "AlphaSenders": "alpha_senders",
+}
+# Other states of a campaign, such as IN_PROGRESS, are under review.
+_CAMPAIGN_STATUSES = {
+    "VERIFIED": ApprovalStatus.APPROVED,
+    "FAILED": ApprovalStatus.REJECTED,
+    "SUSPENDED": ApprovalStatus.DISABLED,
+}
+
+_NO_SUCH_PHONE = (21211, 21217, 21614, 21635, 30005, 30006)
+_NO_PERSON = (21265, 21266, 21610)  # a short code, the sender itself, who answered STOP
+_NO_ACCOUNT = (20003, 20005, 20006, 20008, 20010, 20404, 21608, 30002)
+# The number or name to send from: 21606 is what Twilio said before it told these apart.
+_NO_SENDER = (21210, 21212, 21267, 21601, 21603, 21606, 21607, 21657, 21659, 21660, 21661, 21709)
+_NO_SERVICE = (21701, 21702, 21703, 21704, 21705)  # of messages, with its senders
+# The country is not switched on, or the sender cannot reach it or is not registered there.
+_NOT_THERE = (21408, 21612, 30018, 30024, 30032, 30033, 30034, 30035, 30040, 30042)
+
+VERDICTS: dict[int, http.Verdict] = {
+    **dict.fromkeys((*_NO_SUCH_PHONE, *_NO_PERSON), http.UNREACHABLE),
+    30004: http.BARRED,  # "blocked from receiving this message"
+    **dict.fromkeys((*_NO_ACCOUNT, *_NO_SENDER, *_NO_SERVICE), http.ACCOUNT_REFUSED),
+    21609: http.ACCOUNT_REFUSED,  # our address for receipts
+    **dict.fromkeys(_NOT_THERE, http.DESTINATION_REFUSED),
+    **dict.fromkeys((21617, 30007, 30038, 30450), http.REFUSED),  # the text, or a suspected fraud
+    # Queues and rates, and the days' limits of carriers in the USA.
+    **dict.fromkeys((14107, 20429, 21611, 30001, 30022, 30023, 30027), http.ACCOUNT_THROTTLED),
+    **dict.fromkeys((30003, 30008, 30009, 30017, 30410), http.TRANSIENT),
+}
+_EXPIRED = 30036  # its ValidityPeriod was over before Twilio sent it
+_FAILED_STATES: dict[http.Verdict | None, ReceiptState] = {
+    http.UNREACHABLE: ReceiptState.UNREACHABLE,
+    http.BARRED: ReceiptState.BARRED,
+}
 
 # `partially_delivered` is left out: the rest may still arrive.
 _STATES = {
@@ -51,26 +93,21 @@ _STATES = {
 class Twilio(http.HttpProvider):
     name = "twilio"
     channel = "sms"
+    content_type = "application/x-www-form-urlencoded"
     capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
 
     def __init__(
         self,
         *,
-        api_url: str,
         account_sid: str,
         auth_token: str,
         sender: str,
         callback_url: str,
-        timeout: http.Timeout = (2.0, 8.0),
+        **connection: Any,
     ) -> None:
+        super().__init__(token=auth_token, **connection)
         basic = b64encode(f"{account_sid}:{auth_token}".encode()).decode()
-        super().__init__(
-            api_url=api_url,
-            token=auth_token,
-            timeout=timeout,
-            authorization=f"Basic {basic}",
-            content_type="application/x-www-form-urlencoded",
-        )
+        self._headers["Authorization"] = f"Basic {basic}"
         self._account = f"/2010-04-01/Accounts/{quote(account_sid, safe='')}"
         self._path = f"{self._account}/Messages"
         self._callback_url = callback_url
@@ -107,21 +144,72 @@ class Twilio(http.HttpProvider):
             raise answer.error(http.ACCOUNT_REFUSED, "account_status", status)
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
+        """Money, a sender, the countries that it may send to."""
         ((kind, sender),) = self._sender.items()
-        checks = Checks(self._account, self._read_api)
-        return list(checks.of(sender, is_service=kind == "MessagingServiceSid", wanted=wanted))
+        topic = "service" if kind == "MessagingServiceSid" else "sender"
+        look = self._check_service if topic == "service" else self._check_sender
+        countries = wanted.countries
+        return [
+            *http.run_check("trial", self._check_trial),
+            *http.run_check("balance", self._check_balance),
+            *http.run_check(topic, lambda: look(sender)),
+            *http.run_check("countries", lambda: self._check_countries(countries)),
+        ]
+
+    def _check_trial(self) -> Iterator[Check]:
+        kind = http.text(self._read_api(f"{self._account}.json").get("type")) or ""
+        yield Check("trial", kind.lower() != "trial", kind)
+
+    def _check_balance(self) -> Iterator[Check]:
+        money = self._read_api(f"{self._account}/Balance.json")
+        balance = http.text_of(money, "balance")
+        detail = f"{balance} {http.text_of(money, 'currency')}".strip()
+        yield Check("balance", http.is_positive(balance), detail)
+
+    def _check_service(self, sid: str) -> Iterator[Check]:
+        """A messaging service without a sender in its pool sends nothing (21703)."""
+        for path, key in _SENDER_LISTS.items():
+            listed = self._read_api(f"{_service(sid)}/{path}?PageSize=20", "messaging")
+            if senders := http.objects(listed.get(key)):
+                yield Check("service", True, f"{path}: {len(senders)}")
+                return
+        yield Check("service", False)
+
+    def _check_sender(self, sender: str) -> Iterator[Check]:
+        if not sender.startswith("+"):  # a name or a short code: this list has neither
+            yield Check("sender", None if sender else False, sender)
+            return
+        path = f"{self._account}/IncomingPhoneNumbers.json?PhoneNumber={quote(sender, safe='')}"
+        listed = http.objects(self._read_api(path).get("incoming_phone_numbers"))
+        numbers = [row for row in listed if row.get("phone_number") == sender]
+        can_send = any(http.mapping(row.get("capabilities")).get("sms") is True for row in numbers)
+        yield Check("sender", can_send, sender)
+
+    def _check_countries(self, countries: tuple[str, ...]) -> Iterator[Check]:
+        """https://www.twilio.com/docs/messaging/guides/sms-geo-permissions"""
+        if not countries:
+            return
+        path = f"/v1/Messaging/GeoPermissions?CountryCode={quote(','.join(countries))}"
+        listed = http.objects(self._read_api(path, "accounts").get("permissions"))
+        enabled = {row.get("country_code") for row in listed if row.get("enabled") is True}
+        missing = [country for country in countries if country not in enabled]
+        yield Check("countries", not missing, ", ".join(missing or countries))
 
     def _read_api(self, path: str, host: str = "") -> http.Json:
         """`host` names another of Twilio's APIs, beside that of messages."""
         return self._get(path, url=self._url.replace("://api.", f"://{host}.", 1) if host else "")
 
     def _refusal(self, answer: http.VendorResponse) -> SendError:
-        return answer.error_of(errors.VERDICTS, answer.data.get("code"), answer.data.get("message"))
+        return answer.error_of(VERDICTS, answer.data.get("code"), answer.data.get("message"))
 
     def approvals(self) -> list[Approval] | None:
         """The campaigns of a messaging service; Twilio has no review of other senders to read."""
         service = self._sender.get("MessagingServiceSid")
-        return None if service is None else list(campaigns(self._read_api, service))
+        if service is None:
+            return None
+        path = f"{_service(service)}/Compliance/Usa2p?PageSize=20"
+        rows = http.objects(self._read_api(path, "messaging").get("compliance"))
+        return [_campaign(row) for row in rows]
 
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         form = self._verified(call)
@@ -129,7 +217,7 @@ class Twilio(http.HttpProvider):
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
         """Twilio accepts most messages, and reports later that the account may not send them."""
-        kind, is_account = errors.VERDICTS.get(http.number(receipt.error_code) or 0, http.REFUSED)
+        kind, is_account = VERDICTS.get(http.number(receipt.error_code) or 0, http.REFUSED)
         is_failed = receipt.state is ReceiptState.FAILED
         if not (is_failed and is_account and issubclass(kind, RefusedError)):
             return None
@@ -165,6 +253,23 @@ class Twilio(http.HttpProvider):
         )
 
 
+def _service(sid: str) -> str:
+    return f"/v1/Services/{quote(sid, safe='')}"
+
+
+def _campaign(row: http.Json) -> Approval:
+    word = http.word_of(row, "campaign_status")
+    use_case = http.text_of(row, "us_app_to_person_usecase")
+    errors = (http.redact(item.get("description")) for item in http.objects(row.get("errors")))
+    return Approval(
+        ApprovalKind.CAMPAIGN,
+        " ".join(filter(None, (http.text(row.get("sid")), use_case))),
+        _CAMPAIGN_STATUSES.get(word, ApprovalStatus.PENDING),
+        word=word,
+        reason="; ".join(filter(None, errors)),
+    )
+
+
 def _status(form: dict[str, str], url: str) -> Receipt | None:
     word = form.get("MessageStatus", "")
     if word not in _STATES:
@@ -191,7 +296,12 @@ def _reply(form: dict[str, str]) -> Reply | None:
 
 def _state(word: str, code: str | None) -> ReceiptState:
     state = _STATES[word]
-    return errors.failed_state(code) if state is ReceiptState.FAILED else state
+    if state is not ReceiptState.FAILED:
+        return state
+    number = http.number(code) or 0
+    if number == _EXPIRED:
+        return ReceiptState.EXPIRED
+    return _FAILED_STATES.get(VERDICTS.get(number), ReceiptState.FAILED)
 
 
 def _url_variants(url: str) -> set[str]:

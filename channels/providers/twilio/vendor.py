@@ -7,12 +7,11 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
+    ADDRESS,
     BAD_NUMBER,
     BUSY,
     OTHER_CHANNEL,
     TOO_FAST,
-    Guide,
-    GuideFacts,
     SetupStep,
     Vendor,
     texts,
@@ -80,51 +79,45 @@ CURES = {
     ),
 }
 
-
-def _guide(facts: GuideFacts) -> Guide:
-    return Guide(
-        "https://console.twilio.com/",
-        (
-            SetupStep(
-                "Twilio Console → Account Dashboard → Account Info",
-                _("Copy the account's SID and its auth token, which also signs the receipts."),
-                ("account_sid", "auth_token"),
-            ),
-            SetupStep(
-                "Admin → Account billing → Upgrade; Auto-recharge",
-                _("Upgrade the account: a trial one sends to verified phones only."),
-            ),
-            SetupStep(
-                "Phone Numbers → Buy a number; Messaging → Services → Sender Pool",
-                _(
-                    "Get a sender that the country takes: a number with its plus, a name where "
-                    "names are allowed, or a messaging service (MG…) with senders in its pool."
-                ),
-                ("sender",),
-            ),
-            SetupStep(
-                "Messaging → Settings → Geo permissions",
-                _("Tick every country that you send to. A new account has only its own."),
-            ),
-            SetupStep(
-                "Phone Numbers → Active numbers → Messaging → A message comes in",
-                _(
-                    "For STOP: Webhook, the address below, HTTP POST. Receipts need nothing, for "
-                    "each message names the same address."
-                ),
-                copies=(facts.address,),
-            ),
+STEPS = (
+    SetupStep(
+        "Twilio Console → Account Dashboard → Account Info",
+        _("Copy the account's SID and its auth token, which also signs the receipts."),
+        ("account_sid", "auth_token"),
+    ),
+    SetupStep(
+        "Admin → Account billing → Upgrade; Auto-recharge",
+        _("Upgrade the account: a trial one sends to verified phones only."),
+    ),
+    SetupStep(
+        "Phone Numbers → Buy a number; Messaging → Services → Sender Pool",
+        _(
+            "Get a sender that the country takes: a number with its plus, a name where names are "
+            "allowed, or a messaging service (MG…) with senders in its pool."
         ),
-    )
-
-
+        ("sender",),
+    ),
+    SetupStep(
+        "Messaging → Settings → Geo permissions",
+        _("Tick every country that you send to. A new account has only its own."),
+    ),
+    SetupStep(
+        "Phone Numbers → Active numbers → Messaging → A message comes in",
+        _(
+            "For STOP: Webhook, the address below, HTTP POST. Receipts need nothing, for each "
+            "message names the same address."
+        ),
+        copies=(ADDRESS,),
+    ),
+)
 VENDOR = Vendor(
     name="twilio",
     title="Twilio",
     position=50,
     class_name="Twilio",
     options=OPTIONS,
-    guide=_guide,
+    console="https://console.twilio.com/",
+    steps=STEPS,
     required="auth_token",
     url="https://api.twilio.com",
     takes_callback_url=True,

@@ -29,7 +29,7 @@ _BAD_NAMES = {"DECLINED", "EXPIRED", "NONE"}
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The settings of the account that the checks compare."""
+    """The settings that the checks compare, and the way to the Graph API."""
 
     version: str
     number: str
@@ -38,35 +38,29 @@ class Account:
     verify_token: str
     templates: Collection[str]
     languages: Collection[str]
-
-
-def checks(graph: "GraphClient", wanted: AccountRequirements) -> Iterator[Check]:
-    account = graph.account
-    yield from http.run_check("number", lambda: _number(graph))
-    yield Check("app_secret", bool(account.app_secret))
-    yield Check("verify_token", bool(account.verify_token))
-    if account.business_account:
-        yield from http.run_check("subscribed_app", lambda: _subscribed(graph))
-        yield from http.run_check("templates", lambda: _templates(graph))
-    else:
-        yield Check("business_account", None)
-    yield from http.run_check("webhook", lambda: _webhook(graph, wanted.hook_url))
-
-
-@dataclass(frozen=True, slots=True)
-class GraphClient:
-    account: Account
     read: Callable[..., http.Json]
 
     def get(self, path: str, authorization: str = "") -> http.Json:
-        return self.read(f"/{quote(self.account.version)}/{path}", authorization=authorization)
+        return self.read(f"/{quote(self.version)}/{path}", authorization=authorization)
 
     def app_id(self) -> str:
         return http.text(self.get("app?fields=id").get("id")) or ""
 
 
-def _number(graph: GraphClient) -> Iterator[Check]:
-    number = graph.get(f"{quote(graph.account.number)}?fields={NUMBER_FIELDS}")
+def checks(account: Account, wanted: AccountRequirements) -> Iterator[Check]:
+    yield from http.run_check("number", lambda: _number(account))
+    yield Check("app_secret", bool(account.app_secret))
+    yield Check("verify_token", bool(account.verify_token))
+    if account.business_account:
+        yield from http.run_check("subscribed_app", lambda: _subscribed(account))
+        yield from http.run_check("templates", lambda: _templates(account))
+    else:
+        yield Check("business_account", None)
+    yield from http.run_check("webhook", lambda: _webhook(account, wanted.hook_url))
+
+
+def _number(account: Account) -> Iterator[Check]:
+    number = account.get(f"{quote(account.number)}?fields={NUMBER_FIELDS}")
     status, platform = word_of(number, "status"), word_of(number, "platform_type")
     is_registered = status in {"", "CONNECTED"} and platform in {"", "CLOUD_API"}
     yield Check("number_registered", is_registered, " ".join(filter(None, (status, platform))))
@@ -78,37 +72,37 @@ def _number(graph: GraphClient) -> Iterator[Check]:
     yield Check("display_name", name not in _BAD_NAMES, name)
 
 
-def _subscribed(graph: GraphClient) -> Iterator[Check]:
-    listed = graph.get(f"{quote(graph.account.business_account)}/subscribed_apps").get("data")
+def _subscribed(account: Account) -> Iterator[Check]:
+    listed = account.get(f"{quote(account.business_account)}/subscribed_apps").get("data")
     apps = [http.mapping(row.get("whatsapp_business_api_data")) for row in http.objects(listed)]
-    own_id = graph.app_id()
+    own_id = account.app_id()
     names = ", ".join(filter(None, (http.text(app.get("name")) for app in apps)))
     is_subscribed = own_id in {http.text(app.get("id")) for app in apps}
     yield Check("subscribed_app", is_subscribed, http.redact(names))
 
 
-def _templates(graph: GraphClient) -> Iterator[Check]:
+def _templates(account: Account) -> Iterator[Check]:
     """Checks each template in each language."""
-    for name in graph.account.templates:
-        path = f"{quote(graph.account.business_account)}/message_templates"
+    for name in account.templates:
+        path = f"{quote(account.business_account)}/message_templates"
         query = f"name={quote(name)}&fields=name,language,status&limit=100"
         statuses = {
             text_of(row, "language"): word_of(row, "status")
-            for row in http.objects(graph.get(f"{path}?{query}").get("data"))
+            for row in http.objects(account.get(f"{path}?{query}").get("data"))
             if row.get("name") == name  # Meta also returns names that contain it
         }
-        for language in sorted(set(graph.account.languages)):
+        for language in sorted(set(account.languages)):
             status = statuses.get(language, "")
             detail = " ".join(filter(None, (name, language, status)))
             yield Check("template", status == "APPROVED", detail)
 
 
-def _webhook(graph: GraphClient, hook_url: str) -> Iterator[Check]:
-    if not graph.account.app_secret:
+def _webhook(account: Account, hook_url: str) -> Iterator[Check]:
+    if not account.app_secret:
         return
-    app_id = graph.app_id()
-    token = f"Bearer {app_id}|{graph.account.app_secret}"
-    subscriptions = http.objects(graph.get(f"{quote(app_id)}/subscriptions", token).get("data"))
+    app_id = account.app_id()
+    token = f"Bearer {app_id}|{account.app_secret}"
+    subscriptions = http.objects(account.get(f"{quote(app_id)}/subscriptions", token).get("data"))
     of_whatsapp = [row for row in subscriptions if row.get("object") == "whatsapp_business_account"]
     subscription = http.first(of_whatsapp)
     address = text_of(subscription, "callback_url")
@@ -136,11 +130,11 @@ _STATUSES = {
 }
 
 
-def approvals(graph: GraphClient) -> Iterator[Approval]:
+def approvals(account: Account) -> Iterator[Approval]:
     """Every template of the business account, and what it lacks of those the account uses."""
-    account, seen = graph.account, set[tuple[str, str]]()
+    seen = set[tuple[str, str]]()
     used = {(name, language) for name in account.templates for language in account.languages}
-    for row in _rows(graph):
+    for row in _rows(account):
         name, language = text_of(row, "name"), text_of(row, "language")
         if name:
             seen.add((name, language))
@@ -149,11 +143,11 @@ def approvals(graph: GraphClient) -> Iterator[Approval]:
         yield Approval(ApprovalKind.TEMPLATE, name, ApprovalStatus.MISSING, language)
 
 
-def _rows(graph: GraphClient) -> Iterator[http.Json]:
-    path = f"{quote(graph.account.business_account)}/message_templates?fields={FIELDS}&limit=100"
+def _rows(account: Account) -> Iterator[http.Json]:
+    path = f"{quote(account.business_account)}/message_templates?fields={FIELDS}&limit=100"
     after = ""
     for _page in range(MAX_PAGES):
-        answer = graph.get(path + (f"&after={quote(after)}" if after else ""))
+        answer = account.get(path + (f"&after={quote(after)}" if after else ""))
         yield from http.objects(answer.get("data"))
         paging = http.mapping(answer.get("paging"))
         after = text_of(http.mapping(paging.get("cursors")), "after")

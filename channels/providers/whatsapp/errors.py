@@ -1,11 +1,17 @@
-"""The verdicts on Meta's error codes, in responses, statuses and webhook errors.
+"""Meta's error codes, in responses, statuses and webhooks, and its alerts about our account.
 
 https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 (28 November 2026). A code that is not here follows the HTTP status of the response; in a webhook
 it is taken to pass by itself.
+https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference
 """
 
+from collections.abc import Callable
+
 from channels.providers import http
+from channels.providers.base import DestinationRefusedError, RefusedError
+from channels.providers.http import text_of, word_of
+from channels.providers.inbound import AccountAlert, AlertKind
 
 # By error.code alone: the HTTP status of a code has changed over the years.
 VERDICTS: dict[int, http.Verdict] = {
@@ -23,8 +29,6 @@ VERDICTS: dict[int, http.Verdict] = {
     131056: http.THROTTLED,  # too fast for this one recipient
     **dict.fromkeys((4, 80007, 130429, 131048, 131064), http.ACCOUNT_THROTTLED),
 }
-
-
 # Subcodes of code 100: our phone number's id is another's or none, or the token has no right to it.
 _NO_SUCH_OBJECT = 33
 
@@ -43,3 +47,142 @@ def verdict(error: http.Json) -> http.Verdict:
 def error_detail(error: http.Json) -> object:
     details = http.mapping(error.get("error_data")).get("details")
     return details or error.get("title") or error.get("message")
+
+
+# Events of `account_update` after which Meta accepts nothing from us, or soon will not. Its other
+# events (signed terms, prices, other companies' partners) need no action by the operator.
+_ACCOUNT_EVENTS = {
+    "ACCOUNT_DELETED": AlertKind.REFUSED,
+    "ACCOUNT_OFFBOARDED": AlertKind.REFUSED,
+    "ACCOUNT_RESTRICTION": AlertKind.WARNING,  # REFUSED if it forbids sending: `_account`
+    "ACCOUNT_VIOLATION": AlertKind.WARNING,
+    "DISABLED_UPDATE": AlertKind.REFUSED,
+    "PARTNER_APP_UNINSTALLED": AlertKind.WARNING,
+    "PARTNER_REMOVED": AlertKind.WARNING,
+}
+_SENDING_FORBIDDEN = "RESTRICTED_BIZ_INITIATED_MESSAGING"
+_BANS = {"SCHEDULE_FOR_DISABLE": AlertKind.WARNING, "REINSTATE": None}
+# `phone_number_quality_update`: the number loses its limit next, or has lost it.
+_QUALITY_EVENTS = {"FLAGGED", "DOWNGRADE", "RED", "YELLOW"}
+# `message_template_status_update`: the template is out of use, soon will be, or is locked.
+_TEMPLATE_EVENTS = {
+    *("PAUSED", "DISABLED", "REJECTED", "FLAGGED", "LOCKED", "LIMIT_EXCEEDED"),
+    *("ARCHIVED", "DELETED", "PENDING_DELETION"),
+}
+
+
+def alerts_of(field: str, value: http.Json) -> list[AccountAlert]:
+    """The alerts of one change in the webhook."""
+    read = _FIELDS.get(field)
+    alert = read and read(value)
+    return ([alert] if alert else []) + _errors(value)
+
+
+def _account(value: http.Json) -> AccountAlert | None:
+    event = word_of(value, "event")
+    kind: AlertKind | None = _ACCOUNT_EVENTS.get(event)
+    ban = word_of(http.mapping(value.get("ban_info")), "waba_ban_state")
+    restrictions = [
+        word_of(row, "restriction_type") for row in http.objects(value.get("restriction_info"))
+    ]
+    if event == "DISABLED_UPDATE":
+        kind = _BANS.get(ban, kind)
+    if _SENDING_FORBIDDEN in restrictions:
+        kind = AlertKind.REFUSED
+    if kind is None:
+        return None
+    violation = word_of(http.mapping(value.get("violation_info")), "violation_type")
+    return _alert(event, kind, ban, *restrictions, violation)
+
+
+def _number_quality(value: http.Json) -> AccountAlert | None:
+    event = word_of(value, "event")
+    quality = word_of(value, "quality_rating") or word_of(value, "new_quality_score")
+    level = next((value for value in (event, quality) if value in _QUALITY_EVENTS), None)
+    if level is None:
+        return None
+    limit = word_of(value, "max_daily_conversations_per_business") or word_of(
+        value, "current_limit"
+    )
+    return _alert(f"quality_{level}", AlertKind.WARNING, limit)
+
+
+def _template_status(value: http.Json) -> AccountAlert | None:
+    event = word_of(value, "event")
+    if event not in _TEMPLATE_EVENTS:
+        return None
+    reason = text_of(value, "reason")
+    return _alert(f"template_{event}", AlertKind.TEMPLATE, *_template(value), reason)
+
+
+def _template_quality(value: http.Json) -> AccountAlert | None:
+    score = word_of(value, "new_quality_score")
+    if score != "RED":
+        return None
+    return _alert("template_quality_RED", AlertKind.TEMPLATE, *_template(value))
+
+
+def _template_category(value: http.Json) -> AccountAlert | None:
+    """A category changed, or announced a day ahead; it changes the price and the limits."""
+    new, announced = word_of(value, "new_category"), word_of(value, "correct_category")
+    if not (new or announced):
+        return None
+    if announced and announced != new:
+        return _alert("template_category_soon", AlertKind.TEMPLATE, *_template(value), announced)
+    return _alert("template_category", AlertKind.TEMPLATE, *_template(value), new)
+
+
+def _review(value: http.Json) -> AccountAlert | None:
+    decision = word_of(value, "decision")
+    is_bad = decision in {"REJECTED", "DISABLED"}
+    return _alert(f"review_{decision}", AlertKind.WARNING) if is_bad else None
+
+
+def _account_alert(value: http.Json) -> AccountAlert | None:
+    info = http.mapping(value.get("alert_info"))
+    if word_of(info, "alert_severity") not in {"CRITICAL", "WARNING"}:
+        return None
+    return _alert(
+        word_of(info, "alert_type"), AlertKind.WARNING, text_of(info, "alert_description")
+    )
+
+
+_FIELDS: dict[str, Callable[[http.Json], AccountAlert | None]] = {
+    "account_update": _account,
+    "account_alerts": _account_alert,
+    "account_review_update": _review,
+    "phone_number_quality_update": _number_quality,
+    "message_template_status_update": _template_status,
+    "message_template_quality_update": _template_quality,
+    "template_category_update": _template_category,
+}
+
+
+def _errors(value: http.Json) -> list[AccountAlert]:
+    # Meta may accept a message and fail it later through the account's fault.
+    of_messages = [
+        error
+        for status in http.objects(value.get("statuses"))
+        for error in http.objects(status.get("errors"))
+        if verdict(error)[1]
+    ]
+    return [_error(error) for error in [*http.objects(value.get("errors")), *of_messages]]
+
+
+def _error(error: http.Json) -> AccountAlert:
+    meaning = verdict(error)[0]
+    kind = AlertKind.REFUSED if issubclass(meaning, RefusedError) else AlertKind.THROTTLED
+    if issubclass(meaning, DestinationRefusedError):
+        kind = AlertKind.WARNING
+    return AccountAlert(
+        http.text(error.get("code")) or "unknown", http.redact(error_detail(error)), kind
+    )
+
+
+def _alert(code: str, kind: AlertKind, *details: str) -> AccountAlert:
+    detail = http.redact(" ".join(filter(None, details)))
+    return AccountAlert(code.lower() or "unknown", detail, kind)
+
+
+def _template(value: http.Json) -> tuple[str, str]:
+    return text_of(value, "message_template_name"), text_of(value, "message_template_language")

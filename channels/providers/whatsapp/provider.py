@@ -5,6 +5,7 @@ https://developers.facebook.com/documentation/business-messaging/whatsapp/
 
 import re
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import orjson
@@ -31,9 +32,8 @@ from channels.providers.inbound import (
     Reply,
     WebhookRequest,
 )
-from channels.providers.whatsapp.alerts import alerts_of
-from channels.providers.whatsapp.checks import Account, GraphClient, approvals, checks
-from channels.providers.whatsapp.errors import VERDICTS, code_of, error_detail
+from channels.providers.whatsapp.checks import Account, approvals, checks
+from channels.providers.whatsapp.errors import VERDICTS, alerts_of, code_of, error_detail
 from channels.providers.whatsapp.vendor import nearest_language
 
 _STATES = {
@@ -57,14 +57,13 @@ Change = tuple[str, http.Json]  # field, value
 class WhatsAppCloud(http.HttpProvider):
     name = "whatsapp_cloud"
     channel = "whatsapp"
+    authorization = "Bearer {token}"
     has_handshake = True
 
     def __init__(
         self,
         *,
-        api_url: str,
         version: str,
-        token: str,
         phone_number_id: str,
         business_account_id: str = "",
         app_secret: str,
@@ -73,10 +72,9 @@ class WhatsAppCloud(http.HttpProvider):
         link_template: str,
         code_link_template: str,
         languages: Mapping[str, str],
-        timeout: http.Timeout = (2.0, 8.0),
+        **connection: Any,
     ) -> None:
-        bearer = f"Bearer {token}"
-        super().__init__(api_url=api_url, token=token, authorization=bearer, timeout=timeout)
+        super().__init__(**connection)
         self._number = f"/{quote(version)}/{quote(phone_number_id)}"
         self._path = f"{self._number}/messages"
         self._app_secret, self._verify_token = app_secret, verify_token
@@ -94,6 +92,7 @@ class WhatsAppCloud(http.HttpProvider):
             verify_token,
             [*dict.fromkeys(name for name in self._templates.values() if name)],
             languages.values(),
+            self._get,
         )
         # A content without a template is not supported.
         contents = frozenset(content for content, name in self._templates.items() if name)
@@ -136,13 +135,13 @@ class WhatsAppCloud(http.HttpProvider):
             raise self._refusal(answer)
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
-        return list(checks(GraphClient(self._account, self._get), wanted))
+        return list(checks(self._account, wanted))
 
     def approvals(self) -> list[Approval] | None:
         """None without the id of the business account, which has the templates."""
         if not self._account.business_account:
             return None
-        return list(approvals(GraphClient(self._account, self._get)))
+        return list(approvals(self._account))
 
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
         if call.method == "GET":

@@ -9,12 +9,11 @@ from catalogue import languages
 from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
+    ADDRESS,
     BUSY,
     NO_ACCOUNT_THERE,
     OTHER_CHANNEL,
     TOO_FAST,
-    Guide,
-    GuideFacts,
     SetupStep,
     Snippet,
     Vendor,
@@ -207,93 +206,83 @@ CURES = {
     ),
 }
 
-
-def _guide(facts: GuideFacts) -> Guide:
-    version = facts.options["version"]
-    fields = Snippet(_("Webhook fields"), ", ".join(WEBHOOK_FIELDS))
-    graph = f"curl -X POST https://graph.facebook.com/{version}"
-    bearer = '-H "Authorization: Bearer $WHATSAPP_TOKEN"'
-    subscribe = f"{graph}/$WHATSAPP_BUSINESS_ACCOUNT_ID/subscribed_apps {bearer}"
-    register = f"{graph}/$WHATSAPP_PHONE_NUMBER_ID/register {bearer} "
-    register += "-d messaging_product=whatsapp -d pin=PIN"
-    return Guide(
-        "https://developers.facebook.com/apps/",
-        (
-            SetupStep(
-                "Meta for Developers → My Apps → Create app → Use cases → WhatsApp → API Setup",
-                _(
-                    "Create an app in the business portfolio that will send, and open its API "
-                    "setup."
-                ),
-                ("phone_number_id", "business_account_id"),
-            ),
-            SetupStep(
-                "App settings → Basic → App secret",
-                _("Receipts are signed with the app secret: without it none is accepted."),
-                ("app_secret",),
-            ),
-            SetupStep(
-                "Meta Business Suite → Settings → Users → System users → Generate token",
-                _(
-                    "Create a system user, assign it the app and the WhatsApp account with full "
-                    "control, and generate a token that never expires, with "
-                    "whatsapp_business_messaging and whatsapp_business_management."
-                ),
-                ("token",),
-            ),
-            SetupStep(
-                "WhatsApp Manager → Phone numbers",
-                _(
-                    "Add the number, verify it, have its display name approved, and register it "
-                    "with a PIN of six digits: its status must be Connected."
-                ),
-                copies=(Snippet(_("Register the number"), register),),
-            ),
-            SetupStep(
-                "Use cases → Customize → Configuration → Webhook",
-                _(
-                    "Restart the service with a verify token of your choice first, then give Meta "
-                    "the address and the same token, and subscribe to every one of the fields."
-                ),
-                ("verify_token",),
-                (facts.address, fields),
-            ),
-            SetupStep(
-                "Graph API → subscribed_apps",
-                _(
-                    "Subscribe the app to the WhatsApp account: otherwise no receipts arrive, even "
-                    "though the webhook is set."
-                ),
-                copies=(Snippet(_("Subscribe the app"), subscribe),),
-            ),
-            SetupStep(
-                "WhatsApp Manager → Message templates → Create template",
-                _(
-                    "Create each template in each of the languages, worded as in the operator's "
-                    "guide, and wait until Meta approves them. The link's button leads to the "
-                    "address below."
-                ),
-                ("code_template", "link_template", "code_link_template", "languages"),
-                (Snippet(_("Address of the link's button"), f"{facts.short_url}/{{{{1}}}}"),),
-            ),
-            SetupStep(
-                "Meta Business Suite → Settings → Security Centre; Billing & payments",
-                _(
-                    "Verify the business and add a way to pay: authentication templates need the "
-                    "first, and messages beyond the free ones the second."
-                ),
-            ),
+_BEARER = '-H "Authorization: Bearer $WHATSAPP_TOKEN"'
+_GRAPH = "curl -X POST https://graph.facebook.com/{version}"
+_SUBSCRIBE = f"{_GRAPH}/$WHATSAPP_BUSINESS_ACCOUNT_ID/subscribed_apps {_BEARER}"
+_REGISTER = (
+    f"{_GRAPH}/$WHATSAPP_PHONE_NUMBER_ID/register {_BEARER} "
+    "-d messaging_product=whatsapp -d pin=PIN"
+)
+STEPS = (
+    SetupStep(
+        "Meta for Developers → My Apps → Create app → Use cases → WhatsApp → API Setup",
+        _("Create an app in the business portfolio that will send, and open its API setup."),
+        ("phone_number_id", "business_account_id"),
+    ),
+    SetupStep(
+        "App settings → Basic → App secret",
+        _("Receipts are signed with the app secret: without it none is accepted."),
+        ("app_secret",),
+    ),
+    SetupStep(
+        "Meta Business Suite → Settings → Users → System users → Generate token",
+        _(
+            "Create a system user, assign it the app and the WhatsApp account with full control, "
+            "and generate a token that never expires, with whatsapp_business_messaging and "
+            "whatsapp_business_management."
         ),
-    )
-
-
+        ("token",),
+    ),
+    SetupStep(
+        "WhatsApp Manager → Phone numbers",
+        _(
+            "Add the number, verify it, have its display name approved, and register it with a PIN "
+            "of six digits: its status must be Connected."
+        ),
+        copies=(Snippet(_("Register the number"), _REGISTER),),
+    ),
+    SetupStep(
+        "Use cases → Customize → Configuration → Webhook",
+        _(
+            "Restart the service with a verify token of your choice first, then give Meta the "
+            "address and the same token, and subscribe to every one of the fields."
+        ),
+        ("verify_token",),
+        (ADDRESS, Snippet(_("Webhook fields"), ", ".join(WEBHOOK_FIELDS))),
+    ),
+    SetupStep(
+        "Graph API → subscribed_apps",
+        _(
+            "Subscribe the app to the WhatsApp account: otherwise no receipts arrive, even though "
+            "the webhook is set."
+        ),
+        copies=(Snippet(_("Subscribe the app"), _SUBSCRIBE),),
+    ),
+    SetupStep(
+        "WhatsApp Manager → Message templates → Create template",
+        _(
+            "Create each template in each of the languages, worded as in the operator's guide, and "
+            "wait until Meta approves them. The link's button leads to the address below."
+        ),
+        ("code_template", "link_template", "code_link_template", "languages"),
+        (Snippet(_("Address of the link's button"), "{short_url}/{{{{1}}}}"),),
+    ),
+    SetupStep(
+        "Meta Business Suite → Settings → Security Centre; Billing & payments",
+        _(
+            "Verify the business and add a way to pay: authentication templates need the first, "
+            "and messages beyond the free ones the second."
+        ),
+    ),
+)
 VENDOR = Vendor(
     name="whatsapp_cloud",
     title="WhatsApp Cloud API",
     position=10,
     class_name="WhatsAppCloud",
     options=OPTIONS,
-    guide=_guide,
+    console="https://developers.facebook.com/apps/",
+    steps=STEPS,
     url="https://graph.facebook.com",
     simulated="whatsapp",
     failures=FAILURES,

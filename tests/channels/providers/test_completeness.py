@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from channels.providers import http
-from channels.providers.twilio import errors as twilio_errors
+from channels.providers.twilio import provider as twilio
 from channels.providers.vendors import VENDORS as VENDORS_OF_OURS
 from channels.providers.whatsapp.errors import VERDICTS
 from channels.vendor_accounts import error_texts, registry
@@ -47,7 +47,7 @@ def test_has_a_title_a_setup_guide_and_a_page_of_what_it_lacks(name: str) -> Non
     pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "vendors").glob("*.md")]
 
     assert title != name
-    assert registry.guide(name).steps
+    assert registry.setup_steps(name)
     assert any(f"# {title}\n".lower() in page.lower() for page in pages)
 
 
@@ -71,14 +71,14 @@ def test_has_dated_payloads_with_their_source(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "verdicts"), [("twilio", twilio_errors.VERDICTS), ("whatsapp_cloud", VERDICTS)]
+    ("name", "verdicts"), [("twilio", twilio.VERDICTS), ("whatsapp_cloud", VERDICTS)]
 )
 def test_codes_that_mean_more_than_a_refusal_have_texts(
     name: str, verdicts: dict[int, http.Verdict]
 ) -> None:
     codes = {code for code, verdict in verdicts.items() if verdict != http.REFUSED}
 
-    without = {code for code in codes if (name, str(code)) not in error_texts.FAILURES_BY_CODE}
+    without = {code for code in codes if str(code) not in VENDORS_OF_OURS[name].failures}
 
     assert without - set(range(200, 300)) - {30004} == set()
 

@@ -25,8 +25,7 @@ from channels.providers.base import (
     UnreachableError,
 )
 from channels.providers.bot import BotText
-from channels.providers.declaration import GuideFacts
-from channels.providers.max_bot import updates, vendor
+from channels.providers.max_bot import provider, vendor
 from tests.channels.providers.max import schema
 from tests.channels.providers.test_http import answer, read_request, server
 from tests.channels.providers.vendors import (
@@ -237,7 +236,7 @@ def test_compares_and_renews_the_subscription(
     fields = Check("webhook_fields", not missing, missing)
     assert found == [Check("account", True), Check("secret", True), address, fields]
     if not is_whole:
-        types = list(updates.READERS)
+        types = list(provider.READERS)
         schema.judge(schema.SUBSCRIPTION, body_sent(wire))
         assert body_sent(wire) == {"url": HOOK, "secret": MAX_SECRET, "update_types": types}
 
@@ -259,8 +258,7 @@ def test_refused_subscription_is_an_error(wire: Wire) -> None:
 
 
 def test_setup_steps_have_a_command_that_subscribes_to_what_is_read() -> None:
-    steps = vendor.VENDOR.guide(GuideFacts(HOOK, "", {})).steps
-    command = steps[-1].copies[-1].text
+    command = vendor.STEPS[-1].copies[-1].text.format(hook_url=HOOK)
     variables = {"MAX_BOT_TOKEN": "t", "MAX_BOT_SECRET": "s-e_cret", "MAX_BOT_CA_FILE": "ca.pem"}
 
     script = f'curl() {{ printf "%s\\n" "$@"; }}; {command}'
@@ -269,7 +267,7 @@ def test_setup_steps_have_a_command_that_subscribes_to_what_is_read() -> None:
     words = shown.stdout.decode().splitlines()
     body = orjson.loads(words[-1])
     schema.judge(schema.SUBSCRIPTION, body)
-    assert body == {"url": HOOK, "secret": "s-e_cret", "update_types": list(updates.READERS)}
+    assert body == {"url": HOOK, "secret": "s-e_cret", "update_types": list(provider.READERS)}
     assert {"https://platform-api2.max.ru/subscriptions", "Authorization: t", "ca.pem"} <= {*words}
 
 

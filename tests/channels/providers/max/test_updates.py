@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from channels.providers.inbound import BotBlocked, BotUpdate, ContactShared, Said, Started, Stopped
-from channels.providers.max_bot import updates, vendor
+from channels.providers.max_bot import provider, vendor
 from tests.channels.providers.max import schema
 from tests.channels.providers.vendors import MAX_TOKEN, PAYLOADS, max_bot, max_call, payload
 
@@ -29,7 +29,7 @@ def stored(name: str) -> Json:
 
 
 def test_subscription_of_the_guide_has_all_that_is_read() -> None:
-    assert list(vendor.UPDATE_TYPES) == list(updates.READERS)
+    assert list(vendor.UPDATE_TYPES) == list(provider.READERS)
 
 
 def signed(vcf: str, token: str = MAX_TOKEN) -> str:
