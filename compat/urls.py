@@ -4,8 +4,7 @@ from django.urls import include, path, re_path
 from django.urls.resolvers import URLPattern, URLResolver
 
 from api.base_view import NotFoundView
-from compat.dialect import Dialect
-from compat.discovery import dialects, routes
+from compat.dialect import Dialect, dialects, routes
 from compat.view import NotFound
 
 

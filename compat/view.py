@@ -13,12 +13,14 @@ from uuid import UUID
 import orjson
 from django.conf import settings
 from django.http import HttpResponse
+from django.utils import translation
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Scope
+from api.admission import Door, network
 from api.base_view import ApiView, checked
 from catalogue import languages
 from catalogue.errors import DomainError, Error
@@ -26,11 +28,12 @@ from catalogue.ids import uuid_or_none
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.routing.company_policy import locale_for
-from compat.dialect import Answer, Dialect
+from compat.dialect import Answer, Dialect, of_path
 from otp import verifications
 from otp.check import Verified, check_code
 from otp.send import CodeSendRequest, SentCode, send_code
 from otp.verifications import FoundVerification
+from processes.server.gateway import Refusal
 
 FORM = "application/x-www-form-urlencoded"
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -195,3 +198,31 @@ def written(answer: Answer) -> bytes:
 def principal_of(dialect: Dialect, headers: Mapping[str, Any]) -> Principal:
     """Whose key it is; raises a DomainError if it may not send or check codes here."""
     return checked(dialect.find(headers), headers, Scope.VERIFY)
+
+
+PREFIX = "/compat/"
+
+
+def _sender(environ: Mapping[str, Any]) -> str:
+    dialect = of_path(environ["PATH_INFO"])
+    if dialect is None:
+        raise DomainError(Error.NOT_FOUND)
+    if environ["PATH_INFO"].removeprefix(dialect.path) in dialect.open_paths:
+        return network(environ)
+    return f"key {principal_of(dialect, environ).key_id}"
+
+
+def _refuse(environ: Mapping[str, Any], error: DomainError, request_id: str) -> Refusal:
+    dialect = of_path(environ["PATH_INFO"])
+    if dialect is None:
+        answer = Answer(error.error.status, error.body(request_id=request_id))
+    else:
+        header = environ.get("HTTP_ACCEPT_LANGUAGE", "")
+        with translation.override(languages.of_accept_language(header, DEFAULT_LANGUAGE)):
+            answer = dialect.refuse(error, request_id)
+    repeated = dialect.echoed(environ) if dialect else {}
+    headers = [("Content-Type", answer.content_type), *answer.headers.items(), *repeated.items()]
+    return Refusal(answer.status, headers, written(answer))
+
+
+DOOR = Door(_sender, _refuse)

@@ -13,6 +13,7 @@ from billing.gateways.declarations import GATEWAYS
 from billing.orders import payment_notices as payment_hooks
 from billing.web import document_views, order_views, sandbox_views
 from channels import vendor_webhooks
+from compat.client_lines import client_lines
 from config import health as health_endpoints
 from identity_hooks.web import hook_view
 from links.follow.redirect import follow
@@ -44,7 +45,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cabinet/", include("billing.web.urls")),
     path("cabinet/", include("channels.web.urls")),
     path("cabinet/", include("otp.web.urls")),
-    path("cabinet/", include("compat.web.urls")),
+    path("cabinet/keys/client", client_lines, name="key-client"),
     path("cabinet/", include("links.web.urls")),
     path("cabinet/", include("identity_hooks.web.urls")),
     path("cabinet/", include("persons.web.urls")),

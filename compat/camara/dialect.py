@@ -9,8 +9,16 @@ from accounts.keys import access_tokens, api_keys
 from accounts.keys.api_keys import Principal
 from catalogue.errors import DomainError, Error
 from channels.recipients.blocked_phones import BlockedPhoneError
-from compat.dialect import Answer, Dialect, Headers, credentials
-from compat.refusals import Row, complete, is_last_guess, limit_of
+from compat.dialect import (
+    Answer,
+    Dialect,
+    Headers,
+    Row,
+    complete,
+    credentials,
+    is_last_guess,
+    limit_of,
+)
 
 API = "ONE_TIME_PASSWORD_SMS"
 FAILED = Row(

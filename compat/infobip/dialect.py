@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from catalogue.errors import DomainError, Error
-from compat.dialect import Answer, Dialect, by_scheme, derived_id
-from compat.refusals import Row, complete, limit_of
+from compat.dialect import Answer, Dialect, Row, by_scheme, complete, derived_id, limit_of
 
 BAD = Row(400, "BAD_REQUEST")
 ERRORS = complete(

@@ -2,25 +2,51 @@
 what a client creates is answered with what there is.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.urls import path
 from django.utils import timezone
 from rest_framework.request import Request
 
+from api.calls import Field, boolean, choice, integer, text
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import public_id
-from compat.fields import values
-from compat.infobip import fields
+from compat.fields import guess, needed, optional, values
 from compat.infobip.dialect import DIALECT, derived
 from compat.view import CompatView
 from otp import verifications
 from otp.texts import rendering
 from otp.verifications import FoundVerification, State
+
+LENGTHS = range(4, 9)
+PLACEHOLDER = "{{pin}}"
+ID = text(minLength=1, maxLength=64)
+NAME = (needed("name", text(minLength=1, maxLength=200)),)
+TRACKING = (optional("trackDelivery", boolean()),)
+PIN = (needed("applicationId", ID), needed("messageId", ID), needed("to", ID), *TRACKING)
+GUESS = (guess("pin"),)
+TEMPLATE = (
+    Field("messageText", text(maxLength=1000), "", is_multiline=True),
+    needed("pinType", choice(("NUMERIC",), "PinType")),
+    optional("pinLength", integer(LENGTHS[0], LENGTHS[-1])),
+)
+CHANGE = tuple(field.optional() for field in TEMPLATE)
+
+
+def pin_length(body: Mapping[str, Any], *, is_new: bool) -> int | None:
+    """What can be chosen of a message template here."""
+    template = values(body, TEMPLATE if is_new else CHANGE)
+    if template["messageText"] is not None and PLACEHOLDER not in template["messageText"]:
+        raise invalid_input(messageText=f"Must contain {PLACEHOLDER}")
+    length: int | None = template["pinLength"]
+    return length
+
 
 NOT_OFFERED = "Voice and email are not available here; send the PIN by /2fa/2/pin"
 ENDED = "This PIN was used or has expired; send a new one"
@@ -45,12 +71,17 @@ class InfobipView(CompatView):
         key = self.principal
         return derived(what, key.company_id, key.mode, key.purpose)
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if "application" in kwargs:
+            self.check_application(kwargs["application"])
+
     def check_application(self, application: str) -> None:
         if application.upper() != self.derived("application"):
             raise DomainError(Error.NOT_FOUND, message="Application not found")
 
     def length_of(self, message: str) -> int:
-        for length in fields.LENGTHS:
+        for length in LENGTHS:
             if message.upper() == self.derived(f"message {length}"):
                 return length
         raise DomainError(Error.NOT_FOUND, message="Message template not found")
@@ -88,9 +119,9 @@ class InfobipView(CompatView):
             "messageId": self.derived(f"message {length}"),
             "applicationId": self.derived("application"),
             "messageText": rendering.fill(
-                text, code=fields.PLACEHOLDER, brand=brand, minutes=None, link=None
+                text, code=PLACEHOLDER, brand=brand, minutes=None, link=None
             ),
-            "pinPlaceholder": fields.PLACEHOLDER,
+            "pinPlaceholder": PLACEHOLDER,
             "pinType": "NUMERIC",
             "pinLength": length,
             **({"senderId": brand} if brand else {}),
@@ -102,43 +133,37 @@ class Applications(InfobipView):
         return self.answer([self.application()])
 
     def post(self, request: Request) -> HttpResponse:
-        values(self.json_object(request), fields.NAME)
+        values(self.json_object(request), NAME)
         return self.answer(self.application())
 
 
 class Application(InfobipView):
-    def get(self, _request: Request, application: str) -> HttpResponse:
-        self.check_application(application)
+    def get(self, _request: Request, **_path: str) -> HttpResponse:
         return self.answer(self.application())
 
-    def put(self, request: Request, application: str) -> HttpResponse:
-        self.check_application(application)
-        values(self.json_object(request), fields.NAME)
+    def put(self, request: Request, **_path: str) -> HttpResponse:
+        values(self.json_object(request), NAME)
         return self.answer(self.application())
 
 
 class Messages(InfobipView):
-    def get(self, _request: Request, application: str) -> HttpResponse:
-        self.check_application(application)
+    def get(self, _request: Request, **_path: str) -> HttpResponse:
         usual = self.principal.code_length
-        lengths = sorted(fields.LENGTHS, key=lambda length: length != usual)
+        lengths = sorted(LENGTHS, key=lambda length: length != usual)
         return self.answer([self.template(length) for length in lengths])
 
-    def post(self, request: Request, application: str) -> HttpResponse:
-        self.check_application(application)
-        length = fields.pin_length(self.json_object(request), is_new=True)
+    def post(self, request: Request, **_path: str) -> HttpResponse:
+        length = pin_length(self.json_object(request), is_new=True)
         return self.answer(self.template(length or self.principal.code_length))
 
 
 class Message(InfobipView):
-    def get(self, _request: Request, application: str, message: str) -> HttpResponse:
-        self.check_application(application)
+    def get(self, _request: Request, message: str, **_path: str) -> HttpResponse:
         return self.answer(self.template(self.length_of(message)))
 
-    def put(self, request: Request, application: str, message: str) -> HttpResponse:
-        self.check_application(application)
+    def put(self, request: Request, message: str, **_path: str) -> HttpResponse:
         length = self.length_of(message)
-        asked = fields.pin_length(self.json_object(request), is_new=False)
+        asked = pin_length(self.json_object(request), is_new=False)
         if asked not in (None, length):
             raise invalid_input(pinLength="The template of another length has another messageId")
         return self.answer(self.template(length))
@@ -173,7 +198,7 @@ class SendingView(InfobipView):
 
 class Pins(SendingView):
     def post(self, request: Request) -> HttpResponse:
-        asked = values(self.json_object(request), fields.PIN)
+        asked = values(self.json_object(request), PIN)
         self.check_application(asked["applicationId"])
         length = self.length_of(asked["messageId"])
         number = self.number(asked["to"], needs_plus=False)
@@ -182,7 +207,7 @@ class Pins(SendingView):
 
 class Resend(SendingView):
     def post(self, request: Request, pin: str) -> HttpResponse:
-        asked = values(self.json_object(request), fields.TRACKING)
+        asked = values(self.json_object(request), TRACKING)
         verification = self.find(pin)
         if verification.state is not State.PENDING:
             raise DomainError(Error.INVALID_INPUT, message=ENDED)
@@ -192,7 +217,7 @@ class Resend(SendingView):
 class Verify(InfobipView):
     def post(self, request: Request, pin: str) -> HttpResponse:
         """Also a wrong PIN is answered by 200."""
-        code = values(self.json_object(request), fields.GUESS)["pin"]
+        code = values(self.json_object(request), GUESS)["pin"]
         verification = self.find(pin)
         answer = {"pinId": pin_id(verification.id), "msisdn": verification.phone.removeprefix("+")}
         try:
@@ -207,9 +232,8 @@ class Verify(InfobipView):
 
 
 class Statuses(InfobipView):
-    def get(self, request: Request, application: str) -> HttpResponse:
+    def get(self, request: Request, **_path: str) -> HttpResponse:
         """PINs that can still be entered, or could until now: this is no history."""
-        self.check_application(application)
         query = request.query_params
         phone = self.number(query.get("msisdn", ""), needs_plus=False)
         since = timezone.now() - timedelta(seconds=settings.CODE_LIFETIME)
@@ -229,7 +253,9 @@ class Statuses(InfobipView):
         )
 
 
-class OtherChannel(InfobipView):
+class OtherChannel(CompatView):
+    dialect = DIALECT
+
     def post(self, _request: Request, **_path: str) -> HttpResponse:
         raise DomainError(Error.FORBIDDEN, message=NOT_OFFERED)
 
@@ -247,3 +273,19 @@ def status_of(verification: FoundVerification) -> dict[str, Any]:
 
 def pin_id(verification_id: UUID) -> str:
     return verification_id.hex.upper()
+
+
+APPLICATION, SENT = "2fa/2/applications/<application>", "2fa/2/pin/<pin>"
+urlpatterns = [
+    path("2fa/2/applications", Applications.as_view()),
+    path(APPLICATION, Application.as_view()),
+    path(f"{APPLICATION}/messages", Messages.as_view()),
+    path(f"{APPLICATION}/messages/<message>", Message.as_view()),
+    path(f"{APPLICATION}/verifications", Statuses.as_view()),
+    path("2fa/2/pin", Pins.as_view()),
+    path(f"{SENT}/verify", Verify.as_view()),
+    path(f"{SENT}/resend", Resend.as_view()),
+    path("2fa/2/pin/<way>", OtherChannel.as_view()),
+    path(f"{SENT}/resend/<way>", OtherChannel.as_view()),
+    path(f"{APPLICATION}/email/messages", OtherChannel.as_view()),
+]

@@ -5,8 +5,7 @@ https://docs.prelude.so/introduction/errors names the codes. Its clients repeat 
 """
 
 from catalogue.errors import DomainError, Error
-from compat.dialect import Answer, Dialect, by_bearer
-from compat.refusals import Row, complete
+from compat.dialect import Answer, Dialect, Row, by_bearer, complete
 
 ELSEWHERE = Row(400, "channel_not_enabled_in_region")
 WRONG_CODE = Row(400, "impossible_code")  # never written: a check answers by its status

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from accounts.models import ApiKey
-from compat.web.client_lines import lines_for
+from compat.client_lines import lines_for
 
 register = template.Library()
 

@@ -85,8 +85,9 @@ class TwilioView(CompatView):
             {name: text for name, text in dict(self.form(request)).items() if text}
         )
 
-    def check_service(self, service: str) -> None:
-        if service != self.service_sid:
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if kwargs.get("service", self.service_sid) != self.service_sid:
             text = _("the ServiceSid of this key is {sid}")
             raise DomainError(Error.NOT_FOUND, message=format_lazy(text, sid=self.service_sid))
 

@@ -13,8 +13,7 @@ from django.utils.translation import gettext
 
 from catalogue.errors import DomainError, Error
 from channels.routing import channel_plan
-from compat.dialect import Answer, Dialect, by_basic_password, derived_id
-from compat.refusals import Row, complete, limit_of
+from compat.dialect import Answer, Dialect, Row, by_basic_password, complete, derived_id, limit_of
 
 ERRORS = complete(
     {

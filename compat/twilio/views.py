@@ -1,24 +1,107 @@
 """The calls of Twilio Verify v2: https://www.twilio.com/docs/verify/api."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import orjson
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse
+from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.models import Company
+from api.calls import Field, text, time_or_day
 from api.request_fields import QueryFields, RequestFields
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error
 from channels.history.breakdown import Dimension, Steps, breakdown
 from channels.history.figures import DayRange
-from compat.twilio import fields as of
+from channels.web import fields as our_fields
+from compat.fields import guess, optional, own_code
 from compat.twilio.base import NewMessage, NewVerification, TwilioView
 from compat.twilio.dialect import parse_sid
 from otp.feedback import is_own_code, report_entered
+from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
 from otp.send import CodeSendRequest, SentCode
+from otp.texts import bindings
 from otp.verifications import FoundVerification, State, cancel, find_by_message
+from parsing import characters
+
+LONG = text(maxLength=1000)
+SOME_TO = optional("To", text(maxLength=64))
+TO = SOME_TO.chosen()
+CHANNEL = optional("Channel", text(maxLength=20)).chosen()
+LOCALE = replace(our_fields.LOCALE, name="Locale")
+CUSTOM_CODE = own_code("CustomCode")
+CUSTOM_MESSAGE = optional("CustomMessage", LONG)
+SUBSTITUTIONS = optional("TemplateCustomSubstitutions", LONG)
+RATE_LIMITS = optional("RateLimits", LONG)
+TAGS = optional("Tags", text(maxLength=4000))
+DEVICE_IP = optional("DeviceIp", text(maxLength=64))
+RISK_CHECK = optional("RiskCheck", text(enum=["enable", "disable"]))
+AMOUNT, PAYEE = optional("Amount", text(maxLength=32)), optional("Payee", text(maxLength=64))
+CODE = guess("Code").chosen()
+VERIFICATION_SID = optional("VerificationSid", text(pattern="^VE[0-9a-fA-F]{32}$"))
+STATUS = optional("Status", text(enum=["canceled", "approved"])).chosen()
+NAME = text(maxLength=64)  # these of lists
+SERVICE, ANY_CHANNEL = optional("VerifyServiceSid", NAME), optional("Channel", NAME)
+ATTEMPTS_TO = optional("ChannelData.To", NAME)
+CONVERSION = optional("Status", text(enum=["converted", "unconverted"]))
+AFTER = optional("DateCreatedAfter", time_or_day())
+BEFORE = optional("DateCreatedBefore", time_or_day())
+NOT_COUNTED = (optional("Country", NAME), ANY_CHANNEL, optional("DestinationPrefix", NAME))
+MAX_TAGS, MAX_TAG = 10, 128
+
+
+def read_object(read: RequestFields, field: Field) -> dict[str, str]:
+    """The texts of a JSON object in a parameter."""
+    value = read.text(field)
+    if not value:
+        return {}
+    try:
+        parsed = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        parsed = None
+    if not isinstance(parsed, dict) or not all(isinstance(text, str) for text in parsed.values()):
+        read.add_error(field, _("A JSON object of texts"))
+        return {}
+    return parsed
+
+
+def read_tags(read: RequestFields) -> Mapping[str, str]:
+    named = read_object(read, TAGS)
+    parts = [part for pair in named.items() for part in pair]
+    longest = max(map(len, parts), default=0)
+    if len(named) > MAX_TAGS or longest > MAX_TAG or not all(map(characters.is_text, parts)):
+        read.add_error(TAGS, _("At most 10 tags of at most 128 characters"))
+    return named
+
+
+def read_binding(read: RequestFields) -> dict[str, str] | None:
+    """What the person agrees to by the code: an amount and who gets it."""
+    given = {"amount": read.text(AMOUNT), "payee": read.text(PAYEE)}
+    if not any(given.values()):
+        return None
+    try:
+        return bindings.check(given)
+    except ValidationError as error:
+        for fault in error.messages:
+            name, _colon, reason = fault.partition(": ")
+            read.add_error(PAYEE if name == "payee" else AMOUNT, reason or fault)
+        return None
+
+
+def read_requester(read: RequestFields, company_id: int) -> Requester:
+    is_trusted = read.text(RISK_CHECK) == "disable"
+    try:
+        return requester_of(company_id, ip=read.text(DEVICE_IP), is_trusted=is_trusted)
+    except ValueError:
+        read.add_error(DEVICE_IP, NOT_AN_ADDRESS)
+        return UNKNOWN
+
 
 DAYS, MAX_DAYS = 30, 92  # of a summary
 NO_HISTORY = _(
@@ -32,22 +115,19 @@ class Services(TwilioView):
     def get(self, _request: Request) -> HttpResponse:
         return self.answer(self.page("services", [self.service_body()], "/Services"))
 
-    def post(self, _request: Request, service: str = "") -> HttpResponse:
-        self.check_service(service or self.service_sid)
+    def post(self, _request: Request, **_path: str) -> HttpResponse:
         raise DomainError(Error.FORBIDDEN, message=_("Settings are changed in the cabinet"))
 
 
 class Service(TwilioView):
-    def get(self, _request: Request, service: str) -> HttpResponse:
-        self.check_service(service)
+    def get(self, _request: Request, **_path: str) -> HttpResponse:
         return self.answer(self.service_body())
 
     post = delete = Services.post
 
 
 class Verifications(TwilioView):
-    def post(self, request: Request, service: str) -> HttpResponse:
-        self.check_service(service)
+    def post(self, request: Request, **_path: str) -> HttpResponse:
         wanted = self._request(self.fields(request))
         shown: FoundVerification | NewVerification
         try:
@@ -57,15 +137,15 @@ class Verifications(TwilioView):
         return self.answer(self.verification_body(shown), 201)
 
     def _request(self, fields: RequestFields) -> CodeSendRequest:
-        to, channel = fields.text(of.TO), self._channel(fields)
-        locale, custom_code = fields.text(of.LOCALE), fields.text(of.CUSTOM_CODE)
-        if fields.text(of.CUSTOM_MESSAGE):
-            fields.add_error(of.CUSTOM_MESSAGE, _("Texts are set in the cabinet"))
-        if of.object_of(fields, of.RATE_LIMITS):
-            fields.add_error(of.RATE_LIMITS, NO_RATE_LIMITS)
-        of.object_of(fields, of.SUBSTITUTIONS)
-        binding, tags = of.binding(fields), of.tags(fields)
-        requester = of.requester(fields, self.principal.company_id)
+        to, channel = fields.text(TO), self._channel(fields)
+        locale, custom_code = fields.text(LOCALE), fields.text(CUSTOM_CODE)
+        if fields.text(CUSTOM_MESSAGE):
+            fields.add_error(CUSTOM_MESSAGE, _("Texts are set in the cabinet"))
+        if read_object(fields, RATE_LIMITS):
+            fields.add_error(RATE_LIMITS, NO_RATE_LIMITS)
+        read_object(fields, SUBSTITUTIONS)
+        binding, tags = read_binding(fields), read_tags(fields)
+        requester = read_requester(fields, self.principal.company_id)
         fields.check()
         return self.code_request(
             self.number(to or ""),
@@ -79,11 +159,11 @@ class Verifications(TwilioView):
 
     def _channel(self, fields: RequestFields) -> str | None:
         """None: the company's own order, which Twilio calls `auto`."""
-        name = (fields.text(of.CHANNEL) or "").lower()
+        name = (fields.text(CHANNEL) or "").lower()
         if name in {"call", "email", "sna"}:
             raise DomainError(Error.CHANNEL_UNAVAILABLE, message=name)
         if name not in {"", "auto", *BY_NAME}:
-            fields.add_error(of.CHANNEL, _("sms, whatsapp or auto"))
+            fields.add_error(CHANNEL, _("sms, whatsapp or auto"))
         return None if name == "auto" else name
 
     def _shown(
@@ -97,14 +177,12 @@ class Verifications(TwilioView):
 
 
 class Verification(TwilioView):
-    def get(self, _request: Request, service: str, sid: str) -> HttpResponse:
-        self.check_service(service)
+    def get(self, _request: Request, sid: str, **_path: str) -> HttpResponse:
         return self.answer(self.verification_body(self.find_by(sid)))
 
-    def post(self, request: Request, service: str, sid: str) -> HttpResponse:
-        self.check_service(service)
+    def post(self, request: Request, sid: str, **_path: str) -> HttpResponse:
         fields = self.fields(request)
-        status = fields.text(of.STATUS)
+        status = fields.text(STATUS)
         fields.check()
         verification = self.find_by(sid)
         if status == "approved":  # reported of the client's own code, which nobody checked here
@@ -122,19 +200,18 @@ class Verification(TwilioView):
             purpose=self.principal.purpose,
             verification_id=verification.id,
         ):
-            fields.add_error(of.STATUS, MADE_HERE)
+            fields.add_error(STATUS, MADE_HERE)
             fields.check()
 
 
 class VerificationCheck(TwilioView):
-    def post(self, request: Request, service: str) -> HttpResponse:
-        self.check_service(service)
+    def post(self, request: Request, **_path: str) -> HttpResponse:
         fields = self.fields(request)
-        code = fields.text(of.CODE) or ""
-        to, sid = fields.text(of.SOME_TO), fields.text(of.VERIFICATION_SID)
+        code = fields.text(CODE) or ""
+        to, sid = fields.text(SOME_TO), fields.text(VERIFICATION_SID)
         if not (to or sid):
-            fields.add_error(of.TO, _("Specify To or VerificationSid"))
-        binding = of.binding(fields)
+            fields.add_error(TO, _("Specify To or VerificationSid"))
+        binding = read_binding(fields)
         fields.check()
         verification_id = parse_sid("VE", sid) if sid else None
         phone = self.find(verification_id).phone if verification_id else self.number(to or "")
@@ -158,11 +235,11 @@ class Attempts(TwilioView):
 
     def get(self, request: Request) -> HttpResponse:
         fields = QueryFields(request.query_params.dict())
-        sid, to = fields.text(of.VERIFICATION_SID), fields.text(of.ATTEMPTS_TO)
+        sid, to = fields.text(VERIFICATION_SID), fields.text(ATTEMPTS_TO)
         wanted = {
-            "service_sid": fields.text(of.SERVICE),
-            "channel": fields.text(of.ANY_CHANNEL),
-            "conversion_status": fields.text(of.CONVERSION),
+            "service_sid": fields.text(SERVICE),
+            "channel": fields.text(ANY_CHANNEL),
+            "conversion_status": fields.text(CONVERSION),
         }
         fields.check()
         if not (sid or to):
@@ -188,15 +265,15 @@ class Summary(TwilioView):
 
     def get(self, request: Request) -> HttpResponse:
         fields = QueryFields(request.query_params.dict())
-        service, after = fields.text(of.SERVICE), fields.time(of.AFTER)
-        last = timezone.localdate(fields.time(of.BEFORE))
+        service, after = fields.text(SERVICE), fields.time(AFTER)
+        last = timezone.localdate(fields.time(BEFORE))
         first = timezone.localdate(after) if after else last - timedelta(days=DAYS - 1)
         shown = DayRange(first, last)
-        for field in of.NOT_COUNTED:
+        for field in NOT_COUNTED:
             if fields.text(field):
                 fields.add_error(field, _("Attempts are counted by day, and for the whole service"))
         if not 1 <= shown.length <= MAX_DAYS:
-            fields.add_error(of.AFTER, _("At most 92 days"))
+            fields.add_error(AFTER, _("At most 92 days"))
         fields.check()
         steps = self._steps(shown) if service in {None, self.service_sid} else Steps()
         return self.answer(
@@ -214,3 +291,15 @@ class Summary(TwilioView):
         company = Company.objects.get(pk=principal.company_id)
         table = breakdown(company, principal.mode, shown, Dimension.PURPOSE)
         return table.rows.get(principal.purpose, Steps())
+
+
+urlpatterns = [
+    path("v2/Services", Services.as_view()),
+    path("v2/Services/<service>", Service.as_view()),
+    path("v2/Services/<service>/Verifications", Verifications.as_view()),
+    path("v2/Services/<service>/Verifications/<sid>", Verification.as_view()),
+    path("v2/Services/<service>/VerificationCheck", VerificationCheck.as_view()),
+    path("v2/Attempts", Attempts.as_view()),
+    path("v2/Attempts/Summary", Summary.as_view()),
+    path("v2/Attempts/<sid>", Attempt.as_view()),
+]

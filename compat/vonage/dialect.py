@@ -8,8 +8,16 @@ from typing import Any, NamedTuple
 from accounts.keys import jwt_keys
 from accounts.keys.api_keys import Principal
 from catalogue.errors import DomainError, Error
-from compat.dialect import Answer, Dialect, Headers, by_basic_password, credentials
-from compat.refusals import complete, is_last_guess, limit_of
+from compat.dialect import (
+    Answer,
+    Dialect,
+    Headers,
+    by_basic_password,
+    complete,
+    credentials,
+    is_last_guess,
+    limit_of,
+)
 
 NEXMO, VONAGE = "https://developer.nexmo.com", "https://developer.vonage.com"
 

@@ -19,8 +19,7 @@ from api import request_log
 from api.admission import admit, refuse
 from api.models import ApiRequest
 from catalogue.errors import DomainError, Error
-from compat.dialect import Dialect
-from compat.discovery import dialects, routes
+from compat.dialect import Dialect, dialects, routes
 from compat.view import CompatView, written
 from tests.api.clients import Answer, Api
 from tests.compat.clients import DialectClient, authorization, client_key
@@ -234,7 +233,7 @@ def test_crash_is_worded_by_the_dialect(
 
     for crash, error in ((ValueError, Error.INTERNAL_ERROR), (OperationalError, Error.UNAVAILABLE)):
         with monkeypatch.context() as patch:
-            patch.setattr(call.view, call.method.lower(), _raising(crash))
+            patch.setattr(call.view, "initial", _raising(crash))
             check(client.call(call.method, call.path), call.dialect, error)
 
 

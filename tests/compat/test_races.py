@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import Company, Mode
 from channels.models import Message
-from compat.discovery import dialects
+from compat.dialect import dialects
 from otp.models import Verification
 from tests.api.clients import Answer
 from tests.api.races import at_once

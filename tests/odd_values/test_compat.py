@@ -7,9 +7,8 @@ import pytest
 from accounts.models import Company, Mode
 from api.calls import Field
 from billing.wallet import ledger
-from compat.dialect import Dialect
-from compat.discovery import dialects
-from compat.twilio import fields
+from compat.dialect import Dialect, dialects
+from compat.twilio import views
 from tests.compat.clients import DialectClient
 from tests.compat.twilio.test_verifications import PHONE, Twilio
 from tests.odd_values.values import ALONE, WORST
@@ -29,7 +28,7 @@ def twilio(company: Company, monkeypatch: pytest.MonkeyPatch) -> Twilio:
     return Twilio(company, mode=Mode.TEST)
 
 
-@pytest.mark.parametrize("name", names(fields))
+@pytest.mark.parametrize("name", names(views))
 def test_twilios_forms_take_the_worst_values(twilio: Twilio, name: str) -> None:
     sid = twilio.create().body["sid"]
     for value in VALUES:
@@ -41,7 +40,7 @@ def test_twilios_forms_take_the_worst_values(twilio: Twilio, name: str) -> None:
         assert all(answer.status < 500 for answer in answers), value[:50]
 
 
-@pytest.mark.parametrize("name", names(fields))
+@pytest.mark.parametrize("name", names(views))
 def test_twilios_queries_take_the_worst_values(twilio: Twilio, name: str) -> None:
     for value in VALUES:
         for path in ("/v2/Attempts", "/v2/Attempts/Summary"):

@@ -22,7 +22,7 @@ from billing.gateways.invoice import Invoice
 from billing.models import Order, Package, SealedDay, Seller, Tariff
 from billing.orders import billing_profiles, orders, payments, prices
 from billing.wallet import ledger
-from compat.discovery import dialects
+from compat.dialect import dialects
 from compat.twilio.dialect import service_sid
 from identity_hooks import sockets
 from identity_hooks.kinds import kinds

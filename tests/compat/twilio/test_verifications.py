@@ -9,7 +9,7 @@ from django.urls import reverse
 from accounts.models import Company, Member, Mode
 from catalogue.errors import Error
 from channels.models import Message
-from compat.discovery import dialects
+from compat.dialect import dialects
 from compat.twilio.dialect import service_sid
 from otp.models import Verification
 from tests.api.clients import Answer, ClientOf

@@ -12,7 +12,7 @@ from billing.wallet import ledger
 from channels import reconciliation
 from channels.history import figures
 from channels.models import Message
-from compat.discovery import dialects
+from compat.dialect import dialects
 from identity_hooks.kinds import kinds
 from tests.compat.clients import DialectClient
 from tests.identity_hooks.calls import played, send

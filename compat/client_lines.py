@@ -1,4 +1,4 @@
-"""The lines that a client's program changes, by dialect and language.
+"""The cabinet's page “Change one line”: what a program changes to come in by a dialect's door.
 
 A dialect has them in files, `snippets/<language>.txt`, with `{{ address }}`, `{{ key }}`,
 `{{ phone }}` and its own facts to be filled in.
@@ -6,15 +6,17 @@ A dialect has them in files, `snippets/<language>.txt`, with `{{ address }}`, `{
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
 
 from accounts.models import ApiKey, Mode
-from compat.dialect import Dialect
-from compat.discovery import dialects
+from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from compat.dialect import Dialect, dialects
 
 TITLES = {
     "python": "Python",
@@ -33,15 +35,13 @@ FIRST = "twilio"  # of the dialects that are shown: the most used
 _VARIABLE = re.compile(r"\{\{ (\w+) \}\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+class Snippet(NamedTuple):
     id: str  # of its element
     title: str
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class DialectLines:
+class DialectLines(NamedTuple):
     """What a page shows of one dialect for one key."""
 
     dialect: Dialect
@@ -83,6 +83,16 @@ def _lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
 @cache
 def _files(dialect: str) -> list[tuple[str, str]]:
     """Languages and texts, in the order of `TITLES`."""
-    folder = Path(__file__).parents[1] / dialect / "snippets"
+    folder = Path(__file__).parent / dialect / "snippets"
     files = {path.stem: path.read_text(encoding="utf-8").strip() for path in folder.glob("*.txt")}
     return [(name, files[name]) for name in TITLES if name in files]
+
+
+@member_required(can_read_keys)
+def client_lines(request: CabinetRequest) -> HttpResponse:
+    """For the key that is asked for, else the newest."""
+    keys = list(request.company.api_keys.active().exclude(purpose=""))
+    asked = request.GET.get("key", "")
+    chosen = next((key for key in keys if str(key.pk) == asked), next(iter(keys), None))
+    page = {"keys": keys, "chosen": chosen, "lines": lines_for(chosen, "") if chosen else []}
+    return render(request, "cabinet/client_lines.html", page)

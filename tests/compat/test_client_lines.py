@@ -4,9 +4,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Member, Mode
-from compat.discovery import dialects
+from compat.client_lines import lines_for
+from compat.dialect import dialects
 from compat.twilio.dialect import service_sid
-from compat.web.client_lines import lines_for
 from tests.compat.clients import client_key
 from tests.factories import ApiKeyFactory, IssuedKey
 
