@@ -1,10 +1,10 @@
 """What a server is answered, and the sentences that it shows to a person."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import DomainError, Error
@@ -27,20 +27,12 @@ HELD_BACK = _("Held back by the protection against SMS pumping: cabinet, Setting
 ANYTHING_ELSE = _("The code could not be sent. Try again later.")
 
 
-@dataclass(frozen=True, slots=True)
-class HookAnswer:
-    status: int
-    body: bytes = b""
-    content_type: str = "application/json"
-    headers: Mapping[str, str] = field(default_factory=dict)
+def as_json(status: int, body: Mapping[str, Any]) -> HttpResponse:
+    return HttpResponse(orjson.dumps(body, default=str), "application/json", status)
 
 
-def as_json(status: int, body: Mapping[str, Any], **headers: str) -> HookAnswer:
-    return HookAnswer(status, orjson.dumps(body, default=str), headers=headers)
-
-
-def as_text(status: int, text: StrOrPromise) -> HookAnswer:
-    return HookAnswer(status, str(text).encode(), "text/plain; charset=utf-8")
+def as_text(status: int, text: StrOrPromise) -> HttpResponse:
+    return HttpResponse(text, "text/plain; charset=utf-8", status)
 
 
 def for_a_person(refusal: DomainError) -> str:
@@ -53,7 +45,7 @@ def sent_sentence(outcome: SendOutcome | None) -> str:
     return str(status_text("code", outcome.channel, outcome.state))
 
 
-def sent_json(outcome: SendOutcome | None) -> HookAnswer:
+def sent_json(outcome: SendOutcome | None) -> HttpResponse:
     """200 with the message's id, which a server may keep."""
     if outcome is None:
         return as_json(200, {"status": "ignored"})
@@ -61,15 +53,13 @@ def sent_json(outcome: SendOutcome | None) -> HookAnswer:
     return as_json(200, {"id": message_id, "status": outcome.state, "channel": outcome.channel})
 
 
-def refused_json(refusal: DomainError) -> HookAnswer:
+def refused_json(refusal: DomainError) -> HttpResponse:
     """Our status, code and message: for servers that log the answer."""
     message = refusal.error.message if refusal.message is None else refusal.message
     if refusal.error is Error.CHALLENGE_REQUIRED:  # no server shows one
         message = HELD_BACK
-    code = code_of(refusal)
-    return with_retry(
-        as_json(refusal.error.status, {"code": code, "message": str(message)}), refusal
-    )
+    body = {"code": code_of(refusal), "message": str(message)}
+    return with_retry(as_json(refusal.error.status, body), refusal)
 
 
 def code_of(refusal: DomainError) -> str:
@@ -79,8 +69,7 @@ def code_of(refusal: DomainError) -> str:
     return str(getattr(refusal, "reason", refusal.error.code))
 
 
-def with_retry(answer: HookAnswer, refusal: DomainError) -> HookAnswer:
-    if refusal.retry_after is None:
-        return answer
-    headers = {**answer.headers, "Retry-After": str(refusal.retry_after)}
-    return HookAnswer(answer.status, answer.body, answer.content_type, headers)
+def with_retry(answer: HttpResponse, refusal: DomainError) -> HttpResponse:
+    if refusal.retry_after is not None:
+        answer["Retry-After"] = str(refusal.retry_after)
+    return answer

@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import DomainError
 from catalogue.texts import StrOrPromise
 from channels.waiting.outcome_signals import SendOutcome
-from identity_hooks.answers import HookAnswer, refused_json, sent_json
+from identity_hooks.answers import refused_json, sent_json
 from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage
-from identity_hooks.new_secrets import BEARER, SecretForm
-from identity_hooks.signatures import Check
+from identity_hooks.signatures import BEARER, Check, SecretForm
 
 
 class SocketOptions(NamedTuple):
@@ -60,8 +60,8 @@ class Kind:
     play: Callable[[Trial], PlayedCall]
     settings: tuple[Setting, ...]
     notes: tuple[StrOrPromise, ...] = ()
-    sent: Callable[[SendOutcome | None], HookAnswer] = sent_json
-    refused: Callable[[DomainError], HookAnswer] = refused_json
+    sent: Callable[[SendOutcome | None], HttpResponse] = sent_json
+    refused: Callable[[DomainError], HttpResponse] = refused_json
     methods: frozenset[str] = frozenset({"POST"})
     patience: int | None = None
     secrets: SecretForm = BEARER

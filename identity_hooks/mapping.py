@@ -8,23 +8,26 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
+from uuid import uuid4
 
+import orjson
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from catalogue.texts import StrOrPromise
-from identity_hooks import new_secrets, signatures
-from identity_hooks.codes_in_texts import code_in
+from identity_hooks import signatures
 from identity_hooks.hook_call import (
     HookCall,
     NothingToSendError,
+    PlayedCall,
     WantedMessage,
     as_text,
+    code_in,
+    json_call,
     unreadable,
 )
-from identity_hooks.kind import SocketOptions
-from identity_hooks.new_secrets import SecretForm
-from identity_hooks.signatures import Check
+from identity_hooks.kind import SocketOptions, Trial
+from identity_hooks.signatures import Check, SecretForm
 
 PATHS = ("phone", "code", "text", "link", "purpose", "locale", "ip", "repeat_id", "sent_at")
 CONTENTS = ("code", "text", "link")
@@ -116,7 +119,7 @@ def check_of(mapping: Mapping[str, Any]) -> Check:
 
 def secrets_of(mapping: Mapping[str, Any]) -> SecretForm:
     has_standard_form = mapping.get("auth") in {"standard_webhooks", "svix"}
-    return new_secrets.STANDARD_WEBHOOKS if has_standard_form else new_secrets.BEARER
+    return signatures.STANDARD_WEBHOOKS if has_standard_form else signatures.BEARER
 
 
 def at_path(payload: object, path: str) -> Any:
@@ -136,10 +139,6 @@ def steps_of(path: str) -> list[str]:
     if not path.startswith("/"):
         return path.split(".")
     return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
-
-
-def read(call: HookCall, options: SocketOptions) -> WantedMessage:
-    return read_by(options.mapping, call, options)
 
 
 def read_by(mapping: Mapping[str, Any], call: HookCall, options: SocketOptions) -> WantedMessage:
@@ -184,3 +183,47 @@ def _iso(value: object) -> float:
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise unreadable("no_time") from None
+
+
+def play_by(mapping: Mapping[str, Any], trial: Trial) -> PlayedCall:
+    """The call of a server with this mapping: the body that it reads."""
+    body: dict[str, Any] = {}
+    values = {
+        "phone": trial.phone,
+        "code": trial.code,
+        "text": f"Your code is {trial.code}",
+        "repeat_id": str(uuid4()),
+        "sent_at": int(trial.at * 1000),
+    }
+    for name, value in values.items():
+        if mapping.get(name):
+            _put(body, mapping[name], value)
+    for path, value in mapping.get("only_if", {}).items():
+        _put(body, path, value)
+    return json_call(body, _headers(mapping.get("auth", "token"), trial, orjson.dumps(body)))
+
+
+def _put(body: dict[str, Any], path: str, value: object) -> None:
+    """Every step is the name of a field: an index of a list becomes one, too, and is read so."""
+    *above, last = steps_of(path)
+    place = body
+    for step in above:
+        inner = place.setdefault(step, {})
+        if not isinstance(inner, dict):
+            return
+        place = inner
+    place[last] = value
+
+
+def _headers(auth: str, trial: Trial, body: bytes) -> dict[str, str]:
+    check, _colon, header = auth.partition(":")
+    if check == "header":
+        return {header: trial.secret}
+    if check == "hmac-sha256":
+        return {header: signatures.hex_hmac(trial.secret, body)}
+    if check in {"svix", "standard_webhooks"}:
+        prefix = "svix" if check == "svix" else "webhook"
+        return signatures.standard_headers(
+            prefix, trial.secret, f"msg_{uuid4().hex}", trial.at, body
+        )
+    return {"Authorization": f"Bearer {trial.secret}"}

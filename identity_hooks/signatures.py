@@ -1,11 +1,15 @@
-"""How identity servers prove who they are: over the raw bytes, compared in constant time."""
+"""How identity servers prove who they are: by secrets, over the raw bytes, in constant time."""
 
 import base64
 import binascii
 import hashlib
 import hmac
 import re
+import secrets
 from collections.abc import Callable
+from typing import NamedTuple
+
+from django.utils.crypto import get_random_string
 
 from identity_hooks.hook_call import HookCall
 
@@ -126,3 +130,47 @@ def body_hmac(header: str) -> Check:
 
 def _header(call: HookCall, name: str) -> str:
     return call.headers.get(name, "")
+
+
+MAX_LENGTH = 255
+
+
+def bearer() -> str:
+    return "kvh_" + get_random_string(40)  # 238 bits
+
+
+def is_token(text: str) -> bool:
+    """What fits into a header and is too long to guess."""
+    return (
+        16 <= len(text) <= MAX_LENGTH and text.isascii() and text.isprintable() and " " not in text
+    )
+
+
+def standard() -> str:
+    """Standard Webhooks ask for 24 to 64 bytes."""
+    return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def supabase() -> str:
+    return "v1," + standard()
+
+
+def is_standard(text: str) -> bool:
+    encoded = text.removeprefix("v1,")
+    if not encoded.startswith(SECRET_PREFIX):
+        return False
+    try:
+        key = base64.b64decode(encoded.removeprefix(SECRET_PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return 24 <= len(key) <= 64
+
+
+class SecretForm(NamedTuple):
+    make: Callable[[], str]
+    is_valid: Callable[[str], bool]  # of one that the server made
+
+
+BEARER = SecretForm(bearer, is_token)
+STANDARD_WEBHOOKS = SecretForm(standard, is_standard)
+SUPABASE = SecretForm(supabase, is_standard)

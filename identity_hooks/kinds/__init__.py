@@ -1,4 +1,4 @@
-"""The kinds of identity servers, a module each: `KIND` in it is all that is known of one."""
+"""The kinds of identity servers: a module each, or together where a mapping is all of it."""
 
 from functools import cache
 from importlib import import_module
@@ -11,6 +11,7 @@ from identity_hooks.kind import Kind
 def kinds() -> dict[str, Kind]:
     """By name, in the order in which the cabinet offers them."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
-    declared = [module.KIND for module in modules if hasattr(module, "KIND")]
+    values = (value for module in modules for value in vars(module).values())
+    declared = [value for value in values if isinstance(value, Kind)]
     declared.sort(key=lambda kind: (kind.has_mapping, str(kind.title).lower()))
     return {kind.name: kind for kind in declared}

@@ -1,11 +1,10 @@
 """authentik's stage *SMS Authenticator Setup* with the generic provider."""
 
+from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import DomainError
-from channels.waiting.outcome_signals import SendOutcome
-from identity_hooks import signatures
-from identity_hooks.answers import HookAnswer, as_text, for_a_person, sent_sentence, with_retry
+from identity_hooks import answers, signatures
 from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
 from identity_hooks.kind import EVERYWHERE, Kind, Setting, SocketOptions, Trial
 
@@ -15,13 +14,11 @@ def _read(call: HookCall, _options: SocketOptions) -> WantedMessage:
     return WantedMessage(phone=call.text("To"), code=call.text("Body"), text=call.text("Message"))
 
 
-def _sent(outcome: SendOutcome | None) -> HookAnswer:
-    return as_text(200, sent_sentence(outcome))
-
-
-def _refused(refusal: DomainError) -> HookAnswer:
+def _refused(refusal: DomainError) -> HttpResponse:
     """authentik shows the body to the person."""
-    return with_retry(as_text(refusal.error.status, for_a_person(refusal)), refusal)
+    return answers.with_retry(
+        answers.as_text(refusal.error.status, answers.for_a_person(refusal)), refusal
+    )
 
 
 def _play(trial: Trial) -> PlayedCall:
@@ -40,7 +37,7 @@ KIND = Kind(
     source="https://github.com/goauthentik/authentik authentik/stages/authenticator_sms/models.py",
     check=signatures.token,
     read=_read,
-    sent=_sent,
+    sent=lambda outcome: answers.as_text(200, answers.sent_sentence(outcome)),
     refused=_refused,
     play=_play,
     settings=(

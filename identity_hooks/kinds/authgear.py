@@ -1,15 +1,13 @@
 """Authgear's custom SMS gateway by webhook."""
 
 import orjson
+from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from catalogue import languages
 from catalogue.errors import DomainError, Error
-from channels.waiting.outcome_signals import SendOutcome
-from identity_hooks import signatures
-from identity_hooks.answers import HookAnswer, as_json, code_of, for_a_person
-from identity_hooks.codes_in_texts import code_in
-from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
+from identity_hooks import answers, signatures
+from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, code_in, json_call
 from identity_hooks.kind import CLOUD, SELF_HOSTED, Kind, Setting, SocketOptions, Trial
 
 SIGNATURE = "x-authgear-body-signature"
@@ -50,21 +48,17 @@ def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
     )
 
 
-def _sent(_outcome: SendOutcome | None) -> HookAnswer:
-    return as_json(200, {"code": "ok"})
-
-
-def _refused(refusal: DomainError) -> HookAnswer:
+def _refused(refusal: DomainError) -> HttpResponse:
     body = {
         "code": CODES.get(refusal.error, "unknown_error"),
-        "description": for_a_person(refusal),
+        "description": answers.for_a_person(refusal),
         "info": {
             "provider_name": "Kvitok",
             "provider_type": "kvitok",
-            "provider_error_code": code_of(refusal),
+            "provider_error_code": answers.code_of(refusal),
         },
     }
-    return as_json(refusal.error.status, body)
+    return answers.as_json(refusal.error.status, body)
 
 
 def _play(trial: Trial) -> PlayedCall:
@@ -87,7 +81,7 @@ KIND = Kind(
     check=signatures.body_hmac(SIGNATURE),
     is_checked_by_headers=False,
     read=_read,
-    sent=_sent,
+    sent=lambda _outcome: answers.as_json(200, {"code": "ok"}),
     refused=_refused,
     play=_play,
     patience=60,

@@ -5,8 +5,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
-from identity_hooks.codes_in_texts import code_in
-from identity_hooks.hook_call import FORM, HookCall, PlayedCall, WantedMessage
+from identity_hooks.hook_call import FORM, HookCall, PlayedCall, WantedMessage, code_in
 from identity_hooks.kind import EVERYWHERE, Kind, Setting, SocketOptions, Trial
 
 

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from identity_hooks import mapping, played_by_mapping, signatures
+from identity_hooks import mapping, signatures
 from identity_hooks.kind import Kind, Setting
 
 _BODY = (
@@ -55,8 +55,8 @@ KIND = Kind(
     is_checked_by_headers=False,
     check_by_mapping=mapping.check_of,
     secrets_by_mapping=mapping.secrets_of,
-    read=mapping.read,
-    play=played_by_mapping.play,
+    read=lambda call, options: mapping.read_by(options.mapping, call, options),
+    play=lambda trial: mapping.play_by(trial.options.mapping, trial),
     methods=frozenset({"POST", "PUT", "GET"}),
     finds_code_in_text=True,
     settings=(

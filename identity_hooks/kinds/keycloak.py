@@ -5,12 +5,12 @@ import re
 from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
-from identity_hooks.codes_in_texts import code_in
 from identity_hooks.hook_call import (
     CallRefusedError,
     HookCall,
     PlayedCall,
     WantedMessage,
+    code_in,
     json_call,
 )
 from identity_hooks.kind import Kind, Setting, SocketOptions, Trial

@@ -3,8 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
-from identity_hooks.codes_in_texts import code_in
-from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
+from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, code_in, json_call
 from identity_hooks.kind import CLOUD, EVERYWHERE, SELF_HOSTED, Kind, Setting, SocketOptions, Trial
 
 PURPOSES = {

@@ -3,12 +3,11 @@
 from uuid import uuid4
 
 import orjson
+from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import DomainError, Error
-from channels.waiting.outcome_signals import SendOutcome
-from identity_hooks import new_secrets, signatures
-from identity_hooks.answers import HookAnswer, as_json, for_a_person, with_retry
+from identity_hooks import answers, signatures
 from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
 from identity_hooks.kind import CLOUD, Kind, Setting, SocketOptions, Trial
 
@@ -32,21 +31,17 @@ def _read(call: HookCall, _options: SocketOptions) -> WantedMessage:
     )
 
 
-def _sent(_outcome: SendOutcome | None) -> HookAnswer:
-    return as_json(200, {})
-
-
-def _refused(refusal: DomainError) -> HookAnswer:
+def _refused(refusal: DomainError) -> HttpResponse:
     """A status of 400 or more loses its text: only 200 with `error` reaches the person. 503 with
     Retry-After is called again within the server's 5 seconds.
     """
     status = refusal.error.status
-    body = {"error": {"http_code": status, "message": for_a_person(refusal)}}
+    body = {"error": {"http_code": status, "message": answers.for_a_person(refusal)}}
     if refusal.error in _AS_STATUS:
-        return as_json(status, body)
+        return answers.as_json(status, body)
     if refusal.error is Error.UNAVAILABLE:
-        return with_retry(as_json(status, body), refusal)
-    return as_json(200, body)
+        return answers.with_retry(answers.as_json(status, body), refusal)
+    return answers.as_json(200, body)
 
 
 def _play(trial: Trial) -> PlayedCall:
@@ -66,9 +61,9 @@ KIND = Kind(
     source="https://github.com/supabase/auth internal/hooks",
     check=signatures.standard_webhooks(),
     is_checked_by_headers=False,
-    secrets=new_secrets.SUPABASE,
+    secrets=signatures.SUPABASE,
     read=_read,
-    sent=_sent,
+    sent=lambda _outcome: answers.as_json(200, {}),
     refused=_refused,
     play=_play,
     patience=5,

@@ -27,7 +27,7 @@ from catalogue.errors import DomainError, Error
 from channels import phone_numbers
 from channels.waiting.outcome_signals import SendOutcome
 from identity_hooks import receive, sockets
-from identity_hooks.answers import HookAnswer, refused_json
+from identity_hooks.answers import refused_json
 from identity_hooks.hook_call import CallRefusedError, HookCall, NothingToSendError
 from identity_hooks.kind import Kind
 from identity_hooks.kinds import kinds
@@ -56,7 +56,7 @@ class _Handling:
         self.message_id: UUID | None = None
         self.socket: Socket | None = None
 
-    def answer(self, url_id: str) -> HookAnswer:
+    def answer(self, url_id: str) -> HttpResponse:
         """In the language of the person, as far as the call or the company says it."""
         outcome = self._outcome(url_id)
         with translation.override(self.language):
@@ -204,18 +204,18 @@ def receive_call(
     handling = _Handling(request, declared, path_secret)
     logs.request_id.set(handling.id)
     answer = handling.answer(url_id)
-    handling.keep(answer.status)
-    metrics.count_request("IdentityHook", answer.status, handling.milliseconds / 1000)
+    handling.keep(answer.status_code)
+    metrics.count_request("IdentityHook", answer.status_code, handling.milliseconds / 1000)
     log.info(
         "identity_hook",
         kind=kind,
         socket=handling.socket.pk if handling.socket else None,
-        status=answer.status,
+        status=answer.status_code,
         code=handling.code,
         duration_ms=handling.milliseconds,
     )
     logs.request_id.set(None)
-    return as_response(answer, handling.id)
+    return _finished(answer, handling.id)
 
 
 @csrf_exempt
@@ -225,16 +225,13 @@ def refuse_path(request: HttpRequest, kind: str) -> HttpResponse:
     refused = declared.refused if declared else refused_json
     header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
     with translation.override(languages.of_accept_language(header)):
-        return as_response(refused(DomainError(Error.NOT_FOUND)), ids.request_id())
+        return _finished(refused(DomainError(Error.NOT_FOUND)), ids.request_id())
 
 
-def as_response(answer: HookAnswer, request_id: str) -> HttpResponse:
-    response = HttpResponse(
-        answer.body, answer.content_type, answer.status, headers=dict(answer.headers)
-    )
+def _finished(response: HttpResponse, request_id: str) -> HttpResponse:
     response["X-Request-Id"] = request_id
     response["Cache-Control"] = "no-store"
-    response["Content-Length"] = str(len(answer.body))
+    response["Content-Length"] = str(len(response.content))
     # Django would log the path of a refusal, in which a secret may stand.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
@@ -265,8 +262,8 @@ def _sender(environ: Mapping[str, Any]) -> str:
 def _refuse(environ: Mapping[str, Any], refusal: DomainError, _request_id: str) -> Refusal:
     kind, _url_id, _secret = _parts(environ)
     answer = kind.refused(refusal) if kind else refused_json(refusal)
-    headers = [("Content-Type", answer.content_type)]
-    return Refusal(answer.status, headers, answer.body)
+    headers = [("Content-Type", answer["Content-Type"])]
+    return Refusal(answer.status_code, headers, answer.content)
 
 
 DOOR = Door(_sender, _refuse)

@@ -1,7 +1,6 @@
 import pytest
 
-from identity_hooks.codes_in_texts import code_in
-from identity_hooks.hook_call import CallRefusedError
+from identity_hooks.hook_call import CallRefusedError, code_in
 
 
 @pytest.mark.parametrize(

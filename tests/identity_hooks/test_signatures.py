@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from standardwebhooks import Webhook
 
-from identity_hooks import new_secrets, signatures
+from identity_hooks import signatures
 from identity_hooks.hook_call import HookCall
 from identity_hooks.signatures import Check
 
@@ -35,19 +35,19 @@ def signed(signature: str, at: float = AT, body: bytes = BODY) -> HookCall:
 
 @pytest.mark.parametrize("joint", [" ", ", ", ","])
 def test_one_of_several_signatures_is_enough(joint: str) -> None:
-    ours, other = new_secrets.supabase(), new_secrets.supabase()
+    ours, other = signatures.supabase(), signatures.supabase()
     check = signatures.standard_webhooks()
 
     both = joint.join([standard(other), standard(ours)])
 
     assert check(signed(both), ours)
     assert check(signed(both), other)
-    assert not check(signed(both), new_secrets.supabase())
+    assert not check(signed(both), signatures.supabase())
 
 
 @pytest.mark.parametrize("seconds", [-301, 301, -86_400])
 def test_signature_outside_the_tolerance_is_refused(seconds: int) -> None:
-    secret = new_secrets.supabase()
+    secret = signatures.supabase()
 
     assert not signatures.standard_webhooks()(
         signed(standard(secret, AT + seconds), AT + seconds), secret
@@ -56,7 +56,7 @@ def test_signature_outside_the_tolerance_is_refused(seconds: int) -> None:
 
 @pytest.mark.parametrize("seconds", [-299, 0, 299])
 def test_signature_within_the_tolerance_is_accepted(seconds: int) -> None:
-    secret = new_secrets.supabase()
+    secret = signatures.supabase()
 
     assert signatures.standard_webhooks()(
         signed(standard(secret, AT + seconds), AT + seconds), secret
@@ -67,7 +67,7 @@ def test_signature_within_the_tolerance_is_accepted(seconds: int) -> None:
     "timestamp", ["", "now", "-1", "1e9", "١٧٩٥١٧٦٠٠٠", "9" * 400, "1795176000.5"]
 )
 def test_odd_timestamp_is_refused(timestamp: str) -> None:
-    secret = new_secrets.supabase()
+    secret = signatures.supabase()
     made = call(webhook_id="msg_1", webhook_timestamp=timestamp, webhook_signature=standard(secret))
 
     assert not signatures.standard_webhooks()(made, secret)
@@ -75,7 +75,7 @@ def test_odd_timestamp_is_refused(timestamp: str) -> None:
 
 @pytest.mark.parametrize("change", ["body", "id", "signature", "version"])
 def test_signature_covers_id_time_and_raw_body(change: str) -> None:
-    secret = new_secrets.supabase()
+    secret = signatures.supabase()
     signature = standard(secret)
     headers = {"webhook-id": "msg_1", "webhook-timestamp": str(int(AT))}
     headers["webhook-signature"] = signature
@@ -162,7 +162,7 @@ def test_nothing_proves_nothing(headers: dict[str, str]) -> None:
         signatures.body_hmac("x-signature"),
         signatures.named_header("x-key"),
     ]
-    secret = new_secrets.standard()
+    secret = signatures.standard()
 
     assert [check(call(**headers), secret) for check in checks] == [False] * len(checks)
 
@@ -179,4 +179,4 @@ def test_nothing_proves_nothing(headers: dict[str, str]) -> None:
     ],
 )
 def test_standard_secret_is_24_to_64_bytes(text: str, is_valid: bool) -> None:
-    assert new_secrets.is_standard(text) is is_valid
+    assert signatures.is_standard(text) is is_valid

@@ -13,10 +13,10 @@ from api import request_log
 from api.models import ApiRequest
 from catalogue.errors import DomainError
 from channels.models import Message
-from identity_hooks import new_secrets, receive, sockets
+from identity_hooks import receive, signatures, sockets
 from identity_hooks.kinds import kinds
 from identity_hooks.models import Socket
-from identity_hooks.web import trial
+from identity_hooks.web import views
 from identity_hooks.web.hook_view import DOOR
 from tests.api.races import at_once
 from tests.factories import UserFactory
@@ -120,7 +120,7 @@ def test_socket_whose_key_is_lost_lets_nobody_in(company: Company) -> None:
 
 def test_server_may_bring_its_own_secret(company: Company) -> None:
     socket = make_socket(company, "clerk")
-    own = new_secrets.standard()
+    own = signatures.standard()
 
     sockets.rotate(socket=socket, user=None, own_secret=own)
 
@@ -175,7 +175,7 @@ def test_trial_plays_the_servers_call(company: Company, kind: str) -> None:
     )
 
     with override_settings(TRUSTED_PROXY_COUNT=2):
-        result = trial.play(socket=socket, phone="8 999 000-00-00", user=UserFactory.create())
+        result = views.play(socket=socket, phone="8 999 000-00-00", user=UserFactory.create())
 
     assert (result.status, result.is_sent) == (200, True), result.answer
     assert Message.objects.get().phone == "+79990000000"
