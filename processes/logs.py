@@ -1,7 +1,9 @@
 """Structured logs: one JSON object a line, a request id on each, phones masked."""
 
+import os
 import re
 from collections.abc import MutableMapping
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, BinaryIO, cast
 
@@ -71,7 +73,7 @@ def configure(level: str) -> dict[str, Any]:
             structlog.processors.JSONRenderer(serializer=_to_json),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.BytesLoggerFactory(_stderr()),
+        logger_factory=structlog.BytesLoggerFactory(cast(BinaryIO, _Stderr())),
         cache_logger_on_first_use=True,
     )
     formatter = {
@@ -93,9 +95,19 @@ def configure(level: str) -> dict[str, Any]:
     }
 
 
-def _stderr() -> BinaryIO:
-    """The file descriptor, unbuffered: replacing `sys.stderr` later has no effect."""
-    return cast(BinaryIO, open(2, "wb", buffering=0, closefd=False))
+class _Stderr:
+    """The file descriptor, unbuffered: replacing `sys.stderr` later has no effect.
+
+    A line that cannot be written is lost, as in `logging`: on a full disk, or while the collector
+    at the other end is restarted, nothing else may fail.
+    """
+
+    def write(self, line: bytes) -> None:
+        with suppress(OSError):
+            os.write(2, line)
+
+    def flush(self) -> None:
+        pass
 
 
 # Levels for loggers whose INFO lines are of no use here.
