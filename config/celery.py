@@ -119,6 +119,17 @@ class Scheduler(PersistentScheduler):
         except OSError:  # of any kind of dbm, too
             logger.exception("the schedule's file cannot be written")
 
+    def tick(self, *args: Any, **options: Any) -> float:
+        """Counts from now for tasks that ran at a time still to come: after the clock was put back
+        none would run until it is there again, days later where a machine woke in the wrong year.
+        """
+        now = self.app.now()
+        for entry in self.schedule.values():
+            if entry.last_run_at is not None and entry.last_run_at > now:
+                entry.last_run_at, self._heap = now, None
+        delay: float = super().tick(*args, **options)
+        return delay
+
     def adjust(self, n: float, drift: float = 0.0) -> float:
         """Celery wakes up 10 ms early, finds that the task is not due, and asks again without a
         pause until it is: for four tasks a second 40 ms of CPU.

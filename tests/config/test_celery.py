@@ -5,13 +5,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from celery import Celery, current_app
 from celery.beat import Service
 from django.conf import settings
+from django.utils import timezone
 from kombu.utils.imports import symbol_by_name
+from time_machine import TimeMachineFixture
 
 from channels.models import Message
 from config.celery import DeliveryStep
@@ -120,6 +123,19 @@ def test_beat_sleeps_until_a_task_is_due(tmp_path: Path) -> None:
 
     assert time.monotonic() - began >= INTERVAL * (RUNS - 1)
     assert ticks <= RUNS * 4
+
+
+def test_beat_goes_on_when_the_clock_is_put_back(
+    tmp_path: Path, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(timezone.now() + timedelta(days=400))
+    with closing(beat(tmp_path).scheduler) as scheduler:
+        time_machine.move_to(timezone.now() - timedelta(days=400))
+        ends_at = time.monotonic() + INTERVAL * 10
+        while scheduler.schedule["one"].total_run_count < RUNS and time.monotonic() < ends_at:
+            time.sleep(min(INTERVAL, scheduler.tick()))
+
+        assert scheduler.schedule["one"].total_run_count == RUNS
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
