@@ -67,6 +67,9 @@ DATABASES["default"] |= {
         "server_side_binding": True,
         "prepare_threshold": 2 if env.bool("DATABASE_PREPARED_STATEMENTS", True) else None,
         "options": "-c lock_timeout=3000 -c statement_timeout=10000"
+        # Whatever the database or the role sets: psycopg reads times of this style alone, and the
+        # conditional updates count on what they wait for.
+        " -c DateStyle=ISO -c default_transaction_isolation=read\\ committed"
         # Planning some hot statements takes longer than running them, and the plan of a list must
         # not depend on its parameters.
         " -c plan_cache_mode=force_generic_plan"

@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -14,6 +15,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from config.local.server_files import account_for, temporary_directory
 from config.local.store_servers import Postgres
+from storage import sessions
 
 Pool = ConnectionPool[psycopg.Connection]
 WRITE = "CREATE TABLE written (); DROP TABLE written"
@@ -120,3 +122,29 @@ def answers(pool: Pool) -> bool:
         session.execute("SELECT")
         return True
     return False
+
+
+@pytest.fixture
+def odd_database(transactional_db: None) -> Iterator[None]:
+    """Its administrator likes other styles."""
+    name = connection.ops.quote_name(connection.settings_dict["NAME"])
+    chosen = {"DateStyle": "German", "default_transaction_isolation": "serializable"}
+    with connection.cursor() as cursor:
+        for setting, value in chosen.items():
+            cursor.execute(f"ALTER DATABASE {name} SET {setting} = '{value}'")
+    yield
+    with connection.cursor() as cursor:
+        for setting in chosen:
+            cursor.execute(f"ALTER DATABASE {name} RESET {setting}")
+
+
+@pytest.mark.usefixtures("odd_database")
+def test_session_has_its_own_styles_whatever_the_database_sets() -> None:
+    with closing(sessions.connect()) as session:
+        row = session.execute(
+            "SELECT now(), current_setting('default_transaction_isolation')"
+        ).fetchone()
+
+    assert row is not None
+    assert isinstance(row[0], datetime)
+    assert row[1] == "read committed"
