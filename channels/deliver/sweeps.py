@@ -49,15 +49,24 @@ WHERE a.lease_until < now() AND a.state = 'submitting'
 ORDER BY a.lease_until LIMIT %s
 """  # noqa: S608 - constants
 
+# Those of each company and account in turn, as in `_DUE`.
 DUE_POLLS = f"""
-WITH due AS (
-  SELECT id FROM channels_attempt WHERE poll_at <= now() AND provider_id IS NOT NULL
-    AND state IN ('submitting', 'ambiguous', 'sent')
-    AND provider = ANY(%s) AND message_id BETWEEN :first_id AND :last_id
-    AND {_not_waiting("poll", "message_id")}
-  ORDER BY poll_at LIMIT %s FOR UPDATE SKIP LOCKED)
+WITH ranked AS (
+  SELECT a.id, a.message_id, a.poll_at,
+    row_number() OVER (PARTITION BY m.company_id, a.provider ORDER BY a.poll_at) AS turn
+  FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+  WHERE a.poll_at <= now() AND a.provider_id IS NOT NULL
+    AND a.state IN ('submitting', 'ambiguous', 'sent')
+    AND a.provider = ANY(%s) AND a.message_id BETWEEN :first_id AND :last_id
+    AND m.id BETWEEN :first_id AND :last_id AND {_not_waiting("poll", "a.message_id")}
+  ORDER BY turn, poll_at LIMIT %s),
+due AS (
+  SELECT a.id, a.message_id FROM channels_attempt a JOIN ranked USING (message_id, id)
+  WHERE a.poll_at <= now() AND a.message_id BETWEEN :first_id AND :last_id
+  FOR UPDATE OF a SKIP LOCKED)
 UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
-FROM due WHERE a.id = due.id AND a.message_id BETWEEN :first_id AND :last_id
+FROM due WHERE a.id = due.id AND a.message_id = due.message_id
+  AND a.message_id BETWEEN :first_id AND :last_id
 RETURNING a.message_id, a.id AS attempt_id, a.provider, a.provider_id, a.state
 """  # noqa: S608
 

@@ -26,6 +26,7 @@ from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE, claim, send, states, submitted
+from tests.factories import AttemptFactory, CompanyFactory
 from tests.otp.sent_codes import age_rows
 
 pytestmark = pytest.mark.django_db
@@ -166,6 +167,26 @@ def test_unknown_message_is_resent_under_the_same_id(wire: Wire, api: Api) -> No
     assert len(ids) == 2
     assert len(set(ids)) == 1
     assert (second.n, second.state) == (2, "sent")
+
+
+def test_polls_of_one_company_leave_room_for_others(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeps, "POLL_BATCH", 2)
+    crowd = CompanyFactory.create()
+    for n, company in enumerate([crowd, crowd, CompanyFactory.create()]):
+        AttemptFactory.create(
+            message__company=company,
+            provider="smsc",
+            provider_id=f"79161234567:{n}",
+            state="sent",
+            poll_at=past() + timedelta(minutes=n),
+        )
+    wire.post(f"{HOST}/status.php", json={"status": 0})
+
+    sweeps.poll()
+
+    assert {form_of(call.request)["id"] for call in wire.calls} == {"0", "2"}
 
 
 def test_provider_id_moves_to_the_latest_attempt(wire: Wire, api: Api) -> None:
