@@ -49,14 +49,18 @@ WHERE a.lease_until < now() AND a.state = 'submitting'
 ORDER BY a.lease_until LIMIT %s
 """  # noqa: S608 - constants
 
-# Those of each company and account in turn, as in `_DUE`.
+# Those of each company and account in turn, as in `_DUE`. An account that got other credentials may
+# be another one at the vendor, which never got what the former one sent; a process may use the
+# former ones for a moment longer.
 DUE_POLLS = f"""
 WITH ranked AS (
   SELECT a.id, a.message_id, a.poll_at,
     row_number() OVER (PARTITION BY m.company_id, a.provider ORDER BY a.poll_at) AS turn
   FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+  LEFT JOIN channels_provideraccount p ON p.name = a.provider
   WHERE a.poll_at <= now() AND a.provider_id IS NOT NULL
-    AND a.state IN ('submitting', 'ambiguous', 'sent')
+    AND (a.state = 'sent' OR a.state IN ('submitting', 'ambiguous')
+      AND (p.credentials_changed_at + interval '30 s' < a.started_at) IS NOT FALSE)
     AND a.provider = ANY(%s) AND a.message_id BETWEEN :first_id AND :last_id
     AND m.id BETWEEN :first_id AND :last_id AND {_not_waiting("poll", "a.message_id")}
   ORDER BY turn, poll_at LIMIT %s),

@@ -236,6 +236,7 @@ class Migration(migrations.Migration):
                 ('pause_reason', models.CharField(blank=True, db_default='', editable=False, max_length=200)),
                 ('is_paused_with_channel', models.BooleanField(db_default=False, default=False, editable=False)),
                 ('credentials', models.TextField(blank=True, db_default='', default='', editable=False)),
+                ('credentials_changed_at', models.DateTimeField(editable=False, null=True)),
                 ('share_factor', models.FloatField(db_default=1.0, default=1.0, editable=False)),
                 ('opened_at', models.DateTimeField(editable=False, null=True, verbose_name='breaker opened')),
                 ('open_until', models.DateTimeField(editable=False, null=True)),

@@ -68,6 +68,7 @@ class ProviderAccount(models.Model):
     # Encrypted JSON of what an operator entered; empty: the environment's, or not configured.
     # `vendor_accounts.stored_credentials` writes it.
     credentials = models.TextField(blank=True, default="", db_default="", editable=False)
+    credentials_changed_at = models.DateTimeField(null=True, editable=False)
 
     # The share of its weight, by the right codes of its messages. `account_shares` writes it.
     share_factor = models.FloatField(default=1.0, db_default=1.0, editable=False)

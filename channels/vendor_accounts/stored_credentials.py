@@ -12,11 +12,12 @@ from typing import Any
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Exists, Max, OuterRef
+from django.utils import timezone
 
 from accounts import audit
 from accounts.models import User
-from channels.models import ProviderAccount
+from channels.models import Attempt, OpenMessage, ProviderAccount
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import registry
 from processes.process_state import on_reset
@@ -89,7 +90,8 @@ def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[s
         max_per_second=VENDORS[vendor_of(name)].max_per_second,
     )
     row.credentials = TEXTS.encrypt(json.dumps(after))
-    row.save(update_fields=["credentials"] if row.pk else None)
+    row.credentials_changed_at = timezone.now()
+    row.save(update_fields=["credentials", "credentials_changed_at"] if row.pk else None)
     subject = f"{name}: {', '.join(changed)}"
     audit.record("account.connected", subject, company=None, user=user, ip=ip)
     return changed
@@ -101,14 +103,23 @@ def _last_position() -> int:
     return max(last + registry.POSITION_STEP, beside)
 
 
+def awaits_receipts(name: str) -> bool:
+    """Whether a message's outcome is open, which its vendor's receipt may still prove."""
+    attempts = Attempt.objects.filter(
+        message_id=OuterRef("message_id"), pk=OuterRef("attempt_id"), provider=name
+    )
+    return OpenMessage.objects.filter(Exists(attempts)).exists()
+
+
 @transaction.atomic
 def remove(*, name: str, user: User, ip: str) -> bool:
-    """Forgets the credentials of an account that is switched off; False if it is not, or has none.
+    """Forgets the credentials of an account that is switched off and awaits no receipts, which
+    they verify; False if there is no such account, or it has none.
 
     The row stays: attempts name the account.
     """
     rows = ProviderAccount.objects.filter(name=name, is_enabled=False).exclude(credentials="")
-    if not rows.update(credentials=""):
+    if awaits_receipts(name) or not rows.update(credentials=""):
         return False
     audit.record("account.disconnected", name, company=None, user=user, ip=ip)
     return True

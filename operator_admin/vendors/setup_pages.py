@@ -139,6 +139,9 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
     if stored_credentials.remove(name=name, **actor(request)):
         availability.refresh()
         messages.success(request, _("The credentials are removed."))
+    elif stored_credentials.awaits_receipts(name):
+        text = _("Messages await this account's reports. Remove it once they have an outcome.")
+        messages.error(request, text)
     else:
         messages.error(request, _("Switch the account off first: it may be sending."))
     return HttpResponseRedirect(reverse("admin:vendor", args=[name]))

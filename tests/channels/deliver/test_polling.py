@@ -19,14 +19,14 @@ from pytest_django import Settings
 from billing.wallet import ledger
 from channels.deliver import dispatcher, sweeps
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.models import Attempt, Message, Receipt
+from channels.models import Attempt, Message, ProviderAccount, Receipt
 from channels.outcomes import receipts, transitions
-from channels.vendor_accounts import registry
+from channels.vendor_accounts import registry, stored_credentials
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE, claim, send, states, submitted
-from tests.factories import AttemptFactory, CompanyFactory
+from tests.factories import AttemptFactory, CompanyFactory, UserFactory
 from tests.otp.sent_codes import age_rows
 
 pytestmark = pytest.mark.django_db
@@ -167,6 +167,37 @@ def test_unknown_message_is_resent_under_the_same_id(wire: Wire, api: Api) -> No
     assert len(ids) == 2
     assert len(set(ids)) == 1
     assert (second.n, second.state) == (2, "sent")
+
+
+@pytest.mark.parametrize("is_expired_lease", [False, True])
+def test_another_login_is_not_asked_about_messages_of_the_former(
+    wire: Wire, api: Api, is_expired_lease: bool
+) -> None:
+    attempt = submitted(api, channel="sms") if is_expired_lease else unclear(wire, api)
+    stored_credentials.save(
+        name="smsc",
+        values={"login": "another", "password": "secret-password"},
+        user=UserFactory.create(),
+        ip="192.0.2.1",
+    )
+    Attempt.objects.filter(lease_until__isnull=False).update(lease_until=past())
+    sweeps.expire_leases()
+
+    assert ask(wire, NOT_FOUND) == 0
+
+    assert states(attempt) == ("ambiguous", "queued")
+    report(attempt)
+    assert states(attempt) == ("delivered", "delivered")
+    assert ledger.balance(api.company.pk) == (984, 0)
+
+
+def test_login_changed_long_before_is_asked(wire: Wire, api: Api) -> None:
+    ProviderAccount.objects.create(name="smsc", credentials_changed_at=past())
+    attempt = unclear(wire, api)
+
+    assert ask(wire, NOT_FOUND) == 1
+
+    assert states(attempt) == ("failed", "queued")
 
 
 def test_polls_of_one_company_leave_room_for_others(

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from accounts.models import AuditEvent, User
 from channels.models import ProviderAccount
 from channels.vendor_accounts import availability, registry, stored_credentials
-from tests.factories import UserFactory
+from tests.factories import AttemptFactory, UserFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english_operator")]
@@ -129,6 +129,18 @@ def test_account_is_removed_once_it_is_off(client: Client) -> None:
         "action", flat=True
     )
     assert sorted(actions) == ["account.connected", "account.disconnected"]
+
+
+def test_account_that_awaits_receipts_is_not_removed(client: Client) -> None:
+    post(client, "smsc", **SMSC)
+    ProviderAccount.objects.filter(name="smsc").update(is_enabled=False)
+    attempt = AttemptFactory.create(provider="smsc", state="ambiguous")
+
+    assert "Messages await this account" in post(client, "smsc", "vendor-remove")
+    assert "smsc" in registry.live_providers()
+
+    type(attempt).objects.update(state="expired")
+    assert "The credentials are removed." in post(client, "smsc", "vendor-remove")
 
 
 def test_reader_may_look_and_change_nothing(client: Client) -> None:
