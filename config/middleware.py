@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from django.contrib.messages.storage.fallback import FallbackStorage
 from django.core.exceptions import BadRequest, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
@@ -16,6 +16,7 @@ from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
 from django.utils.cache import add_never_cache_headers
 from django_structlog.middlewares import RequestMiddleware
+from psycopg.errors import UniqueViolation
 
 log = structlog.get_logger(__name__)
 
@@ -114,7 +115,9 @@ class ReadableForms:
 
 
 class ErrorPages:
-    """Pages for errors that Django leaves bare: a method not allowed, a database that is down."""
+    """Pages for errors that Django leaves bare: a method not allowed, a database that is down, a
+    row that somebody else has written in the same moment.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -129,6 +132,10 @@ class ErrorPages:
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        # Within a transaction that a middleware began, no page can be made.
+        if isinstance(error.__cause__, UniqueViolation) and not connection.in_atomic_block:
+            log.warning("page_overtaken", path=request.path, exc_info=error)
+            return render(request, "409.html", status=HTTPStatus.CONFLICT)
         if not isinstance(error, OperationalError | InterfaceError):
             return None
         log.error("database_unavailable", path=request.path, exc_info=error)

@@ -177,7 +177,11 @@ def link(user: User, claims: Claims, request: HttpRequest) -> None:
         raise RefusedError(Reason.LINKED_ELSEWHERE)
     if SocialAccount.objects.filter(user=user, provider=settings.OIDC_ISSUER).exists():
         raise RefusedError(Reason.LINKED_ALREADY)
-    _connect(user, claims)
+    try:
+        with transaction.atomic():
+            _connect(user, claims)
+    except IntegrityError as error:  # another user connected it in parallel
+        raise RefusedError(Reason.LINKED_ELSEWHERE) from error
     _announce("identity.linked", user, request)
     sessions.end_others(request, user)
 

@@ -1,7 +1,9 @@
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.socialaccount.models import SocialAccount
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -9,6 +11,7 @@ from accounts.models import AuditEvent, Company, User
 from tests.accounts.oidc.ways import connect, go, leave, refusal, signed_in, user_of
 from tests.accounts.security.people import add_app, confirm, emails_to, is_asked, make_person
 from tests.accounts.security.people import signed_in as by_password
+from tests.api.blocking import behind_us
 from tests.identity_provider import IdentityProvider
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +61,21 @@ def test_identity_of_another_user_is_not_taken(client: Client, anna: User) -> No
     connect(make_person("boris@example.com"), "anna")
 
     answer = client.get(go(client, "anna", "sso-connect"))
+
+    assert (answer.status_code, refusal(answer)) == (409, "linked_elsewhere")
+    assert identities() == [("boris@example.com", "anna")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_identity_that_two_connect_at_once_is_the_first_ones(client: Client) -> None:
+    boris = make_person("boris@example.com")
+    path = go(client, "anna", "sso-connect")
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            connect(boris, "anna")
+            overtaken = behind_us(pool, lambda: client.get(path))
+        answer = overtaken.result()
 
     assert (answer.status_code, refusal(answer)) == (409, "linked_elsewhere")
     assert identities() == [("boris@example.com", "anna")]

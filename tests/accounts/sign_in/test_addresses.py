@@ -1,15 +1,19 @@
 """E-mail addresses that are typed in one way and come in another."""
 
+from concurrent.futures import ThreadPoolExecutor
 from unicodedata import normalize
 
 import pytest
+from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Invitation, Mail, Member, User
 from accounts.people import members
 from accounts.sign_in import addresses
+from tests.api.blocking import behind_us
 from tests.factories import PASSWORD, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -88,3 +92,40 @@ def test_letters_that_are_ascii_in_another_case_are_refused(client: Client, type
     assert User.objects.count() == 1
     assert not Mail.objects.exists()
     assert not sign_in(client, typed)
+
+
+def asked_to_confirm(user: User, address: str) -> tuple[EmailAddress, str]:
+    row = EmailAddress.objects.create(user=user, email=address)
+    key = EmailConfirmationHMAC.create(row).key
+    return row, reverse("account_confirm_email", args=[key])
+
+
+def test_page_that_confirms_an_address_names_its_account(client: Client) -> None:
+    user = UserFactory.create(email="Boris@example.com")
+
+    added, signed_up = (
+        client.get(asked_to_confirm(user, address)[1]).content.decode()
+        for address in (ANNA, "boris@example.com")
+    )
+
+    assert ANNA in added
+    assert "Он станет адресом учётной записи Boris@example.com." in added
+    assert "Он станет" not in signed_up
+
+
+@pytest.mark.django_db(transaction=True)
+def test_address_that_two_confirm_at_once_is_the_first_ones(client: Client) -> None:
+    """As any row that two pages write in the same moment."""
+    row, _url = asked_to_confirm(UserFactory.create(), ANNA)
+    other, url = asked_to_confirm(UserFactory.create(), ANNA)
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            EmailAddress.objects.filter(pk=row.pk).update(verified=True)
+            overtaken = behind_us(pool, lambda: client.post(url))
+        answer = overtaken.result()
+
+    assert answer.status_code == 409
+    assert "Кто-то сделал то же самое" in answer.content.decode()
+    other.refresh_from_db()
+    assert not other.verified
