@@ -22,10 +22,11 @@ from accounts.outbox.mail import NoticeKind, mute, read_unsubscribe_token
 from accounts.people.pages import form_page
 from accounts.sign_in.adapter import remember_language
 from cabinet import time_zones
+from parsing.stale_forms import RefusesStaleForm
 from processes.server.client_ip import client_ip
 
 
-class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
+class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
     time_zone = forms.ChoiceField(
         label=gettext_lazy("Time zone"),
         required=False,

@@ -30,6 +30,7 @@ from api.pagination import page_or_first
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
 from parsing.form_fields import LineField
+from parsing.stale_forms import RefusesStaleForm
 from webhooks import deliveries, egress, endpoints, http_call
 from webhooks.events import kinds_for
 from webhooks.models import Delivery, Endpoint, Event, EventKind
@@ -40,7 +41,7 @@ def event_choices(kinds: Iterable[str] = EventKind.values) -> list[tuple[str, An
     return [(kind, f"{EventKind(kind).label}\u00a0· {kind}") for kind in kinds]
 
 
-class EndpointForm(forms.Form):
+class EndpointForm(RefusesStaleForm, forms.Form):
     url = forms.CharField(
         label=gettext_lazy("Address"),
         max_length=egress.MAX_URL_LENGTH,

@@ -68,10 +68,9 @@ def draft(request: HttpRequest) -> dict[str, Any]:
     somebody else may have left in the session is executed.
     """
     kept = request.session.get(DRAFT)
-    if not kept or kept["token"] != request.GET.get("draft"):
+    if request.method != "GET" or not kept or kept["token"] != request.GET.get("draft"):
         return {}
-    if request.method == "GET":
-        messages.info(request, _("Confirmed. Check what you entered and submit it again."))
+    messages.info(request, _("Confirmed. Check what you entered and submit it again."))
     return dict(kept["fields"])
 
 

@@ -25,11 +25,12 @@ from billing.web.forms import TopUpForm
 from cabinet.form_fields import GroupedDecimalField, GroupedIntegerField, grouped
 from catalogue.errors import DomainError
 from parsing.form_fields import IntegerField
+from parsing.stale_forms import RefusesStaleForm
 
 BELOW_ONE = _("This is less than one top-up costs.")
 
 
-class AutoTopUpForm(TopUpForm):
+class AutoTopUpForm(RefusesStaleForm, TopUpForm):
     threshold = GroupedIntegerField(
         label=_("When fewer tokens are available than"),
         min_value=1,

@@ -28,6 +28,7 @@ from billing.budgets.sql import NO_LIMIT, BudgetUsage
 from billing.models import Budget
 from billing.wallet import ledger
 from cabinet.form_fields import GroupedIntegerField, grouped
+from parsing.stale_forms import RefusesStaleForm
 from processes.server.client_ip import client_ip
 
 
@@ -38,7 +39,7 @@ class TokensField(GroupedIntegerField):
         super().__init__(required=False, min_value=0, max_value=settings.MAX_BUDGET, **kwargs)
 
 
-class BudgetForm(forms.Form):
+class BudgetForm(RefusesStaleForm, forms.Form):
     day = TokensField(label=_("Tokens per day, the whole company"))
     any_country = TokensField(label=_("Tokens per hour, any other country"))
     new_country = CountryField(label=_("Another country"), required=False)

@@ -22,6 +22,7 @@ from billing.wallet import balance_alerts
 from cabinet.form_fields import FilterForm, GroupedIntegerField
 from catalogue import languages
 from parsing.form_fields import DayBoundField, IntegerField, LineField
+from parsing.stale_forms import RefusesStaleForm
 
 CUSTOM_AMOUNT = ""  # the choice of a custom number of tokens
 Choices = list[tuple[str, Any]]
@@ -133,7 +134,7 @@ REFRESH_ON_CHANGE = {
 }
 
 
-class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
+class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
     """Has the fields of the chosen country. `is_complete`: requires all that an invoice needs."""
 
     country = CountryField()

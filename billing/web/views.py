@@ -38,6 +38,7 @@ from cabinet.form_fields import GroupedIntegerField
 from cabinet.spreadsheets import csv_download
 from catalogue.channels import CHANNELS
 from catalogue.errors import DomainError
+from parsing.stale_forms import VERSION
 
 RECENT = 5
 
@@ -179,7 +180,7 @@ def _confirm_changes(request: CabinetRequest, *forms: BaseForm) -> None:
 
 def _draft_fields(request: CabinetRequest) -> dict[str, str]:
     """Unsaved input, kept when the form is reloaded for another country."""
-    names = ProfileForm.base_fields
+    names = (*ProfileForm.base_fields, VERSION)
     return {name: request.GET[name] for name in names if name in request.GET}
 
 

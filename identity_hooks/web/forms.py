@@ -16,12 +16,13 @@ from identity_hooks.kind import Kind
 from identity_hooks.kinds import kinds
 from identity_hooks.models import NAME_LENGTH, Socket
 from parsing.form_fields import IntegerField, LineField, TextField
+from parsing.stale_forms import RefusesStaleForm
 
 CODE_LENGTHS = (4, 10)
 MAX_MAPPING = 4000  # characters
 
 
-class SocketForm(forms.Form):
+class SocketForm(RefusesStaleForm, forms.Form):
     name = LineField(
         label=_("Name"),
         max_length=NAME_LENGTH,

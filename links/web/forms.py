@@ -21,6 +21,7 @@ from links.make.new_link import SLUG_LENGTH, NewLink
 from links.manage.changes import Change
 from links.models import Link
 from parsing.form_fields import LineField
+from parsing.stale_forms import RefusesStaleForm
 
 LIFETIMES = [
     ("", pgettext_lazy("link", "no limit")),
@@ -175,7 +176,7 @@ def host_choices(company: Company) -> list[tuple[str, str]]:
     return [("", standard), *zip(hosts, hosts, strict=True)]
 
 
-class ChangeForm(TargetForm):
+class ChangeForm(RefusesStaleForm, TargetForm):
     lifetime = forms.ChoiceField(
         label=_("Lifetime"),
         choices=[(KEEP, _("as it is")), *LIFETIMES],
@@ -222,7 +223,7 @@ def validated(check: Callable[[str], str], value: str) -> str:
 SAMPLE = "https://example.com/catalog"
 
 
-class LinkSettingsForm(forms.Form):
+class LinkSettingsForm(RefusesStaleForm, forms.Form):
     """Its fields are the company's own."""
 
     link_host = forms.ChoiceField(

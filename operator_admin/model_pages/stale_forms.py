@@ -1,39 +1,23 @@
-"""A form that somebody has overtaken is refused: saved as it is, it would undo their change.
-
-A page sends every field it shows, also those that its reader left alone. What it showed is told by
-a fingerprint in a hidden field (`templates/admin/change_form.html`).
+"""The desk's forms refuse to undo what somebody has changed since they were opened: the fingerprint
+of `parsing.stale_forms`, of the rows beside the form too, in `templates/admin/change_form.html`.
 """
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
-from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext_lazy as _
 
-VERSION = "version"
-OVERTAKEN = _(
-    "Somebody has changed this since you opened the page, and saving would undo it. Open the page "
-    "again and repeat your change."
-)
+from parsing.stale_forms import OVERTAKEN, VERSION, version_of
+
 _ROWS = "_stored_rows"
 
 if TYPE_CHECKING:
     Base = admin.ModelAdmin[Any]
 else:  # generic in the stubs alone
     Base = admin.ModelAdmin
-
-
-def _version_of(form: forms.BaseForm, rows: list[Any]) -> str:
-    """The same for the same stored values, however the form is filled in."""
-    shown = {name: form.initial.get(name, field.initial) for name, field in form.fields.items()}
-    text = json.dumps([shown, rows], sort_keys=True, default=str)
-    return salted_hmac("operator_admin.version", text, algorithm="sha256").hexdigest()[:20]
 
 
 def _rows_of(formsets: Iterable[Any]) -> list[Any]:
@@ -62,7 +46,7 @@ class RefusesStaleForms(Base):
         class UnlessOvertaken(form):  # type: ignore[misc]
             def clean(self) -> Any:
                 cleaned = super().clean()
-                if sent != _version_of(self, getattr(request, _ROWS, [])):
+                if sent != version_of(self, getattr(request, _ROWS, [])):
                     raise ValidationError(OVERTAKEN, code="overtaken")
                 return cleaned
 
@@ -73,6 +57,6 @@ class RefusesStaleForms(Base):
     ) -> HttpResponse:
         if kwargs.get("change"):
             form = context["adminform"].form
-            stored = _version_of(form, getattr(request, _ROWS, []))
+            stored = version_of(form, getattr(request, _ROWS, []))
             context["version"] = request.POST.get(VERSION) or stored
         return super().render_change_form(request, context, *args, **kwargs)

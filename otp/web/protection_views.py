@@ -5,7 +5,7 @@ import re
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
@@ -32,13 +32,14 @@ from channels.phone_numbers import country_of
 from otp.models import GuardReplay, GuardRestriction
 from otp.protection import notices, restrictions, week_replay
 from parsing import clipboard
+from parsing.stale_forms import RefusesStaleForm
 
 HIDDEN = "•"  # in place of digits, as this page writes a range
 KIND_OF = {digits: kind for kind, digits in CUTS}
 _RANGE = re.compile(rf"(\+[1-9][0-9]+)({HIDDEN}+|\*+)")
 
 
-class ModeForm(forms.Form):
+class ModeForm(RefusesStaleForm, forms.Form):
     mode = forms.ChoiceField(
         label=_("Mode"),
         choices=[
@@ -126,12 +127,7 @@ def _page(request: CabinetRequest, form: LetThroughForm) -> HttpResponse:
     whole_day, *_hours = budgets.usage(request.company.pk, [])
     available, _held = ledger.balance(request.company.pk)
     context = {
-        "mode_form": ModeForm(
-            initial={
-                "mode": request.company.guard_mode,
-                "watches_others": request.company.guard_watches_others,
-            }
-        ),
+        "mode_form": _mode_form(request.company),
         "form": form,
         "restrictions": [row for row in open_now if row.step != GuardRestriction.Step.ALLOW],
         "let_through": [row for row in open_now if row.step == GuardRestriction.Step.ALLOW],
@@ -145,6 +141,11 @@ def _page(request: CabinetRequest, form: LetThroughForm) -> HttpResponse:
     return render(request, "cabinet/protection.html", context)
 
 
+def _mode_form(company: Company, data: QueryDict | None = None) -> ModeForm:
+    stored = {"mode": company.guard_mode, "watches_others": company.guard_watches_others}
+    return ModeForm(data, initial=stored)
+
+
 def _replay(request: CabinetRequest) -> GuardReplay | None:
     return GuardReplay.objects.filter(company=request.company).first()
 
@@ -152,8 +153,10 @@ def _replay(request: CabinetRequest) -> GuardReplay | None:
 @require_POST
 @member_required(nobody, can_change_settings)
 def protection_mode(request: CabinetRequest) -> HttpResponse:
-    form = ModeForm(request.POST)
+    form = _mode_form(request.company, request.POST)
     if not form.is_valid():
+        for refused in form.non_field_errors():
+            messages.error(request, str(refused))
         return redirect("protection")
     company, values, actor = request.company, form.cleaned_data, request.actor
     changes = [

@@ -32,9 +32,10 @@ from otp.web.calls import DEFAULT_PURPOSE
 from otp.web.previews import current_samples, samples, with_variables
 from parsing.characters import normalised
 from parsing.form_fields import LineField
+from parsing.stale_forms import RefusesStaleForm
 
 
-class TextForm(forms.Form):
+class TextForm(RefusesStaleForm, forms.Form):
     body = forms.CharField(
         label=_("Text"),
         max_length=CodeText.MAX_LENGTH,
@@ -87,7 +88,7 @@ class TextForm(forms.Form):
         return str(chosen if chosen in languages.message_codes() else languages.codes()[0])
 
 
-class AutofillForm(forms.Form):
+class AutofillForm(RefusesStaleForm, forms.Form):
     webotp_host = forms.CharField(
         label=_("Site where the code is entered"),
         required=False,

@@ -14,6 +14,7 @@ from catalogue.errors import DomainError
 from channels import phone_numbers
 from channels.routing import policy_rules
 from channels.routing.policy_rules import StoredRule
+from parsing.stale_forms import RefusesStaleForm
 
 
 def _country_choices() -> list[tuple[str, Any]]:
@@ -21,7 +22,7 @@ def _country_choices() -> list[tuple[str, Any]]:
     return [("", _("All countries")), *named]
 
 
-class RuleForm(forms.Form):
+class RuleForm(RefusesStaleForm, forms.Form):
     layout = "cabinet/policy_fields.html"
     country = forms.ChoiceField(label=_("Country"), required=False, choices=_country_choices)
     purpose = PurposeField(

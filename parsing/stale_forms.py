@@ -1,0 +1,44 @@
+"""A form that somebody has overtaken is refused: saved as it is, it would undo their change.
+
+A page sends every field it shows, also those that its reader left alone. What was stored when it
+was opened is told by a fingerprint in a hidden field. A POST without one, of a script, is taken.
+"""
+
+import json
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy as _
+
+VERSION = "version"
+OVERTAKEN = _(
+    "Somebody has changed this since you opened the page, and saving would undo it. Open the page "
+    "again and repeat your change."
+)
+
+
+def version_of(form: forms.BaseForm, rows: object = None) -> str:
+    """The same for the same stored values, however the form is filled in."""
+    fields = {name: field.initial for name, field in form.fields.items()}
+    shown = {**fields, **form.initial, VERSION: None}
+    text = json.dumps([shown, rows], sort_keys=True, default=str)
+    return salted_hmac("stale_forms.version", text, algorithm="sha256").hexdigest()[:20]
+
+
+class RefusesStaleForm(forms.BaseForm):
+    """Its `initial` is what is stored, or what a person had filled in before, with its version."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields[VERSION] = forms.CharField(
+            required=False, widget=forms.HiddenInput, initial=lambda: version_of(self)
+        )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        sent = self.cleaned_data.pop(VERSION, "")
+        if sent and sent != version_of(self):
+            raise ValidationError(OVERTAKEN, code="overtaken")
+        return cleaned
