@@ -284,7 +284,6 @@ class PackageAdmin(AuditedChangesAdmin):
     audit_action = "prices.changed"
     changelist = NumberedChangeList
     list_display = ("code", "tokens", "price", "currency", "position", "is_active")
-    list_editable = ("position", "is_active")
     ordering = ("position", "tokens")
 
 

@@ -1,6 +1,7 @@
 """What somebody changes while an operator's page is open is not undone by saving that page."""
 
 import pytest
+from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
 
@@ -73,3 +74,9 @@ def test_change_of_what_the_page_does_not_show_is_no_obstacle(
     account.refresh_from_db()
     assert answer.status_code == 302
     assert account.weight == 2
+
+
+def test_no_list_is_a_form() -> None:
+    """It would have no fingerprint, and put back what it shows of every row."""
+    pages = admin.site._registry.values()
+    assert [page for page in pages if page.list_editable] == []
