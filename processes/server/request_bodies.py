@@ -46,7 +46,9 @@ class BufferedBody:
     parts: list[bytes] = field(default_factory=list)
     size: int = 0
     future: Any = None
-    is_ending: bool = False  # chunked: an empty frame came, a final or a premature end
+    # Chunked: an empty frame came, the last one or a premature end. A trailer looks like the
+    # latter, and is refused: a form that was cut off could mean something else.
+    is_ending: bool = False
     is_over: bool = False  # removed: its request is being answered
 
 
