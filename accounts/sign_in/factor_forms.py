@@ -3,6 +3,7 @@ reauthentication has its own attempt limit.
 """
 
 import struct
+from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING, Any
 
 from allauth.core.internal.cryptokit import normalize_user_code
@@ -17,7 +18,9 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from django import forms
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.utils.translation import gettext_lazy as _
+from fido2.webauthn import AuthenticationResponse
 
 from accounts.models import User
 from parsing import clipboard
@@ -35,6 +38,8 @@ MALFORMED_ERRORS = (
     struct.error,
 )
 
+CHALLENGE_LIFETIME = 300  # seconds: longer than requests that have read one from the session run
+COUNTER = "sign_count"  # in an authenticator's data: of its last proof
 MAX_LIFETIME = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)  # of a code
 
 if TYPE_CHECKING:
@@ -47,15 +52,48 @@ def _credential() -> JsonField:
     return JsonField(widget=forms.HiddenInput)
 
 
-class MalformedCredentialMixin(Base):
-    def clean_credential(self) -> Any:
+class ProofMixin(Base):
+    """A credential that signs in or confirms: well-formed, not used yet, and of no copied key."""
+
+    def clean_credential(self) -> Authenticator:
         try:
-            return super().clean_credential()  # type: ignore[misc]
+            response = auth.parse_authentication_response(self.cleaned_data["credential"])
+            claimed: Authenticator = self._matching()
         except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error
+        return _take(claimed, response)
+
+    def _matching(self) -> Any:
+        return super().clean_credential()  # type: ignore[misc]
 
 
-class LoginWebAuthnForm(MalformedCredentialMixin, passkeys.LoginWebAuthnForm):
+@transaction.atomic
+def _take(claimed: Authenticator, response: AuthenticationResponse) -> Authenticator:
+    """Takes one of two at once: allauth's challenge lies in the session, which both have read. A
+    key that counts its signatures counts on, else there is a copy of it
+    (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter); those that do not count say 0.
+    """
+    said = response.response
+    challenge = urlsafe_b64encode(said.client_data.challenge).decode()
+    rows = Authenticator.objects.select_for_update().filter(pk=claimed.pk)
+    stored: Authenticator | None = rows.first()
+    if stored is None or not cache.add(f"mfa.challenge?{challenge}", "y", CHALLENGE_LIFETIME):
+        raise get_adapter().validation_error("incorrect_code")
+    made: int = stored.wrap().authenticator_data.counter  # type: ignore[no-untyped-call]
+    last, now = stored.data.get(COUNTER, made), said.authenticator_data.counter
+    if (last or now) and now <= last:
+        raise ValidationError(
+            _(
+                "There may be a copy of this passkey: it counts backwards. Sign in another way, "
+                "and replace it."
+            )
+        )
+    stored.data[COUNTER] = now
+    stored.save(update_fields=["data"])
+    return stored
+
+
+class LoginWebAuthnForm(ProofMixin, passkeys.LoginWebAuthnForm):
     credential = _credential()
 
     def clean_credential(self) -> Authenticator:
@@ -65,7 +103,7 @@ class LoginWebAuthnForm(MalformedCredentialMixin, passkeys.LoginWebAuthnForm):
         that of a second step, which asks for a touch, lies in the session under the same name.
         """
         response = self.cleaned_data["credential"]
-        authenticator: Authenticator = super().clean_credential()
+        authenticator = super().clean_credential()
         proof = auth.parse_authentication_response(response).response.authenticator_data
         if not proof.is_user_verified():
             raise get_adapter().validation_error("incorrect_code")
@@ -77,7 +115,7 @@ class LoginWebAuthnForm(MalformedCredentialMixin, passkeys.LoginWebAuthnForm):
         return authenticator
 
 
-class AuthenticateWebAuthnForm(MalformedCredentialMixin, passkeys.AuthenticateWebAuthnForm):
+class AuthenticateWebAuthnForm(ProofMixin, passkeys.AuthenticateWebAuthnForm):
     credential = _credential()
 
 
@@ -159,11 +197,8 @@ class ReauthenticateForm(PastedCodeMixin, UsedCodeMixin, _ReauthenticateForm):
     """Confirms a change."""
 
 
-class ReauthenticateWebAuthnForm(passkeys.ReauthenticateWebAuthnForm):
-    def clean_credential(self) -> Authenticator:
-        credential = self.cleaned_data["credential"]
-        try:
-            auth.parse_authentication_response(credential)
-            return auth.complete_authentication(self.user, credential)
-        except MALFORMED_ERRORS as error:
-            raise get_adapter().validation_error("incorrect_code") from error
+class ReauthenticateWebAuthnForm(ProofMixin, passkeys.ReauthenticateWebAuthnForm):
+    credential = _credential()
+
+    def _matching(self) -> Authenticator:
+        return auth.complete_authentication(self.user, self.cleaned_data["credential"])

@@ -9,6 +9,7 @@ import pytest
 from allauth.account import app_settings
 from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
+from allauth.mfa.webauthn.internal import auth
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from django.test import Client
@@ -32,12 +33,12 @@ def encoded(data: bytes) -> str:
 class SecurityKey:
     """In the pocket of whoever has it."""
 
-    def __init__(self, user: User) -> None:
+    def __init__(self, user: User, *, count: int = 0) -> None:
         self.user, self.id = user, hashlib.sha256(str(user.pk).encode()).digest()
         self.key = ec.generate_private_key(ec.SECP256R1())
         public = ES256.from_cryptography_key(self.key.public_key())  # type: ignore[no-untyped-call]
         holder = AttestedCredentialData.create(bytes(16), self.id, public)
-        made = AuthenticatorData.create(RP, VERIFIED | FLAG.AT, 0, bytes(holder))
+        made = AuthenticatorData.create(RP, VERIFIED | FLAG.AT, count, bytes(holder))
         attestation = bytes(AttestationObject.create("none", made, {}))
         stored = self._credential(
             clientDataJSON=self._client_data("webauthn.create", "eA"), attestationObject=attestation
@@ -46,10 +47,12 @@ class SecurityKey:
             user=user, type=Authenticator.Type.WEBAUTHN, data={"name": "key", "credential": stored}
         )
 
-    def answer(self, challenge: str, flags: AuthenticatorData.FLAG) -> dict[str, Any]:
+    def answer(
+        self, challenge: str, flags: AuthenticatorData.FLAG, count: int = 1
+    ) -> dict[str, Any]:
         said, seen = (
             self._client_data("webauthn.get", challenge),
-            bytes(AuthenticatorData.create(RP, flags, 1)),
+            bytes(AuthenticatorData.create(RP, flags, count)),
         )
         signature = self.key.sign(seen + hashlib.sha256(said).digest(), ec.ECDSA(SHA256()))
         return self._credential(
@@ -124,3 +127,60 @@ def test_touch_is_enough_as_a_second_step() -> None:
     client.post(reverse("mfa_authenticate"), {"credential": json.dumps(answer)})
 
     assert signed_in_as(client) == str(key.user.pk)
+
+
+def _asked() -> Client:
+    client = Client()
+    client.get(reverse("mfa_login_webauthn"), headers={"x-requested-with": "XMLHttpRequest"})
+    return client
+
+
+def _sign_in(client: Client, answer: dict[str, Any]) -> bool:
+    client.post(reverse("mfa_login_webauthn"), {"credential": json.dumps(answer)})
+    return signed_in_as(client) is not None
+
+
+@pytest.mark.parametrize(
+    ("counts", "opens"),
+    [
+        ([0, 0, 0], [True, True]),  # it does not count
+        ([7, 8, 9], [True, True]),
+        ([7, 7, 8], [False, True]),
+        ([7, 9, 9], [True, False]),
+        ([7, 9, 8], [True, False]),
+        ([7, 9, 0], [True, False]),
+    ],
+)
+def test_copy_of_a_counting_passkey_is_noticed(counts: list[int], opens: list[bool]) -> None:
+    key = SecurityKey(make_person(), count=counts[0])
+
+    def signs_in(count: int) -> bool:
+        client = _asked()
+        return _sign_in(client, key.answer(challenge_of(client), VERIFIED, count))
+
+    assert [signs_in(count) for count in counts[1:]] == opens
+
+
+def test_of_two_answers_at_once_one_counts() -> None:
+    """Both requests have read the challenge from the session before one of them is done."""
+    key, first, second = SecurityKey(make_person(), count=0), _asked(), _asked()
+    session = second.session
+    session["mfa.webauthn.state"] = first.session["mfa.webauthn.state"]
+    session.save()
+    answer = key.answer(challenge_of(first), VERIFIED, 0)
+
+    assert [_sign_in(client, answer) for client in (first, second)] == [True, False]
+
+
+def test_passkey_removed_meanwhile_opens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    key, client = SecurityKey(make_person()), _asked()
+    complete = auth.complete_authentication
+
+    def complete_and_remove(*args: Any) -> Authenticator:
+        claimed: Authenticator = complete(*args)
+        Authenticator.objects.filter(pk=claimed.pk).delete()
+        return claimed
+
+    monkeypatch.setattr(auth, "complete_authentication", complete_and_remove)
+
+    assert not _sign_in(client, key.answer(challenge_of(client), VERIFIED))
