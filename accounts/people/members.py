@@ -5,7 +5,7 @@ from ipaddress import ip_address
 
 from django.conf import settings
 from django.core import signing
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -45,6 +45,7 @@ def invite(
 ) -> Invitation:
     """Creates an invitation and sends its e-mail; a pending one for the address is replaced."""
     _lock(company)
+    _require_owner(company, user)
     if company.members.filter(user__email__iexact=email).exists():
         raise ValidationError(_("This person is already a member."), code="member")
     a_day_ago = timezone.now() - timedelta(days=1)
@@ -88,7 +89,8 @@ def revoke_invitation(*, invitation: Invitation, user: User, ip: str | None = No
 
 @transaction.atomic
 def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member | None:
-    """Accept the invitation once; None when it is no longer open."""
+    """Accept the invitation once; None when it is no longer open, as read under the lock."""
+    _lock(invitation.company)
     rows = Invitation.objects.open().filter(pk=invitation.pk)
     if not is_same(user.email, invitation.email) or not rows.update(accepted_at=timezone.now()):
         return None
@@ -108,6 +110,7 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
     _require_given_here(member)
     if role != Member.Role.OWNER:
         _require_another_owner(member)
+    _require_owner(member.company, user)
     was_owner = member.role == Member.Role.OWNER
     roles = changes_of(member, {"role": role})
     member.role = role
@@ -124,6 +127,8 @@ def remove(*, member: Member, user: User, ip: str | None = None) -> None:
         return
     _require_given_here(member)
     _require_another_owner(member)
+    if member.user_id != user.pk:
+        _require_owner(member.company, user)
     action = "member.left" if member.user_id == user.pk else "member.removed"
     record(action, member, company=member.company, user=user, ip=ip)
     member.delete()
@@ -170,6 +175,12 @@ def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> 
     """Notifies the owners and the member, who may no longer be an owner."""
     whom = member.user
     post_company_change(kind, company=member.company, user=user, ip=ip, also=whom, whom=whom.email)
+
+
+def _require_owner(company: Company, user: User) -> None:
+    """Under the lock: whoever waited there may have been removed meanwhile."""
+    if not company.members.filter(user=user, role=Member.Role.OWNER).exists():
+        raise PermissionDenied
 
 
 def _lock(company: Company) -> Company:

@@ -1,17 +1,21 @@
 """An owner sees a member's sessions, with masked addresses, and ends them; the member is told."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Thread
 
 import pytest
-from django.db import connection
+from django.core.exceptions import PermissionDenied
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Mail, Member, UserSession
+from accounts.models import Mail, Member, User, UserSession
 from accounts.people import members
 from accounts.people.members import mask_address
 from tests.accounts.security.people import signed_in
-from tests.factories import MemberFactory
+from tests.api.blocking import behind_us
+from tests.factories import MemberFactory, UserFactory
 from tests.reauthentication import mark_reauthenticated
 
 
@@ -153,3 +157,51 @@ def test_two_owners_at_once_write_one_letter() -> None:
 
     assert Mail.objects.filter(to=member.user.email).count() == 1
     assert not UserSession.objects.filter(user=member.user).exists()
+
+
+def _promotes(former: Member, colleague: Member, _guest: User) -> object:
+    return members.change_role(member=colleague, role="owner", user=former.user)
+
+
+def _removes(former: Member, colleague: Member, _guest: User) -> object:
+    return members.remove(member=colleague, user=former.user)
+
+
+def _invites(former: Member, _colleague: Member, guest: User) -> object:
+    return members.invite(company=former.company, email=guest.email, role="owner", user=former.user)
+
+
+def _is_joined(former: Member, _colleague: Member, guest: User) -> object:
+    return members.join(invitation=former.company.invitations.get(), user=guest)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("act", [_promotes, _removes, _invites, _is_joined])
+@pytest.mark.parametrize("end", ["removed", "demoted"])
+def test_owner_who_is_being_removed_changes_nothing_any_more(
+    act: Callable[[Member, Member, User], object], end: str
+) -> None:
+    """What they began meanwhile waits for the removal."""
+    owner = MemberFactory.create()
+    former = MemberFactory.create(company=owner.company, role="owner")
+    colleague = MemberFactory.create(company=owner.company, role="viewer")
+    guest = UserFactory.create()
+    if act is _is_joined:
+        _invites(former, colleague, guest)
+    mails = Mail.objects.filter(to=guest.email).count()
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            if end == "removed":
+                members.remove(member=Member.objects.get(pk=former.pk), user=owner.user)
+            else:
+                members.change_role(
+                    member=Member.objects.get(pk=former.pk), role="viewer", user=owner.user
+                )
+            began = behind_us(pool, lambda: act(former, colleague, guest))
+        assert isinstance(began.exception(), PermissionDenied) or began.result() is None
+
+    roles = dict(owner.company.members.values_list("user", "role"))
+    assert roles[owner.user.pk] == "owner"
+    assert roles[colleague.user.pk] == "viewer"
+    assert guest.pk not in roles
+    assert Mail.objects.filter(to=guest.email).count() == mails
