@@ -5,7 +5,9 @@ reauthentication has its own attempt limit.
 import struct
 from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from allauth.core import context as allauth
 from allauth.core.internal.cryptokit import normalize_user_code
 from allauth.mfa import app_settings
 from allauth.mfa.adapter import get_adapter
@@ -20,7 +22,7 @@ from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
-from fido2.webauthn import AuthenticationResponse
+from fido2.webauthn import AuthenticationResponse, CollectedClientData
 
 from accounts.models import User
 from parsing import clipboard
@@ -59,12 +61,21 @@ class ProofMixin(Base):
         try:
             response = auth.parse_authentication_response(self.cleaned_data["credential"])
             claimed: Authenticator = self._matching()
+            _require_our_origin(response.response.client_data)
         except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error
         return _take(claimed, response)
 
     def _matching(self) -> Any:
         return super().clean_credential()  # type: ignore[misc]
+
+
+def _require_our_origin(said: CollectedClientData) -> None:
+    """A page of a subdomain may ask for our passkeys, and fido2 takes what it got: as phishing.
+    https://www.w3.org/TR/webauthn-3/#sctn-validating-origin
+    """
+    if urlsplit(said.origin).hostname != allauth.request.get_host().partition(":")[0].lower():
+        raise ValueError(said.origin)
 
 
 @transaction.atomic
@@ -126,6 +137,8 @@ class AddWebAuthnForm(passkeys.AddWebAuthnForm):
         try:
             cleaned: dict[str, Any] = super().clean()
             if credential := cleaned.get("credential"):
+                made = auth.parse_registration_response(credential)
+                _require_our_origin(made.response.client_data)
                 _keep_choice(credential, alone=bool(cleaned.get("passwordless")))
         except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error

@@ -18,7 +18,7 @@ from fido2.cose import ES256
 from fido2.webauthn import AttestationObject, AttestedCredentialData, AuthenticatorData
 
 from accounts.models import User
-from tests.accounts.security.people import make_person, signed_in
+from tests.accounts.security.people import confirm, make_person, signed_in
 
 pytestmark = pytest.mark.django_db
 FLAG = AuthenticatorData.FLAG
@@ -34,24 +34,41 @@ class SecurityKey:
     """In the pocket of whoever has it."""
 
     def __init__(self, user: User, *, count: int = 0) -> None:
+        self.stored = self._made(user, "eA", count=count)
+        Authenticator.objects.create(
+            user=user,
+            type=Authenticator.Type.WEBAUTHN,
+            data={"name": "key", "credential": self.stored},
+        )
+
+    @classmethod
+    def made(cls, user: User, challenge: str, origin: str) -> dict[str, Any]:
+        """What a browser sends of a new one."""
+        return cls.__new__(cls)._made(user, challenge, origin)
+
+    def _made(
+        self, user: User, challenge: str, origin: str = "http://testserver", count: int = 0
+    ) -> dict[str, Any]:
         self.user, self.id = user, hashlib.sha256(str(user.pk).encode()).digest()
         self.key = ec.generate_private_key(ec.SECP256R1())
         public = ES256.from_cryptography_key(self.key.public_key())  # type: ignore[no-untyped-call]
         holder = AttestedCredentialData.create(bytes(16), self.id, public)
         made = AuthenticatorData.create(RP, VERIFIED | FLAG.AT, count, bytes(holder))
         attestation = bytes(AttestationObject.create("none", made, {}))
-        stored = self._credential(
-            clientDataJSON=self._client_data("webauthn.create", "eA"), attestationObject=attestation
+        return self._credential(
+            clientDataJSON=self._client_data("webauthn.create", challenge, origin),
+            attestationObject=attestation,
         ) | {"clientExtensionResults": {"credProps": {"rk": True}}}
-        Authenticator.objects.create(
-            user=user, type=Authenticator.Type.WEBAUTHN, data={"name": "key", "credential": stored}
-        )
 
     def answer(
-        self, challenge: str, flags: AuthenticatorData.FLAG, count: int = 1
+        self,
+        challenge: str,
+        flags: AuthenticatorData.FLAG,
+        count: int = 1,
+        origin: str = "http://testserver",
     ) -> dict[str, Any]:
         said, seen = (
-            self._client_data("webauthn.get", challenge),
+            self._client_data("webauthn.get", challenge, origin),
             bytes(AuthenticatorData.create(RP, flags, count)),
         )
         signature = self.key.sign(seen + hashlib.sha256(said).digest(), ec.ECDSA(SHA256()))
@@ -68,8 +85,8 @@ class SecurityKey:
         return {"id": name, "rawId": name, "type": "public-key", "response": response}
 
     @staticmethod
-    def _client_data(kind: str, challenge: str) -> bytes:
-        said = {"type": kind, "challenge": challenge, "origin": "http://testserver"}
+    def _client_data(kind: str, challenge: str, origin: str = "http://testserver") -> bytes:
+        said = {"type": kind, "challenge": challenge, "origin": origin}
         return json.dumps(said).encode()
 
 
@@ -184,3 +201,37 @@ def test_passkey_removed_meanwhile_opens_nothing(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(auth, "complete_authentication", complete_and_remove)
 
     assert not _sign_in(client, key.answer(challenge_of(client), VERIFIED))
+
+
+@pytest.mark.parametrize(
+    ("origin", "opens"),
+    [
+        ("https://testserver", True),
+        ("https://testserver:8443", True),
+        ("https://phishing.testserver", False),
+        ("https://example.com", False),
+        ("https://testserver.example.com", False),
+        ("testserver", False),
+        ("https://[::1", False),
+        ("", False),
+    ],
+)
+def test_answer_given_to_another_origin_opens_nothing(origin: str, opens: bool) -> None:
+    key, client = SecurityKey(make_person()), _asked()
+
+    assert _sign_in(client, key.answer(challenge_of(client), VERIFIED, origin=origin)) == opens
+
+
+@pytest.mark.parametrize(
+    ("origin", "kept"), [("https://testserver", True), ("https://phishing.testserver", False)]
+)
+def test_passkey_made_for_another_origin_is_not_added(origin: str, kept: bool) -> None:
+    user = make_person()
+    client = signed_in(user)
+    confirm(client)
+    client.get(reverse("mfa_add_webauthn"))
+    made = SecurityKey.made(user, challenge_of(client), origin)
+
+    client.post(reverse("mfa_add_webauthn"), {"name": "key", "credential": json.dumps(made)})
+
+    assert user.authenticator_set.filter(type=Authenticator.Type.WEBAUTHN).exists() == kept
