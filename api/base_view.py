@@ -3,7 +3,7 @@
 import re
 import time
 from codecs import BOM_UTF8
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -14,13 +14,13 @@ from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
-from rest_framework.exceptions import APIException, MethodNotAllowed
-from rest_framework.request import Request
-from rest_framework.views import APIView
+from django.views import View
+from django.views.decorators.csrf import csrf_exempt
 
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
@@ -57,15 +57,11 @@ def _text(value: object) -> str:
     raise TypeError
 
 
-class ApiView(APIView):
-    """Skips DRF's content negotiation, parsers, renderers and throttles, which cost time per call.
-
-    Order of checks: path, method, key, rate, size, JSON, fields.
+class ApiView(View):
+    """Order of checks: path, method, key, rate, size, JSON, fields. Every refusal is a DomainError,
+    and every other exception becomes one.
     """
 
-    authentication_classes = []
-    permission_classes = []
-    throttle_classes = []
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     calls: ClassVar[tuple[Call, ...]] = ()  # one for each method
     max_body: ClassVar[int] = settings.MAX_API_BODY
@@ -83,33 +79,47 @@ class ApiView(APIView):
     phone = ""  # masked
     message_id: UUID | None = None
 
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Callable[..., HttpResponseBase]:
+        return csrf_exempt(super().as_view(**initkwargs))
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Renders every text, also what an Idempotency-Key stores, in the request's language."""
-        header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
-        language = languages.of_accept_language(header, self.default_language)
-        with translation.override(language):
-            return super().dispatch(request, *args, **kwargs)  # type: ignore[return-value]
-
-    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.started = time.perf_counter()
         self.request_id = ids.request_id()
         tracing.begin_request()
         logs.request_id.set(self.request_id)
-        return Request(request)
+        header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
+        language = languages.of_accept_language(header, self.default_language)
+        with translation.override(language):
+            try:
+                handler = self.check_method(request)
+                self.check_access(request)
+                response = handler(request, *args, **kwargs)
+            except Exception as error:
+                response = self.refusal_of(error)
+            return self.finish(request, response)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def check_method(self, request: HttpRequest) -> Callable[..., HttpResponse]:
+        """What answers the method."""
         if request.method not in self.allowed_methods:
-            raise MethodNotAllowed(str(request.method))
+            raise DomainError(Error.METHOD_NOT_ALLOWED)
+        handler: Callable[..., HttpResponse] = getattr(self, request.method.lower())
+        return handler
+
+    @property
+    def allowed_methods(self) -> list[str]:
+        return [name.upper() for name in self.http_method_names if hasattr(self, name)]
+
+    def check_access(self, request: HttpRequest) -> None:
         method = "GET" if request.method == "HEAD" else request.method
         self.call = next(call for call in self.calls if call.method == method)
         self.principal = self.authenticate(request)
         self.count_request(request)
         if self.call.query is not None:
-            request_fields.check_names(
-                request.query_params, [field.name for field in self.call.query]
-            )
+            request_fields.check_names(request.GET, [field.name for field in self.call.query])
 
-    def authenticate(self, request: Request) -> Principal:
+    def authenticate(self, request: HttpRequest) -> Principal:
         return identify(request.META, self.call.scope)
 
     @classmethod
@@ -118,13 +128,14 @@ class ApiView(APIView):
         (path,) = {call.path for call in cls.calls}
         return path
 
-    def shown_path(self, request: Request) -> str:
+    def shown_path(self, request: HttpRequest) -> str:
         """For logs and traces, which no phone enters: neither one that is part of a call's path nor
         one in a path that is unknown.
         """
-        if self.calls and "{phone}" in self.path():
-            return f"/api/v1{self.path()}"
-        return request.path if self.calls else mask_phones_in(request.path)
+        if not self.calls:
+            return mask_phones_in(request.path)
+        declared = self.calls[0].path
+        return f"/api/v1{declared}" if "{phone}" in declared else request.path
 
     def success(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body with the envelope around it."""
@@ -141,27 +152,40 @@ class ApiView(APIView):
             response["WWW-Authenticate"] = "Bearer"
         return response
 
-    def count_request(self, request: Request) -> None:
-        usage = key_rate_limiter.count(request._request, self.principal)  # noqa: SLF001 - DRF's own seam
+    def refusal_of(self, error: Exception) -> HttpResponse:
+        """The answer in place of one that an exception prevented."""
+        refusal = as_domain_error(error)
+        self.error_code, self.faulty_fields = refusal.error.code, tuple(refusal.errors or ())
+        if refusal.error is Error.INTERNAL_ERROR:
+            log.error("api_crash", exc_info=error)
+        response = self.refuse(refusal)
+        if refusal.retry_after is not None:
+            response["Retry-After"] = str(refusal.retry_after)
+        if refusal.error is Error.METHOD_NOT_ALLOWED:
+            response["Allow"] = ", ".join(self.allowed_methods)
+        return response
+
+    def count_request(self, request: HttpRequest) -> None:
+        usage = key_rate_limiter.count(request, self.principal)
         self.rate = usage
         if usage is not None and usage.left < 0:
             raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
         if self.principal.is_test and request.method in CHANGES:
             consume_test_quota(self.principal.company_id, "changes")
 
-    def payload(self, request: Request) -> dict[str, Any]:
+    def payload(self, request: HttpRequest) -> dict[str, Any]:
         """The body of a call as a JSON object; warns of fields that the call does not know."""
         payload = self.json_object(request)
         if warnings := request_fields.warnings_of(payload, self.call):
             self.warn(request, warnings)
         return payload
 
-    def read_body(self, request: Request, content_type: str) -> bytes:
+    def read_body(self, request: HttpRequest, content_type: str) -> bytes:
         """The raw body. Size and type are checked before it is read."""
         length = request.META.get("CONTENT_LENGTH")
         if length and parse_integer(length, most=self.max_body) is None:
             raise DomainError(Error.INVALID_INPUT, message=too_large(self.max_body))
-        body = request._request.body  # noqa: SLF001 - DRF would wrap it in a stream
+        body = request.body
         if not body:
             return b""
         sent_type = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
@@ -171,7 +195,7 @@ class ApiView(APIView):
             raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE, message=COMPRESSED)
         return body
 
-    def json_object(self, request: Request) -> dict[str, Any]:
+    def json_object(self, request: HttpRequest) -> dict[str, Any]:
         body = self.read_body(request, "application/json")
         if not body:
             return {}
@@ -183,7 +207,7 @@ class ApiView(APIView):
             raise DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
         return payload
 
-    def warn(self, request: Request, warnings: Sequence[request_fields.FieldWarning]) -> None:
+    def warn(self, request: HttpRequest, warnings: Sequence[request_fields.FieldWarning]) -> None:
         """Warns of unknown fields, which `Kvitok-Strict: 1` refuses."""
         if request.META.get("HTTP_KVITOK_STRICT", "0").strip().lower() not in NOT_STRICT:
             raise DomainError(
@@ -191,9 +215,7 @@ class ApiView(APIView):
             )
         self.warnings = warnings
 
-    def finalize_response(  # type: ignore[override]
-        self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any
-    ) -> HttpResponse:
+    def finish(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         response["X-Request-Id"] = self.request_id
         response["Cache-Control"] = "no-store"
         if self.rate:
@@ -219,7 +241,7 @@ class ApiView(APIView):
         logs.request_id.set(None)
         return response
 
-    def _keep(self, request: Request, response: HttpResponse, seconds: float) -> None:
+    def _keep(self, request: HttpRequest, response: HttpResponse, seconds: float) -> None:
         key = self.principal
         entry = request_log.Entry(
             key.company_id,
@@ -238,7 +260,7 @@ class ApiView(APIView):
         )
         request_log.buffer.add(entry)
 
-    def logged_path(self, _request: Request) -> str:
+    def logged_path(self, _request: HttpRequest) -> str:
         """As it is declared: without ids."""
         return self.call.path
 
@@ -247,7 +269,7 @@ class ApiView(APIView):
         names = (*self.faulty_fields, *(item["field"] for item in self.warnings))
         return tuple(mask_phones_in(_SECRET.sub(r"\1…", name))[:LOGGED_NAME] for name in names)
 
-    def _trace(self, request: Request, response: HttpResponse, seconds: float) -> None:
+    def _trace(self, request: HttpRequest, response: HttpResponse, seconds: float) -> None:
         attributes: dict[str, str | int] = {
             "http.request.method": str(request.method),
             "http.route": self.shown_path(request),
@@ -316,21 +338,6 @@ def too_large(most: int) -> StrOrPromise:
     return format_lazy(_("The request body is larger than {size} KB"), size=size)
 
 
-def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
-    """DRF's EXCEPTION_HANDLER: every exception becomes an error envelope."""
-    view: ApiView = context["view"]
-    refusal = as_domain_error(error)
-    view.error_code, view.faulty_fields = refusal.error.code, tuple(refusal.errors or ())
-    if refusal.error is Error.INTERNAL_ERROR:
-        log.error("api_crash", exc_info=error)
-    response = view.refuse(refusal)
-    if refusal.retry_after is not None:
-        response["Retry-After"] = str(refusal.retry_after)
-    if refusal.error is Error.METHOD_NOT_ALLOWED:
-        response["Allow"] = ", ".join(view.allowed_methods)
-    return response
-
-
 def as_domain_error(error: Exception) -> DomainError:
     if isinstance(error, DomainError):
         return error
@@ -346,16 +353,14 @@ def as_domain_error(error: Exception) -> DomainError:
 
 DATABASE_UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeout)
 ERROR_OF_EXCEPTION: dict[type[Exception], Error] = {
-    MethodNotAllowed: Error.METHOD_NOT_ALLOWED,
     Http404: Error.NOT_FOUND,
     SuspiciousOperation: Error.INVALID_INPUT,
     UnreadablePostError: Error.UNAVAILABLE,  # the key became valid after the body was refused
-    APIException: Error.INVALID_INPUT,
 }
 
 
 class NotFoundView(ApiView):
     """Answers every unknown path under /api/."""
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def check_method(self, request: HttpRequest) -> Callable[..., HttpResponse]:
         raise DomainError(Error.NOT_FOUND)

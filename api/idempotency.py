@@ -11,9 +11,8 @@ from uuid import UUID
 
 import orjson
 from django.db import IntegrityError, connection, transaction
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
-from rest_framework.request import Request
 
 from accounts.keys.api_keys import Principal
 from api import rate_limit
@@ -97,12 +96,7 @@ WHERE company_id = %s AND mode = %s AND path = %s AND key = %s RETURNING status,
 """
 
 
-def parse(
-    principal: Principal, path: str, key: str | None, payload: Mapping[str, Any]
-) -> IdempotencyKey | None:
-    """The Idempotency-Key of a request, or None when it has none."""
-    if key is None:
-        return None
+def parse(principal: Principal, path: str, key: str, payload: Mapping[str, Any]) -> IdempotencyKey:
     if len(path) > MAX_PATH or not is_line(path):  # no object has such an id
         raise DomainError(Error.NOT_FOUND)
     if not (0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()):
@@ -178,11 +172,18 @@ def _no_rebuild(_subject_id: UUID) -> None:
 
 class IdempotentView(ApiView):
     def idempotency_key(
-        self, request: Request, payload: Mapping[str, Any]
+        self, request: HttpRequest, payload: Mapping[str, Any]
     ) -> IdempotencyKey | None:
+        """None when the request has none."""
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+        if key is None:
+            return None
         path = request.path.rstrip("/").removeprefix("/api/v1")
-        return parse(self.principal, path, key, payload)
+        return parse(self.principal, path, key, self.remembered(payload))
+
+    def remembered(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a key keeps a hash of; a repeat must have the same."""
+        return payload
 
     def once(
         self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]], rebuild: Rebuild

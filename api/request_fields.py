@@ -1,4 +1,4 @@
-"""Reads declared fields and query parameters. A DRF Serializer would cost more than the hot calls.
+"""Reads declared fields and query parameters. A serializer would cost more than the hot calls.
 
 All errors are collected, so a client sees every invalid field at once.
 """

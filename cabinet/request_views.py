@@ -172,7 +172,7 @@ def _named_fields(row: ApiRequest) -> tuple[list[str], list[tuple[str, str | Non
 def _call_of(row: ApiRequest) -> Call | None:
     """None for a call that this release does not have."""
     try:
-        calls = resolve(f"/api/v1{row.path}").func.cls.calls  # type: ignore[attr-defined]
+        calls = resolve(f"/api/v1{row.path}").func.view_class.calls  # type: ignore[attr-defined]
     except Resolver404:
         return None
     return next(

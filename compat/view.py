@@ -4,7 +4,7 @@ It is the API's own, with the dialect's words: nothing that a client can send is
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl
@@ -12,10 +12,8 @@ from uuid import UUID
 
 import orjson
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils import translation
-from rest_framework.exceptions import MethodNotAllowed
-from rest_framework.request import Request
 
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
@@ -52,20 +50,17 @@ class CompatView(ApiView):
     is_open: ClassVar[bool] = False  # no key is asked for; its path is among `Dialect.open_paths`
     default_language = DEFAULT_LANGUAGE
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        if request.method not in self.allowed_methods:
-            raise MethodNotAllowed(str(request.method))
+    def check_access(self, request: HttpRequest) -> None:
         if not self.is_open:
             self.principal = self.authenticate(request)
             self.count_request(request)
 
-    def authenticate(self, request: Request) -> Principal:
+    def authenticate(self, request: HttpRequest) -> Principal:
         return principal_of(self.dialect, request.META)
 
-    def logged_path(self, request: Request) -> str:
+    def logged_path(self, request: HttpRequest) -> str:
         """`/compat/twilio/v2/Services/{service}`."""
-        match = request._request.resolver_match  # noqa: SLF001 - DRF's own seam
-        return _as_declared(match.route if match else "")
+        return _as_declared(request.resolver_match.route if request.resolver_match else "")
 
     def refuse(self, error: DomainError) -> HttpResponse:
         answer = self.dialect.refuse(error, self.request_id)
@@ -86,7 +81,7 @@ class CompatView(ApiView):
         response["Content-Length"] = str(len(body))
         return response
 
-    def form(self, request: Request) -> list[tuple[str, str]]:
+    def form(self, request: HttpRequest) -> list[tuple[str, str]]:
         """Names and texts of a form, in its order."""
         body = self.read_body(request, FORM).decode(errors="replace")
         try:
@@ -185,7 +180,7 @@ def _as_declared(route: str) -> str:
 class NotFound(CompatView):
     """Every unknown path of a dialect, and any method."""
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def check_method(self, request: HttpRequest) -> Callable[..., HttpResponse]:
         raise DomainError(Error.NOT_FOUND)
 
 

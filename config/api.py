@@ -91,7 +91,7 @@ def _route(path: str) -> str:
 
 urlpatterns: list[URLPattern] = [
     *(re_path(_route(view.path()), view.as_view()) for view in VIEWS),
-    *(re_path(_route(path), view.as_view(schema=None)) for path, view in DEPRECATED_PATHS),
+    *(re_path(_route(path), view.as_view()) for path, view in DEPRECATED_PATHS),
     re_path(r"^v1/openapi\.json$", OpenApi.as_view(), name="openapi"),
     re_path(r"", NotFoundView.as_view()),
 ]

@@ -2,7 +2,6 @@
 
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -15,7 +14,6 @@ from config.environment.library_settings import (
     PASSWORD_FORMS,
     PASSWORD_VALIDATORS,
     RATE_LIMITS,
-    SPECTACULAR_SETTINGS,  # noqa: F401 - a setting
 )
 from config.environment.monitoring_settings import (  # noqa: F401 - settings of these names
     OPERATOR_EMAILS,
@@ -106,7 +104,7 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "accounts.oidc",
     "operator_admin.apps.OperatorAdminConfig",  # after the apps whose admin pages it replaces
-    *("django_htmx", "django_structlog", "csp", "rest_framework", "drf_spectacular"),
+    *("django_htmx", "django_structlog", "csp"),
 ]
 
 MIDDLEWARE = [
@@ -380,16 +378,6 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
         "form-action": ["'self'"],
     },
-}
-
-# --- API -----------------------------------------------------------------------------------------
-
-REST_FRAMEWORK: dict[str, Any] = {
-    "UNAUTHENTICATED_USER": None,
-    "DEFAULT_PERMISSION_CLASSES": [],
-    "DEFAULT_THROTTLE_CLASSES": [],
-    "EXCEPTION_HANDLER": "api.base_view.exception_handler",
-    "DEFAULT_SCHEMA_CLASS": "api_docs.schema.schema.CallSchema",
 }
 
 # --- Logs ----------------------------------------------------------------------------------------

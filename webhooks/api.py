@@ -4,9 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
-from rest_framework.request import Request
 
 from accounts.models import Company
 from api.base_view import ApiResponse
@@ -62,7 +61,7 @@ class _View(IdempotentView):
             filled["Idempotent-Replayed"] = response["Idempotent-Replayed"]
         return filled
 
-    def by(self, request: Request) -> dict[str, Any]:
+    def by(self, request: HttpRequest) -> dict[str, Any]:
         """The actor for the audit log: an API key, so no user."""
         return {"user": None, "ip": client_ip(request.META)}
 
@@ -70,13 +69,13 @@ class _View(IdempotentView):
 class Webhooks(_View):
     calls = (LIST, CREATE)
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         rows = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
         newest = rows.order_by("-created_at", "-id")  # MAX_ENDPOINTS at most: one page
         page = Page(list(newest), next_cursor=None)
         return ApiResponse(self.success(body_of_page(page, ENDPOINT.body_of)))
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         wanted = _requested_fields(RequestFields(payload), self.principal.scopes)
 
@@ -93,10 +92,10 @@ class Webhooks(_View):
 class WebhookDetail(_View):
     calls = (GET, CHANGE, DELETE)
 
-    def get(self, request: Request, public_id: str) -> HttpResponse:
+    def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
         return ApiResponse(self.success(body_of(self.endpoint(public_id), ENDPOINT)))
 
-    def patch(self, request: Request, public_id: str) -> HttpResponse:
+    def patch(self, request: HttpRequest, public_id: str) -> HttpResponse:
         endpoint = self.endpoint(public_id)
         payload = self.payload(request)
         fields = RequestFields(payload)
@@ -109,7 +108,7 @@ class WebhookDetail(_View):
             switch(endpoint=endpoint, **self.by(request))
         return ApiResponse(self.success(body_of(endpoint, ENDPOINT)))
 
-    def delete(self, request: Request, public_id: str) -> HttpResponse:
+    def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
         endpoint = self.endpoint(public_id)
         endpoints.delete(endpoint=endpoint, **self.by(request))
         return ApiResponse(self.success({"id": endpoint.public_id}))
@@ -118,7 +117,7 @@ class WebhookDetail(_View):
 class RotateWebhook(_View):
     calls = (ROTATE,)
 
-    def post(self, request: Request, public_id: str) -> HttpResponse:
+    def post(self, request: HttpRequest, public_id: str) -> HttpResponse:
         payload = self.payload(request)
         endpoint = self.endpoint(public_id)
         key = self.idempotency_key(request, payload)
@@ -138,7 +137,7 @@ class TestWebhook(_View):
     __test__ = False
     calls = (TEST,)
 
-    def post(self, request: Request, public_id: str) -> HttpResponse:
+    def post(self, request: HttpRequest, public_id: str) -> HttpResponse:
         payload = self.payload(request)
         endpoint = self.endpoint(public_id)
         kind = _kind(RequestFields(payload)) or endpoint.kinds[0]

@@ -1,22 +1,15 @@
-"""The OpenAPI schema, made of the same tables as the pages. Nothing here runs in a call.
+"""The OpenAPI schema, made of the same tables as the pages. Nothing here runs in a call."""
 
-drf-spectacular finds the routes and checks the whole; what an operation says comes from
-`api_docs.calls`, since the views have no serializers to look into.
-"""
-
-from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.drainage import warn
-from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ComponentRegistry
 
+from api.base_view import ApiView
 from api.calls import REQUEST_ID, Call, Field, Schema, boolean, example_of, text
 from api.request_fields import REQUIRED, WARNINGS
-from api_docs.calls import BY_ROUTE, CALLS
+from api_docs.calls import CALLS
 from api_docs.schema import headers, webhook_events
 from api_docs.schema.components import Components, object_of, reference
 from api_docs.schema.errors import EXTRAS
@@ -29,7 +22,6 @@ from links.addresses.target_urls import IP_ADDRESS
 from webhooks.events import declarations
 
 PREFIX = "/api/v1"
-Endpoint = tuple[str, str, str, Callable[..., Any]]
 
 # Names that generators make classes and files of: the same in every language. A call's scope is
 # its tag; one without a scope is about channels. In the order of the pages.
@@ -64,24 +56,40 @@ STRICT_WORDS = _(
 LANGUAGE_WORDS = _("The language of `message`: Russian unless `en` is requested.")
 
 
-def only_calls(endpoints: list[Endpoint]) -> list[Endpoint]:
-    """A preprocessing hook: the public API alone, its paths without the slash they tolerate."""
-    return [
-        (path.rstrip("/").replace("{public_id}", "{id}"), regex, method, view)
-        for path, regex, method, view in endpoints
-        if path.startswith(f"{PREFIX}/")
-    ]
+def document() -> Schema:
+    """The whole, in the active language."""
+    contact = {"name": "Kvitok", "url": f"{settings.PUBLIC_URL}/docs"}
+    paths: dict[str, dict[str, Schema]] = {}
+    for call in sorted(CALLS, key=_by_path):
+        paths.setdefault(call.path, {})[call.method.lower()] = operation(call)
+    return {
+        "openapi": "3.1.1",
+        "info": {
+            "title": "Kvitok API",
+            "version": "1",
+            "license": {"name": "MIT", "identifier": "MIT"},
+            "description": str(DESCRIPTION).format(channels=join_titles()),
+            "contact": contact,
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas(),
+            "headers": headers.components(),
+            "securitySchemes": {
+                "apiKey": {"type": "http", "scheme": "bearer", "description": str(KEY_WORDS)}
+            },
+        },
+        "tags": [
+            {"name": name, "x-displayName": str(title), "description": str(text)}
+            for name, (title, text) in TAGS.items()
+        ],
+        "servers": [{"url": settings.PUBLIC_URL + PREFIX}],
+        "webhooks": webhook_events.posts(EVENTS),
+    }
 
 
-class CallSchema(AutoSchema):
-    def get_operation(
-        self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
-    ) -> dict[str, Any] | None:
-        call = BY_ROUTE.get((method.upper(), path.removeprefix(PREFIX)))
-        if call is None:
-            warn(f"{method} {path} is not described in api_docs.calls")
-            return None
-        return operation(call)
+def _by_path(call: Call) -> tuple[str, int]:
+    return call.path, ApiView.http_method_names.index(call.method.lower())
 
 
 def operation(call: Call) -> dict[str, Any]:
@@ -190,28 +198,6 @@ def refusal_example(error: Error) -> dict[str, Any]:
         faults = _FAULTS[error]
         body["errors"] = {name: [str(text) for text in texts] for name, texts in faults.items()}
     return body | {"request_id": REQUEST_ID.example}
-
-
-def add_components(result: Schema, **_: Any) -> Schema:
-    """A postprocessing hook: the envelope, the events, the key and the address, in the reader's
-    language.
-    """
-    result["info"]["description"] = str(DESCRIPTION).format(channels=join_titles())
-    result["info"]["contact"] = {"name": "Kvitok", "url": f"{settings.PUBLIC_URL}/docs"}
-    result["tags"] = [
-        {"name": name, "x-displayName": str(title), "description": str(text)}
-        for name, (title, text) in TAGS.items()
-    ]
-    result["servers"] = [{"url": settings.PUBLIC_URL + PREFIX}]
-    result["webhooks"] = webhook_events.posts(EVENTS)
-    result["components"] = {
-        "schemas": schemas(),
-        "headers": headers.components(),
-        "securitySchemes": {
-            "apiKey": {"type": "http", "scheme": "bearer", "description": str(KEY_WORDS)}
-        },
-    }
-    return result
 
 
 def schemas() -> dict[str, Schema]:

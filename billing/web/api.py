@@ -6,10 +6,9 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
-from rest_framework.request import Request
 
 from accounts.keys.api_keys import Principal
 from accounts.models import Company
@@ -60,7 +59,7 @@ NOT_A_URL = _("An http or https URL")
 class Balance(ApiView):
     calls = (GET_BALANCE,)
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         available, held = ledger.balance(self.principal.company_id)
         return ApiResponse(self.success({"available": available, "held": held}))
 
@@ -68,13 +67,13 @@ class Balance(ApiView):
 class Seals(ApiView):
     calls = (LIST_SEALS,)
 
-    def get(self, request: Request) -> HttpResponse:
-        asked = QueryFields(request.query_params)
+    def get(self, request: HttpRequest) -> HttpResponse:
+        asked = QueryFields(request.GET)
         period = asked.text(PERIOD)
         asked.check()
         rows = Seal.objects.filter(company=self.principal.company_id).defer("parts")
         rows = rows if period == DAY else rows.last_of_months()
-        query, company_id = request.query_params.dict(), self.principal.company_id
+        query, company_id = request.GET.dict(), self.principal.company_id
         body = list_body(rows, query, SEAL.body_of, company_id=company_id)
         return ApiResponse(self.success(body))
 
@@ -82,15 +81,15 @@ class Seals(ApiView):
 class Documents(ApiView):
     calls = (LIST_DOCUMENTS,)
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         rows = Document.objects.of(self.principal.company_id)
-        query, company_id = request.query_params.dict(), self.principal.company_id
+        query, company_id = request.GET.dict(), self.principal.company_id
         body = list_body(rows, query, DOCUMENT.body_of, company_id=company_id)
         return ApiResponse(self.success(body))
 
 
 class TopUpView(IdempotentView):
-    def authenticate(self, request: Request) -> Principal:
+    def authenticate(self, request: HttpRequest) -> Principal:
         principal = super().authenticate(request)
         if principal.is_test:
             raise DomainError(Error.FORBIDDEN, message=NOT_IN_TEST)
@@ -103,13 +102,13 @@ class TopUpView(IdempotentView):
 class TopUps(TopUpView):
     calls = (LIST_TOP_UPS, CREATE_TOP_UP)
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         rows = Order.objects.of(self.principal.company_id).select_related("package")
-        query, company_id = request.query_params.dict(), self.principal.company_id
+        query, company_id = request.GET.dict(), self.principal.company_id
         body = list_body(rows, query, ORDER.body_of, company_id=company_id)
         return ApiResponse(self.success(body))
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         top_up = _parse_request(payload)
         idempotency_key = self.idempotency_key(request, payload)
@@ -137,7 +136,7 @@ class TopUps(TopUpView):
 class TopUp(TopUpView):
     calls = (GET_TOP_UP,)
 
-    def get(self, request: Request, public_id: str) -> HttpResponse:
+    def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
         rows = Order.objects.of(self.principal.company_id).select_related("package")
         order_id = parse_id("top", public_id)
         order = rows.filter(pk=order_id).first() if order_id else None
@@ -151,7 +150,7 @@ class TopUpOptions(ApiView):
 
     calls = (OPTIONS_OF_TOP_UP,)
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         currency = _currency(self.principal.company_id)
         packages = [body_of(package, PACKAGE) for package in Package.objects.on_sale()]
         return ApiResponse(

@@ -4,10 +4,9 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
-from rest_framework.request import Request
 
 from accounts.masked_phones import mask_phone
 from api.idempotency import IdempotentView
@@ -40,7 +39,7 @@ class SendView(IdempotentView):
     def repeat(self, message: Message) -> dict[str, Any]:
         """The same answer, rebuilt from the database."""
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         parsed = self.parse(payload)
         self.phone, self.locale = mask_phone(parsed.phone), parsed.locale

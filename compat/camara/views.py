@@ -4,14 +4,13 @@ Every send makes a code of its own: the standard ends the one before it.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 from urllib.parse import unquote_plus
 
 from django.core.exceptions import ValidationError
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
-from rest_framework.request import Request
 
 from accounts.keys import access_tokens, api_keys
 from accounts.models import Scope
@@ -42,12 +41,12 @@ class CamaraView(CompatView):
     dialect = DIALECT
     fields: ClassVar[tuple[Field, ...]]
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
+    def check_access(self, request: HttpRequest) -> None:
+        super().check_access(request)
         if not CORRELATOR.fullmatch(request.META.get("HTTP_X_CORRELATOR", "")):
             raise invalid_input(**{"x-correlator": request_fields.WRONG_FORMAT})
 
-    def read(self, request: Request, version: str) -> RequestFields:
+    def read(self, request: HttpRequest, version: str) -> RequestFields:
         body = self.json_object(request)
         names = [field.name for field in self.fields]
         if version in STRICT and (unknown := body.keys() - set(names)):
@@ -61,7 +60,7 @@ class CamaraView(CompatView):
 class SendCode(CamaraView):
     fields = (PHONE, MESSAGE)
 
-    def post(self, request: Request, version: str) -> HttpResponse:
+    def post(self, request: HttpRequest, version: str) -> HttpResponse:
         fields = self.read(request, version)
         phone, body = fields.text(PHONE), _text(fields)
         fields.check()
@@ -102,7 +101,7 @@ def _text(fields: RequestFields) -> str:
 class ValidateCode(CamaraView):
     fields = (AUTHENTICATION_ID, CODE)
 
-    def post(self, request: Request, version: str) -> HttpResponse:
+    def post(self, request: HttpRequest, version: str) -> HttpResponse:
         fields = self.read(request, version)
         named, code = fields.text(AUTHENTICATION_ID), fields.text(CODE)
         for field, value in ((AUTHENTICATION_ID, named), (CODE, code)):
@@ -142,7 +141,7 @@ class Token(CompatView):
     dialect = DIALECT
     is_open = True
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         given = self.form(request)
         form = dict(given)
         if len(form) < len(given):
@@ -156,7 +155,7 @@ class Token(CompatView):
             return self._refuse(WRONG_SCOPE, f"Only {SCOPE} is supported.")
         return self._issue(request, form)
 
-    def _issue(self, request: Request, form: Mapping[str, str]) -> HttpResponse:
+    def _issue(self, request: HttpRequest, form: Mapping[str, str]) -> HttpResponse:
         _user, secret = basic_credentials(request.META)
         if secret and form.get("client_secret"):
             return self._refuse(INVALID_REQUEST, "The client authenticates in two ways.")

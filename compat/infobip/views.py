@@ -8,10 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
-from rest_framework.request import Request
 
 from api.calls import Field, boolean, choice, integer, text
 from catalogue.channels import BY_NAME
@@ -71,10 +70,10 @@ class InfobipView(CompatView):
         key = self.principal
         return derived(what, key.company_id, key.mode, key.purpose)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        if "application" in kwargs:
-            self.check_application(kwargs["application"])
+    def check_access(self, request: HttpRequest) -> None:
+        super().check_access(request)
+        if "application" in self.kwargs:
+            self.check_application(self.kwargs["application"])
 
     def check_application(self, application: str) -> None:
         if application.upper() != self.derived("application"):
@@ -129,39 +128,39 @@ class InfobipView(CompatView):
 
 
 class Applications(InfobipView):
-    def get(self, _request: Request) -> HttpResponse:
+    def get(self, _request: HttpRequest) -> HttpResponse:
         return self.answer([self.application()])
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         values(self.json_object(request), NAME)
         return self.answer(self.application())
 
 
 class Application(InfobipView):
-    def get(self, _request: Request, **_path: str) -> HttpResponse:
+    def get(self, _request: HttpRequest, **_path: str) -> HttpResponse:
         return self.answer(self.application())
 
-    def put(self, request: Request, **_path: str) -> HttpResponse:
+    def put(self, request: HttpRequest, **_path: str) -> HttpResponse:
         values(self.json_object(request), NAME)
         return self.answer(self.application())
 
 
 class Messages(InfobipView):
-    def get(self, _request: Request, **_path: str) -> HttpResponse:
+    def get(self, _request: HttpRequest, **_path: str) -> HttpResponse:
         usual = self.principal.code_length
         lengths = sorted(LENGTHS, key=lambda length: length != usual)
         return self.answer([self.template(length) for length in lengths])
 
-    def post(self, request: Request, **_path: str) -> HttpResponse:
+    def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
         length = pin_length(self.json_object(request), is_new=True)
         return self.answer(self.template(length or self.principal.code_length))
 
 
 class Message(InfobipView):
-    def get(self, _request: Request, message: str, **_path: str) -> HttpResponse:
+    def get(self, _request: HttpRequest, message: str, **_path: str) -> HttpResponse:
         return self.answer(self.template(self.length_of(message)))
 
-    def put(self, request: Request, message: str, **_path: str) -> HttpResponse:
+    def put(self, request: HttpRequest, message: str, **_path: str) -> HttpResponse:
         length = self.length_of(message)
         asked = pin_length(self.json_object(request), is_new=False)
         if asked not in (None, length):
@@ -197,7 +196,7 @@ class SendingView(InfobipView):
 
 
 class Pins(SendingView):
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         asked = values(self.json_object(request), PIN)
         self.check_application(asked["applicationId"])
         length = self.length_of(asked["messageId"])
@@ -206,7 +205,7 @@ class Pins(SendingView):
 
 
 class Resend(SendingView):
-    def post(self, request: Request, pin: str) -> HttpResponse:
+    def post(self, request: HttpRequest, pin: str) -> HttpResponse:
         asked = values(self.json_object(request), TRACKING)
         verification = self.find(pin)
         if verification.state is not State.PENDING:
@@ -215,7 +214,7 @@ class Resend(SendingView):
 
 
 class Verify(InfobipView):
-    def post(self, request: Request, pin: str) -> HttpResponse:
+    def post(self, request: HttpRequest, pin: str) -> HttpResponse:
         """Also a wrong PIN is answered by 200."""
         code = values(self.json_object(request), GUESS)["pin"]
         verification = self.find(pin)
@@ -232,9 +231,9 @@ class Verify(InfobipView):
 
 
 class Statuses(InfobipView):
-    def get(self, request: Request, **_path: str) -> HttpResponse:
+    def get(self, request: HttpRequest, **_path: str) -> HttpResponse:
         """PINs that can still be entered, or could until now: this is no history."""
-        query = request.query_params
+        query = request.GET
         phone = self.number(query.get("msisdn", ""), needs_plus=False)
         since = timezone.now() - timedelta(seconds=settings.CODE_LIFETIME)
         sent = verifications.listed(self.principal, purpose=self.principal.purpose).filter(
@@ -256,7 +255,7 @@ class Statuses(InfobipView):
 class OtherChannel(CompatView):
     dialect = DIALECT
 
-    def post(self, _request: Request, **_path: str) -> HttpResponse:
+    def post(self, _request: HttpRequest, **_path: str) -> HttpResponse:
         raise DomainError(Error.FORBIDDEN, message=NOT_OFFERED)
 
 

@@ -7,9 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
-from rest_framework.request import Request
 
 from accounts.keys.api_keys import CompanyTexts
 from api.calls import boolean, choice, integer, text
@@ -195,7 +194,7 @@ class PreludeView(CompatView):
 
 
 class Verifications(PreludeView):
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         """A new verification, or a retry of the one whose code can still be entered."""
         body = self.json_object(request)
         options = options_of(body, self.principal.texts)
@@ -281,7 +280,7 @@ class Verifications(PreludeView):
 
 
 class Checks(PreludeView):
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         """The status says how it went; a wrong code is no error."""
         body = self.json_object(request)
         code, payment = values(body, CHECK)["code"], payment_of(body, "psd2")
@@ -301,14 +300,14 @@ class Checks(PreludeView):
 
 
 class Lookup(PreludeView):
-    def get(self, _request: Request, phone: str) -> HttpResponse:
+    def get(self, _request: HttpRequest, phone: str) -> HttpResponse:
         facts = look_up(self.principal, self.number(phone), self.principal.purpose)
         line = LINES.get(facts.type, "unknown")
         return self.answered(phone_number=facts.phone, country_code=facts.country, line_type=line)
 
 
 class Feedback(PreludeView):
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         """Own codes that their company saw entered. That a verification began says nothing new, nor
         does what became of codes that are checked here.
         """

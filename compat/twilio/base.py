@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
+from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
-from rest_framework.request import Request
 
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error
@@ -79,15 +79,15 @@ class TwilioView(CompatView):
     def url(self, path: str) -> str:
         return f"{settings.PUBLIC_URL}{DIALECT.path}/v2{path}"
 
-    def fields(self, request: Request) -> RequestFields:
+    def fields(self, request: HttpRequest) -> RequestFields:
         """The last counts where one is given twice."""
         return RequestFields(
             {name: text for name, text in dict(self.form(request)).items() if text}
         )
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        if kwargs.get("service", self.service_sid) != self.service_sid:
+    def check_access(self, request: HttpRequest) -> None:
+        super().check_access(request)
+        if self.kwargs.get("service", self.service_sid) != self.service_sid:
             text = _("the ServiceSid of this key is {sid}")
             raise DomainError(Error.NOT_FOUND, message=format_lazy(text, sid=self.service_sid))
 

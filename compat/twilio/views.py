@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 from django.core.exceptions import ValidationError
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from rest_framework.request import Request
 
 from accounts.models import Company
 from api.calls import Field, text, time_or_day
@@ -112,22 +111,22 @@ NO_RATE_LIMITS = _("This service has no rate limits of its own: those of the com
 
 
 class Services(TwilioView):
-    def get(self, _request: Request) -> HttpResponse:
+    def get(self, _request: HttpRequest) -> HttpResponse:
         return self.answer(self.page("services", [self.service_body()], "/Services"))
 
-    def post(self, _request: Request, **_path: str) -> HttpResponse:
+    def post(self, _request: HttpRequest, **_path: str) -> HttpResponse:
         raise DomainError(Error.FORBIDDEN, message=_("Settings are changed in the cabinet"))
 
 
 class Service(TwilioView):
-    def get(self, _request: Request, **_path: str) -> HttpResponse:
+    def get(self, _request: HttpRequest, **_path: str) -> HttpResponse:
         return self.answer(self.service_body())
 
     post = delete = Services.post
 
 
 class Verifications(TwilioView):
-    def post(self, request: Request, **_path: str) -> HttpResponse:
+    def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
         wanted = self._request(self.fields(request))
         shown: FoundVerification | NewVerification
         try:
@@ -177,10 +176,10 @@ class Verifications(TwilioView):
 
 
 class Verification(TwilioView):
-    def get(self, _request: Request, sid: str, **_path: str) -> HttpResponse:
+    def get(self, _request: HttpRequest, sid: str, **_path: str) -> HttpResponse:
         return self.answer(self.verification_body(self.find_by(sid)))
 
-    def post(self, request: Request, sid: str, **_path: str) -> HttpResponse:
+    def post(self, request: HttpRequest, sid: str, **_path: str) -> HttpResponse:
         fields = self.fields(request)
         status = fields.text(STATUS)
         fields.check()
@@ -205,7 +204,7 @@ class Verification(TwilioView):
 
 
 class VerificationCheck(TwilioView):
-    def post(self, request: Request, **_path: str) -> HttpResponse:
+    def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
         fields = self.fields(request)
         code = fields.text(CODE) or ""
         to, sid = fields.text(SOME_TO), fields.text(VERIFICATION_SID)
@@ -233,8 +232,8 @@ class VerificationCheck(TwilioView):
 class Attempts(TwilioView):
     """The attempts of one verification: a key that leaks must list nobody's numbers."""
 
-    def get(self, request: Request) -> HttpResponse:
-        fields = QueryFields(request.query_params.dict())
+    def get(self, request: HttpRequest) -> HttpResponse:
+        fields = QueryFields(request.GET.dict())
         sid, to = fields.text(VERIFICATION_SID), fields.text(ATTEMPTS_TO)
         wanted = {
             "service_sid": fields.text(SERVICE),
@@ -254,7 +253,7 @@ class Attempts(TwilioView):
 
 
 class Attempt(TwilioView):
-    def get(self, _request: Request, sid: str) -> HttpResponse:
+    def get(self, _request: HttpRequest, sid: str) -> HttpResponse:
         verification = find_by_message(self.principal, parse_sid("VL", sid))
         rows = self.attempt_bodies(verification)
         return self.answer(next(row for row in rows if row["sid"].lower() == sid.lower()))
@@ -263,8 +262,8 @@ class Attempt(TwilioView):
 class Summary(TwilioView):
     """Numbers of whole days, by default of the last thirty."""
 
-    def get(self, request: Request) -> HttpResponse:
-        fields = QueryFields(request.query_params.dict())
+    def get(self, request: HttpRequest) -> HttpResponse:
+        fields = QueryFields(request.GET.dict())
         service, after = fields.text(SERVICE), fields.time(AFTER)
         last = timezone.localdate(fields.time(BEFORE))
         first = timezone.localdate(after) if after else last - timedelta(days=DAYS - 1)

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sized
 from typing import Any, NamedTuple
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
-from rest_framework.request import Request
 
 from api.calls import array, boolean, integer, text
 from api.request_fields import NOT_TEXT, REQUIRED, WRONG_FORMAT, RequestFields, allowed_values
@@ -142,7 +141,7 @@ OVER = {Error.CODE_EXPIRED, Error.CODE_USED, Error.CODE_NOT_FOUND, Error.NOT_FOU
 class Requests(CompatView):
     dialect = DIALECT
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         start = read_start(self.json_object(request))
         if not start.has_fraud_check:  # which the company alone switches off
             raise ProblemError(NO_FRAUD_CHECK, Error.FORBIDDEN)
@@ -184,7 +183,7 @@ class RunningView(CompatView):
 
 
 class Verification(RunningView):
-    def post(self, request: Request, request_id: str) -> HttpResponse:
+    def post(self, request: HttpRequest, request_id: str) -> HttpResponse:
         fields = RequestFields(self.json_object(request))
         code = fields.text(CODE) or ""
         fields.check()
@@ -192,7 +191,7 @@ class Verification(RunningView):
         self.check_found(verification, code)
         return self.answer({"request_id": str(verification.id), "status": "completed"})
 
-    def delete(self, _request: Request, request_id: str) -> HttpResponse:
+    def delete(self, _request: HttpRequest, request_id: str) -> HttpResponse:
         verifications.cancel(self.principal, self.running_one(request_id).id)
         return self.answer(status=204)
 
@@ -200,7 +199,7 @@ class Verification(RunningView):
 class NextWorkflow(RunningView):
     """The next step of the workflow: of a message under way, or of one that arrived."""
 
-    def post(self, _request: Request, request_id: str) -> HttpResponse:
+    def post(self, _request: HttpRequest, request_id: str) -> HttpResponse:
         verification = self.running_one(request_id)
         message = verification.messages[-1]
         if not message.chain:
@@ -225,7 +224,7 @@ class Templates(CompatView):
 
     dialect = DIALECT
 
-    def get(self, _request: Request, **_ids: str) -> HttpResponse:
+    def get(self, _request: HttpRequest, **_ids: str) -> HttpResponse:
         raise ProblemError(NO_TEMPLATES, Error.FORBIDDEN)
 
     post = patch = delete = get

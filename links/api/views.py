@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db.models import Q
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
-from rest_framework.request import Request
 
 from accounts.keys.api_keys import Principal
 from api import pagination
@@ -81,8 +80,8 @@ class LinkView(IdempotentView):
 class Links(LinkView):
     calls = (LIST,)
 
-    def get(self, request: Request) -> HttpResponse:
-        return self.answer(self._body(request.query_params))
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return self.answer(self._body(request.GET))
 
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
         """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
@@ -110,17 +109,17 @@ class Links(LinkView):
 class LinkDetail(LinkView):
     calls = (GET, CHANGE, DISABLE)
 
-    def get(self, request: Request, public_id: str) -> HttpResponse:
+    def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
         return self.answer(body_of(self.link(public_id), LINK))
 
-    def patch(self, request: Request, public_id: str) -> HttpResponse:
+    def patch(self, request: HttpRequest, public_id: str) -> HttpResponse:
         link = self.link(public_id)
         wanted = parsing.link_change(RequestFields(self.payload(request)), self.principal)
         changed = changes.change(link=link, wanted=wanted, ip=client_ip(request.META))
         changed.is_stopped = link.is_stopped
         return self.answer(body_of(changed, LINK))
 
-    def delete(self, request: Request, public_id: str) -> HttpResponse:
+    def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
         off = changes.Change(is_enabled=False)
         link = self.link(public_id)
         if link.retired_at is None:
@@ -131,8 +130,8 @@ class LinkDetail(LinkView):
 class LinkStats(LinkView):
     calls = (STATS,)
 
-    def get(self, request: Request, public_id: str) -> HttpResponse:
-        link, query = self.link(public_id), QueryFields(request.query_params)
+    def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
+        link, query = self.link(public_id), QueryFields(request.GET)
         interval = query.text(INTERVAL) or "day"
         start, end = _period(query, interval)
         if interval == "hour":
@@ -196,7 +195,7 @@ def _breakdowns(link: Link, start: datetime, end: datetime) -> dict[str, Any]:
 class Shorten(IdempotentView):
     calls = (SHORTEN,)
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         fields = RequestFields(payload)
         link = reusable_link(fields, self.principal)
@@ -268,7 +267,7 @@ class BulkLinks(LinkView):
     calls = (BULK,)
     max_body = BULK_BODY
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         fields = RequestFields(payload)
         items = fields.array(LINKS)
@@ -323,7 +322,7 @@ class BulkLinks(LinkView):
 class Batch(LinkView):
     calls = (STOP,)
 
-    def delete(self, request: Request, public_id: str) -> HttpResponse:
+    def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
         ip = client_ip(request.META)
         stopping.stop_batch(owner=self.principal, public_id=public_id, ip=ip)
         return self.answer({"batch": public_id})
@@ -332,7 +331,7 @@ class Batch(LinkView):
 class ReleaseBatch(LinkView):
     calls = (RELEASE,)
 
-    def post(self, request: Request, public_id: str) -> HttpResponse:
+    def post(self, request: HttpRequest, public_id: str) -> HttpResponse:
         idempotency_key = self.idempotency_key(request, self.payload(request))
 
         def effect() -> dict[str, Any]:

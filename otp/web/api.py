@@ -5,16 +5,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
-from rest_framework.request import Request
 
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
 from api import pagination
 from api.base_view import ApiResponse, ApiView
-from api.idempotency import IdempotencyKey, IdempotentView
+from api.idempotency import IdempotentView
 from api.request_fields import QueryFields, RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import parse_id, public_id
@@ -106,24 +105,22 @@ def _requester(fields: RequestFields, principal: Principal) -> Requester:
         return UNKNOWN
 
 
-def with_hashed_code(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """What an Idempotency-Key remembers of a request: by a hash of it without a key of ours, anyone
-    who has the database would find the code.
+class KeyedByHashedCode(IdempotentView):
+    """An Idempotency-Key keeps a hash of the body that takes no key of ours: anyone who has the
+    database would find the code in it.
     """
-    code = payload.get("code")
-    if not isinstance(code, str):
-        return dict(payload)
-    return {**payload, "code": salted_hmac("otp.request", code, algorithm="sha256").hexdigest()}
+
+    def remembered(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        code = payload.get("code")
+        if not isinstance(code, str):
+            return payload
+        hashed = salted_hmac("otp.request", code, algorithm="sha256").hexdigest()
+        return {**payload, "code": hashed}
 
 
-class SendCode(SendView):
+class SendCode(KeyedByHashedCode, SendView):
     calls = (SEND_CODE,)
     kind = "code"
-
-    def idempotency_key(
-        self, request: Request, payload: Mapping[str, Any]
-    ) -> IdempotencyKey | None:
-        return super().idempotency_key(request, with_hashed_code(payload))
 
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
         return parse_code(payload, self.principal)
@@ -145,10 +142,10 @@ class SendCode(SendView):
         return body | {"short_url": sent.short_url} if sent.short_url else body
 
 
-class CheckCode(IdempotentView):
+class CheckCode(KeyedByHashedCode):
     calls = (VERIFY_CODE,)
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         fields = RequestFields(payload)
         code = fields.text(CODE) or ""
@@ -171,7 +168,7 @@ class CheckCode(IdempotentView):
             )
             return self.success(VERIFICATION.body_of(verified))
 
-        return self.once_atomic(self.idempotency_key(request, with_hashed_code(payload)), effect)
+        return self.once_atomic(self.idempotency_key(request, payload), effect)
 
 
 _MADE_HERE = re.compile(r"[0-9]{4,8}")
@@ -215,7 +212,7 @@ NOT_OF_ID = _("Not that of the verification in id: leave it out")
 class NextChannel(SendCode):
     calls = (NEXT_CHANNEL,)
 
-    def post(self, request: Request, public_id: str = "") -> HttpResponse:
+    def post(self, request: HttpRequest, public_id: str = "") -> HttpResponse:
         payload = self.payload(request)
         verification = find_named(self, public_id)
         self.locale = verification.messages[-1].locale
@@ -228,10 +225,10 @@ class NextChannel(SendCode):
         return self.once(idempotency_key, effect, self.rebuild)
 
 
-class Feedback(IdempotentView):
+class Feedback(KeyedByHashedCode):
     calls = (FEEDBACK,)
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         fields = RequestFields(payload)
         named, code = fields.text(REPORTED_ID) or "", fields.text(REPORTED_CODE)
@@ -255,7 +252,7 @@ class Feedback(IdempotentView):
             )
             return self.success(VERIFICATION.body_of(verified))
 
-        return self.once_atomic(self.idempotency_key(request, with_hashed_code(payload)), effect)
+        return self.once_atomic(self.idempotency_key(request, payload), effect)
 
 
 CODE_OF_PHONE = _("Give the code that was entered, or id in place of phone and code")
@@ -264,8 +261,8 @@ CODE_OF_PHONE = _("Give the code that was entered, or id in place of phone and c
 class VerificationList(ApiView):
     calls = (LIST_VERIFICATIONS,)
 
-    def get(self, request: Request) -> HttpResponse:
-        return ApiResponse(self.success(self._body(request.query_params)))
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return ApiResponse(self.success(self._body(request.GET)))
 
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
         asked, principal = QueryFields(query), self.principal
@@ -289,10 +286,10 @@ class VerificationList(ApiView):
 class VerificationDetail(ApiView):
     calls = (GET_VERIFICATION, CANCEL_VERIFICATION)
 
-    def get(self, request: Request, public_id: str) -> HttpResponse:
+    def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
         return self._answer(find_named(self, public_id))
 
-    def delete(self, request: Request, public_id: str) -> HttpResponse:
+    def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
         return self._answer(find_named(self, public_id, verifications.cancel))
 
     def _answer(self, verification: FoundVerification) -> HttpResponse:
@@ -316,7 +313,7 @@ def find_named(
 class Evidence(ApiView):
     calls = (GET_EVIDENCE,)
 
-    def get(self, request: Request, public_id: str) -> HttpResponse:
+    def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
         body = evidence_of(self.principal.company_id, find_named(self, public_id))
         response = ApiResponse(self.success(body))
         response["Content-Disposition"] = f'attachment; filename="{public_id}.json"'

@@ -86,17 +86,15 @@ def send(
         raise
 
 
-def _key(
-    principal: Principal, kind: str, fields: Mapping[str, Any], token: str
-) -> IdempotencyKey | None:
+def _key(principal: Principal, kind: str, fields: Mapping[str, Any], token: str) -> IdempotencyKey:
     """A hash of the form and its values: whoever corrects a field sends again."""
     canonical = orjson.dumps([token, kind, fields], option=orjson.OPT_SORT_KEYS)
     digest = hashlib.sha256(canonical).hexdigest()
     return idempotency.parse(principal, PATH, digest, fields)
 
 
-def _find(key: IdempotencyKey | None) -> UUID | None:
-    stored = idempotency.find_response(key) if key else None
+def _find(key: IdempotencyKey) -> UUID | None:
+    stored = idempotency.find_response(key)
     return stored.subject_id if isinstance(stored, MissingResponse) else None
 
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpResponse
-from rest_framework.request import Request
+from django.http import HttpRequest, HttpResponse
 
 from accounts.keys.api_keys import Principal
 from api.base_view import ApiResponse, ApiView
@@ -22,8 +21,8 @@ from processes.server.client_ip import client_ip
 class ExportPerson(ApiView):
     calls = (EXPORT,)
 
-    def get(self, request: Request) -> HttpResponse:
-        asked = QueryFields(request.query_params)
+    def get(self, request: HttpRequest) -> HttpResponse:
+        asked = QueryFields(request.GET)
         phone = asked.text(PERSON)
         asked.check()
         if not phone:
@@ -37,7 +36,7 @@ class ErasePerson(IdempotentView):
 
     calls = (ERASE,)
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         fields = RequestFields(payload)
         phone = fields.text(PHONE)

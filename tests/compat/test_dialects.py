@@ -44,9 +44,9 @@ def _calls(dialect: Dialect) -> list[Call]:
     for route in routes(dialect):
         view: Any = route.callback
         methods = [name.upper() for name in ("get", "post", "put", "patch", "delete")
-                   if hasattr(view.cls, name)]  # fmt: skip
+                   if hasattr(view.view_class, name)]  # fmt: skip
         path = "/" + re.sub(r"<[^>]+>", "x", str(route.pattern))
-        found += [Call(dialect, method, path, view.cls) for method in methods]
+        found += [Call(dialect, method, path, view.view_class) for method in methods]
     return found
 
 
@@ -233,7 +233,7 @@ def test_crash_is_worded_by_the_dialect(
 
     for crash, error in ((ValueError, Error.INTERNAL_ERROR), (OperationalError, Error.UNAVAILABLE)):
         with monkeypatch.context() as patch:
-            patch.setattr(call.view, "initial", _raising(crash))
+            patch.setattr(call.view, "check_access", _raising(crash))
             check(client.call(call.method, call.path), call.dialect, error)
 
 

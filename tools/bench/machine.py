@@ -20,7 +20,7 @@ from tools.stack.stack import Stack
 TICKS = os.sysconf("SC_CLK_TCK")  # a second
 CLIENT = "client"  # what generates the load: this process and the children it has waited for
 WORKER = {"beat": "worker"}  # counted as one in the bench
-PACKAGES = ("Django", "djangorestframework", "granian", "psycopg", "redis", "celery", "orjson")
+PACKAGES = ("Django", "granian", "psycopg", "redis", "celery", "orjson")
 _BACKENDS = "SELECT pid, backend_type, application_name FROM pg_stat_activity"
 
 
