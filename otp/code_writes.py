@@ -39,7 +39,7 @@ def alone(write: CodeWrite) -> CodeRow:
 
 
 # The same for all live sends.
-_SHARED = (
+_SHARED = {
     "key_ids",
     "resend_margin",
     "least_use",
@@ -47,7 +47,7 @@ _SHARED = (
     "failed_hour",
     "failed_day",
     "time_zone",
-)
+}
 
 
 def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:

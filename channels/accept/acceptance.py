@@ -199,13 +199,12 @@ def _wait(
 
 def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row]) -> Row:
     """The first row of a statement that returns at least one; JSON goes in as dicts and lists."""
-    values = {
-        name: orjson.dumps(value).decode()
-        if name in {"params", "chain", "binding"} and value is not None
-        else value
-        for name, value in params.items()
+    written = {
+        name: orjson.dumps(params[name]).decode()
+        for name in ("params", "chain", "binding")
+        if params.get(name) is not None
     }
-    return fetch_rows(statement, values, kind)[0]
+    return fetch_rows(statement, {**params, **written}, kind)[0]
 
 
 def violated_constraint(error: IntegrityError) -> str:
