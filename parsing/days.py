@@ -10,15 +10,6 @@ _FIRST = datetime.combine(FIRST_DAY, time.min, UTC)
 _LAST = datetime.combine(LAST_DAY, time.max, UTC)
 
 
-def parse_day(text: str) -> date | None:
-    """A day in ISO 8601, from 1970 to 2199; None for anything else."""
-    try:
-        day = parse_date(text)
-    except ValueError:
-        return None
-    return day if day and FIRST_DAY <= day <= LAST_DAY else None
-
-
 def parse_moment(text: str) -> datetime | None:
     """A time in ISO 8601, or a day as its start; in UTC unless it names its zone.
 

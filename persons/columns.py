@@ -160,13 +160,3 @@ NOT_OF_RECIPIENTS = {
     "socialaccount_socialapp": "provider provider_id name client_id secret key settings",  # empty
     "socialaccount_socialtoken": "token token_secret",  # empty
 }
-
-
-def known_columns() -> set[str]:
-    tables = [ERASED, *KEPT.values(), NOT_OF_RECIPIENTS]
-    return {
-        f"{table}.{column}"
-        for columns in tables
-        for table, names in columns.items()
-        for column in names.split()
-    }

@@ -11,7 +11,7 @@ from api.calls import REQUEST_ID, Call, Field, Schema, boolean, example_of, text
 from api.request_fields import REQUIRED, WARNINGS
 from api_docs.calls import CALLS
 from api_docs.schema import headers, webhook_events
-from api_docs.schema.components import Components, object_of, reference
+from api_docs.schema.components import Components, reference
 from api_docs.schema.errors import EXTRAS
 from api_docs.schema.webhook_events import payload_shape
 from catalogue.channels import join_titles
@@ -214,11 +214,6 @@ def schemas() -> dict[str, Schema]:
     for declaration in declarations():
         components.object_of(payload_shape(declaration))
     return components.schemas
-
-
-def error_schema() -> Schema:
-    """Whole, with nothing that it refers to."""
-    return object_of(error_fields())
 
 
 def error_fields() -> tuple[Field, ...]:

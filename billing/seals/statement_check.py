@@ -127,8 +127,6 @@ _UNSUITABLE: dict[str, StrOrPromise] = {
 _EARLY: dict[str, StrOrPromise] = {
     "no_heads_yet": _("There is nothing to compare with yet: a day is sealed when it is over.")
 }
-# For files and options that only the downloaded program gets.
-OF_THE_PROGRAM_ALONE = {"heads", "no_opening"}
 TEXTS = {Tone.FORGED: _FORGED, Tone.UNSUITABLE: _UNSUITABLE, Tone.EARLY: _EARLY}
 
 

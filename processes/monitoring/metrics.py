@@ -13,7 +13,6 @@ import fcntl
 import os
 import struct
 import tomllib
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from itertools import count
@@ -103,7 +102,6 @@ def _reserve(file: Path) -> None:
 
 log = structlog.get_logger(__name__)
 
-Observe = Callable[[str, int, float], None]
 _LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds
 
 

@@ -1,20 +1,11 @@
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
-from parsing.days import FIRST_DAY, LAST_DAY, parse_day, parse_moment, start_of
+from parsing.days import FIRST_DAY, LAST_DAY, parse_moment, start_of
 
 ENDS = ["0001-01-01", "9999-12-31", "1969-12-31", "2200-01-01"]
-
-
-@pytest.mark.parametrize("text", [*ENDS, "", "today", "2026-02-30", "9" * 5000, "2026-1-1x", "\0"])
-def test_day_that_is_none(text: str) -> None:
-    assert parse_day(text) is None
-
-
-def test_day() -> None:
-    assert parse_day("2026-11-28") == date(2026, 11, 28)
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
