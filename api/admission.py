@@ -23,8 +23,8 @@ _PLAIN_TEXT = {
 }
 
 
-class Door(NamedTuple):
-    """What machines call under one beginning of paths. `sender` names whom a body counts against,
+class EntryPoint(NamedTuple):
+    """What machines call under one path prefix. `sender` names whom a body counts against,
     or raises a DomainError; `refuse` words a refusal, as status, headers and body.
     """
 
@@ -41,17 +41,17 @@ def _envelope(_environ: Mapping[str, Any], refusal: DomainError, request_id: str
     return Refusal(refusal.error.status, [("Content-Type", "application/json")], body)
 
 
-_doors = {"/api/": Door(_key, _envelope)}
+_entry_points = {"/api/": EntryPoint(_key, _envelope)}
 
 
-def register_door(prefix: str, door: Door) -> None:
-    """Called at start; `prefix` is what its paths begin with."""
-    _doors[prefix] = door
+def register_entry_point(prefix: str, entry_point: EntryPoint) -> None:
+    """Called at start."""
+    _entry_points[prefix] = entry_point
 
 
-def _door(environ: Mapping[str, Any]) -> Door | None:
+def _entry_point(environ: Mapping[str, Any]) -> EntryPoint | None:
     path = environ["PATH_INFO"]
-    return next((door for prefix, door in _doors.items() if path.startswith(prefix)), None)
+    return next((each for prefix, each in _entry_points.items() if path.startswith(prefix)), None)
 
 
 def admit(environ: Mapping[str, Any]) -> Allowance | None:
@@ -59,9 +59,9 @@ def admit(environ: Mapping[str, Any]) -> Allowance | None:
     if is_refused(environ):
         return None
     longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    door = _door(environ)
+    entry_point = _entry_point(environ)
     try:
-        return Allowance(door.sender(environ) if door else network(environ), longest)
+        return Allowance(entry_point.sender(environ) if entry_point else network(environ), longest)
     except (DomainError, *DATABASE_UNAVAILABLE):
         return None
     finally:
@@ -82,13 +82,13 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
     headers = [("Connection", "close"), ("Cache-Control", "no-store")]
     if retry_after:
         headers.append(("Retry-After", str(retry_after)))
-    if door := _door(environ):
+    if entry_point := _entry_point(environ):
         request_id = ids.request_id()
         refusal = DomainError(error, retry_after=retry_after)
         with translation.override(
             languages.of_accept_language(environ.get("HTTP_ACCEPT_LANGUAGE", ""))
         ):
-            status, more, body = door.refuse(environ, refusal, request_id)
+            status, more, body = entry_point.refuse(environ, refusal, request_id)
         headers += [*more, ("X-Request-Id", request_id)]
     else:
         status, body = error.status, _PLAIN_TEXT[error]

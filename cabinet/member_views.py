@@ -29,7 +29,7 @@ from parsing.integers import parse_integer
 from processes.server.client_ip import client_ip
 
 ALL = "all"
-# Any other could give a proof of their own for a live key or a change of requisites: a stolen
+# Any other could give a proof of their own for a live key or a change of billing details: a stolen
 # session of an owner must not bring its thief in.
 HARMLESS = Member.Role.VIEWER
 

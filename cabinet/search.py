@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from accounts.models import ApiKey, Member, Mode
-from accounts.people.phone_masking import may_search, text_for
+from accounts.people.phone_visibility import may_search, text_for
 from accounts.people.roles import (
     Allows,
     CabinetRequest,

@@ -45,10 +45,10 @@ def purge() -> None:
     retention.purge()
 
 
-@shared_task(name="channels.look_at_approvals")
-def look_at_approvals() -> None:
+@shared_task(name="channels.refresh_approvals")
+def refresh_approvals() -> None:
     availability.refresh()  # knows the accounts that operators connected
-    approvals.look()
+    approvals.refresh()
 
 
 @shared_task(name="channels.check_ledger")

@@ -13,7 +13,7 @@ class CompatConfig(AppConfig):
         from api import admission  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
         from compat.dialect import dialects  # noqa: PLC0415
-        from compat.view import DOOR, PREFIX  # noqa: PLC0415
+        from compat.view import ENTRY_POINT, PREFIX  # noqa: PLC0415
 
         extensions.doors |= {name: dialect.title for name, dialect in dialects().items()}
-        admission.register_door(PREFIX, DOOR)
+        admission.register_entry_point(PREFIX, ENTRY_POINT)

@@ -18,7 +18,7 @@ from django.utils import translation
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Scope
-from api.admission import Door, network
+from api.admission import EntryPoint, network
 from api.base_view import ApiView, checked
 from catalogue import languages
 from catalogue.errors import DomainError, Error
@@ -220,4 +220,4 @@ def _refuse(environ: Mapping[str, Any], error: DomainError, request_id: str) -> 
     return Refusal(answer.status, headers, written(answer))
 
 
-DOOR = Door(_sender, _refuse)
+ENTRY_POINT = EntryPoint(_sender, _refuse)

@@ -23,7 +23,7 @@ from config.api import FIXED_PATHS  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
 from links.addresses import short_hosts  # noqa: E402
 from links.follow.redirect import RedirectMiddleware  # noqa: E402
-from operator_admin.alerts import stand_in  # noqa: E402
+from operator_admin.alerts import watchdog  # noqa: E402
 from operator_admin.incidents import notices  # noqa: E402
 from processes.monitoring import metrics  # noqa: E402
 from processes.server.direct_calls import DirectCalls  # noqa: E402
@@ -40,7 +40,7 @@ message_prices.keep_fresh()
 learned_router.keep_fresh()
 notices.keep_fresh()
 heartbeats.start_heartbeat("web", outcome_signals.facts)
-stand_in.start()
+watchdog.start()
 direct_calls = DirectCalls(django_application, FIXED_PATHS)
 redirects = RedirectMiddleware(direct_calls)
 application = TransportSecurity(redirects, refuse)

@@ -13,7 +13,7 @@ class IdentityHooksConfig(AppConfig):
         from api import admission  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
         from identity_hooks.kinds import kinds  # noqa: PLC0415
-        from identity_hooks.web.hook_view import DOOR, PREFIX  # noqa: PLC0415
+        from identity_hooks.web.hook_view import ENTRY_POINT, PREFIX  # noqa: PLC0415
 
         extensions.doors |= {name: kind.title for name, kind in kinds().items()}
-        admission.register_door(PREFIX, DOOR)
+        admission.register_entry_point(PREFIX, ENTRY_POINT)

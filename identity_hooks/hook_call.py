@@ -120,7 +120,7 @@ class WantedMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlayedCall:
+class SimulatedCall:
     """A server's call as it would be, for the button *Try it*, the tests and the demo."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -129,8 +129,8 @@ class PlayedCall:
     query: str = ""
 
 
-def json_call(payload: Mapping[str, Any], headers: Mapping[str, str]) -> PlayedCall:
-    return PlayedCall(
+def json_call(payload: Mapping[str, Any], headers: Mapping[str, str]) -> SimulatedCall:
+    return SimulatedCall(
         body=orjson.dumps(payload), headers={"Content-Type": "application/json", **headers}
     )
 

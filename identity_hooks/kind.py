@@ -11,7 +11,7 @@ from catalogue.errors import DomainError
 from catalogue.texts import StrOrPromise
 from channels.waiting.outcome_signals import SendOutcome
 from identity_hooks.answers import refused_json, sent_json
-from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage
+from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage
 from identity_hooks.signatures import BEARER, Check, SecretForm
 
 
@@ -57,7 +57,7 @@ class Kind:
     source: str  # the code or the page of the server that this follows
     check: Check
     read: Callable[[HookCall, SocketOptions], WantedMessage]
-    play: Callable[[Trial], PlayedCall]
+    simulate: Callable[[Trial], SimulatedCall]
     settings: tuple[Setting, ...]
     notes: tuple[StrOrPromise, ...] = ()
     sent: Callable[[SendOutcome | None], HttpResponse] = sent_json

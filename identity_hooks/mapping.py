@@ -19,7 +19,7 @@ from identity_hooks import signatures
 from identity_hooks.hook_call import (
     HookCall,
     NothingToSendError,
-    PlayedCall,
+    SimulatedCall,
     WantedMessage,
     as_text,
     code_in,
@@ -185,7 +185,7 @@ def _iso(value: object) -> float:
         raise unreadable("no_time") from None
 
 
-def play_by(mapping: Mapping[str, Any], trial: Trial) -> PlayedCall:
+def simulate(mapping: Mapping[str, Any], trial: Trial) -> SimulatedCall:
     """The call of a server with this mapping: the body that it reads."""
     body: dict[str, Any] = {}
     values = {

@@ -61,7 +61,7 @@ def of(company: Company) -> CompanyFacts:
     return CompanyFacts(
         company,
         [
-            _requisites(company),
+            _billing_details(company),
             _people(members),
             _keys(company),
             _test_sends(company),
@@ -85,7 +85,7 @@ def page_context(company: Company) -> dict[str, Any]:
     }
 
 
-def _requisites(company: Company) -> Fact:
+def _billing_details(company: Company) -> Fact:
     profile = BillingProfile.objects.filter(company=company).first()
     if profile is None or not profile.legal_name:
         return Fact(_("Billing details"), False, "—")

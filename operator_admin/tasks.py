@@ -13,8 +13,8 @@ def evaluate_alerts() -> None:
     notices.deliver_telegram()
 
 
-@shared_task(name="operator_admin.examine_outside")
-def examine_outside() -> None:
+@shared_task(name="operator_admin.evaluate_outside_alerts")
+def evaluate_outside_alerts() -> None:
     evaluation.run(Group.OUTSIDE)
     notices.deliver_telegram()
 

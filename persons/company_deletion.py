@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import record
 from accounts.jobs import Job, StopRunError, delete_unfinished
 from accounts.models import Company, Invitation, Mode, SavedFilter
-from accounts.people import closing, companies
+from accounts.people import companies, planned_deletion
 from accounts.security.notifications import post_to_owners
 from api.models import ApiRequest, IdempotentRequest
 from billing.orders import auto_top_up
@@ -77,7 +77,7 @@ class _OutOfTimeError(StopRunError):
 
 
 def run() -> None:
-    closing.warn()
+    planned_deletion.warn()
     now = timezone.now()
     DELETIONS.each(Company.objects.closing().filter(closes_at__lte=now), delete)
     ends_at = time.monotonic() + RUN

@@ -240,7 +240,7 @@ def settings_json(company: Company) -> bytes:
         "autofill": list(
             Autofill.objects.filter(company=company).values("webotp_host", "app_hash")
         ),
-        "requisites": list(
+        "billing_details": list(
             BillingProfile.objects.filter(company=company).values(
                 *("country", "legal_name", "inn", "kpp", "address", "email", "edo_id", "currency"),
                 "low_balance",

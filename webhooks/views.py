@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Member, Mode, scopes_of_role
 from accounts.people.pages import Back, confirm_page, form_page, refusals_on
-from accounts.people.phone_masking import event_for
+from accounts.people.phone_visibility import event_for
 from accounts.people.roles import (
     CabinetRequest,
     can_manage_keys,

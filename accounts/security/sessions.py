@@ -45,7 +45,7 @@ def is_known_browser(request: HttpRequest, user: User) -> bool:
     return hmac.compare_digest(stamp.encode(), _stamp(user).encode())
 
 
-def is_worth_a_letter(request: HttpRequest, user: User) -> bool:
+def needs_sign_in_notice(request: HttpRequest, user: User) -> bool:
     return user.date_joined < timezone.now() - _AFTER_SIGN_UP and not is_known_browser(
         request, user
     )

@@ -40,7 +40,7 @@ def on_login(request: HttpRequest, user: User, **_rest: Any) -> None:
         sessions.limit_age(request)
     action = "login.sso" if is_from_provider else "login.succeeded"
     record_authentication_event(action, user=user, request=request)
-    if sessions.is_worth_a_letter(request, user):
+    if sessions.needs_sign_in_notice(request, user):
         notifications.post_change("device.new", user=user, request=request)
     sessions.remember_browser(request, user)
 
@@ -62,7 +62,7 @@ def on_factor_failed(
     if reauthentication:  # recorded by the middleware
         return
     record_authentication_event("login.failed", user=user, request=request, subject="2fa")
-    if sessions.is_worth_a_letter(request, user):
+    if sessions.needs_sign_in_notice(request, user):
         # Whoever got here has the password; once a day, or they could fill the mailbox.
         once = f"factor-failed:{user.pk}:{timezone.now():%Y-%m-%d}"
         notifications.post_change("factor.failed", user=user, request=request, key=once)

@@ -92,7 +92,7 @@ def as_html(text: str) -> SafeString:
 
 
 @lru_cache(maxsize=100)
-def visitor_s_html(text: str, _language: str) -> SafeString:
+def visitor_html(text: str, _language: str) -> SafeString:
     """The same, kept in memory: for what has nobody's key in it."""
     return as_html(text)
 
@@ -136,7 +136,7 @@ def article(page: Page, context: dict[str, Any], request: HttpRequest | None = N
 
 
 @cache
-def visitor_s_article(page: Page, language: str, sample_language: str) -> str:
+def visitor_article(page: Page, language: str, sample_language: str) -> str:
     with translation.override(language):
         return article(page, contexts.of_page(_visitor(), page, sample_language))
 

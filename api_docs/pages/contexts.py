@@ -32,7 +32,7 @@ HINT = "kv_test_YOUR_KEY"  # never a shortened one, which would be copied as if 
 def of_page(
     request: HttpRequest, page: Page, sample_language: str, fresh_key: str = ""
 ) -> dict[str, Any]:
-    before, after = page_list.beside(page)
+    before, after = page_list.neighbours(page)
     return {
         "page": page,
         "sections": page_list.SECTIONS,

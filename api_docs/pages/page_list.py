@@ -83,7 +83,7 @@ FORMER = {"callbacks": "webhooks", "api": "calls"}  # names that pages had befor
 BY_SLUG = {page.slug: page for page in PAGES}
 
 
-def beside(page: Page) -> tuple[Page | None, Page | None]:
+def neighbours(page: Page) -> tuple[Page | None, Page | None]:
     """The page before and the page after."""
     place = PAGES.index(page)
     before = PAGES[place - 1] if place else None

@@ -54,7 +54,7 @@ def sections(language: str) -> tuple[Section, ...]:
 
 def _sections(page: Page, language: str) -> Iterator[Section]:
     current = Section(page, "", str(page.title))
-    tokens = articles.tokens(articles.visitor_s_article(page, language, "curl"))
+    tokens = articles.tokens(articles.visitor_article(page, language, "curl"))
     for opening, token in pairwise(tokens):
         anchor = _anchor(opening, token)
         if opening.type == "heading_open" or (opening.type == "dt_open" and anchor):

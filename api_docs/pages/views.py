@@ -81,16 +81,14 @@ def _render(request: HttpRequest, page: Page, fresh_key: str = "") -> HttpRespon
     context = contexts.of_page(request, page, sample_language(request), fresh_key)
     text = articles.article(page, context, request)
     is_visitor = context["member"] is None
-    html = (
-        articles.visitor_s_html(text, languages.active()) if is_visitor else articles.as_html(text)
-    )
+    html = articles.visitor_html(text, languages.active()) if is_visitor else articles.as_html(text)
     return render(request, "docs/page.html", context | {"article": html})
 
 
 @in_asked_language
 def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
     page = _page(page_list.FORMER.get(slug, slug))
-    article = articles.visitor_s_article(page, languages.active(), sample_language(request))
+    article = articles.visitor_article(page, languages.active(), sample_language(request))
     return HttpResponse(articles.as_markdown(page, article), content_type=MARKDOWN)
 
 
@@ -112,7 +110,7 @@ def llms(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _first_words(page: Page, language: str) -> str:
-    return articles.first_words(articles.visitor_s_article(page, language, "curl"))
+    return articles.first_words(articles.visitor_article(page, language, "curl"))
 
 
 @in_asked_language

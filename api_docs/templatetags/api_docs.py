@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from api.calls import Call, Field
 from api_docs.pages import samples
-from api_docs.pages.articles import visitor_s_html
+from api_docs.pages.articles import visitor_html
 from api_docs.pages.values import duration, kind, tokens, windows
 from catalogue import languages
 from catalogue.errors import Error
@@ -115,4 +115,4 @@ def _code(lexer: str, anchor: str, code: str) -> str:
 def shown_sample(context: Context, stem: str) -> SafeString:
     """The same for a page that is no article."""
     text = render_to_string("insertions/sample.md", sample(context, stem), using="articles")
-    return visitor_s_html(text, languages.active())
+    return visitor_html(text, languages.active())

@@ -1,7 +1,7 @@
 """Issues closing documents of closed months, and invoices for advances with VAT; mails their links.
 
 Each is a transaction: the number, the document, the e-mail about it. A month waits for what its
-documents lack: the seller's requisites, or the buyer's.
+documents lack: the seller's billing details, or the buyer's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ def issue() -> int:
 
 
 def missing(company: Company) -> Mapping[str, object]:
-    """The requisites without which no document is issued to this company, by field."""
+    """The billing details without which no document is issued to this company, by field."""
     try:
         profile = company.billingprofile
     except BillingProfile.DoesNotExist:

@@ -19,7 +19,7 @@ def find(name: str) -> Gateway | None:
 
 
 def available(currency: str = "") -> list[Gateway]:
-    """Enabled gateways that take this currency; the invoice needs a seller's requisites as well."""
+    """Enabled gateways that take this currency; the invoice needs a seller as well."""
     gateways = [_build(name) for name in settings.PAYMENT_GATEWAYS]
     has_seller = any(gateway.has_invoice for gateway in gateways) and Seller.objects.exists()
     return [

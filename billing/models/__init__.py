@@ -1,4 +1,4 @@
-"""Wallets, transfers, prices, orders, payments, documents, requisites and budgets."""
+"""Wallets, transfers, prices, orders, payments, documents, billing details and budgets."""
 
 from billing.models.auto_top_up import AutomaticOrder, AutoTopUp, MethodSaving, SavedMethod
 from billing.models.bank_transfer import BankTransfer, StatementMark

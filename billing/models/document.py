@@ -89,7 +89,7 @@ class ClosedMonth(models.Model):
     money = models.JSONField(_("money"), default=dict)
     # The last seal of the month; its days are those of UTC.
     head = models.CharField(_("seal"), max_length=64, blank=True)
-    # Whether documents are still to be issued: they wait for requisites.
+    # Whether documents are still to be issued: they wait for billing details.
     is_due = models.BooleanField(_("documents are due"), default=False)
     created_at = models.DateTimeField(_("closed"), db_default=Now())
 

@@ -32,7 +32,7 @@ IS_OF_ORDER = """((billing_banktransfer.party_inn = billing_order.parties -> 'bu
   OR (billing_banktransfer.amount, billing_banktransfer.currency)
     = (billing_order.amount, billing_order.currency))"""
 # By the indexes of what belongs to an order; late money is credited, so nobody waits for it.
-HAS_ODD_PAYMENT = f"""EXISTS (SELECT FROM billing_payment WHERE order_id = billing_order.id
+HAS_PAYMENT_IN_REVIEW = f"""EXISTS (SELECT FROM billing_payment WHERE order_id = billing_order.id
   AND {NEEDS_REVIEW} AND NOT problem = 'late')
 OR EXISTS (SELECT FROM billing_banktransfer WHERE order_id = billing_order.id
   AND billing_banktransfer.state = 'review' AND direction = 'in' AND {IS_OF_ORDER})"""  # noqa: S608 - constants
@@ -62,10 +62,10 @@ class OrderQuerySet(models.QuerySet["Order"]):
         may_be_paid = Q(gateway__in=pollable) & ~Q(payment_id="") & unasked
         return self.open().filter(expires_at__lt=Now()).exclude(may_be_paid)
 
-    def with_odd_payments(self) -> "OrderQuerySet":
-        """Marks those whose money waits for the operator: `has_odd_payment`."""
-        condition = RawSQL(HAS_ODD_PAYMENT, (), output_field=models.BooleanField())  # noqa: S611
-        return self.annotate(has_odd_payment=condition)
+    def with_payments_in_review(self) -> "OrderQuerySet":
+        """Marks those whose money waits for the operator: `has_payment_in_review`."""
+        condition = RawSQL(HAS_PAYMENT_IN_REVIEW, (), output_field=models.BooleanField())  # noqa: S611
+        return self.annotate(has_payment_in_review=condition)
 
     def invoices(self) -> "OrderQuerySet":
         return self.filter(invoice_number__isnull=False)

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
-from billing.requisites import ACCOUNT, BIC, INN, KPP, missing_fields
+from billing.billing_details import ACCOUNT, BIC, INN, KPP, missing_fields
 from catalogue import languages
 
 # Percent, the newest first: НК РФ, art. 164, item 3.
@@ -64,7 +64,7 @@ DEFAULT_THRESHOLD = 100  # tokens
 
 
 class Seller(models.Model):
-    """The requisites that invoices are issued with; a single row."""
+    """The billing details that invoices are issued with; a single row."""
 
     name = models.CharField(_("name"), max_length=160, help_text=_("as the bank knows it"))
     inn = models.CharField(_("INN"), max_length=12, validators=[INN])
@@ -129,7 +129,7 @@ class Seller(models.Model):
 
 
 class BillingProfile(models.Model):
-    """A company's requisites and its low-balance threshold."""
+    """A company's billing details and its low-balance threshold."""
 
     company = models.OneToOneField(
         Company, models.CASCADE, primary_key=True, verbose_name=_("company")
@@ -192,7 +192,7 @@ class BillingProfile(models.Model):
 
     @property
     def missing(self) -> dict[str, Promise]:
-        """Missing requisites of an invoice, by field."""
+        """Missing billing details of an invoice, by field."""
         return missing_fields(
             country=self.effective_country, legal_name=self.legal_name, inn=self.inn, kpp=self.kpp
         )

@@ -1,4 +1,4 @@
-"""A company's requisites and its low-balance threshold."""
+"""A company's billing details and its low-balance threshold."""
 
 from collections.abc import Mapping
 

@@ -39,7 +39,7 @@ def draw(document: Document) -> bytes:
 
 
 def _payee(pdf: FPDF, document: Document) -> None:
-    """The payee block: the Russian bank form, or free-form requisites for payers abroad."""
+    """The payee block: the Russian bank form, or free-form billing details for payers abroad."""
     seller = document.seller
     if document.is_abroad:
         pdf.multi_cell(

@@ -12,7 +12,7 @@ from django.utils.translation import pgettext
 
 from accounts.models import Company
 from accounts.people import countries
-from billing import requisites
+from billing import billing_details
 from billing.models import BillingProfile, InvoiceCounter, Order, Seller
 from billing.orders import prices
 from billing.wallet import amounts
@@ -45,7 +45,7 @@ class Document:
 
     @property
     def is_abroad(self) -> bool:
-        """Whether it is paid by the seller's requisites for payers abroad."""
+        """Whether it is paid by the seller's billing details for payers abroad."""
         is_home = self.order.parties.get("buyer", {}).get("country") == prices.HOME
         return (
             not is_home
@@ -64,7 +64,7 @@ def buyer(profile: BillingProfile) -> Party:
     country = profile.effective_country
     party = {"name": profile.legal_name or profile.company.name, "country": country}
     party |= {field: getattr(profile, field) for field in BUYER_FIELDS}
-    vat_id = requisites.vat_id(country, profile.inn)
+    vat_id = billing_details.vat_id(country, profile.inn)
     return party | {"vat_id": vat_id} if vat_id else party
 
 
@@ -75,7 +75,7 @@ def number(order: Order) -> None:
 
 
 def update_open_invoices(company: Company) -> int:
-    """Copies the buyer's new requisites into open invoices, with the tax and the language that
+    """Copies the buyer's new billing details into open invoices, with the tax and the language that
     follow from them; returns how many.
     """
     profile = BillingProfile.of(company)
@@ -171,7 +171,7 @@ def _qr_payload(order: Order, seller: Party, purpose: str) -> str:
 def _party_line(party: Party) -> str:
     parts = [party.get("name", "")]
     country = party.get("country", "RU")  # sellers, and buyers of old orders, are Russian
-    tax_number = requisites.tax_number_name(country)
+    tax_number = billing_details.tax_number_name(country)
     parts += [f"{tax_number} {party['inn']}"] if party.get("inn") else []
     parts += [f"{_('KPP')} {party['kpp']}"] if party.get("kpp") else []
     parts += [party["address"]] if party.get("address") else []

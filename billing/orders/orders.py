@@ -28,15 +28,15 @@ log = structlog.get_logger(__name__)
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
 UNSUITABLE_AMOUNT = _("This payment method does not take such an amount: choose another")
 OTHER_CURRENCY = _("This payment method does not take {currency}: choose another")
-REQUISITES_NEEDED = _("An invoice needs the buyer's billing details; fill them in: {url}")
+BILLING_DETAILS_NEEDED = _("An invoice needs the buyer's billing details; fill them in: {url}")
 
 
-class RequisitesNeededError(DomainError):
-    """An invoice needs the buyer's requisites."""
+class BillingDetailsNeededError(DomainError):
+    """An invoice needs the buyer's billing details."""
 
     def __init__(self) -> None:
         url = f"{settings.PUBLIC_URL}{reverse('balance-profile')}"
-        text = format_lazy(REQUISITES_NEEDED, url=url)
+        text = format_lazy(BILLING_DETAILS_NEEDED, url=url)
         super().__init__(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
 
 
@@ -95,14 +95,14 @@ def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
 
 
 def write(order: Order, gateway: Gateway, actor: Actor) -> None:
-    """Writes a new order in the caller's transaction, with what follows from the buyer's requisites
-    of now, and with its number if it has one.
+    """Writes a new order in the caller's transaction, with its number if it has one, and with what
+    follows from the buyer's present billing details.
     """
     # Parallel orders of a company queue here, or all of them would see room for one more.
     Company.objects.select_for_update(no_key=True).get(pk=order.company_id)
     profile = BillingProfile.of(order.company)
     if gateway.has_invoice and profile.missing:
-        raise RequisitesNeededError
+        raise BillingDetailsNeededError
     if Order.objects.of(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()

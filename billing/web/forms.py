@@ -11,13 +11,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.people.countries import CountryField
-from billing import requisites
+from billing import billing_details
+from billing.billing_details import KPP
 from billing.gateways import registry
 from billing.models import BalanceAlert, BillingProfile, Transfer
 from billing.orders import orders, prices
 from billing.orders.pdf import undrawn
 from billing.orders.prices import Quote
-from billing.requisites import KPP
 from billing.wallet import balance_alerts
 from cabinet.form_fields import FilterForm, GroupedIntegerField
 from catalogue import languages
@@ -128,8 +128,8 @@ REFRESH_ON_CHANGE = {
     "hx-get": reverse_lazy("balance-profile"),
     "hx-include": "closest form",
     "hx-params": "not csrfmiddlewaretoken",
-    "hx-target": "#requisites",
-    "hx-select": "#requisites",
+    "hx-target": "#billing-details",
+    "hx-select": "#billing-details",
     "hx-swap": "outerHTML",
 }
 
@@ -176,8 +176,8 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
         self.initial["country"] = self.initial.get("country") or self.instance.effective_country
         self.fields["country"].widget.attrs |= REFRESH_ON_CHANGE
         chosen = str(self["country"].value() or "")
-        self.fields["inn"].label = str(requisites.tax_number_name(chosen))
-        if chosen in requisites.EU:
+        self.fields["inn"].label = str(billing_details.tax_number_name(chosen))
+        if chosen in billing_details.EU:
             self.fields["inn"].help_text = _(
                 "With it, invoices are without VAT, under reverse charge. Empty if you have none."
             )
@@ -232,11 +232,11 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
         data.setdefault("kpp", "")
         if not self.errors:
             country, inn, kpp = data["country"], data["inn"], data["kpp"]
-            errors = requisites.format_errors(country=country, inn=inn, kpp=kpp)
-            data["inn"] = requisites.vat_id(country, inn) or inn
+            errors = billing_details.format_errors(country=country, inn=inn, kpp=kpp)
+            data["inn"] = billing_details.vat_id(country, inn) or inn
             if self.is_complete and not errors:
                 name = data["legal_name"]
-                errors = requisites.missing_fields(
+                errors = billing_details.missing_fields(
                     country=country, legal_name=name, inn=inn, kpp=kpp
                 )
             for field, message in errors.items():
@@ -245,7 +245,7 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
 
 
 class PendingPurchaseForm(forms.Form):
-    """A purchase by invoice that waits until the requisites are filled in."""
+    """A purchase by invoice that waits until the billing details are filled in."""
 
     package = LineField(required=False, max_length=40, widget=forms.HiddenInput)
     tokens = IntegerField(required=False, widget=forms.HiddenInput)

@@ -19,12 +19,12 @@ from django.views.decorators.http import require_GET
 from accounts.people.pages import confirm_page
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from api.pagination import page_or_first
-from billing.bank_statements import odd_money
 from billing.models import Document, MethodSaving, Order, Refund
 from billing.orders import invoice_pdf as pdf
 from billing.orders import invoices, orders
 from billing.signed_links import INVOICES, opened_by
 from billing.wallet.amounts import money
+from billing.web import payment_problems
 from billing.web.document_views import inline_pdf
 from catalogue.ids import parse_id
 
@@ -33,7 +33,7 @@ POLL_SECONDS = 5
 
 @member_required(can_see_money)
 def order_list(request: CabinetRequest) -> HttpResponse:
-    rows = Order.objects.of(request.company).with_odd_payments()
+    rows = Order.objects.of(request.company).with_payments_in_review()
     page = page_or_first(rows, request.GET)
     return render(request, "billing/order_list.html", {"page": page})
 
@@ -100,7 +100,7 @@ def invoice(request: HttpRequest, pk: UUID, token: str) -> HttpResponse:
         "code": code.svg_data_uri(border=2, dark="#000", light="#fff") if code else "",
     }
     with translation.override(order.language):
-        context["odd"] = odd_money.of_order(order)
+        context["problems"] = payment_problems.of_order(order)
         return render(request, "billing/invoice.html", context)
 
 
@@ -117,15 +117,15 @@ def _pdf(order: Order) -> HttpResponse:
 
 def _order(request: CabinetRequest, public_id: str) -> Order:
     rows = Order.objects.of(request.company).select_related("created_by", "api_key")
-    return get_object_or_404(rows.with_odd_payments(), pk=parse_id("top", public_id))
+    return get_object_or_404(rows.with_payments_in_review(), pk=parse_id("top", public_id))
 
 
 def _order_context(order: Order) -> dict[str, object]:
-    odd = odd_money.of_order(order)
+    problems = payment_problems.of_order(order)
     return {
         "order": order,
-        "odd": odd,
-        "is_waiting": any(item.is_waiting for item in odd),
+        "problems": problems,
+        "is_waiting": any(item.is_waiting for item in problems),
         "support": settings.SUPPORT_EMAIL,
         "saves_card": MethodSaving.objects.filter(order=order).exists(),
         "advance": Document.objects.filter(order=order, kind=Document.Kind.ADVANCE).first(),

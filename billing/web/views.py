@@ -1,4 +1,4 @@
-"""The cabinet's pages about money: the balance, the statement, requisites."""
+"""The cabinet's pages about money: the balance, the statement, billing details."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -52,8 +52,8 @@ def balance(request: CabinetRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             order = _place_order(request, form)
-        except orders.RequisitesNeededError:
-            return _redirect_to_requisites(request, form)
+        except orders.BillingDetailsNeededError:
+            return _redirect_to_billing_details(request, form)
         if order is not None:
             return redirect("balance-order", order.public_id)
     company = request.company
@@ -148,7 +148,7 @@ def export(request: CabinetRequest) -> StreamingHttpResponse:
 
 @member_required(can_see_money, can_manage_money)
 def profile(request: CabinetRequest) -> HttpResponse:
-    """Edits requisites; with a package or tokens in the query, then places that order."""
+    """Edits billing details; with a package or tokens in the query, then places that order."""
     stored = BillingProfile.of(request.company)
     typed = reauthentication.draft(request)
     pending = PendingPurchaseForm(request.POST or typed or request.GET)
@@ -196,8 +196,8 @@ def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
     return redirect("balance")
 
 
-def _redirect_to_requisites(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
-    """Keeps the purchase in the query; it is placed once the requisites are saved."""
+def _redirect_to_billing_details(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
+    """Keeps the purchase in the query; it is placed once the billing details are saved."""
     chosen = {name: form.cleaned_data[name] for name in ("package", "tokens")}
     query = urlencode({name: value for name, value in chosen.items() if value})
     messages.info(request, _("Tell us who the invoice is for: it is issued right after that."))
@@ -213,7 +213,7 @@ def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
         return orders.place(
             company=request.company, quote=data["quote"], gateway=gateway, actor=actor
         )
-    except orders.RequisitesNeededError:
+    except orders.BillingDetailsNeededError:
         raise
     except DomainError as error:
         form.add_error(None, error.words)

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext
 
 from accounts.models import Member
-from accounts.people import phone_masking
+from accounts.people import phone_visibility
 from cabinet import time_zones
 from catalogue import languages
 from catalogue.texts import StrOrPromise
@@ -77,12 +77,12 @@ def is_first_fault(field: BoundField) -> bool:
 
 @register.filter
 def phone_for(phone: str, member: Member | None) -> str:
-    return phone_masking.phone_for(phone, member)
+    return phone_visibility.phone_for(phone, member)
 
 
 @register.filter
 def text_for(text: StrOrPromise, member: Member | None) -> str:
-    return phone_masking.text_for(str(text), member)
+    return phone_visibility.text_for(str(text), member)
 
 
 @register.filter

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, not_waiting_sql
 from channels import extensions, sql
-from channels.deliver import turns
+from channels.deliver import fair_queueing
 from channels.deliver.dispatcher import with_provider_id
 from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind
 from channels.lifecycle.states import Decision
@@ -136,7 +136,7 @@ def _run_each(*steps: Callable[[], object]) -> None:
 def sweep() -> None:
     """Settles proofs first, before it gives up messages or switches their channel."""
     proofs = (*extensions.settlers, receipts.apply_stored)
-    _run_each(*proofs, expire_leases, fall_back, give_up, turns.take_turns)
+    _run_each(*proofs, expire_leases, fall_back, give_up, fair_queueing.reorder)
 
 
 def expire_leases() -> int:

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from accounts.audit import record
 from accounts.jobs import Job, delete_rows
 from accounts.models import Company, Member
-from accounts.people.phone_masking import phone_for, text_for
+from accounts.people.phone_visibility import phone_for, text_for
 from api import pagination
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines, local_time

@@ -48,7 +48,7 @@ class EventKind(StrEnum):
     NO_NEWS = "no_news"  # a poll returned nothing new
 
 
-NOT_THERE = frozenset({EventKind.UNREACHABLE, EventKind.BARRED})  # of this person's phone
+UNREACHABLE_KINDS = frozenset({EventKind.UNREACHABLE, EventKind.BARRED})  # of this person's phone
 
 
 class FirstClaim(NamedTuple):
@@ -253,7 +253,7 @@ def _has_another_try(decision: Decision) -> bool:
 def _fall_back(decision: Decision, attempt: AttemptState, event: Event) -> Decision:
     """Requests the next channel of the chain, or finishes the message if there is none."""
     message = decision.message
-    is_unreachable = event.kind in NOT_THERE and _was_unreachable_before(decision)
+    is_unreachable = event.kind in UNREACHABLE_KINDS and _was_unreachable_before(decision)
     error = "recipient_unreachable" if is_unreachable else "delivery_failed"
     if message.chain and message.time_left > MIN_TIME_LEFT:
         request = FallbackRequest(FallbackReason.REFUSED, attempt.state, error)
@@ -282,7 +282,7 @@ def _was_unreachable_before(decision: Decision) -> bool:
         for earlier in decision.attempts
         if earlier.hold < decision.message.hold
     }
-    return all(error_class in NOT_THERE for error_class in last_errors.values())
+    return all(error_class in UNREACHABLE_KINDS for error_class in last_errors.values())
 
 
 def _tries_on_channel(decision: Decision) -> int:

@@ -89,7 +89,9 @@ class Message(models.Model):
     hold = models.PositiveSmallIntegerField(_("hold number"), default=1, db_default=1)
     price = models.PositiveIntegerField(_("price"))
     segments = models.PositiveSmallIntegerField(_("segments"), default=1, db_default=1)
-    priority = models.PositiveSmallIntegerField(_("priority"), default=0)  # see `deliver.turns`
+    priority = models.PositiveSmallIntegerField(
+        _("priority"), default=0
+    )  # see `deliver.fair_queueing`
 
     created_at = models.DateTimeField(_("created"), db_default=Now())
     # null: with a provider, or final

@@ -1,4 +1,4 @@
-"""What vendors say of our templates and senders: asked now and then, and kept with the time."""
+"""What vendors say of our templates and senders: read now and then, and stored with the time."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,7 +19,7 @@ BAD = (
     VendorApproval.Status.MISSING,
 )
 
-_KEEP = """
+_UPSERT = """
 INSERT INTO channels_vendorapproval AS kept
   (provider, kind, name, language, status, vendor_status, quality, reason, is_used)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
@@ -31,14 +31,14 @@ ON CONFLICT (provider, kind, name, language) DO UPDATE SET
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """The outcome for one account; `error` is in the vendor's words."""
+class ReadResult:
+    """How many an account has; `error` is in the vendor's words."""
 
     found: int | None = None  # None: the vendor has no such list
     error: str = ""
 
 
-def look(names: list[str] | None = None) -> dict[str, Look]:
+def refresh(names: list[str] | None = None) -> dict[str, ReadResult]:
     """Asks the vendors of these accounts, or of all, in parallel. A silent one changes nothing."""
     live, hosted = registry.live_providers(), registry.hosted_providers()
     asked = {
@@ -46,7 +46,7 @@ def look(names: list[str] | None = None) -> dict[str, Look]:
         for name, provider in live.items()
         if name not in hosted and (names is None or name in names)
     }
-    return {name: _keep(name, future) for name, future in _ask(asked).items()}
+    return {name: _store_answer(name, future) for name, future in _ask(asked).items()}
 
 
 def _ask(providers: Mapping[str, Provider]) -> dict[str, "Future[list[Approval] | None]"]:
@@ -54,27 +54,27 @@ def _ask(providers: Mapping[str, Provider]) -> dict[str, "Future[list[Approval] 
         return {name: pool.submit(provider.approvals) for name, provider in providers.items()}
 
 
-def _keep(name: str, future: "Future[list[Approval] | None]") -> Look:
+def _store_answer(name: str, future: "Future[list[Approval] | None]") -> ReadResult:
     try:
         approvals = future.result()
     except SendError as error:
         log.info("approvals_not_read", provider=name, code=error.code)
-        return Look(error=str(error))
+        return ReadResult(error=str(error))
     except Exception as error:  # one vendor's answer must not block the others
         log.exception("approvals_not_understood", provider=name)
-        return Look(error=type(error).__name__)
+        return ReadResult(error=type(error).__name__)
     if approvals is None:
-        return Look()
+        return ReadResult()
     _store(name, approvals)
-    return Look(found=len(approvals))
+    return ReadResult(found=len(approvals))
 
 
 @transaction.atomic
 def _store(name: str, approvals: list[Approval]) -> None:
-    """What the vendor lists no longer is forgotten. In one order, so that two looks do not lock."""
+    """Forgets what the vendor no longer lists. Sorted, so that two refreshes do not deadlock."""
     ordered = sorted(approvals, key=lambda item: (item.kind, item.name, item.language))
     with connection.cursor() as cursor:
-        cursor.executemany(_KEEP, [_row(name, item) for item in ordered])
+        cursor.executemany(_UPSERT, [_row(name, item) for item in ordered])
     listed = {(item.kind.value, item.name[:120], item.language[:10]) for item in approvals}
     known = VendorApproval.objects.filter(provider=name)
     gone = [row.pk for row in known if (row.kind, row.name, row.language) not in listed]

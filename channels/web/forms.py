@@ -13,7 +13,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Member
-from accounts.people import countries, phone_masking
+from accounts.people import countries, phone_visibility
 from cabinet.form_fields import FilterForm, ModeFilterForm
 from catalogue import channels
 from catalogue.ids import parse_id, started_at
@@ -50,8 +50,8 @@ class PhoneFilter(FilterForm):
         number = phone_search.whole_number(phone, self.member.company.country)
         if number is None:
             raise ValidationError(_("Enter the whole number: your role sees masked phones."))
-        if not phone_masking.may_look_up(number, self.member):
-            raise ValidationError(phone_masking.TOO_MANY_LOOK_UPS)
+        if not phone_visibility.may_look_up(number, self.member):
+            raise ValidationError(phone_visibility.TOO_MANY_LOOK_UPS)
 
 
 def _with_any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -135,8 +135,8 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
 
     def clean_reference(self) -> str:
         text: str = self.cleaned_data["reference"]
-        if text and not phone_masking.may_look_up_text(text, self.member):
-            raise ValidationError(phone_masking.TOO_MANY_LOOK_UPS)
+        if text and not phone_visibility.may_look_up_text(text, self.member):
+            raise ValidationError(phone_visibility.TOO_MANY_LOOK_UPS)
         return text
 
     def clean_id(self) -> str:

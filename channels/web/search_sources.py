@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member, Mode
-from accounts.people.phone_masking import (
+from accounts.people.phone_visibility import (
     TOO_MANY_LOOK_UPS,
     may_look_up,
     may_look_up_text,

@@ -106,7 +106,7 @@ DAYS, MAX_DAYS = 30, 92  # of a summary
 NO_HISTORY = _(
     "A key of this kind reads no history: name a VerificationSid, or a number in ChannelData.To"
 )
-MADE_HERE = _("This code was made here, not by you: check it with VerificationCheck")
+GENERATED_HERE = _("This code was made here, not by you: check it with VerificationCheck")
 NO_RATE_LIMITS = _("This service has no rate limits of its own: those of the company hold")
 
 
@@ -199,7 +199,7 @@ class Verification(TwilioView):
             purpose=self.principal.purpose,
             verification_id=verification.id,
         ):
-            fields.add_error(STATUS, MADE_HERE)
+            fields.add_error(STATUS, GENERATED_HERE)
             fields.check()
 
 

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import DomainError
 from identity_hooks import answers, signatures
-from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
+from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, json_call
 from identity_hooks.kind import EVERYWHERE, Kind, Setting, SocketOptions, Trial
 
 
@@ -21,7 +21,7 @@ def _refused(refusal: DomainError) -> HttpResponse:
     )
 
 
-def _play(trial: Trial) -> PlayedCall:
+def _simulate(trial: Trial) -> SimulatedCall:
     payload = {
         "From": "Kvitok",
         "To": trial.phone,
@@ -39,7 +39,7 @@ KIND = Kind(
     read=_read,
     sent=lambda outcome: answers.as_text(200, answers.sent_sentence(outcome)),
     refused=_refused,
-    play=_play,
+    simulate=_simulate,
     settings=(
         Setting(
             EVERYWHERE,

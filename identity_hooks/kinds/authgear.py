@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from catalogue import languages
 from catalogue.errors import DomainError, Error
 from identity_hooks import answers, signatures
-from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, code_in, json_call
+from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, code_in, json_call
 from identity_hooks.kind import CLOUD, SELF_HOSTED, Kind, Setting, SocketOptions, Trial
 
 SIGNATURE = "x-authgear-body-signature"
@@ -61,7 +61,7 @@ def _refused(refusal: DomainError) -> HttpResponse:
     return answers.as_json(refusal.error.status, body)
 
 
-def _play(trial: Trial) -> PlayedCall:
+def _simulate(trial: Trial) -> SimulatedCall:
     payload = {
         "to": trial.phone,
         "body": f"{trial.code} is your Authgear verification code",
@@ -83,7 +83,7 @@ KIND = Kind(
     read=_read,
     sent=lambda _outcome: answers.as_json(200, {"code": "ok"}),
     refused=_refused,
-    play=_play,
+    simulate=_simulate,
     patience=60,
     finds_code_in_text=True,
     settings=(

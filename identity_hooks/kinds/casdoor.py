@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
-from identity_hooks.hook_call import FORM, HookCall, PlayedCall, WantedMessage, code_in
+from identity_hooks.hook_call import FORM, HookCall, SimulatedCall, WantedMessage, code_in
 from identity_hooks.kind import EVERYWHERE, Kind, Setting, SocketOptions, Trial
 
 
@@ -19,10 +19,10 @@ def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
     )
 
 
-def _play(trial: Trial) -> PlayedCall:
+def _simulate(trial: Trial) -> SimulatedCall:
     fields = {"phoneNumber": trial.phone, "content": trial.code}
     headers = {"Authorization": f"Bearer {trial.secret}", "Content-Type": FORM}
-    return PlayedCall(body=urlencode(fields).encode(), headers=headers)
+    return SimulatedCall(body=urlencode(fields).encode(), headers=headers)
 
 
 KIND = Kind(
@@ -31,7 +31,7 @@ KIND = Kind(
     source="https://github.com/casdoor/casdoor object/sms_custom_http.go",
     check=signatures.token,
     read=_read,
-    play=_play,
+    simulate=_simulate,
     methods=frozenset({"POST", "PUT", "DELETE", "GET"}),
     finds_code_in_text=True,
     settings=(

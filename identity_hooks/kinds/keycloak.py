@@ -8,7 +8,7 @@ from identity_hooks import signatures
 from identity_hooks.hook_call import (
     CallRefusedError,
     HookCall,
-    PlayedCall,
+    SimulatedCall,
     WantedMessage,
     code_in,
     json_call,
@@ -36,7 +36,7 @@ def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
     return WantedMessage(phone=phone, text=text, code=code_in(text, options.code_length))
 
 
-def _play(trial: Trial) -> PlayedCall:
+def _simulate(trial: Trial) -> SimulatedCall:
     text = f"Your SMS code is {trial.code} and is valid for 5 minutes."
     payload = {"text": text, "to": trial.phone, "from": "Kvitok"}
     return json_call(payload, {"Authorization": trial.secret})
@@ -48,7 +48,7 @@ KIND = Kind(
     source="https://github.com/netzbegruenung/keycloak-mfa-plugins sms-authenticator",
     check=signatures.token,
     read=_read,
-    play=_play,
+    simulate=_simulate,
     methods=frozenset({"POST", "GET"}),
     finds_code_in_text=True,
     settings=(

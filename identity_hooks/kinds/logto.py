@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
-from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
+from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, json_call
 from identity_hooks.kind import EVERYWHERE, Kind, Setting, SocketOptions, Trial
 
 PURPOSES = {
@@ -41,7 +41,7 @@ def _first(locales: str) -> str:
     return locales.split(" ", maxsplit=1)[0]
 
 
-def _play(trial: Trial) -> PlayedCall:
+def _simulate(trial: Trial) -> SimulatedCall:
     payload = {"to": trial.phone, "type": "SignIn", "payload": {"code": trial.code}}
     return json_call(payload, {"Authorization": f"Bearer {trial.secret}"})
 
@@ -52,7 +52,7 @@ KIND = Kind(
     source="https://github.com/logto-io/logto packages/connectors/connector-http-sms",
     check=signatures.token,
     read=_read,
-    play=_play,
+    simulate=_simulate,
     settings=(
         Setting(
             EVERYWHERE,

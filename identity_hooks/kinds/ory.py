@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
-from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, code_in, json_call
+from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, code_in, json_call
 from identity_hooks.kind import CLOUD, EVERYWHERE, SELF_HOSTED, Kind, Setting, SocketOptions, Trial
 
 PURPOSES = {
@@ -41,7 +41,7 @@ def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
     )
 
 
-def _play(trial: Trial) -> PlayedCall:
+def _simulate(trial: Trial) -> SimulatedCall:
     payload = {
         "to": trial.phone,
         "code": trial.code,
@@ -58,7 +58,7 @@ KIND = Kind(
     source="https://github.com/ory/kratos courier/http_channel.go",
     check=signatures.token,
     read=_read,
-    play=_play,
+    simulate=_simulate,
     finds_code_in_text=True,
     settings=(
         Setting(

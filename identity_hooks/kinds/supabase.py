@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import DomainError, Error
 from identity_hooks import answers, signatures
-from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
+from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, json_call
 from identity_hooks.kind import CLOUD, Kind, Setting, SocketOptions, Trial
 
 _AS_STATUS = {
@@ -44,7 +44,7 @@ def _refused(refusal: DomainError) -> HttpResponse:
     return answers.as_json(200, body)
 
 
-def _play(trial: Trial) -> PlayedCall:
+def _simulate(trial: Trial) -> SimulatedCall:
     payload = {
         "metadata": {"uuid": str(uuid4()), "time": int(trial.at), "name": "send-sms"},
         "user": {"id": str(uuid4()), "phone": trial.phone.removeprefix("+")},
@@ -65,7 +65,7 @@ KIND = Kind(
     read=_read,
     sent=lambda _outcome: answers.as_json(200, {}),
     refused=_refused,
-    play=_play,
+    simulate=_simulate,
     patience=5,
     settings=(
         Setting(

@@ -4,7 +4,7 @@ import orjson
 from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
-from identity_hooks.hook_call import HookCall, PlayedCall, WantedMessage, json_call
+from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, json_call
 from identity_hooks.kind import Kind, Setting, SocketOptions, Trial
 
 NANOSECONDS = 1e9
@@ -32,7 +32,7 @@ def _read(call: HookCall, _options: SocketOptions) -> WantedMessage:
     )
 
 
-def _play(trial: Trial) -> PlayedCall:
+def _simulate(trial: Trial) -> SimulatedCall:
     payload = {
         "contextInfo": {
             "eventType": "session.otp.sms.challenged",
@@ -54,7 +54,7 @@ KIND = Kind(
     check=signatures.zitadel,
     is_checked_by_headers=False,
     read=_read,
-    play=_play,
+    simulate=_simulate,
     patience=5,
     settings=(
         Setting(

@@ -19,7 +19,7 @@ from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
 from api import request_log
-from api.admission import Door
+from api.admission import EntryPoint
 from api.base_view import as_domain_error, check_status
 from api.rate_limit import key_rate_limiter
 from catalogue import ids, languages
@@ -266,4 +266,4 @@ def _refuse(environ: Mapping[str, Any], refusal: DomainError, _request_id: str) 
     return Refusal(answer.status_code, headers, answer.content)
 
 
-DOOR = Door(_sender, _refuse)
+ENTRY_POINT = EntryPoint(_sender, _refuse)

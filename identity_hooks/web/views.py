@@ -33,7 +33,7 @@ from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError
 from channels import phone_numbers
 from identity_hooks import sockets
-from identity_hooks.hook_call import PlayedCall
+from identity_hooks.hook_call import SimulatedCall
 from identity_hooks.kind import Kind, Setting, Trial
 from identity_hooks.kinds import kinds
 from identity_hooks.models import Socket
@@ -44,47 +44,47 @@ LOOPBACK = "127.0.0.1"
 
 
 class TrialResult(NamedTuple):
-    body: str  # of the played call
+    body: str  # of the simulated call
     status: int
     answer: str
     is_sent: bool
 
 
-def play(*, socket: Socket, phone: str, user: User, ip: str | None = None) -> TrialResult:
+def run_trial(*, socket: Socket, phone: str, user: User, ip: str | None = None) -> TrialResult:
     """Raises a DomainError if `phone` is not a phone."""
     number = phone_numbers.normalise(phone, socket.company.country)
     kind = sockets.kind_of(socket)
     code = "".join(secrets.choice("0123456789") for _digit in range(socket.code_length))
     secret = sockets.secrets_of(socket)[0]
-    played = kind.play(Trial(secret, number, code, time.time(), sockets.options_of(socket)))
+    simulated = kind.simulate(Trial(secret, number, code, time.time(), sockets.options_of(socket)))
     record(
         "socket.tried", f"{socket} {mask_phone(number)}", company=socket.company, user=user, ip=ip
     )
-    response = receive_call(_request(socket, played), socket.kind, socket.url_id)
+    response = receive_call(_request(socket, simulated), socket.kind, socket.url_id)
     answer = response.content.decode(errors="replace")
     is_sent = response.status_code < 300 and '"error"' not in answer
     return TrialResult(
-        _pretty(played.body.decode()), response.status_code, _pretty(answer), is_sent
+        _pretty(simulated.body.decode()), response.status_code, _pretty(answer), is_sent
     )
 
 
-def _request(socket: Socket, played: PlayedCall) -> WSGIRequest:
+def _request(socket: Socket, simulated: SimulatedCall) -> WSGIRequest:
     address = _address(socket)
     environ: dict[str, Any] = {
-        f"HTTP_{name.upper().replace('-', '_')}": text for name, text in played.headers.items()
+        f"HTTP_{name.upper().replace('-', '_')}": text for name, text in simulated.headers.items()
     }
     if count := settings.TRUSTED_PROXY_COUNT:  # as our own proxies would write it
         environ["HTTP_X_FORWARDED_FOR"] = ", ".join([address] * count)
     return WSGIRequest(
         environ
         | {
-            "REQUEST_METHOD": played.method,
+            "REQUEST_METHOD": simulated.method,
             "PATH_INFO": socket.path,
-            "QUERY_STRING": played.query,
+            "QUERY_STRING": simulated.query,
             "CONTENT_TYPE": environ.pop("HTTP_CONTENT_TYPE", ""),
-            "CONTENT_LENGTH": str(len(played.body)),
+            "CONTENT_LENGTH": str(len(simulated.body)),
             "REMOTE_ADDR": address,
-            "wsgi.input": BytesIO(played.body),
+            "wsgi.input": BytesIO(simulated.body),
         }
     )
 
@@ -260,7 +260,7 @@ def socket_try(request: CabinetRequest, pk: int) -> HttpResponse:
     if form.is_valid():
         try:
             phone = form.cleaned_data["phone"]
-            result = play(socket=socket, phone=phone, **request.actor)
+            result = run_trial(socket=socket, phone=phone, **request.actor)
             socket.refresh_from_db(fields=["last_used_at"])
         except DomainError as refused:
             form.add_error("phone", refused.words)

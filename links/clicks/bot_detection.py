@@ -93,7 +93,7 @@ _ENGINES = (
 )
 _PHONE = re.compile(r"Android|iPhone|iPad|iPod|OpenHarmony")
 # User-Agents of engines and browsers of desktops, and of phones that pretend to be one.
-_DESK_NAMES = re.compile(
+_DESKTOP_NAMES = re.compile(
     "AppleWebKit|Atom|Avast|AVG|Brave|CCleaner|Chrome|Chromium|coc_coc_browser|CriOS|Ddg|DuckDuckGo"
     "|Edg|Edge|EdgiOS|Firefox|Focus|FxiOS|Gecko|GSA|Iron|Maxthon|Mobile|Mozilla|Norton|Opera|OPiOS"
     r"|OPR|OPT|Puffin|QQBrowser|Safari|SamsungBrowser|Seznam\.cz|SLBrowser|Sputnik|UBrowser|Ubuntu"
@@ -111,16 +111,16 @@ def own_header(user_agent: str) -> str | None:
         return "HTTP_X_OPERAMINI_PHONE_UA"
     for engine in _ENGINES:
         if match := engine.pattern.match(user_agent):
-            if not _PHONE.search(match[1]) and not _is_of_a_desk(user_agent):
+            if not _PHONE.search(match[1]) and not _is_desktop(user_agent):
                 return None
             return _own_header(engine, match[1], (int(match[2][:4]), int(match[3][:4])))
     return None
 
 
-def _is_of_a_desk(user_agent: str) -> bool:
+def _is_desktop(user_agent: str) -> bool:
     """Whether it names known browsers alone, and has no comment but its platform and layout."""
     names = [part.partition("/")[0] for part in _COMMENT.sub("", user_agent).split()]
-    return user_agent.count("(") <= 2 and all(map(_DESK_NAMES.fullmatch, names))
+    return user_agent.count("(") <= 2 and all(map(_DESKTOP_NAMES.fullmatch, names))
 
 
 def _own_header(engine: _Engine, platform: str, version: _Version) -> str | None:

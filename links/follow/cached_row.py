@@ -26,11 +26,12 @@ SHORT_TTL = 30.0  # seconds for a link that is missing, dead, or may soon change
 
 class NoTarget(Enum):
     GONE = "gone"
-    ONCE_GONE = "once_gone"  # of a one-time link
-    UNKNOWN = "unknown"
+    ONE_TIME_GONE = "one_time_gone"  # a one-time link was opened
+    NOT_FOUND = "not_found"
 
 
-GONE, ONE_TIME_GONE, NOT_FOUND = NoTarget.GONE, NoTarget.ONCE_GONE, NoTarget.UNKNOWN
+GONE, ONE_TIME_GONE = NoTarget.GONE, NoTarget.ONE_TIME_GONE
+NOT_FOUND = NoTarget.NOT_FOUND
 
 
 class ExpiredTarget(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from accounts.models import Member
-from accounts.people.phone_masking import text_for
+from accounts.people.phone_visibility import text_for
 from channels.models import Message
 from links.models import Link
 

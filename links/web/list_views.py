@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.audit import record
 from accounts.models import Member, Mode
 from accounts.people.pages import confirm_page
-from accounts.people.phone_masking import may_search, text_for
+from accounts.people.phone_visibility import may_search, text_for
 from accounts.people.roles import (
     CabinetRequest,
     can_change_settings,

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member, Mode
-from accounts.people.phone_masking import may_look_up, may_search, text_for
+from accounts.people.phone_visibility import may_look_up, may_search, text_for
 from accounts.people.roles import can_change_settings, can_read_settings
 from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from catalogue.ids import parse_id

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.models import Company, Member, Mode
 from accounts.people import companies as accounts
 from accounts.people.pages import Back, confirm_page, form_page, refusals_on
-from accounts.people.phone_masking import text_for
+from accounts.people.phone_visibility import text_for
 from accounts.people.roles import (
     CabinetRequest,
     can_change_settings,

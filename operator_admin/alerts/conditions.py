@@ -88,7 +88,7 @@ def delivery_falls() -> Iterator[Problem]:
 
 
 def balance_low() -> Iterator[Problem]:
-    """As vendors told us when they took a message; `examinations` asks those that can be asked."""
+    """From the answers of vendors to sends; `account_broken` asks those that can be asked."""
     since, live = timezone.now() - BALANCE_WINDOW, registry.live_providers()
     for alert in ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at"):
         if alert.provider in live:

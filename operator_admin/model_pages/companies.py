@@ -24,8 +24,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from accounts.models import Company, Member
-from accounts.people import closing
 from accounts.people import companies as company_service
+from accounts.people import planned_deletion
 from accounts.people.countries import CountryField
 from accounts.security import reauthentication
 from cabinet.form_fields import GroupedIntegerField, grouped
@@ -82,7 +82,7 @@ class ClosingForm(forms.Form):
     days = IntegerField(
         label=_("Days until the deletion"),
         min_value=0,
-        max_value=closing.TIME_TO_THINK.days - 1,
+        max_value=planned_deletion.GRACE_PERIOD.days - 1,
         initial=1,
         help_text=_("0: within a minute, and nobody can cancel it."),
     )
@@ -268,10 +268,10 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         is_moved = "days" in request.POST
         form = ClosingForm(request.POST if is_moved else None)
         if request.method == "POST" and not is_moved:
-            _keep(request, company)
+            _call_off(request, company)
             return back
         if form.is_valid():
-            _hasten(request, company, form.cleaned_data["days"])
+            _bring_forward(request, company, form.cleaned_data["days"])
             return back
         context = {"company": company, "form": form, "opts": self.opts}
         return page_response(request, "company_deletion", _("Deletion of the company"), context)
@@ -291,15 +291,17 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         return HttpResponseRedirect(reverse("admin:accounts_company_change", args=[pk]))
 
 
-def _keep(request: HttpRequest, company: Company) -> None:
-    if closing.keep(company=company, **actor(request)):
+def _call_off(request: HttpRequest, company: Company) -> None:
+    if planned_deletion.call_off(company=company, **actor(request)):
         messages.success(request, _("The company is kept, and its owners get an e-mail."))
     else:
         messages.error(request, _("Too late: the company is already deleted or kept."))
 
 
-def _hasten(request: HttpRequest, company: Company, days: int) -> None:
-    if closing.hasten(company=company, at=timezone.now() + timedelta(days=days), **actor(request)):
+def _bring_forward(request: HttpRequest, company: Company, days: int) -> None:
+    if planned_deletion.bring_forward(
+        company=company, at=timezone.now() + timedelta(days=days), **actor(request)
+    ):
         messages.success(request, _("The day is moved, and the owners get an e-mail."))
     else:
         messages.error(request, _("The day was not moved: the company is deleted sooner or kept."))

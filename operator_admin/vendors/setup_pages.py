@@ -237,17 +237,17 @@ def _page(
 
 @page("providers/<str:name>/approvals/", "vendor-approvals")
 @require_POST
-def look_at_approvals(request: HttpRequest, name: str) -> HttpResponse:
+def refresh_approvals(request: HttpRequest, name: str) -> HttpResponse:
     """Asks the vendor what it has approved, and keeps the answer."""
     if not request.user.has_perm(CHANGE):
         raise PermissionDenied
     availability.refresh()
-    look = approvals.look([name]).get(name)
-    if look is None:
+    result = approvals.refresh([name]).get(name)
+    if result is None:
         raise Http404
-    if look.error:
-        messages.error(request, _("The vendor did not answer: %(error)s") % {"error": look.error})
-    elif look.found is None:
+    if result.error:
+        messages.error(request, _("The vendor did not answer: %(error)s") % {"error": result.error})
+    elif result.found is None:
         messages.info(request, _("This account has no list of templates or senders to read."))
     else:
         messages.success(request, _("The vendor's list is read."))

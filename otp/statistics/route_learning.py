@@ -31,7 +31,7 @@ from storage.store_errors import is_refusal
 
 # The replay closes a send after as long; what comes later teaches nothing.
 CLOSED_AFTER = timedelta(seconds=120)
-NOT_THERE = {"unreachable", "barred"}  # classes of errors: of this person's phone
+UNREACHABLE_CLASSES = {"unreachable", "barred"}  # classes of errors: of this person's phone
 # A code that is sent again is older than its message.
 CODE_AGE = timedelta(seconds=settings.LONGEST_CODE_LIFETIME)
 
@@ -114,7 +114,7 @@ def _tries(attempts: list[_Row]) -> list[ChannelTry]:
 def _try(rows: list[_Row]) -> ChannelTry:
     """By the last of the attempts: those before it failed for another reason than the recipient."""
     last, names = rows[-1], [row.provider for row in rows]
-    is_there = last.error_class not in NOT_THERE
+    is_there = last.error_class not in UNREACHABLE_CLASSES
     is_failed = last.state == "failed"
     return ChannelTry(
         channel=last.channel,

@@ -6,7 +6,7 @@ from django import template
 from django.forms import BaseForm
 
 from accounts.models import Company, Member
-from accounts.people.phone_masking import beginning_for
+from accounts.people.phone_visibility import beginning_for
 from otp.models import GuardRestriction
 from otp.protection import notices
 from otp.web.previews import preview, with_variables

@@ -150,19 +150,19 @@ class CheckCode(KeyedByHashedCode):
         fields = RequestFields(payload)
         code = fields.text(CODE) or ""
         binding = parse_binding(fields)
-        which = parse_which(fields, self.principal)
-        self.phone = mask_phone(which.phone)
-        if not _MADE_HERE.fullmatch(code) and not is_own_code(
-            self.principal, phone=which.phone, purpose=which.purpose, verification_id=which.id
+        target = parse_target(fields, self.principal)
+        self.phone = mask_phone(target.phone)
+        if not _GENERATED_CODE.fullmatch(code) and not is_own_code(
+            self.principal, phone=target.phone, purpose=target.purpose, verification_id=target.id
         ):
             raise invalid_input(code=A_CODE)
 
         def effect() -> dict[str, Any]:
             verified = check_code(
                 principal=self.principal,
-                phone=which.phone,
-                purpose=which.purpose,
-                verification_id=which.id,
+                phone=target.phone,
+                purpose=target.purpose,
+                verification_id=target.id,
                 code=code,
                 binding=binding,
             )
@@ -171,10 +171,10 @@ class CheckCode(KeyedByHashedCode):
         return self.once_atomic(self.idempotency_key(request, payload), effect)
 
 
-_MADE_HERE = re.compile(r"[0-9]{4,8}")
+_GENERATED_CODE = re.compile(r"[0-9]{4,8}")
 
 
-class Which(NamedTuple):
+class GuessTarget(NamedTuple):
     """The verification that a guess is for: by its phone and purpose, or by its id alone."""
 
     phone: str
@@ -182,7 +182,7 @@ class Which(NamedTuple):
     id: UUID | None = None
 
 
-def parse_which(fields: RequestFields, principal: Principal) -> Which:
+def parse_target(fields: RequestFields, principal: Principal) -> GuessTarget:
     """Raises a DomainError that names the fields at fault, also of those read before."""
     text, phone, purpose = (
         fields.text(VERIFIED_ID),
@@ -195,14 +195,14 @@ def parse_which(fields: RequestFields, principal: Principal) -> Which:
     number = phone_numbers.normalise(phone, principal.country) if phone else ""
     verification_id = parse_id("otp", text or "")
     if verification_id is None:
-        return Which(number, purpose or DEFAULT_PURPOSE)
-    which = Which(*find_phone(principal, verification_id), verification_id)
-    if number and number != which.phone:
+        return GuessTarget(number, purpose or DEFAULT_PURPOSE)
+    target = GuessTarget(*find_phone(principal, verification_id), verification_id)
+    if number and number != target.phone:
         fields.add_error(PHONE, NOT_OF_ID)
-    if purpose and purpose != which.purpose:
+    if purpose and purpose != target.purpose:
         fields.add_error(PURPOSE, NOT_OF_ID)
     fields.check()
-    return which
+    return target
 
 
 PHONE_OR_ID = _("Give phone, or id")

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 from accounts.audit import record
 from accounts.jobs import delete_unfinished
 from accounts.models import Company
-from accounts.people import closing
+from accounts.people import planned_deletion
 from accounts.people.roles import CabinetRequest, can_manage_members, member_required, nobody
 from accounts.security import reauthentication
 from billing.models import Order, Wallet
@@ -59,21 +59,23 @@ def _plain(name: str) -> str:
 def company_delete(request: CabinetRequest) -> HttpResponse:
     company = request.company
     if company.is_closing:
-        return render(request, "cabinet/company_delete.html", {"days": closing.TIME_TO_THINK.days})
+        return render(
+            request, "cabinet/company_delete.html", {"days": planned_deletion.GRACE_PERIOD.days}
+        )
     draft = reauthentication.draft(request)
     form = DeletionForm(request.POST or None, company=company, initial=draft)
     if request.method == "POST" and form.is_valid():
         reauthentication.require(request, form)
-        closing.ask(company=company, **request.actor)
+        planned_deletion.request(company=company, **request.actor)
         return redirect("company-delete")
-    context = {"form": form, "days": closing.TIME_TO_THINK.days, **_money(company)}
+    context = {"form": form, "days": planned_deletion.GRACE_PERIOD.days, **_money(company)}
     return render(request, "cabinet/company_delete.html", context)
 
 
 @require_POST
 @member_required(nobody, is_owner)
 def company_keep(request: CabinetRequest) -> HttpResponse:
-    if closing.keep(company=request.company, **request.actor):
+    if planned_deletion.call_off(company=request.company, **request.actor):
         messages.success(request, _("The company is kept: nothing is deleted."))
     else:
         messages.info(request, _("The company is not being deleted."))

@@ -23,8 +23,8 @@ def gateway(name: str) -> Gateway:
     return found
 
 
-def fill_requisites(company: Company) -> None:
-    """The requisites without which no invoice is issued, unless it has some."""
+def fill_billing_details(company: Company) -> None:
+    """The billing details without which no invoice is issued, unless it has some."""
     known = {"legal_name": company.name, "inn": "7800000002", "kpp": "780001001"}
     BillingProfile.objects.get_or_create(company=company, defaults=known)
 
@@ -32,7 +32,7 @@ def fill_requisites(company: Company) -> None:
 def place_order(company: Company, way: str = "sandbox", tokens: int = 1000, **fields: Any) -> Order:
     quote = Quote(tokens, Decimal("1900.00"), "RUB")
     if way == "invoice":
-        fill_requisites(company)
+        fill_billing_details(company)
     return orders.place(
         company=company, quote=quote, gateway=gateway(way), actor=orders.Actor(), **fields
     )

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.people import closing
+from accounts.people import planned_deletion
 from persons.tasks import make_company_exports
 from tests.browser.conftest import visitor
 from tests.browser.test_cabinet import confirm, enter, sign_in
@@ -48,7 +48,7 @@ def test_banner_on_any_page_keeps_the_company(
     page: Page, browser: Browser, live_server: LiveServer
 ) -> None:
     member = sign_in(page, live_server)
-    closing.ask(company=member.company, user=member.user)
+    planned_deletion.request(company=member.company, user=member.user)
     viewer = MemberFactory.create(company=member.company, role="viewer")
     with visitor(browser) as other:
         enter(other, live_server, viewer)
@@ -67,7 +67,7 @@ def test_operator_hastens_and_keeps_it(
 ) -> None:
     settings.OPERATOR_MFA = True
     member = MemberFactory.create(company__name="Лавка")
-    closing.ask(company=member.company, user=member.user)
+    planned_deletion.request(company=member.company, user=member.user)
     enter_admin(page, live_server)
     page.goto(f"{live_server.url}{reverse('admin:accounts_company_changelist')}?deletion=due")
     page.get_by_role("link", name="Лавка").click()

@@ -12,7 +12,7 @@ from accounts.models import Member
 from billing.gateways import registry
 from billing.models import Order, Payment
 from billing.wallet import ledger
-from tests.billing.top_ups import fill_requisites
+from tests.billing.top_ups import fill_billing_details
 from tests.browser.test_cabinet import sign_in
 from tests.factories import PASSWORD, PackageFactory, SellerFactory, TariffFactory, UserFactory
 
@@ -137,7 +137,7 @@ def operate(browser: Browser, live_server: LiveServer, order: Order) -> None:
 
 
 def test_top_up_is_canceled_after_asking(page: Page, shopper: Member) -> None:
-    fill_requisites(shopper.company)
+    fill_billing_details(shopper.company)
     page.get_by_role("button", name="Перейти к оплате").click()
     page.get_by_role("link", name="Отменить пополнение").click()
     page.get_by_role("button", name="Отменить пополнение").click()

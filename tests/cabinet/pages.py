@@ -19,7 +19,7 @@ from links.clicks import counting
 from links.models import ClickDay, LinkImport, Stop
 from otp.models import Autofill, GuardReplay, GuardRestriction
 from persons.models import CompanyExport
-from tests.billing.top_ups import fill_requisites
+from tests.billing.top_ups import fill_billing_details
 from tests.cabinet.requests import create_request
 from tests.cabinet.routes import COLLEAGUE
 from tests.document_factories import ClosedMonthFactory, DocumentFactory
@@ -229,7 +229,7 @@ def sell(company: Company) -> None:
     gateway = registry.find("invoice")
     assert gateway is not None
     quote = Quote(package.tokens, package.price, package.currency, package)
-    fill_requisites(company)
+    fill_billing_details(company)
     orders.place(company=company, quote=quote, gateway=gateway, actor=orders.Actor())
     OrderFactory.create(company=company)
     OrderFactory.create(company=company, state="paid", paid_at=timezone.now())

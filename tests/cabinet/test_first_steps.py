@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Member
 from billing.models import Order
-from tests.billing.top_ups import fill_requisites
+from tests.billing.top_ups import fill_billing_details
 from tests.cabinet.routes import CABINET, Kind, address
 from tests.factories import ApiKeyFactory, MemberFactory, OrderFactory
 
@@ -37,7 +37,7 @@ def test_accountants_steps_are_about_money(client: Client, accountant: Member) -
     company, seen = accountant.company, []
     for act in (
         lambda: None,
-        lambda: fill_requisites(company),
+        lambda: fill_billing_details(company),
         lambda: OrderFactory.create(company=company),
         lambda: Order.objects.update(state="paid", paid_at=timezone.now()),
     ):

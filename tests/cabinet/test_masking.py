@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from accounts.masked_phones import mask_phone
 from accounts.models import Company, Member
-from accounts.people import phone_masking
+from accounts.people import phone_visibility
 from catalogue.ids import public_id, request_id, uuid7
 from channels.models import Message
 from channels.phone_numbers import normalise
@@ -165,7 +165,7 @@ def test_masked_phone_is_not_found_by_its_beginning(
 def test_masked_phone_is_not_found_by_trying(
     client: Client, company: Company, monkeypatch: pytest.MonkeyPatch, page: str, parameter: str
 ) -> None:
-    monkeypatch.setattr(phone_masking, "LOOK_UPS", (2, 60))
+    monkeypatch.setattr(phone_visibility, "LOOK_UPS", (2, 60))
     row = MessageFactory.create(company=company, phone=PHONE)
     enter(client, company, VIEWER)
     tried = ["+79161230087", "8 916 123-00-88", "79161230088", PHONE]
@@ -173,13 +173,13 @@ def test_masked_phone_is_not_found_by_trying(
     answers = [client.get(reverse(page), {parameter: phone}) for phone in tried]
 
     shown = [body_of(answer) for answer in answers]
-    words = str(phone_masking.TOO_MANY_LOOK_UPS)
+    words = str(phone_visibility.TOO_MANY_LOOK_UPS)
     member = company.members.get()
     if page not in {"message-list", "message-export", "test-phone"}:  # those find nothing
         assert [words in body for body in shown] == [False, False, False, True]
         assert row.public_id not in shown[-1]
-    assert phone_masking.may_look_up(tried[0], member)
-    assert not phone_masking.may_look_up(PHONE, member)
+    assert phone_visibility.may_look_up(tried[0], member)
+    assert not phone_visibility.may_look_up(PHONE, member)
     enter(client, company, OWNER)
     assert MASKED not in body_of(client.get(reverse(page), {parameter: PHONE}))
 
@@ -191,7 +191,7 @@ def test_masked_phone_is_not_found_by_trying(
 def test_reference_with_a_phone_is_not_found_by_trying(
     client: Client, company: Company, monkeypatch: pytest.MonkeyPatch, page: str, parameter: str
 ) -> None:
-    monkeypatch.setattr(phone_masking, "LOOK_UPS", (1, 60))
+    monkeypatch.setattr(phone_visibility, "LOOK_UPS", (1, 60))
     rows = [
         MessageFactory.create(company=company, phone=PHONE, reference=text)
         for text in (f"order-{PHONE[1:]}", "order-7")
@@ -250,7 +250,7 @@ def test_masked_digits_of_targets_are_not_found_one_by_one(
 def test_link_named_by_a_phone_is_not_found_by_trying(
     client: Client, company: Company, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
-    monkeypatch.setattr(phone_masking, "LOOK_UPS", (2, 60))
+    monkeypatch.setattr(phone_visibility, "LOOK_UPS", (2, 60))
     target = "https://example.com/of-the-link"
     LinkFactory.create(company=company, slug=PHONE[1:], is_alias=True, url=target)
     parameter = "search" if page.startswith("link") else "q"
@@ -295,7 +295,7 @@ def test_link_named_by_a_phone_gives_a_viewer_no_picture(client: Client, company
     ],
 )
 def test_phone_within_a_text_is_masked_however_it_is_spelt(text: str) -> None:
-    shown = unquote(phone_masking.text_for(text, None))
+    shown = unquote(phone_visibility.text_for(text, None))
 
     digits = "".join(str(int(char)) for char in shown if char.isdigit())
     assert "•••••" in shown
@@ -307,7 +307,7 @@ def test_what_is_read_as_a_phone_is_masked_in_a_target(between: str) -> None:
     typed = between.join(["7", "916", "123", "00", "89"])
     assert normalise(unquote(typed), "RU") == PHONE
 
-    shown = phone_masking.text_for(f"https://e.example/?tel={typed}", None)
+    shown = phone_visibility.text_for(f"https://e.example/?tel={typed}", None)
 
     assert "•••••" in shown
     assert "00" not in shown
@@ -317,14 +317,14 @@ def test_what_is_read_as_a_phone_is_masked_in_a_target(between: str) -> None:
     "tel_79161230089", "phone_79161230089", "abc_79161230089ab", "2026-11-28T79161230089Z",
 ])  # fmt: skip
 def test_field_named_like_an_id_hides_no_phone(value: str) -> None:
-    assert "1230089" not in phone_masking.event_for({"url": value}, None)["url"]
+    assert "1230089" not in phone_visibility.event_for({"url": value}, None)["url"]
 
 
 def test_ids_and_times_of_an_event_stay() -> None:
     event = {"id": public_id("msg", uuid7()), "at": "2026-11-28T10:11:12.123456Z"}
     event |= {"batch": public_id("bat", uuid4()), "request_id": request_id()}
 
-    assert phone_masking.event_for(event, None) == event
+    assert phone_visibility.event_for(event, None) == event
 
 
 @pytest.mark.parametrize("text", ["1 ", "12345. ", "7%20", "é7~", "/2026/11/28/", "+()-/", "%25"])
@@ -332,7 +332,7 @@ def test_masking_takes_time_in_proportion_to_the_text(text: str) -> None:
     def seconds(size: int) -> float:
         long = (text * size)[:size]
         started = time.process_time()
-        phone_masking.text_for(long, None)
+        phone_visibility.text_for(long, None)
         return time.process_time() - started
 
     assert seconds(20_000) < max(40 * min(seconds(2_000) for _try in range(3)), 0.2)
@@ -348,7 +348,7 @@ def test_masking_takes_time_in_proportion_to_the_text(text: str) -> None:
     ],
 )
 def test_text_without_a_phone_stays_as_it_is(text: str) -> None:
-    assert phone_masking.text_for(text, None) == text
+    assert phone_visibility.text_for(text, None) == text
 
 
 @pytest.mark.parametrize(

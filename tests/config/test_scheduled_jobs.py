@@ -29,7 +29,7 @@ OTHERS = {
     "billing.expire_orders": "one UPDATE of states",
     "channels.check_ledger": "reads and writes no company's rows",
     "channels.check_whole_ledger": "reads and writes no company's rows",
-    "channels.look_at_approvals": "one account after another, each by itself",
+    "channels.refresh_approvals": "one account after another, each by itself",
     "channels.write_heartbeat": "no company's rows",
     "links.append_click_events": "`write_together`: by halves, down to one click",
     "links.count_clicks": "`write_together`: by halves, down to one click",
@@ -38,7 +38,7 @@ OTHERS = {
     "links.write_clicks_to_clickhouse": "`write_together`: by halves, down to one click",
     "operator_admin.count_status_days": "one statement over counted days",
     "operator_admin.evaluate_alerts": "one rule after another, each by itself",
-    "operator_admin.examine_outside": "one rule after another, each by itself",
+    "operator_admin.evaluate_outside_alerts": "one rule after another, each by itself",
     "operator_admin.measure_api": "no company's rows",
 }
 

@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.models import Company
 from identity_hooks import sockets
-from identity_hooks.hook_call import PlayedCall
+from identity_hooks.hook_call import SimulatedCall
 from identity_hooks.kind import Trial
 from identity_hooks.models import Socket
 
@@ -27,20 +27,20 @@ def secret_of(socket: Socket) -> str:
     return sockets.secrets_of(socket)[0]
 
 
-def played(
+def simulated(
     socket: Socket,
     *,
     phone: str = PHONE,
     code: str = CODE,
     secret: str = "",
     at: float | None = None,
-) -> PlayedCall:
+) -> SimulatedCall:
     kind, options = sockets.kind_of(socket), sockets.options_of(socket)
     now = time.time() if at is None else at
-    return kind.play(Trial(secret or secret_of(socket), phone, code, now, options))
+    return kind.simulate(Trial(secret or secret_of(socket), phone, code, now, options))
 
 
-def send(socket: Socket, call: PlayedCall, path: str = "", **meta: Any) -> HttpResponse:
+def send(socket: Socket, call: SimulatedCall, path: str = "", **meta: Any) -> HttpResponse:
     headers = {name: text for name, text in call.headers.items() if name != "Content-Type"}
     address = (path or socket.path) + (f"?{call.query}" if call.query else "")
     content_type = call.headers.get("Content-Type", "")

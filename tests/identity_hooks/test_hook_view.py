@@ -21,9 +21,9 @@ from tests.identity_hooks.calls import (
     body_of,
     call_at,
     make_socket,
-    played,
     secret_of,
     send,
+    simulated,
 )
 
 KINDS = list(kinds())
@@ -50,7 +50,7 @@ def accepted(kind: str, response: HttpResponse) -> bool:
 
 
 def test_servers_own_call_becomes_a_message(socket: Socket) -> None:
-    response = send(socket, played(socket))
+    response = send(socket, simulated(socket))
 
     assert accepted(socket.kind, response), response.content
     message = Message.objects.get()
@@ -64,7 +64,7 @@ def test_servers_own_call_becomes_a_message(socket: Socket) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_repeat_is_one_message(socket: Socket) -> None:
     """Each try has a signature, a time and, where there are some, ids of its own."""
-    first, second = send(socket, played(socket)), send(socket, played(socket))
+    first, second = send(socket, simulated(socket)), send(socket, simulated(socket))
 
     assert accepted(socket.kind, first)
     assert accepted(socket.kind, second), second.content
@@ -74,9 +74,9 @@ def test_repeat_is_one_message(socket: Socket) -> None:
 def test_code_is_nowhere_but_in_the_message(
     socket: Socket, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = played(socket, phone="+7", code="770012")
+    wrong = simulated(socket, phone="+7", code="770012")
 
-    answers = [send(socket, played(socket)).content, send(socket, wrong).content]
+    answers = [send(socket, simulated(socket)).content, send(socket, wrong).content]
 
     said = str(answers) + caplog.text + "".join(capsys.readouterr())
     assert (CODE in said, "770012" in said) == (False, False)
@@ -104,7 +104,7 @@ WRONG_PHONE = {
 
 
 def test_wrong_phone_is_refused_in_the_servers_words(socket: Socket) -> None:
-    response = send(socket, played(socket, phone="+7916"))
+    response = send(socket, simulated(socket, phone="+7916"))
 
     expected = WRONG_PHONE.get(socket.kind, (422, "invalid_phone"))
     assert refusal(socket.kind, response) == expected
@@ -115,12 +115,12 @@ def test_wrong_phone_is_refused_in_the_servers_words(socket: Socket) -> None:
 def test_callers_are_refused_alike(socket: Socket) -> None:
     """Whether the id is unknown, revoked or another kind's, or the secret is wrong."""
     other = make_socket(socket.company, socket.kind)
-    call, forged = played(socket), played(socket, secret=secret_of(other))
+    call, forged = simulated(socket), simulated(socket, secret=secret_of(other))
     prefix = socket.path.rpartition("/")[0]
     unknown = send(socket, call, f"{prefix}/{'a' * 24}")
     wrong_secret = send(socket, forged)
     unsigned = call_at(socket.path, "POST", call.body)
-    another_address = send(make_limited(socket), played(socket))
+    another_address = send(make_limited(socket), simulated(socket))
     sockets.revoke(socket=socket, user=None)
     revoked = send(socket, call)
 
@@ -145,7 +145,7 @@ def test_server_calls_from_an_allowed_address(company: Company) -> None:
     socket = make_socket(company, "logto", allowed_ips=["203.0.113.0/24", "2001:db8::/32"])
 
     answers = [
-        send(socket, played(socket, phone=f"+7916123456{n}"), REMOTE_ADDR=address).status_code
+        send(socket, simulated(socket, phone=f"+7916123456{n}"), REMOTE_ADDR=address).status_code
         for n, address in enumerate(ADDRESSES)
     ]
 
@@ -215,11 +215,11 @@ def test_secret_of_before_is_accepted_for_a_day(socket: Socket) -> None:
     old = secret_of(socket)
     new = sockets.rotate(socket=socket, user=None)
 
-    assert accepted(socket.kind, send(socket, played(socket, secret=old)))
-    other = played(socket, secret=new, phone="+79161234568")
+    assert accepted(socket.kind, send(socket, simulated(socket, secret=old)))
+    other = simulated(socket, secret=new, phone="+79161234568")
     assert accepted(socket.kind, send(socket, other))
     Socket.objects.update(previous_until=timezone.now())
-    assert send(socket, played(socket, secret=old)).status_code == 401
+    assert send(socket, simulated(socket, secret=old)).status_code == 401
 
 
 def test_only_two_secrets_are_accepted(company: Company) -> None:
@@ -229,7 +229,7 @@ def test_only_two_secrets_are_accepted(company: Company) -> None:
     Socket.objects.update(previous_until=timezone.now() + Socket.ROTATION / 2)
     sockets.rotate(socket=socket, user=None)
 
-    assert send(socket, played(socket, secret=first)).status_code == 401
+    assert send(socket, simulated(socket, secret=first)).status_code == 401
 
 
 @pytest.mark.parametrize("kind", ["supabase", "zitadel", "clerk"])
@@ -238,7 +238,7 @@ def test_replay_outside_the_tolerance_is_refused(company: Company, kind: str, se
     socket = make_socket(company, kind)
     now = timezone.now().timestamp()
 
-    assert send(socket, played(socket, at=now + seconds)).status_code == 401
+    assert send(socket, simulated(socket, at=now + seconds)).status_code == 401
     assert not Message.objects.exists()
 
 
@@ -246,7 +246,7 @@ def test_test_socket_sends_nothing(socket: Socket) -> None:
     Socket.objects.update(mode=Mode.TEST)
     socket.refresh_from_db()
 
-    assert accepted(socket.kind, send(socket, played(socket)))
+    assert accepted(socket.kind, send(socket, simulated(socket)))
     assert Message.objects.get().mode == "test"
 
 
@@ -265,7 +265,7 @@ def test_company_that_may_not_send_is_refused(
     socket = make_socket(company, "logto", mode)
     Company.objects.filter(pk=company.pk).update(status=status)
 
-    answer = body_of(send(socket, played(socket)))
+    answer = body_of(send(socket, simulated(socket)))
 
     assert answer.get("code", "") == code
 
@@ -273,7 +273,7 @@ def test_company_that_may_not_send_is_refused(
 def test_company_without_tokens_tells_the_person_nothing_of_it(db: None) -> None:
     socket = make_socket(CompanyFactory.create(language="en"), "supabase")
 
-    answer = body_of(send(socket, played(socket)))
+    answer = body_of(send(socket, simulated(socket)))
 
     assert answer == {
         "error": {"http_code": 402, "message": "The code could not be sent. Try again later."}
@@ -285,7 +285,7 @@ def test_unreadable_call_is_refused_in_the_company_language(company: Company) ->
         Company.objects.update(language=language)
         socket = make_socket(company, "logto")
 
-        answer = send(socket, replace(played(socket), body=b"[]"))
+        answer = send(socket, replace(simulated(socket), body=b"[]"))
 
         assert (answer.status_code, body_of(answer)["message"]) == (422, words)
 
@@ -294,7 +294,7 @@ def test_held_back_call_asks_no_server_for_a_proof(company: Company) -> None:
     Company.objects.update(language="en")
     socket = make_socket(company, "logto", "test")
 
-    message = body_of(send(socket, played(socket, phone="+79990000015")))["message"]
+    message = body_of(send(socket, simulated(socket, phone="+79990000015")))["message"]
 
     assert "Protection" in message
     assert "challenge" not in message
@@ -304,7 +304,7 @@ def test_person_reads_the_company_language(company: Company) -> None:
     Company.objects.update(language="ru")
     socket = make_socket(company, "authentik")
 
-    answer = send(socket, played(socket, phone="+7916")).content.decode()
+    answer = send(socket, simulated(socket, phone="+7916")).content.decode()
 
     assert "Проверьте" in answer
 
@@ -382,6 +382,6 @@ def test_rate_is_that_of_a_key(company: Company) -> None:
     first, second = make_socket(company, "logto"), make_socket(company, "logto")
 
     calls = [(first, PHONE), (first, "+79161234568"), (second, "+79161234569")]
-    answers = [send(one, played(one, phone=phone)).status_code for one, phone in calls]
+    answers = [send(one, simulated(one, phone=phone)).status_code for one, phone in calls]
 
     assert answers == [200, 429, 200]

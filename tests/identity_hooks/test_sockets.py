@@ -17,10 +17,10 @@ from identity_hooks import receive, signatures, sockets
 from identity_hooks.kinds import kinds
 from identity_hooks.models import Socket
 from identity_hooks.web import views
-from identity_hooks.web.hook_view import DOOR
+from identity_hooks.web.hook_view import ENTRY_POINT
 from tests.api.races import at_once
 from tests.factories import UserFactory
-from tests.identity_hooks.calls import CODE, PHONE, make_socket, played, secret_of, send
+from tests.identity_hooks.calls import CODE, PHONE, make_socket, secret_of, send, simulated
 
 pytestmark = pytest.mark.django_db
 
@@ -44,13 +44,13 @@ def rows() -> list[ApiRequest]:
 @pytest.mark.usefixtures("queued_at_once", "logged")
 def test_company_reads_of_calls_without_anything_secret(company: Company) -> None:
     socket = make_socket(company, "zitadel")
-    send(socket, played(socket))
-    call = played(socket)
+    send(socket, simulated(socket))
+    call = simulated(socket)
     old = Client().post(
         f"{socket.path}/{secret_of(socket)}", call.body, content_type="application/json"
     )
-    send(socket, played(socket, secret="kvh_another_secret_of_40_characters_0000"))
-    send(socket, played(socket, phone="+7"))
+    send(socket, simulated(socket, secret="kvh_another_secret_of_40_characters_0000"))
+    send(socket, simulated(socket, phone="+7"))
 
     sent, _repeated, refused, wrong = rows()
 
@@ -67,7 +67,7 @@ def test_company_reads_of_calls_without_anything_secret(company: Company) -> Non
 @pytest.mark.usefixtures("queued_at_once", "logged")
 def test_flood_of_unsigned_calls_is_one_row_a_second(company: Company) -> None:
     socket = make_socket(company, "logto")
-    call = played(socket, secret="kvh_another_secret_of_40_characters_0000")
+    call = simulated(socket, secret="kvh_another_secret_of_40_characters_0000")
 
     for _try in range(5):
         send(socket, call)
@@ -79,7 +79,7 @@ def test_flood_of_unsigned_calls_is_one_row_a_second(company: Company) -> None:
 def test_unknown_address_is_nobodys(company: Company) -> None:
     socket = make_socket(company, "logto")
 
-    send(socket, played(socket), f"/hooks/identity/logto/{'x' * 24}")
+    send(socket, simulated(socket), f"/hooks/identity/logto/{'x' * 24}")
 
     assert rows() == []
 
@@ -110,7 +110,7 @@ def test_secrets_come_under_the_current_key(company: Company, settings: Settings
 
 def test_socket_whose_key_is_lost_lets_nobody_in(company: Company) -> None:
     socket = make_socket(company, "logto")
-    call = played(socket)
+    call = simulated(socket)
 
     with override_settings(MFA_KEYS={"other": b"o" * 32}):
         answer = send(socket, call)
@@ -175,7 +175,7 @@ def test_trial_plays_the_servers_call(company: Company, kind: str) -> None:
     )
 
     with override_settings(TRUSTED_PROXY_COUNT=2):
-        result = views.play(socket=socket, phone="8 999 000-00-00", user=UserFactory.create())
+        result = views.run_trial(socket=socket, phone="8 999 000-00-00", user=UserFactory.create())
 
     assert (result.status, result.is_sent) == (200, True), result.answer
     assert Message.objects.get().phone == "+79990000000"
@@ -191,7 +191,7 @@ def test_body_is_received_from_whom_headers_let_in(company: Company) -> None:
     socket = make_socket(company, "logto")
     good = {"authorization": f"Bearer {secret_of(socket)}"}
 
-    assert DOOR.sender(environ(socket.path, **good)) == f"socket {socket.pk}"
+    assert ENTRY_POINT.sender(environ(socket.path, **good)) == f"socket {socket.pk}"
     for path, headers in [
         (socket.path, {}),
         (socket.path, {"authorization": "Bearer kvh_wrong"}),
@@ -200,7 +200,7 @@ def test_body_is_received_from_whom_headers_let_in(company: Company) -> None:
         ("/hooks/identity/", good),
     ]:
         with pytest.raises(DomainError):
-            DOOR.sender(environ(path, **headers))
+            ENTRY_POINT.sender(environ(path, **headers))
 
 
 def test_same_call_at_once_is_one_message(
@@ -209,7 +209,7 @@ def test_same_call_at_once_is_one_message(
     """The server gave up waiting and called again, twice."""
     socket = make_socket(company, "supabase")
 
-    answers = at_once([partial(send, socket, played(socket)) for _try in range(4)])
+    answers = at_once([partial(send, socket, simulated(socket)) for _try in range(4)])
 
     assert [answer.content for answer in answers] == [b"{}"] * 4
     assert Message.objects.count() == 1

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company, Mail, Member, User
-from accounts.people import closing
+from accounts.people import planned_deletion
 from tests.factories import CompanyFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +16,7 @@ LIST = "admin:accounts_company_changelist"
 @pytest.fixture
 def member(operator: User) -> Member:
     member = MemberFactory.create()
-    closing.ask(company=member.company, user=member.user)
+    planned_deletion.request(company=member.company, user=member.user)
     member.company.refresh_from_db()
     return member
 
@@ -60,7 +60,7 @@ def test_operator_speeds_it_up(client: Client, operator: User, member: Member) -
     assert member.company.closes_at <= timezone.now() + timedelta(days=1)
     event = member.company.audit.get(action="company.hastened")
     assert event.user == operator
-    closing.warn()
+    planned_deletion.warn()
     assert Mail.objects.filter(to=member.user.email).count() == 2
 
 

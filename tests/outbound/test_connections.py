@@ -13,7 +13,7 @@ import pytest
 from urllib3.exceptions import HTTPError
 
 from outbound.connections import MAX_BODY, BodyTooLongError, Connections, TooManyCallsError
-from tests.operator_admin.alerts.test_examinations import certificate
+from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 Handler = Callable[[socket.socket], None]
 TIMEOUT = 0.6  # seconds for the whole response

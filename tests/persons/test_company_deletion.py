@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.keys import api_keys
 from accounts.models import AuditEvent, Company, Invitation, Mail, Member, User
-from accounts.people import closing, members
+from accounts.people import members, planned_deletion
 from billing.models import Order, Transfer, Wallet
 from channels import reconciliation
 from channels.models import Message
@@ -331,7 +331,7 @@ def test_keeping_and_deleting_at_once_agree() -> None:
 
     def keep() -> None:
         barrier.wait()
-        answers["kept"] = closing.keep(company=member.company, user=user)
+        answers["kept"] = planned_deletion.call_off(company=member.company, user=user)
         connection.close()
 
     def delete() -> None:

@@ -151,7 +151,11 @@ def _filters(browser: Client, path: str) -> Iterator[str]:
 
 
 # They look at the machine and its neighbours, not at the history.
-LEFT_OUT = {"operator_admin.examine_outside", "channels.write_heartbeat", "accounts.deliver_mail"}
+LEFT_OUT = {
+    "operator_admin.evaluate_outside_alerts",
+    "channels.write_heartbeat",
+    "accounts.deliver_mail",
+}
 EXPORT_ROWS, FEWEST = 500_000, 5_000
 PER = 1_000  # rows
 FILES = ("message-export", "balance-csv", "link-export")

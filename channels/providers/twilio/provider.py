@@ -59,14 +59,14 @@ _NO_ACCOUNT = (20003, 20005, 20006, 20008, 20010, 20404, 21608, 30002)
 _NO_SENDER = (21210, 21212, 21267, 21601, 21603, 21606, 21607, 21657, 21659, 21660, 21661, 21709)
 _NO_SERVICE = (21701, 21702, 21703, 21704, 21705)  # of messages, with its senders
 # The country is not switched on, or the sender cannot reach it or is not registered there.
-_NOT_THERE = (21408, 21612, 30018, 30024, 30032, 30033, 30034, 30035, 30040, 30042)
+_NO_ROUTE = (21408, 21612, 30018, 30024, 30032, 30033, 30034, 30035, 30040, 30042)
 
 VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((*_NO_SUCH_PHONE, *_NO_PERSON), http.UNREACHABLE),
     30004: http.BARRED,  # "blocked from receiving this message"
     **dict.fromkeys((*_NO_ACCOUNT, *_NO_SENDER, *_NO_SERVICE), http.ACCOUNT_REFUSED),
     21609: http.ACCOUNT_REFUSED,  # our address for receipts
-    **dict.fromkeys(_NOT_THERE, http.DESTINATION_REFUSED),
+    **dict.fromkeys(_NO_ROUTE, http.DESTINATION_REFUSED),
     **dict.fromkeys((21617, 30007, 30038, 30450), http.REFUSED),  # the text, or a suspected fraud
     # Queues and rates, and the days' limits of carriers in the USA.
     **dict.fromkeys((14107, 20429, 21611, 30001, 30022, 30023, 30027), http.ACCOUNT_THROTTLED),

@@ -33,13 +33,13 @@ WEBHOOK_FIELDS = (
 )
 
 
-def _with_meta_s_code(codes: Iterable[str]) -> str:
+def _with_meta_code(codes: Iterable[str]) -> str:
     """`ru:ru,en:en_US`: a language of ours and Meta's code of the template's."""
     return ",".join(f"{code}:{languages.texts(code)['whatsapp']['language']}" for code in codes)
 
 
 # Each template has to be approved in each of them, so no more than the pages have.
-USUAL_LANGUAGES = _with_meta_s_code(languages.translated())
+USUAL_LANGUAGES = _with_meta_code(languages.translated())
 
 
 def _languages(text: str) -> dict[str, str]:
@@ -90,7 +90,7 @@ OPTIONS = (
         "languages",
         default=USUAL_LANGUAGES,
         read=_languages,
-        simulated=_with_meta_s_code(sorted(languages.message_codes())),
+        simulated=_with_meta_code(sorted(languages.message_codes())),
     ),
 )
 

@@ -107,7 +107,7 @@ def _first_steps(request: CabinetRequest) -> dict[str, Any]:
         return _quickstart(request)
     orders = Order.objects.of(request.company)
     steps = {
-        "requisites": not BillingProfile.of(request.company).missing,
+        "billing_details": not BillingProfile.of(request.company).missing,
         "order": orders.exists(),
         "paid": orders.filter(state=Order.State.PAID).exists(),
     }

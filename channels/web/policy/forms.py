@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member
-from accounts.people import countries, phone_masking
+from accounts.people import countries, phone_visibility
 from cabinet import fallback_forms
 from cabinet.form_fields import GroupedIntegerField, PurposeField
 from catalogue import channels, languages
@@ -146,6 +146,6 @@ class PreviewForm(forms.Form):
             number = phone_numbers.normalise(self.cleaned_data["phone"], country)
         except DomainError as refusal:
             raise forms.ValidationError(str(refusal.message)) from None
-        if not phone_masking.may_look_up(number, self.member):
-            raise forms.ValidationError(phone_masking.TOO_MANY_LOOK_UPS)
+        if not phone_visibility.may_look_up(number, self.member):
+            raise forms.ValidationError(phone_visibility.TOO_MANY_LOOK_UPS)
         return number

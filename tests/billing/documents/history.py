@@ -29,7 +29,7 @@ def seller(**fields: Any) -> Seller:
 
 
 def company(**fields: Any) -> Company:
-    """With an organisation's requisites in Russia."""
+    """With an organisation's billing details in Russia."""
     row: Company = CompanyFactory.create(**fields)
     BillingProfile.objects.create(
         company=row, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"

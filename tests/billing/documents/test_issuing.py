@@ -54,7 +54,7 @@ def test_act_of_a_month_and_the_invoice_for_its_advance() -> None:
     assert numbers() == [(2026, 1), (2026, 2)]
 
 
-def test_month_waits_for_requisites_and_is_issued_once_they_are_there() -> None:
+def test_month_waits_for_billing_details_and_is_issued_once_they_are_there() -> None:
     seller(vat_rate=None)
     one = CompanyFactory.create()
     owner = MemberFactory.create(company=one, role=Member.Role.OWNER).user
@@ -104,7 +104,7 @@ def test_each_currency_has_a_document() -> None:
     ]
 
 
-def test_later_requisites_change_no_issued_document() -> None:
+def test_later_billing_details_change_no_issued_document() -> None:
     seller()
     one = company()
     buy(one, at(9, 3), 100, "122.00")

@@ -33,7 +33,7 @@ from tests.billing.orders.automatic import (
     user_of,
     yookassa_payment,
 )
-from tests.billing.top_ups import fill_requisites, payment_event, place_order, post_webhook
+from tests.billing.top_ups import fill_billing_details, payment_event, place_order, post_webhook
 from tests.factories import SellerFactory
 
 pytestmark = pytest.mark.django_db
@@ -212,7 +212,7 @@ class TestPauses:
         assert "дороже, чем вы разрешили" in Mail.objects.get().text
         assert not auto_top_up.resume(company=payer, user=user_of(payer))
 
-    def test_invoice_without_requisites(self, payer: Company) -> None:
+    def test_invoice_without_billing_details(self, payer: Company) -> None:
         agree(payer, "invoice")
 
         auto_top_up.run()
@@ -230,7 +230,7 @@ class TestPauses:
 
     def test_unpaid_order_pauses_once_and_resumes(self, payer: Company) -> None:
         SellerFactory.create()
-        fill_requisites(payer)
+        fill_billing_details(payer)
         agree(payer, "invoice")
         auto_top_up.run()
         Order.objects.update(state="expired")
@@ -246,7 +246,7 @@ class TestPauses:
 
 def test_invoice_is_issued_and_mailed_once(payer: Company) -> None:
     SellerFactory.create()
-    fill_requisites(payer)
+    fill_billing_details(payer)
     agree(payer, "invoice")
 
     assert [auto_top_up.run() for _ in range(3)] == [1, 0, 0]

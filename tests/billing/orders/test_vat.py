@@ -12,10 +12,10 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Member
+from billing.billing_details import vat_id
 from billing.documents import document_pdf, issuing, month_closing
 from billing.models import BillingProfile, Document, Order, VatRegime
 from billing.orders import billing_profiles, invoice_pdf, invoices, prices
-from billing.requisites import vat_id
 from tests.billing.documents.history import OCTOBER, at, buy, company, seal, seller, use
 from tests.billing.top_ups import place_order
 from tests.factories import MemberFactory, SellerFactory
@@ -134,7 +134,7 @@ def test_english_invoice_of_a_payer_in_russia_has_the_bank_form(
     assert ("IBAN XX00" in words(invoice_pdf.draw(document))) is is_abroad
 
 
-def test_open_invoice_follows_the_requisites(client: Client) -> None:
+def test_open_invoice_follows_the_billing_details(client: Client) -> None:
     SellerFactory.create()
     one = company()
     user = MemberFactory.create(company=one, role=Member.Role.OWNER).user
@@ -220,7 +220,7 @@ def accountant(client: Client) -> Member:
     return member
 
 
-def test_requisites_in_the_union(client: Client, accountant: Member) -> None:
+def test_billing_details_in_the_union(client: Client, accountant: Member) -> None:
     page = reverse("balance-profile")
 
     wrong = client.post(page, GERMAN | {"inn": "DE136695977"})

@@ -12,7 +12,7 @@ from billing.wallet import ledger
 from tests.api.books import books
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.billing.top_ups import fill_requisites, payment_event, post_webhook
+from tests.billing.top_ups import fill_billing_details, payment_event, post_webhook
 from tests.factories import (
     OrderFactory,
     PackageFactory,
@@ -29,7 +29,7 @@ FIELDS = {
 
 @pytest.fixture(autouse=True)
 def shop(company: Company) -> None:
-    fill_requisites(company)
+    fill_billing_details(company)
     SellerFactory.create()
     PackageFactory.create()
     TariffFactory.create(tokens_from=100)

@@ -15,7 +15,7 @@ from billing.web.urls import urlpatterns
 from cabinet.settings_forms import CompanySection
 from tests.billing.orders import automatic
 from tests.billing.orders.automatic import agree
-from tests.billing.top_ups import fill_requisites
+from tests.billing.top_ups import fill_billing_details
 from tests.cabinet.routes import CABINET, MONEY
 from tests.factories import MemberFactory, SellerFactory, TariffFactory
 from tests.reauthentication import mark_reauthenticated
@@ -31,7 +31,7 @@ TERMS = {
     "sum_a_month": "10000",
     "consent": "on",
 }
-REQUISITES = {"country": "RU", "legal_name": "ООО «Ромашка»", "inn": "7800000002"}
+BILLING_DETAILS = {"country": "RU", "legal_name": "ООО «Ромашка»", "inn": "7800000002"}
 # Pages of billing that change nothing of it: why.
 HARMLESS = {
     "balance": "an order is paid by a person, who sees its sum",
@@ -49,10 +49,10 @@ CHANGES: dict[str, list[dict[str, str]]] = {
     "balance-automatic": [TERMS, TERMS | {"gateway": "invoice"}],
     "balance-automatic-resume": [{}],
     "balance-profile": [
-        REQUISITES,
-        REQUISITES | {"country": "US", "inn": ""},
-        REQUISITES | {"currency": "USD", "kpp": "780001001"},
-        REQUISITES | {"kpp": "780001001", "address": "Москва"},
+        BILLING_DETAILS,
+        BILLING_DETAILS | {"country": "US", "inn": ""},
+        BILLING_DETAILS | {"currency": "USD", "kpp": "780001001"},
+        BILLING_DETAILS | {"kpp": "780001001", "address": "Москва"},
     ],
 }
 CASES = [(name, data) for name, several in CHANGES.items() for data in several]
@@ -62,7 +62,7 @@ CASES = [(name, data) for name, several in CHANGES.items() for data in several]
 def paused(package: object) -> Company:
     """A company that could be charged: what it agreed to is paused."""
     company: Company = MemberFactory.create().company
-    fill_requisites(company)
+    fill_billing_details(company)
     SellerFactory.create()
     for currency in ("RUB", "USD"):
         TariffFactory.create(tokens_from=1, price=Decimal(2), currency=currency)
@@ -107,7 +107,7 @@ def test_terms_of_money_are_confirmed(
 def test_what_was_typed_survives_the_confirmation(client: Client, paused: Company) -> None:
     member = paused.members.get()
     client.force_login(member.user)
-    typed = REQUISITES | {"legal_name": "ООО «Лютик»", "kpp": "780001001", "tokens": "500"}
+    typed = BILLING_DETAILS | {"legal_name": "ООО «Лютик»", "kpp": "780001001", "tokens": "500"}
 
     response = client.post(reverse("balance-profile"), typed)
     mark_reauthenticated(client, member.user)
@@ -118,7 +118,7 @@ def test_what_was_typed_survives_the_confirmation(client: Client, paused: Compan
     assert page.context["quote"].tokens == 500
 
 
-def test_same_requisites_need_no_confirmation(client: Client, paused: Company) -> None:
+def test_same_billing_details_need_no_confirmation(client: Client, paused: Company) -> None:
     client.force_login(paused.members.get().user)
     BillingProfile.objects.update(country="RU")
     profile = BillingProfile.objects.get()

@@ -11,7 +11,7 @@ from requests import PreparedRequest
 from accounts.models import Member
 from billing.models import BillingProfile, Order, Payment
 from billing.wallet import ledger
-from tests.billing.top_ups import HOOK, fill_requisites, place_order
+from tests.billing.top_ups import HOOK, fill_billing_details, place_order
 from tests.factories import (
     MemberFactory,
     OrderFactory,
@@ -34,7 +34,7 @@ def member(client: Client) -> Member:
     SellerFactory.create()
     PackageFactory.create()
     TariffFactory.create(tokens_from=100)
-    fill_requisites(member.company)
+    fill_billing_details(member.company)
     return member
 
 
@@ -126,7 +126,7 @@ def test_threshold_is_set(client: Client, member: Member) -> None:
     assert BillingProfile.of(member.company).low_balance == 2500
 
 
-REQUISITES = {
+BILLING_DETAILS = {
     "country": "RU",
     "legal_name": "ООО «Ромашка»",
     "inn": "7707 083 893",
@@ -146,10 +146,10 @@ REQUISITES = {
         ("address", "ул. 😀, 5"),
     ],
 )
-def test_wrong_requisites_are_refused(
+def test_wrong_billing_details_are_refused(
     client: Client, member: Member, field: str, text: str
 ) -> None:
-    response = client.post(reverse("balance-profile"), REQUISITES | {field: text})
+    response = client.post(reverse("balance-profile"), BILLING_DETAILS | {field: text})
 
     assert list(response.context["form"].errors) == [field]
     assert BillingProfile.of(member.company).inn == "7800000002"

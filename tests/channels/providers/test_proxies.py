@@ -27,7 +27,7 @@ from tests.channels.providers.local_proxies import (
 from tests.channels.providers.test_http import ACCEPTED, answer, read_request, server
 from tests.channels.providers.vendors import BOT_TOKEN, bot, message
 from tests.config.test_settings import start
-from tests.operator_admin.alerts.test_examinations import certificate
+from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 HOST = "telegram.vendor.test"  # that only the proxy can resolve
 PROXIES = [("http", http_proxy), ("socks5h", socks_proxy)]

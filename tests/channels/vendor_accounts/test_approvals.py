@@ -12,7 +12,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from channels.models import VendorApproval
-from channels.tasks import look_at_approvals
+from channels.tasks import refresh_approvals
 from channels.vendor_accounts import approvals, registry
 from operator_admin.doctor import vendors
 from tests.channels.accounts import set_account
@@ -37,9 +37,9 @@ def template(name: str = "verification_code", language: str = "ru", **fields: An
     return row | {"quality_score": {"score": "GREEN"}, "rejected_reason": "NONE"} | fields
 
 
-def look(wire: responses.RequestsMock, *rows: Any, status: int = 200) -> approvals.Look:
+def look(wire: responses.RequestsMock, *rows: Any, status: int = 200) -> approvals.ReadResult:
     wire.upsert("GET", TEMPLATES, json={"data": rows}, status=status)
-    return approvals.look(["whatsapp_cloud"])["whatsapp_cloud"]
+    return approvals.refresh(["whatsapp_cloud"])["whatsapp_cloud"]
 
 
 def kept(name: str = "verification_code") -> VendorApproval:
@@ -102,7 +102,7 @@ def test_further_pages_are_read(wire: responses.RequestsMock) -> None:
     wire.get(TEMPLATES, json={"data": [template("first")], "paging": paging})
     wire.get(re.compile(r".*&after=QVFI"), json={"data": [template()]})
 
-    approvals.look(["whatsapp_cloud"])
+    approvals.refresh(["whatsapp_cloud"])
 
     assert {one.name for one in VendorApproval.objects.filter(status="approved")} == {
         "first", "verification_code",
@@ -134,6 +134,6 @@ def test_operator_asks_now(wire: responses.RequestsMock, client: Client) -> None
 def test_task_asks_every_vendor(wire: responses.RequestsMock) -> None:
     wire.get(TEMPLATES, json={"data": [template()]})
 
-    look_at_approvals()
+    refresh_approvals()
 
     assert kept().status == "approved"

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from accounts.models import Company, GuardMode, Mail
-from accounts.people import closing
+from accounts.people import planned_deletion
 from billing.models import SpentDay
 from channels.models import RouteDay, RouterState
 from links import link_imports
@@ -162,7 +162,7 @@ TRIALS = (
     ),
     Trial(
         "persons.delete_companies",
-        closing.JOB.name,
+        planned_deletion.JOB.name,
         _closing_soon,
         lambda one: Mail.objects.filter(key__startswith=f"closes:{one.pk}:").exists(),
         "accounts_mail",

@@ -15,7 +15,7 @@ from channels.models import Message
 from compat.dialect import dialects
 from identity_hooks.kinds import kinds
 from tests.compat.clients import DialectClient
-from tests.identity_hooks.calls import played, send
+from tests.identity_hooks.calls import send, simulated
 from tools.demo import DemoError, demo_companies
 from tools.demo.__main__ import make, options_of
 
@@ -75,7 +75,7 @@ def test_demo_has_a_socket_of_each_kind_that_works(
     answers = {
         socket.kind: send(
             socket,
-            played(socket, phone=f"+791612345{n:02}", secret=stored[socket.kind]["secret"]),
+            simulated(socket, phone=f"+791612345{n:02}", secret=stored[socket.kind]["secret"]),
             stored[socket.kind]["url"].removeprefix(settings.PUBLIC_URL),
         ).status_code
         for n, socket in enumerate(company.sockets.all())

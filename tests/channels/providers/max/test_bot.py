@@ -40,7 +40,7 @@ from tests.channels.providers.vendors import (
     message,
     payload,
 )
-from tests.operator_admin.alerts.test_examinations import certificate
+from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 Wire = responses.RequestsMock
 URL = VENDORS["max_bot"].send_url

@@ -1,4 +1,4 @@
-"""Requisites of an invoice's parties: what each country requires, and control digits."""
+"""Billing details of an invoice's parties: what each country requires, and control digits."""
 
 import re
 

@@ -27,12 +27,12 @@ log = structlog.get_logger(__name__)
 INTERVAL = 60.0  # seconds
 PATIENCE = timedelta(minutes=3)  # without a run by the schedule
 MAX_BATCHES = 10  # of waiting e-mails, before ours
-FAILED_LOOKS = 2  # at the database, until it counts as down
+MAX_FAILED_CHECKS = 2  # at the database, until it counts as down
 REPEATED_AFTER = [3600, 4 * 3600, 12 * 3600, 24 * 3600]  # seconds; the last one repeats
 _KEY = "operator_alerts:database_down"
 
 
-class StandIn:
+class Watchdog:
     """One per web process."""
 
     def __init__(self) -> None:
@@ -40,13 +40,13 @@ class StandIn:
         self._sent = 0  # notices of this outage
         self._due_at = 0.0  # of the next one, if Redis does not say
 
-    def look(self) -> None:
+    def check(self) -> None:
         try:
             is_alone = _is_alone()
         except (OperationalError, InterfaceError, PoolTimeout):
             connection.close()
             self._failures += 1
-            if self._failures >= FAILED_LOOKS:
+            if self._failures >= MAX_FAILED_CHECKS:
                 self._report_outage()
             return
         self._report_recovery()
@@ -115,4 +115,4 @@ def _write(title: str, text: str) -> None:
 
 def start() -> None:
     """For the life of the process."""
-    PeriodicThread("alerts-stand-in", StandIn().look, INTERVAL).start()
+    PeriodicThread("alerts-watchdog", Watchdog().check, INTERVAL).start()

@@ -1,4 +1,4 @@
-"""A company that is to be deleted: asked for, kept after all, moved, and its owners warned.
+"""The planned deletion of a company: requested, called off, brought forward, and its warnings.
 
 The company's row is the lock: whoever comes second, a person or the task that deletes, finds what
 the first has decided. The deletion itself reaches every package: `persons.company_deletion`.
@@ -20,8 +20,8 @@ from accounts.models import Company, User
 from accounts.security.notifications import post_to_owners
 
 JOB = Job("closing_warnings", _("warnings before a deletion"))
-TIME_TO_THINK = timedelta(days=30)
-WARNED_BEFORE = timedelta(days=7)
+GRACE_PERIOD = timedelta(days=30)
+WARNING_PERIOD = timedelta(days=7)
 
 
 def _day_of(at: datetime | None) -> str:
@@ -32,18 +32,18 @@ _day = lazy(_day_of, str)  # in the language of each reader
 
 
 @transaction.atomic
-def ask(*, company: Company, user: User, ip: str | None = None) -> bool:
+def request(*, company: Company, user: User, ip: str | None = None) -> bool:
     """Returns False when somebody has asked before: the day stays as it was."""
     stored = _locked(company)
     if stored.closes_at is not None:
         return False
-    _set(stored, timezone.now() + TIME_TO_THINK, "company.closing", user, ip)
+    _set(stored, timezone.now() + GRACE_PERIOD, "company.closing", user, ip)
     _post("company.closing", stored, ip=ip, who=user.email)
     return True
 
 
 @transaction.atomic
-def keep(*, company: Company, user: User, ip: str | None = None) -> bool:
+def call_off(*, company: Company, user: User, ip: str | None = None) -> bool:
     """Returns False when there is nothing to call off, or it is too late."""
     stored = _locked(company)
     if not stored.is_closing:
@@ -54,14 +54,14 @@ def keep(*, company: Company, user: User, ip: str | None = None) -> bool:
 
 
 @transaction.atomic
-def hasten(*, company: Company, at: datetime, user: User, ip: str | None = None) -> bool:
+def bring_forward(*, company: Company, at: datetime, user: User, ip: str | None = None) -> bool:
     """The operator moves the day. Returns False unless the company is to be deleted later."""
     stored = _locked(company)
     if not stored.is_closing or stored.closes_at is None or stored.closes_at <= at:
         return False
     _set(stored, at, "company.hastened", user, ip)
-    # So near a day needs no warning besides.
-    is_warning = at <= timezone.now() + WARNED_BEFORE
+    # With so little time left this e-mail is the last warning.
+    is_warning = at <= timezone.now() + WARNING_PERIOD
     _post("company.hastened", stored, key=_key(stored.pk, at) if is_warning else "")
     return True
 
@@ -69,7 +69,7 @@ def hasten(*, company: Company, at: datetime, user: User, ip: str | None = None)
 def warn() -> int:
     """Posts the last warning, once for each day a company was to be deleted on."""
     now = timezone.now()
-    due = Company.objects.closing().filter(closes_at__gt=now, closes_at__lte=now + WARNED_BEFORE)
+    due = Company.objects.closing().filter(closes_at__gt=now, closes_at__lte=now + WARNING_PERIOD)
     return len(JOB.each(due, _warn))
 
 

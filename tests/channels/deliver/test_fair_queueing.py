@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company
-from channels.deliver import claims, sweeps, turns
+from channels.deliver import claims, fair_queueing, sweeps
 from channels.models import Message, OpenMessage
 from tests.api.races import at_once
 from tests.channels.accounts import create_account
@@ -21,7 +21,7 @@ from tests.plans import explain, nodes, reads
 
 def backlog(company: Company, **fields: Any) -> list[Message]:
     """The oldest first."""
-    many = 3 * turns.FRONT
+    many = 3 * fair_queueing.FRONT
     return [due(minutes=1 + many - n, company=company, **fields) for n in range(many)]
 
 
@@ -44,19 +44,19 @@ def test_message_waits_for_no_more_than_the_front_of_others(company: Company, ki
 
     sweeps.sweep()
 
-    assert set(claimed_ids(turns.FRONT + 1)) == {
-        late.pk, *(one.pk for one in crowd[: turns.FRONT])
+    assert set(claimed_ids(fair_queueing.FRONT + 1)) == {
+        late.pk, *(one.pk for one in crowd[: fair_queueing.FRONT])
     }  # fmt: skip
 
 
 def test_backlog_moves_up_in_its_order_and_is_served_alone(company: Company) -> None:
     crowd = backlog(company)
 
-    for first in range(0, len(crowd), turns.FRONT):
-        turns.take_turns()
+    for first in range(0, len(crowd), fair_queueing.FRONT):
+        fair_queueing.reorder()
         # A claim takes the oldest, but returns them in the order of its plan.
-        assert set(claimed_ids(turns.FRONT)) == {
-            one.pk for one in crowd[first : first + turns.FRONT]
+        assert set(claimed_ids(fair_queueing.FRONT)) == {
+            one.pk for one in crowd[first : first + fair_queueing.FRONT]
         }
 
 
@@ -64,7 +64,7 @@ def test_codes_of_a_company_stay_before_its_links(company: Company) -> None:
     backlog(company, kind="link", content="link", priority=1)
     code = due(company=company)
 
-    turns.take_turns()
+    fair_queueing.reorder()
 
     assert claimed_ids(1) == [code.pk]
 
@@ -72,11 +72,11 @@ def test_codes_of_a_company_stay_before_its_links(company: Company) -> None:
 def test_queue_without_a_crowd_costs_one_query(
     company: Company, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    for _ in range(turns.FRONT):
+    for _ in range(fair_queueing.FRONT):
         due(company=company)
 
     with django_assert_num_queries(1):
-        assert turns.take_turns() == 0
+        assert fair_queueing.reorder() == 0
 
 
 @pytest.mark.django_db(transaction=True)
@@ -85,11 +85,11 @@ def test_message_that_is_being_claimed_is_left_alone(company: Company) -> None:
 
     with transaction.atomic():
         Message.objects.select_for_update().get(pk=crowd[-1].pk)
-        (moved,) = at_once([turns.take_turns])
+        (moved,) = at_once([fair_queueing.reorder])
 
-    assert moved == 2 * turns.FRONT - 1
+    assert moved == 2 * fair_queueing.FRONT - 1
     behind = OpenMessage.objects.filter(priority=2).values_list("message_id", flat=True)
-    assert set(behind) == {one.pk for one in crowd[turns.FRONT : -1]}
+    assert set(behind) == {one.pk for one in crowd[fair_queueing.FRONT : -1]}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -100,7 +100,7 @@ def test_backlog_that_no_account_can_carry_is_passed_over_in_the_queue(company: 
     late = due(channel="sms")
 
     with reads() as statements:
-        assert claimed_ids(turns.FRONT) == [late.pk]
+        assert claimed_ids(fair_queueing.FRONT) == [late.pk]
 
     claim = statements[-1]
     with transaction.atomic():

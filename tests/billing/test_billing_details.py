@@ -1,4 +1,4 @@
-"""Invoices need the buyer's requisites: in the cabinet, in the API, by country."""
+"""Invoices need the buyer's billing details: in the cabinet, in the API, by country."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Member
-from billing import requisites
+from billing import billing_details
+from billing.billing_details import is_bin, is_inn
 from billing.models import BillingProfile, Order
 from billing.orders import invoices
-from billing.requisites import is_bin, is_inn
 from tests.api.clients import ClientOf
-from tests.billing.top_ups import fill_requisites, place_order
+from tests.billing.top_ups import fill_billing_details, place_order
 from tests.factories import MemberFactory, PackageFactory, SellerFactory, TariffFactory
 from tests.reauthentication import mark_reauthenticated
 
@@ -39,7 +39,7 @@ def save(client: Client, **fields: str) -> Any:
 
 
 @pytest.mark.parametrize("chosen", [{"package": "start"}, {"package": "", "tokens": "1500"}])
-def test_invoice_is_issued_once_its_requisites_are_there(
+def test_invoice_is_issued_once_its_billing_details_are_there(
     client: Client, member: Member, chosen: dict[str, str]
 ) -> None:
     asked = client.post(reverse("balance"), {"gateway": "invoice"} | chosen)
@@ -70,7 +70,7 @@ def test_invoice_is_issued_once_its_requisites_are_there(
         ({"country": "DE", "legal_name": ""}, ["legal_name"]),
     ],
 )
-def test_missing_requisites_are_named_and_no_invoice_is_issued(
+def test_missing_billing_details_are_named_and_no_invoice_is_issued(
     client: Client, member: Member, changes: dict[str, str], at_fault: list[str]
 ) -> None:
     answer = save(client, **changes)
@@ -99,7 +99,7 @@ def test_each_country_asks_for_its_own(
     assert BillingProfile.objects.get().kpp == ""
 
 
-def test_requisites_may_be_saved_in_part_when_nothing_is_bought(
+def test_billing_details_may_be_saved_in_part_when_nothing_is_bought(
     client: Client, member: Member
 ) -> None:
     client.post(reverse("balance-profile"), {"country": "RU", "email": "docs@example.com"})
@@ -108,7 +108,7 @@ def test_requisites_may_be_saved_in_part_when_nothing_is_bought(
     assert Order.objects.count() == 0
 
 
-def test_api_says_where_to_fill_the_requisites_in(
+def test_api_says_where_to_fill_the_billing_details_in(
     member: Member, client_of: ClientOf, settings: Any
 ) -> None:
     answer = client_of(member.company).post("/top-up", {"tokens": 150, "gateway": "invoice"})
@@ -125,7 +125,7 @@ def test_refused_invoice_is_issued_under_the_same_idempotency_key(
     api, wish = client_of(member.company), {"tokens": 150, "gateway": "invoice"}
 
     refused = api.post("/top-up", wish, idempotency_key="order-1")
-    fill_requisites(member.company)
+    fill_billing_details(member.company)
     issued = api.post("/top-up", wish, idempotency_key="order-1")
 
     assert (refused.status, issued.status) == (422, 200)
@@ -173,12 +173,12 @@ def test_inn_of_a_person_has_twelve_digits() -> None:
 
 ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
 WIDE = str.maketrans("0123456789", "０１２３４５６７８９")
-COUNTRIES = sorted({"RU", "KZ", "BY", "US", "GE", "UZ", *requisites.EU})
+COUNTRIES = sorted({"RU", "KZ", "BY", "US", "GE", "UZ", *billing_details.EU})
 
 
 @pytest.mark.parametrize("country", COUNTRIES)
 def test_zeros_and_digits_of_other_scripts_are_no_tax_number(country: str) -> None:
-    prefix = requisites.VAT_PREFIXES.get(country, country)
+    prefix = billing_details.VAT_PREFIXES.get(country, country)
     zeros = [
         f"{before}{'0' * n}" for n in range(1, 21) for before in ("", prefix, "U", f"{prefix}U")
     ]
@@ -186,21 +186,21 @@ def test_zeros_and_digits_of_other_scripts_are_no_tax_number(country: str) -> No
     numbers = [*zeros, real.translate(ARABIC), real.translate(WIDE), f"{real[:-1]}²", "٠" * 10]
 
     for number in numbers:
-        errors = requisites.format_errors(country=country, inn=number, kpp="")
+        errors = billing_details.format_errors(country=country, inn=number, kpp="")
         assert set(errors) == {"inn"}, number
-        assert requisites.vat_id(country, number) == ""
+        assert billing_details.vat_id(country, number) == ""
 
 
 @pytest.mark.parametrize(
     ("validator", "right"),
     [
-        (requisites.KPP, "780001001"),
-        (requisites.BIC, "044525225"),
-        (requisites.ACCOUNT, "40702810110011000430"),
-        (requisites.INN, "7800000002"),
+        (billing_details.KPP, "780001001"),
+        (billing_details.BIC, "044525225"),
+        (billing_details.ACCOUNT, "40702810110011000430"),
+        (billing_details.INN, "7800000002"),
     ],
 )
-def test_requisites_are_ascii_digits(validator: Any, right: str) -> None:
+def test_billing_details_are_ascii_digits(validator: Any, right: str) -> None:
     validator(right)
     wrong = (
         "0" * len(right),
@@ -216,7 +216,7 @@ def test_requisites_are_ascii_digits(validator: Any, right: str) -> None:
 
 @pytest.mark.parametrize(("number", "is_right"), [("200988541", True), ("200988542", False)])
 def test_unp(number: str, is_right: bool) -> None:
-    assert (requisites.format_errors(country="BY", inn=number, kpp="") == {}) is is_right
+    assert (billing_details.format_errors(country="BY", inn=number, kpp="") == {}) is is_right
 
 
 @pytest.mark.parametrize(
@@ -231,13 +231,13 @@ def test_unp(number: str, is_right: bool) -> None:
     ],
 )
 def test_control_digit_alone_makes_no_number(country: str, number: str) -> None:
-    assert set(requisites.format_errors(country=country, inn=number, kpp="")) == {"inn"}
+    assert set(billing_details.format_errors(country=country, inn=number, kpp="")) == {"inn"}
 
 
 @pytest.mark.parametrize("kpp", ["000001001", "770700001", "770701000"])
 def test_no_part_of_a_kpp_is_zero(kpp: str) -> None:
     with pytest.raises(ValidationError):
-        requisites.KPP(kpp)
+        billing_details.KPP(kpp)
 
 
 def test_iin_of_a_person_begins_with_a_date() -> None:

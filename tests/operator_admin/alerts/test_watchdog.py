@@ -9,7 +9,7 @@ from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 from pytest_django import Settings
 
-from operator_admin.alerts import evaluation, stand_in
+from operator_admin.alerts import evaluation, watchdog
 from operator_admin.alerts.rules import Group
 from operator_admin.models import Alert, AlertRun
 from tests.operator_admin.alerts.conftest import accept, beat, texts
@@ -30,7 +30,7 @@ def test_schedule_that_runs_is_left_alone() -> None:
     evaluation.run(Group.MINUTE)
     before = AlertRun.objects.get().at
 
-    stand_in.StandIn().look()
+    watchdog.Watchdog().check()
 
     assert AlertRun.objects.get().at == before
 
@@ -38,12 +38,12 @@ def test_schedule_that_runs_is_left_alone() -> None:
 def test_dead_worker_is_reported_by_the_web_process(telegram: responses.RequestsMock) -> None:
     accept(telegram)
     beat("delivery", age=400)
-    web = stand_in.StandIn()
+    web = watchdog.Watchdog()
 
-    web.look()
+    web.check()
     Alert.objects.update(due_at=timezone.now() - timedelta(seconds=1))
     age_runs()
-    web.look()
+    web.check()
 
     assert len(texts(telegram)) == 1
     assert "Ни один обработчик" in texts(telegram)[0]
@@ -56,7 +56,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     def fail() -> bool:
         raise OperationalError("down")
 
-    monkeypatch.setattr(stand_in, "_is_alone", fail)
+    monkeypatch.setattr(watchdog, "_is_alone", fail)
     return monkeypatch
 
 
@@ -64,20 +64,20 @@ def test_outage_of_postgres_is_told_once_by_all_processes_and_its_end_once(
     telegram: responses.RequestsMock, broken: pytest.MonkeyPatch
 ) -> None:
     accept(telegram)
-    processes = [stand_in.StandIn(), stand_in.StandIn()]
+    processes = [watchdog.Watchdog(), watchdog.Watchdog()]
 
     for web in processes:
-        web.look()
+        web.check()
     assert texts(telegram) == []  # one failure may be a hiccup
     for _ in range(5):
         for web in processes:
-            web.look()
+            web.check()
     assert len(texts(telegram)) == len(django_mail.outbox) == 1
     assert "PostgreSQL не отвечает" in texts(telegram)[0]
 
     broken.undo()
     for web in processes:
-        web.look()
+        web.check()
     assert len(texts(telegram)) == len(django_mail.outbox) == 2
     assert "PostgreSQL снова отвечает" in texts(telegram)[1]
 
@@ -88,21 +88,21 @@ def test_missing_table_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> bool:
         raise ProgrammingError("no such table")
 
-    monkeypatch.setattr(stand_in, "_is_alone", fail)
-    web = stand_in.StandIn()
+    monkeypatch.setattr(watchdog, "_is_alone", fail)
+    web = watchdog.Watchdog()
 
     for _ in range(3):
         with pytest.raises(ProgrammingError):
-            web.look()
+            web.check()
 
     assert django_mail.outbox == []
 
 
 @pytest.mark.usefixtures("no_redis", "broken")
 def test_outage_without_redis_is_told_once_by_each_process() -> None:
-    web = stand_in.StandIn()
+    web = watchdog.Watchdog()
 
     for _ in range(5):
-        web.look()
+        web.check()
 
     assert len(django_mail.outbox) == 1

@@ -20,7 +20,7 @@ SELECT count(*) > %s FROM (
 """
 
 # Rows that somebody has locked are being claimed.
-_TAKE_TURNS = f"""
+_REORDER = f"""
 WITH placed AS (
   SELECT m.id, o.priority %% {_BEHIND} + CASE WHEN row_number() OVER (
       PARTITION BY m.company_id ORDER BY o.priority %% {_BEHIND}, o.due_at, m.id) > %s
@@ -37,7 +37,7 @@ FROM moved WHERE m.id = moved.id AND m.id BETWEEN :first_id AND :last_id
 """  # noqa: S608 - constants
 
 
-def take_turns() -> int:
+def reorder() -> int:
     """Returns how many messages moved."""
     with connection.cursor() as cursor:
         cursor.execute(_IS_CROWDED, [FRONT, FRONT + 1])
@@ -52,5 +52,5 @@ def _move() -> int:
         (is_alone,) = cursor.fetchone()
         if not is_alone:  # another worker is at it
             return 0
-        cursor.execute(sql.in_changeable_months(_TAKE_TURNS), [FRONT, BATCH])
+        cursor.execute(sql.in_changeable_months(_REORDER), [FRONT, BATCH])
         return int(cursor.rowcount)

@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, Mail
-from accounts.people import closing
+from accounts.people import planned_deletion
 from tests.factories import MemberFactory, UserFactory
 
 
@@ -22,12 +22,12 @@ def test_asking_sets_the_day_and_writes_to_every_owner() -> None:
     other = MemberFactory.create(company=member.company, user__language="en")
     MemberFactory.create(company=member.company, role="developer")
 
-    assert closing.ask(company=member.company, user=member.user, ip="203.0.113.7")
+    assert planned_deletion.request(company=member.company, user=member.user, ip="203.0.113.7")
 
     member.company.refresh_from_db()
     closes_at = member.company.closes_at
     assert closes_at is not None
-    assert timedelta(days=29) < closes_at - timezone.now() <= closing.TIME_TO_THINK
+    assert timedelta(days=29) < closes_at - timezone.now() <= planned_deletion.GRACE_PERIOD
     letters = {mail.to: mail.text for mail in Mail.objects.all()}
     assert set(letters) == {member.user.email, other.user.email}
     assert f"{member.user.email} asked to delete" in letters[other.user.email]
@@ -41,11 +41,11 @@ def test_asking_sets_the_day_and_writes_to_every_owner() -> None:
 @pytest.mark.django_db
 def test_asking_again_moves_nothing() -> None:
     member = MemberFactory.create()
-    closing.ask(company=member.company, user=member.user)
+    planned_deletion.request(company=member.company, user=member.user)
     Company.objects.update(closes_at=timezone.now() + timedelta(days=3))
     before = Company.objects.get().closes_at
 
-    assert not closing.ask(company=member.company, user=member.user)
+    assert not planned_deletion.request(company=member.company, user=member.user)
 
     assert Company.objects.get().closes_at == before
     assert Mail.objects.count() == 1
@@ -54,10 +54,10 @@ def test_asking_again_moves_nothing() -> None:
 @pytest.mark.django_db
 def test_company_is_kept_once() -> None:
     member = MemberFactory.create()
-    closing.ask(company=member.company, user=member.user)
+    planned_deletion.request(company=member.company, user=member.user)
 
-    assert closing.keep(company=member.company, user=member.user)
-    assert not closing.keep(company=member.company, user=member.user)
+    assert planned_deletion.call_off(company=member.company, user=member.user)
+    assert not planned_deletion.call_off(company=member.company, user=member.user)
 
     assert Company.objects.get().closes_at is None
     assert actions(member.company) == ["company.closing", "company.kept"]
@@ -69,20 +69,24 @@ def test_deleted_company_cannot_be_kept_or_hastened() -> None:
     now = timezone.now()
     member = MemberFactory.create(company__closes_at=now, company__deleted_at=now)
 
-    assert not closing.keep(company=member.company, user=member.user)
-    assert not closing.hasten(company=member.company, at=now, user=member.user)
-    assert not closing.ask(company=member.company, user=member.user)
+    assert not planned_deletion.call_off(company=member.company, user=member.user)
+    assert not planned_deletion.bring_forward(company=member.company, at=now, user=member.user)
+    assert not planned_deletion.request(company=member.company, user=member.user)
 
 
 @pytest.mark.django_db
 def test_day_moves_earlier_only() -> None:
     member = MemberFactory.create()
     operator = UserFactory.create(is_staff=True)
-    closing.ask(company=member.company, user=member.user)
+    planned_deletion.request(company=member.company, user=member.user)
     now = timezone.now()
 
-    assert not closing.hasten(company=member.company, at=now + timedelta(days=40), user=operator)
-    assert closing.hasten(company=member.company, at=now + timedelta(days=2), user=operator)
+    assert not planned_deletion.bring_forward(
+        company=member.company, at=now + timedelta(days=40), user=operator
+    )
+    assert planned_deletion.bring_forward(
+        company=member.company, at=now + timedelta(days=2), user=operator
+    )
 
     assert Company.objects.get().closes_at == now + timedelta(days=2)
     assert Mail.objects.filter(to=operator.email).count() == 0
@@ -97,16 +101,16 @@ def test_owners_are_warned_once_for_each_day() -> None:
         closes_at=timezone.now() + timedelta(days=6)
     )
 
-    closing.warn()
-    closing.warn()
+    planned_deletion.warn()
+    planned_deletion.warn()
 
     assert Mail.objects.filter(to=member.user.email).count() == 1
     assert Mail.objects.filter(to=far.user.email).count() == 0
-    closing.keep(company=member.company, user=member.user)
+    planned_deletion.call_off(company=member.company, user=member.user)
     Company.objects.filter(pk=member.company_id).update(
         closes_at=timezone.now() + timedelta(days=5)
     )
-    closing.warn()
+    planned_deletion.warn()
     assert Mail.objects.filter(to=member.user.email).count() == 3  # warned, kept, warned
 
 
@@ -117,7 +121,7 @@ def test_two_clicks_at_once_ask_once() -> None:
 
     def click() -> None:
         barrier.wait()
-        answers.append(closing.ask(company=member.company, user=member.user))
+        answers.append(planned_deletion.request(company=member.company, user=member.user))
         connection.close()
 
     threads = [Thread(target=click) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""What a company reads of money that came for a top-up and does not fit it."""
+"""What the cabinet says about payments of a top-up that do not fit it."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,13 +14,13 @@ _WRONG = {Problem.WRONG_AMOUNT, Problem.WRONG_CURRENCY}
 
 
 @dataclass(frozen=True, slots=True)
-class OddMoney:
+class PaymentProblem:
     text: str
     note: str = ""  # the operator's
     is_waiting: bool = False  # for the operator: nobody should pay meanwhile
 
 
-def of_order(order: Order) -> list[OddMoney]:
+def of_order(order: Order) -> list[PaymentProblem]:
     payments = order.payments.exclude(problem="").order_by("pk")
     transfers = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING, payment=None)
     received = [_of_payment(order, payment) for payment in payments]
@@ -34,28 +34,30 @@ def _is_of(order: Order, transfer: BankTransfer) -> bool:
     return is_whole or matching.is_buyer(transfer, order)
 
 
-def _of_payment(order: Order, payment: Payment) -> OddMoney:
+def _of_payment(order: Order, payment: Payment) -> PaymentProblem:
     amount = money(payment.amount, payment.currency)
     if payment.problem == Problem.LATE:
-        return OddMoney(_("The payment came after the end of the top-up, and is credited."))
+        return PaymentProblem(_("The payment came after the end of the top-up, and is credited."))
     if payment.settled_at is None:
         return _waiting(order, payment.problem, payment.amount, payment.currency)
     if payment.is_credited:
-        return OddMoney(_("%(sum)s came, the tokens are credited.") % {"sum": amount}, payment.note)
+        return PaymentProblem(
+            _("%(sum)s came, the tokens are credited.") % {"sum": amount}, payment.note
+        )
     if payment.resolution == Resolution.RETURNED:
-        return OddMoney(_("%(sum)s goes back to the payer.") % {"sum": amount}, payment.note)
+        return PaymentProblem(_("%(sum)s goes back to the payer.") % {"sum": amount}, payment.note)
     text = _("%(sum)s came; the operator has settled it.") % {"sum": amount}
-    return OddMoney(text, payment.note)
+    return PaymentProblem(text, payment.note)
 
 
-def _of_transfer(order: Order, transfer: BankTransfer) -> OddMoney:
+def _of_transfer(order: Order, transfer: BankTransfer) -> PaymentProblem:
     if transfer.state == BankTransfer.State.REVIEW:
         return _waiting(order, transfer.problem, transfer.amount, transfer.currency)
     amount = money(transfer.amount, transfer.currency)
-    return OddMoney(_("%(sum)s goes back to the payer.") % {"sum": amount})
+    return PaymentProblem(_("%(sum)s goes back to the payer.") % {"sum": amount})
 
 
-def _waiting(order: Order, problem: str, amount: Decimal, currency: str) -> OddMoney:
+def _waiting(order: Order, problem: str, amount: Decimal, currency: str) -> PaymentProblem:
     facts = {"sum": money(amount, currency), "due": money(order.amount, order.currency)}
     if problem in _WRONG:
         text = _("%(sum)s came instead of %(due)s. We are looking into it, do not pay again.")
@@ -63,4 +65,4 @@ def _waiting(order: Order, problem: str, amount: Decimal, currency: str) -> OddM
         text = _("It was paid once more: %(sum)s. We are looking into it.")
     else:
         text = _("A transfer of %(sum)s came. We are looking into it, do not pay again.")
-    return OddMoney(text % facts, is_waiting=True)
+    return PaymentProblem(text % facts, is_waiting=True)
