@@ -277,6 +277,7 @@ AUTH_PASSWORD_VALIDATORS = PASSWORD_VALIDATORS
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_MAX_EMAIL_ADDRESSES = 10  # each gets a letter from us
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if PRODUCTION else "optional"
 ACCOUNT_SIGNUP_FORM_CLASS = "cabinet.forms.SignupForm"
 ACCOUNT_FORMS = {
@@ -302,7 +303,6 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http in development
 MFA_TOTP_ISSUER = "Kvitok"
 MFA_TOTP_TOLERANCE = 1  # step of 30 s, either way: people type slowly, and clocks differ
-
 SOCIALACCOUNT_ADAPTER = "accounts.oidc.provider.SocialAccountAdapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address opens nothing: accounts.oidc.identities
 SOCIALACCOUNT_STORE_TOKENS = False

@@ -103,9 +103,18 @@ class LinesField(SimpleArrayField):
 
 
 class JsonField(forms.JSONField):
-    """Django's lets a number of 5,000 digits, and depth, through as an error of the server."""
+    """Django's lets a number of 5,000 digits, and depth, through as an error of the server.
+
+    `most`: characters of the text; Django's `max_length` would be of what it means.
+    """
+
+    def __init__(self, *, most: int, **options: Any) -> None:
+        super().__init__(**options)
+        self.most = most
 
     def to_python(self, value: Any) -> Any:
+        if isinstance(value, str) and len(value) > self.most:
+            raise ValidationError(self.error_messages["invalid"], code="invalid")
         try:
             return super().to_python(value)
         except (ValueError, RecursionError):

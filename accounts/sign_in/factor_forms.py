@@ -26,7 +26,7 @@ from fido2.webauthn import AuthenticationResponse, CollectedClientData
 
 from accounts.models import User
 from parsing import clipboard
-from parsing.form_fields import JsonField
+from parsing.form_fields import JsonField, LineField
 
 # What fido2 raises for credentials that no browser makes; allauth expects some of these.
 MALFORMED_ERRORS = (
@@ -40,6 +40,10 @@ MALFORMED_ERRORS = (
     struct.error,
 )
 
+# Whoever names an account, without being in, has all of its passkeys read and parsed.
+MAX_PASSKEYS = 20
+MAX_CREDENTIAL = 50_000  # characters; with certificates and keys of ML-DSA it has some 20,000
+MAX_NAME = 100
 CHALLENGE_LIFETIME = 300  # seconds: longer than requests that have read one from the session run
 COUNTER = "sign_count"  # in an authenticator's data: of its last proof
 MAX_LIFETIME = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)  # of a code
@@ -51,7 +55,7 @@ else:  # each of allauth's is a form already
 
 
 def _credential() -> JsonField:
-    return JsonField(widget=forms.HiddenInput)
+    return JsonField(widget=forms.HiddenInput, most=MAX_CREDENTIAL)
 
 
 class ProofMixin(Base):
@@ -133,7 +137,19 @@ class AuthenticateWebAuthnForm(ProofMixin, passkeys.AuthenticateWebAuthnForm):
 class AddWebAuthnForm(passkeys.AddWebAuthnForm):
     credential = _credential()
 
+    def clean_name(self) -> str:
+        """Cut: the passkey has been made, and would have to be made again."""
+        return str(super().clean_name())[:MAX_NAME]
+
     def clean(self) -> dict[str, Any]:
+        passkeys_now = Authenticator.objects.filter(
+            user=self.user, type=Authenticator.Type.WEBAUTHN
+        ).count()
+        if passkeys_now >= MAX_PASSKEYS:
+            raise ValidationError(
+                _("You can have up to %(n)d passkeys. Remove one first."),
+                params={"n": MAX_PASSKEYS},
+            )
         try:
             cleaned: dict[str, Any] = super().clean()
             if credential := cleaned.get("credential"):
@@ -143,6 +159,10 @@ class AddWebAuthnForm(passkeys.AddWebAuthnForm):
         except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error
         return cleaned
+
+
+class EditWebAuthnForm(passkeys.EditWebAuthnForm):
+    name = LineField(max_length=MAX_NAME)
 
 
 def _keep_choice(credential: dict[str, Any], *, alone: bool) -> None:

@@ -34,6 +34,7 @@ FACTOR_FORMS = {
     "login_webauthn": f"{_FACTORS}.LoginWebAuthnForm",
     "authenticate_webauthn": f"{_FACTORS}.AuthenticateWebAuthnForm",
     "add_webauthn": f"{_FACTORS}.AddWebAuthnForm",
+    "edit_webauthn": f"{_FACTORS}.EditWebAuthnForm",
 }
 
 ARTICLES: dict[str, Any] = {

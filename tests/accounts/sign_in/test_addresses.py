@@ -1,6 +1,7 @@
 """E-mail addresses that are typed in one way and come in another."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from unicodedata import normalize
 
 import pytest
@@ -13,6 +14,7 @@ from django.urls import reverse
 from accounts.models import Invitation, Mail, Member, User
 from accounts.people import members
 from accounts.sign_in import addresses
+from tests.accounts.security.people import add_address, confirm, make_person, signed_in
 from tests.api.blocking import behind_us
 from tests.factories import PASSWORD, UserFactory
 
@@ -129,3 +131,18 @@ def test_address_that_two_confirm_at_once_is_the_first_ones(client: Client) -> N
     assert "Кто-то сделал то же самое" in answer.content.decode()
     other.refresh_from_db()
     assert not other.verified
+
+
+def test_addresses_of_an_account_have_a_bound(settings: Any) -> None:
+    """Each gets a letter, and anybody may be written to."""
+    user = make_person()
+    client = signed_in(user)
+    confirm(client)
+
+    for number in range(settings.ACCOUNT_MAX_EMAIL_ADDRESSES - 2):
+        add_address(user, f"{number}@example.com")
+    for name in "ab":
+        client.post(reverse("account_email"), {"email": f"{name}@example.com", "action_add": ""})
+
+    emails = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
+    assert {"a@example.com"} == {"a@example.com", "b@example.com"} & set(emails)

@@ -12,12 +12,14 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.internal import auth
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
+from django.db.models import QuerySet
 from django.test import Client
 from django.urls import reverse
 from fido2.cose import ES256
 from fido2.webauthn import AttestationObject, AttestedCredentialData, AuthenticatorData
 
 from accounts.models import User
+from accounts.sign_in import factor_forms
 from tests.accounts.security.people import confirm, make_person, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -229,9 +231,43 @@ def test_passkey_made_for_another_origin_is_not_added(origin: str, kept: bool) -
     user = make_person()
     client = signed_in(user)
     confirm(client)
+
+    _add(client, user, origin=origin)
+
+    assert _passkeys(user).exists() == kept
+
+
+def _add(
+    client: Client,
+    user: User,
+    *,
+    name: str = "key",
+    origin: str = "http://testserver",
+    junk: int = 0,
+) -> None:
     client.get(reverse("mfa_add_webauthn"))
-    made = SecurityKey.made(user, challenge_of(client), origin)
+    made = SecurityKey.made(user, challenge_of(client), origin) | {"junk": "x" * junk}
+    client.post(reverse("mfa_add_webauthn"), {"name": name, "credential": json.dumps(made)})
 
-    client.post(reverse("mfa_add_webauthn"), {"name": "key", "credential": json.dumps(made)})
 
-    assert user.authenticator_set.filter(type=Authenticator.Type.WEBAUTHN).exists() == kept
+def _passkeys(user: User) -> QuerySet[Authenticator]:
+    return Authenticator.objects.filter(user=user, type=Authenticator.Type.WEBAUTHN)
+
+
+def test_passkeys_of_an_account_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever names it, without being in, has all of them read."""
+    monkeypatch.setattr(factor_forms, "MAX_PASSKEYS", 2)
+    user = make_person()
+    client = signed_in(user)
+    confirm(client)
+
+    _add(client, user, junk=factor_forms.MAX_CREDENTIAL)
+    assert not _passkeys(user).exists()
+    _add(client, user, name="k" * 5000)
+    assert len(_passkeys(user).get().data["name"]) == factor_forms.MAX_NAME
+    edit = reverse("mfa_edit_webauthn", args=[_passkeys(user).get().pk])
+    client.post(edit, {"name": "n" * 5000})
+    assert len(_passkeys(user).get().data["name"]) == factor_forms.MAX_NAME
+    _add(client, user)
+    _add(client, user)
+    assert _passkeys(user).count() == 2
