@@ -38,6 +38,10 @@ LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_time
 REDIS_CURE = gettext_lazy(
     "Start Redis, or fix REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
 )
+CLUSTER_CURE = gettext_lazy(
+    "Turn cluster mode off, or name another Redis. For failover use Sentinel: see "
+    "docs/operations/configuration.md."
+)
 
 
 def settings_are_sound() -> Finding:
@@ -177,12 +181,16 @@ def clock() -> Finding:
 
 def redis() -> Finding:
     try:
-        version = str(_info("server")["redis_version"])
+        server = _info("server")
         raise_if_demoted()
     except ServerRefusalError as error:
         return failed("redis", _("it refuses us: {error}").format(error=error), REDIS_CURE)
     except redis_library.RedisError as error:
         return failed("redis", type(error).__name__, REDIS_CURE)
+    # Even where it has one shard, the keys of a script must share a slot.
+    if server.get("redis_mode") == "cluster":
+        return failed("redis", _("in cluster mode"), CLUSTER_CURE)
+    version = str(server["redis_version"])
     parts = tuple(int(part) for part in version.split(".")[:2])
     cure = _("Upgrade Redis to 6.2 or newer.")
     return verdict(

@@ -1,17 +1,21 @@
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 import time_machine
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
+from django.test import override_settings
 from django.utils import timezone
 from pytest_django import Settings
 
 from operator_admin.doctor import processes, stores
 from operator_admin.doctor.finding import Finding
 from storage.redis_client import redis_client
+from tests.conftest import reset_redis_state
+from tests.redis_servers import RedisServer
 
 pytestmark = pytest.mark.usefixtures("english")
 
@@ -59,6 +63,22 @@ def test_clock_that_differs_fails_the_check() -> None:
 
     with time_machine.travel(timezone.now() + timedelta(seconds=30)):
         assert stores.clock().detail == "the database's differs by -30.0 s"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[None]:
+    server = RedisServer(tmp_path / "redis", ["--cluster-enabled", "yes"])
+    server.start()
+    with override_settings(REDIS_URL=server.url):
+        reset_redis_state()
+        yield
+    server.kill()
+    reset_redis_state()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_redis_in_cluster_mode_fails_the_check() -> None:
+    assert stores.redis().detail == "in cluster mode"
 
 
 @pytest.fixture
