@@ -382,7 +382,7 @@ CONTENT_SECURITY_POLICY = {
 
 # --- Logs ----------------------------------------------------------------------------------------
 
-LOGGING = logs.configure(env.str("LOG_LEVEL", "") or "INFO")
+LOGGING = logs.configure(env.log_level("LOG_LEVEL", "INFO"))
 
 if PRODUCTION:
     require_safe(globals())

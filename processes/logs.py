@@ -61,7 +61,7 @@ SHARED_PROCESSORS: list[Any] = [
 ]
 
 
-def configure(level: str) -> dict[str, Any]:
+def configure(level: str | int) -> dict[str, Any]:
     """Configures structlog and returns Django's LOGGING: our lines and libraries' look the same.
 
     Our lines bypass `logging` and go to stderr in one write: it would cost 0.1 ms per line.

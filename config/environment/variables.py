@@ -24,11 +24,12 @@ def _unless_empty(read: Callable[..., Any]) -> Any:
 
 
 class Variables(FileAwareEnv):
-    """A number or a boolean left empty counts as not set, as in a copy of `.env.example`."""
+    """A variable left empty counts as not set, as in a copy of `.env.example`."""
 
     bool = _unless_empty(FileAwareEnv.bool)
     int = _unless_empty(FileAwareEnv.int)
     float = _unless_empty(FileAwareEnv.float)
+    log_level = _unless_empty(FileAwareEnv.log_level)
 
 
 # `NAME_FILE=/run/secrets/name` stands for `NAME`, as container platforms hand secrets over. Read

@@ -90,6 +90,7 @@ def test_keys_that_could_not_work_are_refused_unquoted(text: str, words: str) ->
         ({"PROVIDER_TIMEOUT": "2"}, "PROVIDER_TIMEOUT must be two numbers of seconds"),
         ({"PROVIDER_TIMEOUT": "2,-8"}, "PROVIDER_TIMEOUT must be two numbers of seconds"),
         ({"PROVIDER_TIMEOUT": "2,nan"}, "PROVIDER_TIMEOUT must be two numbers of seconds"),
+        ({"LOG_LEVEL": "trace"}, '"LOG_LEVEL" invalid: Not a valid log level'),
         ({"DATABASE_POOL": "0"}, "DATABASE_POOL must be 1 or more"),
         ({"CLICKHOUSE_URL": "clickhouse:9000"}, "CLICKHOUSE_URL must be https://"),
         ({"CLICKHOUSE_URL": "http://c:1/?backlog=1"}, "CLICKHOUSE_URL: backlog must be 60 or more"),
@@ -125,6 +126,11 @@ def options(**changes: str) -> dict[str, Any]:
     )
     found: dict[str, Any] = json.loads(output)["default"]["OPTIONS"]
     return found
+
+
+@pytest.mark.parametrize("level", ["info", "Debug", ""])
+def test_log_level_is_read_in_any_case(level: str) -> None:
+    assert start(LOG_LEVEL=level).returncode == 0
 
 
 @pytest.mark.parametrize(("given", "milliseconds"), [(None, 10_000), ("0", 0), ("250", 250)])
