@@ -67,9 +67,20 @@ def with_password(url: str, password: str, *, variable: str = "REDIS_PASSWORD") 
 def parse(url: str, *, variable: str = "REDIS_URL") -> RedisAddress:
     """Raises ImproperlyConfigured, whose text never quotes the URL: it may hold a password."""
     try:
-        return _parse(urlsplit(url))
+        return _parse(_split(url))
     except ValueError as error:
         raise ImproperlyConfigured(f"{variable}: {error}") from None
+
+
+def _split(text: str) -> SplitResult:
+    """A password with a # or / ends what stands for the host in its middle."""
+    try:
+        url = urlsplit(text)
+    except ValueError:  # whose text may quote it
+        raise ValueError("must begin with redis://, and name a host") from None
+    if "@" in url.path + url.fragment:
+        raise ValueError("write # / ? in a user name or password as %23 %2F %3F")
+    return url
 
 
 def _parse(url: SplitResult) -> RedisAddress:
@@ -116,8 +127,11 @@ def _sentinels(
 
 
 def _server(text: str, port: int) -> tuple[str, int]:
-    server = urlsplit(f"//{text}")
-    return unquote(server.hostname or "localhost"), server.port or port
+    try:
+        server = urlsplit(f"//{text}")
+        return unquote(server.hostname or "localhost"), server.port or port
+    except ValueError:  # which quotes it: of a password with a ? that is the beginning
+        raise ValueError("the port must be a number, and a ? in a password %3F") from None
 
 
 def _database(text: str) -> int:

@@ -100,6 +100,8 @@ def test_further_smpp_accounts_are_hosted_each_by_a_process_of_its_own(
         ("smpps://me:s3cret@a.example?enquire=often", "SMPP_KZ_URL: enquire "),
         ("smpps://me:s3cret@a.example?sender=x", "SMPP_KZ_URL has no option sender; known: "),
         ("smpps://me:s3cret@a.example?sourcex", "SMPP_KZ_URL "),
+        ("smpps://me:x?s3cret@a.example", "where # / ? are %23 %2F %3F"),
+        ("smpps://me:s3cret#x@a.example?source=x", "where # / ? are %23 %2F %3F"),
     ],
 )
 def test_smpp_account_that_could_not_work_is_refused(url: str, words: str) -> None:
