@@ -22,6 +22,7 @@ from channels.accept.acceptance import Sender
 from channels.models import Message
 from channels.routing.company_policy import AskedOrder, locale_for
 from channels.waiting.outcome_signals import SendOutcome
+from channels.web.fields import DEFAULT_PURPOSE
 from identity_hooks import sockets
 from identity_hooks.hook_call import (
     CallRefusedError,
@@ -38,7 +39,6 @@ from links.make.create import LinkSendRequest
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
 from otp.protection.send_check import Requester, hashed, network_of
 from otp.send import CodeSendRequest, send_code
-from otp.web.calls import DEFAULT_PURPOSE
 from parsing.characters import is_line
 
 WAIT = 2.0  # seconds for the vendor's answer, of the 2.5 that a server waits for ours

@@ -7,8 +7,6 @@ from urllib.parse import urlencode
 
 from allauth.account.adapter import get_adapter
 from allauth.account.authentication import get_authentication_records
-from allauth.mfa.models import Authenticator
-from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.options import TO_FIELD_VAR
@@ -27,8 +25,6 @@ from accounts.people.roles import redirect_to_provider
 from accounts.security import reauthentication, sessions
 from operator_admin import figures
 
-FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
-
 
 def is_verified(request: HttpRequest, user: User) -> bool:
     """Whether this session signed in or re-authenticated with a second factor."""
@@ -37,12 +33,12 @@ def is_verified(request: HttpRequest, user: User) -> bool:
     if sessions.has_provider_factor(request, user):
         return True
     methods = {record.get("method") for record in get_authentication_records(request, user)}
-    return "mfa" in methods and bool(is_mfa_enabled(user, FACTORS))
+    return "mfa" in methods and reauthentication.has_factor(user)
 
 
 def redirect_to_factor(request: HttpRequest, user: User, then: str) -> HttpResponse:
     """Redirects to the page that sets up the second factor, or to the one that asks for it."""
-    if not is_mfa_enabled(user, FACTORS):
+    if not reauthentication.has_factor(user):
         messages.warning(
             request, gettext("The admin opens with two-factor authentication: set it up.")
         )

@@ -41,7 +41,7 @@ class WebhookDispatcher:
             "webhooks", settings.WEBHOOK_THREADS, events.new_deliveries
         )
         self.unwritten: list[CallOutcome] = []
-        self.postponed: list[CallOutcome] = []  # postponed until `postponed_until`
+        self.postponed: list[CallOutcome] = []
         self.postponed_until = 0.0
         self.in_flight: dict[UUID, ClaimedDelivery] = {}  # by delivery
         # Slow companies, that called longest ago first, and until when they count as such.

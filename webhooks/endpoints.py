@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import changes_of, record
 from accounts.jobs import Job
-from accounts.models import Company, Member, User
+from accounts.models import TECHNICAL_ROLES, Company, User
 from accounts.outbox import mail
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.texts import StrOrPromise
@@ -25,7 +25,6 @@ from webhooks.models import Endpoint, EventKind
 OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs beside the new one
 MAX_OLD_SECRETS = 8  # that sign an event: each makes its header longer
 DOUBLE_CLICK = timedelta(minutes=1)
-NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
 DESCRIPTION_LENGTH = 120
 
 WRONG_KINDS = _("A list of events, at least one: {kinds}")
@@ -258,7 +257,7 @@ def _post(template: str, endpoint: Endpoint, **more: Any) -> None:
     page = reverse("webhook-detail", args=[endpoint.public_id])
     context = {"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"}
     mail.post_to_members(
-        company=endpoint.company, roles=NOTIFIED_ROLES, template=template, context=context, **more
+        company=endpoint.company, roles=TECHNICAL_ROLES, template=template, context=context, **more
     )
 
 

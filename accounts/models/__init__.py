@@ -14,11 +14,12 @@ from accounts.models.people import (
     Mode,
     SavedFilter,
 )
-from accounts.models.roles import Scope, every_scope, scopes_of_role
+from accounts.models.roles import TECHNICAL_ROLES, Scope, every_scope, scopes_of_role
 from accounts.models.users import User, UserManager, UserSession, UserSessionQuerySet
 
 __all__ = [
     "PURPOSE_LENGTH",
+    "TECHNICAL_ROLES",
     "ApiKey",
     "ApiKeyQuerySet",
     "AuditEvent",

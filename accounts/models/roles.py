@@ -12,6 +12,7 @@ class Role(models.TextChoices):
     VIEWER = "viewer", _("viewer")
 
 
+TECHNICAL_ROLES = (Role.OWNER, Role.DEVELOPER)
 SEE_MONEY = frozenset({Role.OWNER, Role.ACCOUNTANT, Role.VIEWER})
 MANAGE_MONEY = frozenset({Role.OWNER, Role.ACCOUNTANT})
 
@@ -30,16 +31,16 @@ class RoleRights(models.Model):
 
     @property
     def can_manage_keys(self) -> bool:
-        return self.role in {Role.OWNER, Role.DEVELOPER}
+        return self.role in TECHNICAL_ROLES
 
     @property
     def can_see_phones(self) -> bool:
         """Whole; viewers and accountants see them masked, and leave with no list of customers."""
-        return self.role in {Role.OWNER, Role.DEVELOPER}
+        return self.role in TECHNICAL_ROLES
 
     @property
     def can_change_settings(self) -> bool:
-        return self.role in {Role.OWNER, Role.DEVELOPER}
+        return self.role in TECHNICAL_ROLES
 
     @property
     def can_see_money(self) -> bool:

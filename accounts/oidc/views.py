@@ -32,6 +32,7 @@ from accounts.oidc.tokens import Claims
 from accounts.people.pages import confirm_page
 from accounts.security import sessions
 from accounts.security.sessions import identity_of
+from accounts.security.views import signed_in_user
 
 log = structlog.get_logger(__name__)
 P = ParamSpec("P")
@@ -206,16 +207,11 @@ def required(request: HttpRequest) -> HttpResponse:
     return render(request, "account/sso_required.html", {"next": then})
 
 
-def _signed_in(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)  # noqa: S101 - behind login_required
-    return request.user
-
-
 @login_required
 @provider_page
 def identity(request: HttpRequest) -> HttpResponse:
     return render(
-        request, "account/sso_identity.html", {"identity": identity_of(_signed_in(request))}
+        request, "account/sso_identity.html", {"identity": identity_of(signed_in_user(request))}
     )
 
 
@@ -223,7 +219,7 @@ def identity(request: HttpRequest) -> HttpResponse:
 @provider_page
 def connect(request: HttpRequest) -> HttpResponse:
     """Opened after a fresh proof: `accounts.security.middleware`."""
-    if identity_of(_signed_in(request)):
+    if identity_of(signed_in_user(request)):
         return redirect("sso-identity")
     if request.method == "POST":
         return leave(request, CONNECT)
@@ -246,7 +242,7 @@ def connect(request: HttpRequest) -> HttpResponse:
 @provider_page
 def disconnect(request: HttpRequest) -> HttpResponse:
     """Opened after a fresh proof, and only while something else opens the account."""
-    user = _signed_in(request)
+    user = signed_in_user(request)
     if not identity_of(user):
         return redirect("sso-identity")
     if not user.has_usable_password():
@@ -272,7 +268,7 @@ def disconnect(request: HttpRequest) -> HttpResponse:
 @login_required
 @provider_page
 def reauthenticate(request: HttpRequest) -> HttpResponse:
-    if not identity_of(_signed_in(request)):
+    if not identity_of(signed_in_user(request)):
         return redirect("sso-identity")
     then = get_next_redirect_url(request) or ""
     if request.method == "POST":

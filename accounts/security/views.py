@@ -17,14 +17,14 @@ from accounts.security import sessions
 RECENT = 20  # events
 
 
-def _user(request: HttpRequest) -> User:
+def signed_in_user(request: HttpRequest) -> User:
     assert isinstance(request.user, User)  # noqa: S101 - behind login_required
     return request.user
 
 
 @login_required
 def session_list(request: HttpRequest) -> HttpResponse:
-    user, key = _user(request), request.session.session_key
+    user, key = signed_in_user(request), request.session.session_key
     sessions.record_activity(request, user)
     alive = UserSession.objects.alive().filter(user=user).order_by("-last_seen_at")
     rows = [
@@ -43,7 +43,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def session_end(request: HttpRequest, pk: int) -> HttpResponse:
-    user = _user(request)
+    user = signed_in_user(request)
     session = get_object_or_404(UserSession, pk=pk, user=user)
     if session.session_key == request.session.session_key:
         messages.info(request, _("This is the session you are in: use “Sign out”."))
@@ -59,7 +59,7 @@ def session_end(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def session_end_others(request: HttpRequest) -> HttpResponse:
-    user = _user(request)
+    user = signed_in_user(request)
     count = sessions.end_others(request, user)
     record_authentication_event("sessions.ended", user=user, request=request, subject=count)
     text = ngettext("%(n)d other session is ended.", "%(n)d other sessions are ended.", count)

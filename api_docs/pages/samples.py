@@ -16,9 +16,9 @@ from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
 from api.calls import Call
 from catalogue.channels import BY_NAME as CHANNELS
 from catalogue.languages import page_texts
+from channels.web.fields import DEFAULT_PURPOSE
 from links.make.new_link import short_url
 from otp.texts import rendering
-from otp.web.calls import DEFAULT_PURPOSE
 
 FOLDER = settings.BASE_DIR / "docs" / "examples"
 STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_webhook")

@@ -13,12 +13,12 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from billing.bank_statements.matching import StatementLine, currency_of, is_clean
+from billing.gateways.base import CENT
 
 SOURCE = "file"
 HEAD = "1CClientBankExchange"
 MAX_BYTES = 10 * 2**20
 NOT_A_STATEMENT = _("This is not a statement in the format 1CClientBankExchange.")
-KOPECK = Decimal("0.01")
 PURPOSE_LINES = 6
 # Every statement has some of these words, legible only in the file's encoding.
 _WORDS = re.compile("ВерсияФормата|СекцияРасчСчет|СекцияДокумент|КонецФайла")
@@ -95,7 +95,7 @@ def _line(document: Mapping[str, str], account: str) -> StatementLine:
     booked = document.get("ДатаПоступило" if is_incoming else "ДатаСписано")
     documented_on = _day(document["Дата"])
     # Some banks put spaces between thousands.
-    amount = Decimal("".join(document["Сумма"].split()).replace(",", ".")).quantize(KOPECK)
+    amount = Decimal("".join(document["Сумма"].split()).replace(",", ".")).quantize(CENT)
     if amount <= 0:
         raise ValueError(amount)
     return StatementLine(

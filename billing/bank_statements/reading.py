@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job
 from billing.bank_statements import matching
 from billing.bank_statements.matching import StatementLine, currency_of, numbered
-from billing.gateways.base import GatewayError
+from billing.gateways.base import CENT, GatewayError
 from billing.gateways.http import ProviderApi
 from billing.models import StatementMark
 from parsing.characters import one_line
@@ -103,7 +103,6 @@ SOURCE = "tbank"
 PAGE = 1000
 MAX_PAGES = 1000
 MOSCOW = ZoneInfo("Europe/Moscow")  # the day of an operation is the bank's
-KOPECK = Decimal("0.01")
 
 
 def api() -> ProviderApi:
@@ -153,7 +152,7 @@ def line_of(operation: Mapping[str, Any], account: str) -> StatementLine:
         document_number=_text(operation.get("documentNumber"), 30),
         documented_on=_day(operation.get("docDate") or operation["operationDate"]),
         booked_on=booked_on,
-        amount=abs(Decimal(str(amount))).quantize(KOPECK),
+        amount=abs(Decimal(str(amount))).quantize(CENT),
         currency=currency_of(code),
         party_name=_text(party.get("name") or other.get("name"), 200),
         party_inn=_text(party.get("inn") or other.get("inn"), 12),

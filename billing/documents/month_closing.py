@@ -17,10 +17,11 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs import Job, StopRunError
+from accounts.jobs import Job
 from billing.documents import lots, prepaid
 from billing.documents.lots import Charge, TooFewTokensError, Withdrawal
 from billing.models import ClosedMonth, Lot, Order, Refund, Seal, SealedDay, Seller, Transfer
+from billing.seals.sealing import OccupiedError, take_lock
 from billing.wallet.period_totals import Totals, balances_at, external_transfers, start_of, sums_of
 from storage.months.calendar import last_day, month_of, next_month, previous_month
 
@@ -53,10 +54,6 @@ WHERE company_id = %(company)s AND kind = 'capture'
 """
 
 
-class _OccupiedError(StopRunError):
-    """Another process closes months."""
-
-
 def close() -> int:
     """Closes every month that is over and sealed; returns how many, of all companies."""
     newest = newest_closable()
@@ -66,7 +63,7 @@ def close() -> int:
     since = seller.documents_since.replace(day=1)
     try:
         return sum(JOB.each(_due(newest), lambda each: _close_company(each, since, newest)))
-    except _OccupiedError:
+    except OccupiedError:
         return 0
 
 
@@ -120,7 +117,7 @@ def _open_months(company_id: int, since: date, newest: date) -> Iterator[date]:
 @transaction.atomic
 def _close(company_id: int, month: date) -> bool:
     """False for books that do not add up: `reconcile` says where."""
-    _take_lock()
+    take_lock(LOCK)
     start, end = start_of(month), start_of(next_month(month))
     previous = ClosedMonth.objects.filter(company=company_id).order_by("month").last()
     if previous and previous.month >= month:
@@ -155,14 +152,6 @@ def _close(company_id: int, month: date) -> bool:
     }
     closed.save(force_insert=True)
     return True
-
-
-def _take_lock() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
-        if not cursor.fetchone()[0]:
-            raise _OccupiedError
 
 
 def _totals(

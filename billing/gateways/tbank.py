@@ -16,6 +16,7 @@ from urllib.parse import quote
 from uuid import UUID, uuid4
 
 from billing.gateways.base import (
+    CENT,
     Gateway,
     GatewayError,
     InvalidWebhookError,
@@ -37,7 +38,6 @@ MAX_PURPOSE, MAX_REDIRECT = 210, 1024
 # The API answers `Paid`, notices say `PAID`.
 STATES = {"paid": State.PAID, "cancelled": State.CANCELED, "expired": State.CANCELED}
 NO_SUCH_LINK = {400, 404, 422}
-KOPECK = Decimal("0.01")
 
 
 class TBank(Gateway):
@@ -133,7 +133,7 @@ def _event(link: Mapping[str, Any], state: State) -> PaymentEvent:
         payment_id=str(link["qrId"]),
         order_id="",
         # A link that nobody has paid may come without its sum.
-        amount=Decimal(str(link["sum"])).quantize(KOPECK) if state is State.PAID else Decimal(0),
+        amount=Decimal(str(link["sum"])).quantize(CENT) if state is State.PAID else Decimal(0),
         currency="RUB",
         state=state,
     )

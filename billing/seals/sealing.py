@@ -63,8 +63,8 @@ SELECT id FROM company WHERE EXISTS (
 """
 
 
-class _OccupiedError(StopRunError):
-    """Another process seals."""
+class OccupiedError(StopRunError):
+    """Another process is at it."""
 
 
 def seal() -> int:
@@ -86,7 +86,7 @@ def seal_before(until: date) -> int:
         written = JOB.each(companies, lambda company: _seal(company, since, until))
         if len(written) == len(companies):
             _mark_days(until)
-    except _OccupiedError:
+    except OccupiedError:
         return 0
     return sum(written)
 
@@ -110,7 +110,7 @@ def _seal_batch(company_id: int, since: date, until: date) -> int:
     """Between its statements the transaction holds neither a snapshot nor a transaction id, so it
     keeps vacuum from nothing however long it lasts.
     """
-    _take_lock()
+    take_lock(LOCK)
     last = Seal.objects.filter(company=company_id).order_by("day").last()
     since = max(since, last.day + DAY) if last else since
     seals = []
@@ -145,7 +145,7 @@ def _mark_days(until: date) -> None:
 
 @transaction.atomic
 def _mark_batch(until: date) -> int:
-    _take_lock()
+    take_lock(LOCK)
     last = SealedDay.objects.order_by("day").last()
     first = (
         last.day + DAY
@@ -174,9 +174,10 @@ def sealed_days(since: date, until: date, head: str) -> Iterator[SealedDay]:
         since += DAY
 
 
-def _take_lock() -> None:
+def take_lock(number: int) -> None:
+    """For the transaction, however long; raises OccupiedError if another one has it."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [number])
         if not cursor.fetchone()[0]:
-            raise _OccupiedError
+            raise OccupiedError

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
-from accounts.models import Company, Member
+from accounts.models import TECHNICAL_ROLES, Company
 from accounts.outbox import mail
 from catalogue.channels import BY_NAME
 from catalogue.ids import first_id_at
@@ -43,7 +43,6 @@ NORM_DAYS = 14
 OVER = 5.0
 SILENT = timedelta(hours=6)  # too few messages to say anything: the drop is over
 KEPT = timedelta(days=90)
-NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
 
 # Ids begin with the time: the range is a few pages of the primary key's index.
 _RECENT = """
@@ -197,7 +196,7 @@ def _post(row: DeliveryDrop) -> None:
     page = f"{reverse('message-list')}?mode=live&channel={row.channel}&kind=code"
     mail.post_to_members(
         company=company,
-        roles=NOTIFIED_ROLES,
+        roles=TECHNICAL_ROLES,
         template="delivery_drop",
         context={
             "channel": BY_NAME[row.channel].title,

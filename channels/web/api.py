@@ -44,8 +44,8 @@ from channels.web.calls import (
     WITH_REFERENCE,
     WITH_STATUS,
 )
+from channels.web.fields import DEFAULT_PURPOSE
 from channels.web.message_fields import MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
-from channels.web.policy.api import DEFAULT_PURPOSE
 
 TEST_KEYS_ONLY = _("For test keys only")
 

@@ -27,6 +27,7 @@ PHONE = Field(
     "+79990000000",
     reading=clipboard.plain,
 )
+DEFAULT_PURPOSE = "verification"  # of a code
 UNDERSTOOD_PHONE = Field(
     "phone",
     text(pattern=r"^\+[0-9]+$"),

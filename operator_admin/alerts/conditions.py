@@ -18,7 +18,13 @@ from channels.models import ProviderAlert
 from channels.vendor_accounts import registry
 from links.clicks import stream
 from operator_admin import doctor, figures
-from operator_admin.doctor import key_rotation, money, processes, public_access, stores, vendors
+from operator_admin.doctor import (
+    key_rotation,
+    processes,
+    public_access,
+    stores,
+    vendors,
+)
 from storage import clickhouse
 
 Facts = dict[str, Any]
@@ -154,7 +160,7 @@ CHECKS: list[doctor.Check] = [
     stores.redis_memory,
     stores.redis_persistence,
     processes.translations,
-    money.operators,
+    public_access.operators,
     key_rotation.key_rings,
     public_access.mail_server,
     public_access.public_url,

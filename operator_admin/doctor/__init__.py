@@ -7,7 +7,15 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from operator_admin.doctor import key_rotation, money, processes, public_access, stores, vendors
+from operator_admin.doctor import (
+    backlogs,
+    key_rotation,
+    money,
+    processes,
+    public_access,
+    stores,
+    vendors,
+)
 from operator_admin.doctor.finding import Finding, failed
 
 Check = Callable[[], Finding | list[Finding]]
@@ -18,8 +26,8 @@ LOCAL_CHECKS: list[Check] = [
     stores.redis,
     stores.redis_memory,
     stores.redis_persistence,
-    money.clicks,
-    money.click_copy,
+    backlogs.clicks,
+    backlogs.click_copy,
     processes.broker,
     processes.static_files,
     processes.translations,
@@ -40,9 +48,9 @@ DATABASE_CHECKS: list[Check] = [
     vendors.vendor_approvals,
     money.ledger,
     money.seals,
-    money.queue,
-    money.outboxes,
-    money.operators,
+    backlogs.queue,
+    backlogs.outboxes,
+    public_access.operators,
     money.bank_statement,
 ]
 NETWORK_CHECKS: list[Check] = [

@@ -1,4 +1,4 @@
-"""Checks from outside: public URLs, certificates, proxies, the mail server, single sign-on."""
+"""Checks from outside: addresses, certificates, proxies, mail; and who may sign in to the admin."""
 
 import secrets
 import socket
@@ -16,10 +16,11 @@ from django.core.mail import get_connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import Company
+from accounts.models import Company, User
 from accounts.oidc import discovery
 from accounts.oidc.grants import STAFF, SUPERUSER
 from accounts.oidc.refusals import RefusedError
+from accounts.security import reauthentication
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from processes.server import probe
 
@@ -200,6 +201,18 @@ def _read_provider(issuer: str) -> Finding:
         detail = _("{issuer} refuses PKCE with S256").format(issuer=issuer)
         return failed(PROVIDER, detail, _("Allow PKCE with S256 there."))
     return passed(PROVIDER, _("{issuer}, {count} keys").format(issuer=issuer, count=len(keys)))
+
+
+def operators() -> Finding:
+    staff = User.objects.filter(is_staff=True, is_active=True)
+    without_factor = staff.exclude(authenticator__type__in=reauthentication.FACTORS).count()
+    detail = _("operators: {count}, without a second factor: {without_factor}").format(
+        count=staff.count(), without_factor=without_factor
+    )
+    cure = _("Have them open /admin/ and set it up; nothing else opens to them until they do.")
+    if not settings.OPERATOR_MFA:
+        detail += _("; not asked for here")
+    return verdict("operators", detail, cure, ok=not without_factor or not settings.OPERATOR_MFA)
 
 
 def identity_roles() -> list[Finding]:

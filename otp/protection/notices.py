@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.audit import declare_words
-from accounts.models import AuditEvent, Company, GuardMode, Member, Mode
+from accounts.models import TECHNICAL_ROLES, AuditEvent, Company, GuardMode, Mode
 from accounts.outbox import mail
 from accounts.people import countries
 from catalogue import languages
@@ -32,14 +32,13 @@ def scope_name(kind: str, value: str) -> str:
 
 
 HASHED = {ScopeKind.IP, ScopeKind.DEVICE}
-NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
 
 
 def post(restriction: GuardRestriction) -> None:
     """In the caller's transaction."""
     mail.post_to_members(
         company=restriction.company,
-        roles=NOTIFIED_ROLES,
+        roles=TECHNICAL_ROLES,
         template="guard_triggered",
         context={"restriction": restriction, "page_url": _page_url()},
         key=_key(restriction),
@@ -50,7 +49,7 @@ def post_week(company: Company, figures: WeekFigures) -> None:
     """In the caller's transaction, which sees to it that a week is told of once."""
     mail.post_to_members(
         company=company,
-        roles=NOTIFIED_ROLES,
+        roles=TECHNICAL_ROLES,
         template="guard_week",
         context={"week": figures, "page_url": _page_url()},
     )

@@ -23,7 +23,7 @@ from channels.accept.send_limits import cool_down
 from channels.history import messages
 from channels.models import Message
 from channels.routing.company_policy import locale_for
-from channels.web.fields import CHANNEL, LOCALE, PHONE
+from channels.web.fields import CHANNEL, DEFAULT_PURPOSE, LOCALE, PHONE
 from channels.web.send_view import SendView
 from links.api.parsing import link_for_code
 from otp import verifications
@@ -39,7 +39,6 @@ from otp.web.calls import (
     CHALLENGE,
     CODE,
     CUSTOM_CODE,
-    DEFAULT_PURPOSE,
     DEVICE_ID,
     IP,
     PURPOSE,

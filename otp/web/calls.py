@@ -29,6 +29,7 @@ from channels.web.fields import (
     ASKED_LOCALE,
     CHANNEL,
     COST,
+    DEFAULT_PURPOSE,
     LOCALE,
     MESSAGE_ID,
     PHONE,
@@ -48,7 +49,6 @@ from parsing import clipboard
 from webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
 from webhooks.models import EventKind
 
-DEFAULT_PURPOSE = "verification"
 PURPOSE = option(
     "purpose",
     text(maxLength=64),

@@ -21,10 +21,10 @@ from channels.providers import gsm
 from channels.providers.telegram_gateway.provider import TelegramGateway
 from channels.routing.channel_plan import price
 from channels.vendor_accounts import registry
+from channels.web.fields import DEFAULT_PURPOSE
 from links.addresses import short_hosts
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts import own_texts, rendering, rules
-from otp.web.calls import DEFAULT_PURPOSE
 
 SAMPLE_DIGITS = "12345678"
 MAX_BRAND_LENGTH = 30

@@ -25,10 +25,10 @@ from cabinet.form_fields import PurposeField
 from catalogue import languages
 from catalogue.channels import Channel, join_titles
 from channels.vendor_accounts import registry
+from channels.web.fields import DEFAULT_PURPOSE
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.texts.own_texts import SEGMENTED, WORDED
-from otp.web.calls import DEFAULT_PURPOSE
 from otp.web.previews import current_samples, samples, with_variables
 from parsing.characters import normalised
 from parsing.form_fields import LineField

@@ -6,7 +6,7 @@ from pytest_django import Settings
 
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness, sink
-from operator_admin.doctor.money import click_copy
+from operator_admin.doctor.backlogs import click_copy
 from storage.redis_client import redis_client
 from tests.clickhouse_server import ClickHouseServer, running_clickhouse
 

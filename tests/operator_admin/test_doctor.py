@@ -20,7 +20,7 @@ from config.environment.variables import ROOT
 from config.settings import EMAIL_BACKEND as DEFAULT_EMAIL_BACKEND
 from links.clicks.buffer import STREAM
 from operator_admin import doctor
-from operator_admin.doctor import money, processes, public_access, stores, vendors
+from operator_admin.doctor import backlogs, money, processes, public_access, stores, vendors
 from operator_admin.doctor.finding import Finding
 from storage.redis_client import redis_client
 from tests.channels.accounts import set_account
@@ -162,18 +162,18 @@ def test_days_that_nobody_seals_fail_the_check(company: Company) -> None:
 @pytest.mark.django_db
 def test_queue_that_stands_fails_the_check() -> None:
     MessageFactory.create()
-    assert money.queue().ok
+    assert backlogs.queue().ok
     MessageFactory.create(due_at=timezone.now() - timedelta(minutes=5))
 
-    assert money.queue().detail.startswith("due: 1, the oldest for 300 s")
+    assert backlogs.queue().detail.startswith("due: 1, the oldest for 300 s")
 
 
 def test_clicks_that_nobody_counts_fail_the_check() -> None:
     redis_client().delete(STREAM)
-    assert money.clicks().ok
+    assert backlogs.clicks().ok
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
 
-    found = money.clicks()
+    found = backlogs.clicks()
 
     redis_client().delete(STREAM)
     assert (found.ok, found.detail[:24]) == (False, "the oldest uncounted for")
@@ -182,30 +182,30 @@ def test_clicks_that_nobody_counts_fail_the_check() -> None:
 
 @pytest.mark.usefixtures("no_redis")
 def test_clicks_without_redis_fail_the_check() -> None:
-    assert not money.clicks().ok
+    assert not backlogs.clicks().ok
 
 
 @pytest.mark.django_db
 def test_emails_that_wait_fail_the_check() -> None:
-    assert money.outboxes().ok
+    assert backlogs.outboxes().ok
     with connection.cursor() as cursor:
         cursor.execute(
             'INSERT INTO accounts_mail (id, template, "to", subject, text, html, due_at)'
             " VALUES (gen_random_uuid(), 'x', 'a@b.c', 's', 't', '', now() - interval '1 hour')"
         )
 
-    assert "e-mails due: 1, the oldest for 3600 s" in money.outboxes().detail
+    assert "e-mails due: 1, the oldest for 3600 s" in backlogs.outboxes().detail
 
 
 @pytest.mark.django_db
 def test_operator_without_a_second_factor_fails_the_check(settings: Settings) -> None:
     settings.OPERATOR_MFA = True
     make_operator()
-    assert money.operators().ok
+    assert public_access.operators().ok
     make_operator(has_factor=False)
 
-    assert money.operators().detail == "operators: 2, without a second factor: 1"
-    assert not money.operators().ok
+    assert public_access.operators().detail == "operators: 2, without a second factor: 1"
+    assert not public_access.operators().ok
 
 
 def test_email_server(settings: Settings) -> None:

@@ -18,6 +18,7 @@ from channels.providers.base import Content
 from channels.routing import channel_plan, policy_rules
 from channels.routing.channel_plan import PreviewRequest
 from channels.routing.policy_rules import StoredRule
+from channels.web.fields import DEFAULT_PURPOSE
 from channels.web.policy.calls import (
     FOR_PURPOSE,
     GET_POLICY,
@@ -32,7 +33,6 @@ from channels.web.policy.calls import (
 )
 from processes.server.client_ip import client_ip
 
-DEFAULT_PURPOSE = "verification"
 NOT_IN_TEST = _("The rules hold for live messages, too: replace them with a live key")
 TYPES: dict[str, type] = {
     "country": str,

@@ -23,7 +23,7 @@ from channels.providers.base import Content
 from channels.routing import channel_plan, company_policy, policy_rules
 from channels.routing.channel_plan import Preview, PreviewRequest
 from channels.routing.policy_rules import StoredRule
-from channels.web.policy.api import DEFAULT_PURPOSE
+from channels.web.fields import DEFAULT_PURPOSE
 from channels.web.policy.forms import PreviewForm, RuleForm
 
 

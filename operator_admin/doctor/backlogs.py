@@ -1,0 +1,94 @@
+"""Checks of what waits: messages, webhooks, e-mails and clicks."""
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from redis.exceptions import RedisError
+
+from links.clicks import stream
+from links.clicks.clickhouse import completeness, tables
+from operator_admin import figures
+from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from storage import clickhouse
+
+LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS, LATE_CLICKHOUSE = 30.0, 300.0, 60.0, 300.0  # seconds
+CLICKS_CURE = gettext_lazy(
+    "See `redis`, `beat` and `worker`: a worker counts each second what the beat asks for."
+)
+
+
+def queue() -> Finding:
+    now = figures.queue()
+    age = now.oldest_due or 0.0
+    detail = _("due: {due}, the oldest for {age:.0f} s; of unknown outcome: {ambiguous}").format(
+        due=now.due, age=age, ambiguous=now.ambiguous
+    )
+    cure = _(
+        "See `worker` and the providers. With both in order there are more messages than "
+        "provider threads: add a worker."
+    )
+    return verdict("queue", detail, cure, ok=age < LATE_QUEUE)
+
+
+def outboxes() -> Finding:
+    now = figures.queue()
+    age = max(now.oldest_webhook or 0.0, now.oldest_email or 0.0)
+    detail = _(
+        "webhooks due: {webhooks}, e-mails due: {emails}, the oldest for {age:.0f} s"
+    ).format(webhooks=now.webhooks, emails=now.emails, age=age)
+    cure = _("See `worker`, `broker` and `mail`: a worker delivers both.")
+    return verdict("outboxes", detail, cure, ok=age < LATE_OUTBOX)
+
+
+def clicks() -> Finding:
+    age = stream.lag_seconds()
+    if age is None:
+        return failed(
+            "clicks", _("Redis, which holds those to be counted, does not answer"), CLICKS_CURE
+        )
+    return verdict(
+        "clicks",
+        _("the oldest uncounted for {age:.0f} s").format(age=age),
+        CLICKS_CURE,
+        ok=age < LATE_CLICKS,
+    )
+
+
+CLICKHOUSE_CURE = gettext_lazy(
+    "Start ClickHouse, or fix CLICKHOUSE_URL: see docs/operations/clickhouse.md. "
+    "PostgreSQL counts every click meanwhile."
+)
+CLICKHOUSE_TABLE_CURE = gettext_lazy("Run: python manage.py clickhouse_tables")
+CLICKHOUSE_LATE_CURE = gettext_lazy(
+    "See `worker` and `beat`, then the log for clickhouse_not_written."
+)
+
+
+def click_copy() -> Finding:
+    if not clickhouse.is_configured():
+        return passed("clickhouse", _("not used"))
+    try:
+        if not tables.exists():
+            return failed("clickhouse", _("it has no table of clicks"), CLICKHOUSE_TABLE_CURE)
+        age, since = stream.sink_lag_seconds(), completeness.complete_since()
+    except clickhouse.ClickHouseError as error:
+        return failed("clickhouse", str(error), CLICKHOUSE_CURE)
+    except (RedisError, OSError) as error:
+        return failed(
+            "clickhouse",
+            _("Redis: {error}").format(error=type(error).__name__),
+            CLICKHOUSE_LATE_CURE,
+        )
+    complete = (
+        _("complete since {since:%Y-%m-%d %H:%M} UTC").format(since=since)
+        if since
+        else _("nothing written yet")
+    )
+    detail = _("{complete}, the oldest click waits for {age:.0f} s").format(
+        complete=complete, age=age or 0
+    )
+    return verdict(
+        "clickhouse",
+        detail,
+        CLICKHOUSE_LATE_CURE,
+        ok=since is not None and (age or 0) < LATE_CLICKHOUSE,
+    )
