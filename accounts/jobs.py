@@ -37,7 +37,7 @@ JOBS: dict[str, "Job"] = {}
 
 
 class StopRunError(Exception):
-    """Raised by the work of one: another process is at it, or time is over. It ends the run."""
+    """Raised by the work on one item, to end the run: another process does it, or time is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class Turns:
         self._steps.append(step)
 
     def run(self) -> None:
-        """A step of each kind in turn, until none has any left; another run goes on after RUN."""
+        """A step of each kind in turn until none is left; after RUN, another run continues."""
         if not self._thread.acquire(blocking=False):
             return
         try:

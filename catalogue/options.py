@@ -22,7 +22,7 @@ class Option:
     variable: str = ""  # the end of the variable's name, if it is not the option's
     read: Callable[[str], Any] = str  # raises ValueError
     is_secret: bool = False  # never shown again
-    is_ours: bool = False  # a word of our choice, which the vendor is told
+    is_ours: bool = False  # we choose it and enter it at the vendor
     is_required: bool = True
     simulated: str | Callable[[], str] = ""  # for an account with the simulator
 

@@ -65,7 +65,7 @@ def report(breaches: list[reconciliation.Breach], scope: str) -> None:
 
 @shared_task(name="channels.check_whole_ledger")
 def check_whole_ledger() -> None:
-    """A slice of the check of all history; the next run goes on."""
+    """Checks a slice of all history; the next run continues."""
     if full_reconciliation.is_due():
         run = full_reconciliation.advance(full_reconciliation.SLICE)
         breaches = [reconciliation.Breach(*each) for each in run.breaches]

@@ -1,4 +1,4 @@
-"""What a load balancer asks of a process: is it alive, is it ready. Nothing secret is told."""
+"""What a load balancer asks of a process: is it alive, is it ready. The answers hold no secret."""
 
 import threading
 import time

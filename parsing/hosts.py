@@ -51,7 +51,7 @@ def address_spellings(address: str) -> set[str]:
 
 
 def unicode_label(label: str) -> str:
-    """What a label of an ASCII host stands for."""
+    """The Unicode form of a label of an ASCII host."""
     if not label.startswith(_PREFIX):
         return label
     try:
@@ -66,7 +66,7 @@ def unicode_label(label: str) -> str:
 
 
 def unicode_host(host: str) -> str:
-    """An ASCII host as people write it; as it is, if it stands for nothing."""
+    """An ASCII host as people write it; unchanged if it decodes to nothing."""
     try:
         return ".".join(map(unicode_label, host.split(".")))
     except HostError:

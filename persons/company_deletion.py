@@ -45,7 +45,7 @@ ERASURES = Job("company_erasures", _("erasures of deleted companies"))
 
 # Requests, imports and deliveries that had begun before the deletion are over by then.
 SETTLED_AFTER = timedelta(minutes=10)
-RUN = 40.0  # seconds of one run; the next one goes on
+RUN = 40.0  # seconds of one run; the next one continues
 BATCH = 500  # rows
 LINKS = 50  # in one commit; each may have many clicks
 DELETED: tuple[type[Model], ...] = (
@@ -69,7 +69,7 @@ DELETED: tuple[type[Model], ...] = (
 
 
 class _ElsewhereError(Exception):
-    """Another worker is at it, or has finished it."""
+    """Another worker is erasing it, or has finished."""
 
 
 class _OutOfTimeError(StopRunError):

@@ -94,7 +94,7 @@ def missing_keys() -> int:
 
 
 def find_erased() -> Iterator[tuple[Person, datetime]]:
-    """Persons on the list of whom there is something again, with the time of their erasure."""
+    """Persons on the list who have rows again, with the time of their erasure."""
     rows = [Listed._make(row) for row in Erasure.objects.values_list(*Listed._fields)]
     if not rows:
         return

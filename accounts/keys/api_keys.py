@@ -290,7 +290,7 @@ def refresh() -> None:
 
 
 def start_refresh_thread() -> PeriodicThread:
-    """For web processes: while it is told of no change, a key costs no query."""
+    """For web processes: a key costs no query until the thread hears of a change."""
     thread = PeriodicThread("keys", refresh, REFRESH_INTERVAL)
     thread.start()
     return thread

@@ -52,7 +52,7 @@ def confirm_page(
 
 @contextmanager
 def refusals_on(form: BaseForm, field: str | None = None) -> Iterator[None]:
-    """What is refused inside is told on the form, by default at the field that it is about."""
+    """Shows a refusal raised inside on the form, by default at the field that it names."""
     try:
         yield
     except ValidationError as refused:

@@ -113,5 +113,5 @@ def _post(
 
 
 def _shown(user: User, ip: str | None) -> str | None:
-    """An operator's address is nobody's business."""
+    """Companies do not see an operator's address."""
     return None if user.is_staff else ip

@@ -231,7 +231,7 @@ def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Paym
 
 
 def _second_of(transfer: BankTransfer, order: Order) -> Q:
-    """What the operator credited beside an order that was paid: a top-up of its own by now."""
+    """What the operator credited beside a paid order: by now a separate top-up."""
     return Q(
         order__company=order.company_id,
         gateway=order.gateway,

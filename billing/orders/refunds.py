@@ -105,7 +105,7 @@ def _problem(refund: Refund, payment: Payment, refunded: Decimal) -> str:
 
 
 def _refunded(payment: Payment, refund: Refund) -> Decimal:
-    """By the payment's other refunds; money of another currency is no part of it."""
+    """The sum of the payment's other refunds in its own currency."""
     others = payment.refunds.filter(returned_at=None, currency=payment.currency)
     return others.exclude(pk=refund.pk).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
 

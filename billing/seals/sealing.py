@@ -64,7 +64,7 @@ SELECT id FROM company WHERE EXISTS (
 
 
 class OccupiedError(StopRunError):
-    """Another process is at it."""
+    """Another process has the lock."""
 
 
 def seal() -> int:

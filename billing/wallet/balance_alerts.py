@@ -99,7 +99,7 @@ class Standing(NamedTuple):
 
 
 def sweep() -> int:
-    """Returns how many alerts were told."""
+    """Returns how many alerts were posted."""
     watched = BalanceAlert.objects.filter(kind__in=(Kind.TOKENS, Kind.DAYS))
     watched = watched.exclude(company__status=Company.Status.SUSPENDED)
     standings = _standings(set(watched.values_list("company_id", flat=True)))
@@ -108,7 +108,7 @@ def sweep() -> int:
 
 
 def _look(alert: BalanceAlert, standing: Standing | None) -> bool:
-    """Whether the alert was told."""
+    """Whether the alert was posted."""
     if standing is None:
         return False
     now = standing.of(alert.kind)

@@ -50,7 +50,7 @@ def _move() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
         (is_alone,) = cursor.fetchone()
-        if not is_alone:  # another worker is at it
+        if not is_alone:  # another worker reorders
             return 0
         cursor.execute(sql.in_changeable_months(_REORDER), [FRONT, BATCH])
         return int(cursor.rowcount)

@@ -83,7 +83,7 @@ class Event:
     first_claim: FirstClaim | None = None
 
 
-# What an event makes of an attempt: from which states, to which. Any other attempt stays as it is.
+# An event moves an attempt from one of these states to another; other attempts stay unchanged.
 _ATTEMPT_TRANSITIONS = {
     EventKind.ACCEPTED: (UNACCEPTED, "sent"),
     EventKind.DELIVERED: (UNDELIVERED, "delivered"),
@@ -297,7 +297,7 @@ def _backoff(n: int) -> float:
     return random.uniform(0, min(RETRY_CAP, RETRY_BASE * 2**n))  # noqa: S311 - not a secret
 
 
-# What the message makes of the event, once its attempt has followed it from the state `was`.
+# How an event changes the message, after its attempt has left the state `was`.
 _REACTIONS: dict[EventKind, Callable[[Decision, str, AttemptState, Event], Decision]] = {
     EventKind.ACCEPTED: _accepted,
     EventKind.DELIVERED: _delivered,

@@ -30,7 +30,7 @@ FAILURES = {
 
 
 def store(provider: str, parts: Sequence[Part]) -> None:
-    """Stores parts, except those whose reference is no attempt of this provider. Safe to repeat."""
+    """Stores parts; skips those that reference no attempt of this provider. Safe to repeat."""
     with connection.cursor() as cursor:
         for part in parts:
             provider_id = stored_text(part.provider_id, 200)

@@ -49,7 +49,7 @@ class ChannelPlan:
     own_patience: float  # seconds the first channel has to prove delivery, if others follow
     segments: int = 1  # of an SMS
     route: Mapping[str, Any] | None = None  # of smart routing: what was decided, and why
-    is_sms_avoided: bool = False  # smart routing was told to leave it out, and did
+    is_sms_avoided: bool = False  # smart routing left it out on request
 
     @property
     def route_of_its_channels(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ class Series(NamedTuple):
 
 
 class Extra(NamedTuple):
-    """A figure that is told of each day and not drawn."""
+    """A figure that each day lists in words and does not draw."""
 
     label: StrOrPromise
     by_day: Mapping[date, int]

@@ -1,4 +1,4 @@
-"""Which User-Agents have the structure of a person's browser, and what that browser sends besides.
+"""Which User-Agents have the structure of a person's browser, and which header that browser adds.
 
 A click proves a delivery, which costs tokens, so the rule is which clients may prove one; no list
 of the others is ever complete. Recognised are Chromium, Gecko and WebKit by Apple in versions that
@@ -166,7 +166,7 @@ class _Agent(NamedTuple):
     """What a User-Agent claims to be."""
 
     kind: VisitorKind
-    own_header: str = ""  # of a person's browser: what it sends besides
+    own_header: str = ""  # the header that a person's browser adds
 
 
 _agents: dict[str, _Agent] = {}

@@ -197,7 +197,7 @@ def _write_with_alias(
     message: NewMessage, row: Mapping[str, Any], statement: str, params: Mapping[str, Any]
 ) -> None:
     try:
-        with transaction.atomic():  # a refusal brings the retired alias back
+        with transaction.atomic():  # a refusal restores the retired alias
             if retire_aliases(message.sender.principal, [row]):
                 raise DomainError(Error.ALIAS_TAKEN)
             _raise_if_refused(message, acceptance.first_row(statement, params, _Accepted))

@@ -104,7 +104,7 @@ def _apply(facts: Mapping[Key, Facts], evaluated: Collection[str], at: datetime)
     begun = list(_due(list(alerts.values()), at))
     for alert in alerts.values():
         if alert.ended_at and not alert.notices:
-            alert.delete()  # nobody was told of it
+            alert.delete()  # no notice was sent
         else:
             alert.save()
     return Changes(begun, [alert for alert in over if alert.is_announced])

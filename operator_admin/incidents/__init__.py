@@ -1,1 +1,1 @@
-"""Incidents: what companies are told, who is hit, and the pause of accounts and channels."""
+"""Incidents: what companies read, whom it affects, and the pause of accounts and channels."""

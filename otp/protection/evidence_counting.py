@@ -267,7 +267,7 @@ def _tokens_of_smallest(guard: Guard, scopes: tuple[Scope, ...]) -> float:
 def _judge_anew(
     restriction: GuardRestriction, now: datetime, *, attacked: AttackedNumbers
 ) -> Judged:
-    """Judges a restriction whose time is over: it goes on while its evidence does."""
+    """Judges a restriction whose time is over: it lasts as long as its evidence."""
     scopes = restrictions.scopes_of_restriction(restriction)
     guard = load_guard(restriction.company_id, scopes)
     guard.watched = attacked.watched_by(restriction.company_id)

@@ -46,7 +46,7 @@ def post(restriction: GuardRestriction) -> None:
 
 
 def post_week(company: Company, figures: WeekFigures) -> None:
-    """In the caller's transaction, which sees to it that a week is told of once."""
+    """In the caller's transaction, so that each week is reported once."""
     mail.post_to_members(
         company=company,
         roles=TECHNICAL_ROLES,

@@ -117,7 +117,7 @@ def _lets_through(row: GuardRestriction, scope: Scope, country: str) -> bool:
 
 
 def _review(company: Company, now: datetime, judge_anew: JudgeAnew) -> None:
-    """Ends restrictions whose time is over, or goes on with them while their evidence does."""
+    """Ends restrictions whose time is over, or extends them while the evidence lasts."""
     over = GuardRestriction.objects.filter(company=company, ended_at=None, until__lte=now)
     for restriction in over.order_by("pk"):
         scope = scope_of(restriction)

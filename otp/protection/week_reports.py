@@ -25,7 +25,7 @@ from storage.store_errors import is_outage
 WEEK = timedelta(days=week_replay.DAYS)
 # After a worker that died, or a fault. Longer than any replay takes.
 RETRY = timedelta(hours=1)
-RUN = 60.0  # seconds in which one run begins with companies; the next run goes on
+RUN = 60.0  # seconds of one run, in which it starts companies; the next run continues
 BATCH = 1000  # rows
 WATCHING = {"guard_mode": GuardMode.WATCH, "deleted_at": None}
 JOB = Job("guard_reports", _("weekly e-mails about the protection"))

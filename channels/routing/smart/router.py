@@ -1,6 +1,6 @@
 """The router: plans a send from past outcomes, and learns from its outcome.
 
-Holds its state in memory and is told the time; who calls it keeps the rows and the clock.
+Holds its state in memory; the caller has the rows and passes the time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ class ReasonCode(StrEnum):
     SMS_SURER = "sms_surer"  # messengers would cost time or right codes
     BARRED = "barred"  # the subscriber bars SMS
     EXPLORED = "explored"
-    LEARNED = "learned"  # as `PROVED`, where how it is known is nobody's business
+    LEARNED = "learned"  # as `PROVED`, without telling a company what others learned
     ONLY_ONE = "only_one"  # nothing else is allowed
 
 
