@@ -5,13 +5,13 @@ authority, 16 ms of CPU, for each new connection.
 """
 
 import io
+import re
 import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property
-from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException, HTTPResponse, LineTooLong
 from ssl import SSLContext
 from threading import BoundedSemaphore
 from typing import Any, NamedTuple
@@ -27,6 +27,9 @@ MAX_IDLE = 64  # connections that are kept
 MAX_BODY = 2**20  # bytes of a response's body, decoded
 CHUNK = 2**16
 MAX_INTERIM_RESPONSES = 20  # before the final one
+MAX_LINE, MAX_HEADERS = 2**16, 100  # of a response's head, as http.client has them
+_INTERIM = re.compile(rb"HTTP/\S+\s+1(?!01)\d\d\s")
+_HEADER = re.compile(rb"[!-9;-~]*:|[ \t]")  # or another line of one
 
 # A NAT that drops an idle connection would silently lose the next message.
 _SOCKET_OPTIONS = [
@@ -145,19 +148,38 @@ def _read_body(response: BaseHTTPResponse) -> bytes:
 
 
 class FinalResponse(HTTPResponse):
-    """Skips interim responses, of which http.client knows 100 alone (RFC 9110, 15.2).
-
-    The final one would stay in the connection, and be taken for that to the next request. 101 is
-    final: nobody asked for another protocol.
+    """Skips interim responses, of which http.client knows 100 alone (RFC 9110, 15.2): the final one
+    would stay in the connection, and be taken for that to the next request. 101 is final: nobody
+    asked for another protocol. Skips lines that are no headers, too: at the first one http.client
+    would end the headers, and lose the length with the rest.
     """
 
     def begin(self) -> None:
-        for _ in range(MAX_INTERIM_RESPONSES):
+        stream: Any = self.fp
+        for _ in range(MAX_INTERIM_RESPONSES + 1):
+            head = _read_head(stream)
+            if not _INTERIM.match(head):
+                break
+        else:
+            raise HTTPException("too many interim responses")
+        self.fp = io.BytesIO(head)  # type: ignore[assignment]
+        try:
             super().begin()
-            if self.status >= HTTPStatus.OK or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
-                return
-            self.headers = None  # type: ignore[assignment]  # so that it reads the next one
-        raise HTTPException("too many interim responses")
+        finally:
+            self.fp = stream
+
+
+def _read_head(stream: io.BufferedIOBase) -> bytes:
+    head = line = stream.readline(MAX_LINE + 1)
+    for _ in range(MAX_HEADERS):
+        if len(line) > MAX_LINE:
+            raise LineTooLong("header line")
+        if not line.strip(b"\r\n"):
+            return head
+        line = stream.readline(MAX_LINE + 1)
+        if _HEADER.match(line) or not line.strip(b"\r\n"):
+            head += line
+    raise HTTPException("too many headers")
 
 
 class _ResponseWithDeadline(FinalResponse):

@@ -167,6 +167,28 @@ def test_response_is_of_its_own_request(interim: bytes) -> None:
     ]
 
 
+@pytest.mark.parametrize("line", ["no colon", "A name: x", "A-Name : x", "Имя: x", "\x00", ":"])
+def test_line_that_is_no_header_hides_none_behind_it(line: str) -> None:
+    def answer(connection: socket.socket) -> None:
+        for number in range(2):
+            head = OK + line.encode() + b"\r\nContent-Length: 1\r\nRetry-After: 7\r\n\r\n"
+            connection.sendall(head + b"%d" % number)
+            connection.recv(65536)
+
+    with peer(answer) as port:
+        to_peer = connections(port)
+        responses = [to_peer.request("GET", "/", {}) for _ in range(2)]
+
+    assert [each.body for each in responses] == [b"0", b"1"]
+    assert [each.headers["retry-after"] for each in responses] == ["7", "7"]
+
+
+@pytest.mark.parametrize("head", [b"A: " + b"x" * 70_000, b"no colon\r\n" * 200, b"A: b\r\n" * 200])
+def test_endless_head_is_no_response(head: bytes) -> None:
+    with peer(send(OK, head, b"\r\n\r\n")) as port, pytest.raises(HTTPError):
+        connections(port).request("GET", "/", {})
+
+
 def test_calls_at_a_time_are_bounded() -> None:
     has_call, may_answer = Event(), Event()
 
