@@ -24,7 +24,7 @@ PURPOSE_LINES = 6
 _WORDS = re.compile("ВерсияФормата|СекцияРасчСчет|СекцияДокумент|КонецФайла")
 ENCODINGS = ("utf-8-sig", "windows-1251", "cp866", "utf-16")
 LOST = "\ufffd"  # a character that cannot be decoded, or that the bank itself has lost
-_CRLF = re.compile(rf"\s*{HEAD}[^\r\n]*\r\n")
+_FIRST_LINE = re.compile(rf"\s*{HEAD}[^\r\n]*(\r\n|\r|\n)")
 
 
 def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
@@ -65,7 +65,8 @@ def _documents(text: str) -> tuple[list[dict[str, str]], int]:
     documents: list[dict[str, str]] = []
     current: list[str] | None = None
     unread = 0
-    for row in text.split("\r\n" if _CRLF.match(text) else "\n"):
+    first = _FIRST_LINE.match(text)
+    for row in text.split(first[1] if first else "\n"):
         line = row.replace("\t", " ").strip(" ")
         if line.startswith("СекцияДокумент"):
             unread += current is not None

@@ -68,7 +68,7 @@ FILE = f"""1CClientBankExchange
 @pytest.mark.parametrize(
     "encoding", ["windows-1251", "utf-8", "utf-8-sig", "cp866", "utf-16", "utf-16-le"]
 )
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_lines_of_our_account(encoding: str, newline: str) -> None:
     raw = FILE.replace("\n", newline).encode(encoding)
 
