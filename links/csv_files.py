@@ -116,6 +116,8 @@ def _separated(text: str) -> tuple[str, str]:
         return text[named.end() :], named[1]
     head = text[:MAX_CELL].lstrip()
     title = head.partition("\n")[0]
+    if "|" in title and "url" in map(_column, title.split("|")):
+        return text, "|"
     # In a file without a header the first row may have an address alone.
     for part in (title, "" if _column(title) else head):
         bare = _QUOTED.sub("", part)
@@ -167,7 +169,9 @@ def _fault(line: _Line, header: _Header, separator: str) -> StrOrPromise:
     if any(line.cells[len(header.columns) :]):
         return TOO_MANY_CELLS
     is_cut = separator == "," and "?" in line.cells[0] and any(line.cells[1:])
-    if is_cut and not (header.is_written or line.is_quoted):
+    # An address may have one, and a list that has them as separators names its columns.
+    is_unclear = is_cut or (separator == NO_SEPARATOR and "|" in line.cells[0])
+    if is_unclear and not (header.is_written or line.is_quoted):
         return UNQUOTED_ADDRESS
     return UNQUOTED_ADDRESS if any(_CUT_ENTITY.search(cell) for cell in line.cells[:-1]) else ""
 

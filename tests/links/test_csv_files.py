@@ -33,6 +33,9 @@ URL = "https://example.com/a"
         (f'"sep=;"\r\n{URL}?a=1,2;sale', [{"url": f"{URL}?a=1,2", "alias": "sale"}]),
         (f"SEP=\t\nurl\talias\n{URL}\tsale", [{"url": URL, "alias": "sale"}]),
         (f"sep=|\nurl|alias\n{URL}|sale", [{"url": URL, "alias": "sale"}]),
+        (f"alias|Long URL\nsale|{URL}?a=1,2;3", [{"url": f"{URL}?a=1,2;3", "alias": "sale"}]),
+        (f"url\n{URL}?a=1|2", [{"url": f"{URL}?a=1|2"}]),
+        (f'"{URL}?a=1|2"', [{"url": f"{URL}?a=1|2"}]),
         (f"link,long_url,title\nbit.ly/1,{URL},T", [{"url": URL}]),  # Bitly
         (f"createdAt,shortUrl,longUrl,tags\n,https://s.test/a,{URL},a|b", [{"url": URL}]),  # Shlink
         (f"Long URL;Custom back-half\n{URL};sale", [{"url": URL, "alias": "sale"}]),
@@ -58,6 +61,8 @@ def test_table_is_read(text: str, rows: list[dict[str, str]]) -> None:
     ("text", "fault"),
     [
         (f"url,title\n{URL}?a=1,2,Title", csv_files.TOO_MANY_CELLS),
+        (f"{URL}|sale", csv_files.UNQUOTED_ADDRESS),
+        (f"url|alias\n{URL}?a=1|2|sale", csv_files.TOO_MANY_CELLS),
         (f"url,alias\n{URL},sale,more", csv_files.TOO_MANY_CELLS),
         (f"sep=,\nurl\n{URL}?a=1,2", csv_files.TOO_MANY_CELLS),
         (f"{URL},sale,60,more", csv_files.TOO_MANY_CELLS),
