@@ -68,16 +68,32 @@ APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # order on the 
 APP_NAMES = {"socialaccount": _("Single sign-on")}  # of libraries whose own names mislead
 View = Callable[..., HttpResponse]
 _pages: list[tuple[str, str, View]] = []
+_shown: dict[str, tuple[str, ...]] = {}  # models, by the name of the page
 
 
-def page(route: str, name: str) -> Callable[[View], View]:
-    """Registers a view as `admin:<name>`, for everyone who may open the admin."""
+def page(route: str, name: str, *shows: str) -> Callable[[View], View]:
+    """Registers a view as `admin:<name>`, for those who may see or change a model that it shows,
+    such as `channels.provideraccount`; without one the view checks by itself.
+    """
 
     def register(view: View) -> View:
-        _pages.append((route, name, view))
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not may_open(request.user, name):
+                raise PermissionDenied
+            return view(request, *args, **kwargs)
+
+        _shown[name] = shows
+        _pages.append((route, name, guarded))
         return view
 
     return register
+
+
+def may_open(user: Any, name: str) -> bool:
+    models = [model.split(".") for model in _shown.get(name, ())]
+    wanted = [f"{app}.{verb}_{model}" for app, model in models for verb in ("view", "change")]
+    return not wanted or any(map(user.has_perm, wanted))
 
 
 def page_response(

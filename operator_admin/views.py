@@ -49,7 +49,7 @@ class TrialMessageForm(forms.Form):
     )
 
 
-@page("queue/", "queue")
+@page("queue/", "queue", "channels.message")
 def queue(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {
         "queue": figures.queue(),
@@ -101,7 +101,7 @@ def _to_message(message_id: UUID | None) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:channels_message_change", args=[message_id]))
 
 
-@page("system/", "system")
+@page("system/", "system", "operator_admin.alert")
 def system(request: HttpRequest) -> HttpResponse:
     findings = list(doctor.run_checks())
     context = {"findings": findings, "crosses": sum(not finding.ok for finding in findings)}
@@ -118,7 +118,7 @@ def describe(name: str, rule: Rule) -> dict[str, str | int]:
     }
 
 
-@page("alerts/", "alerts")
+@page("alerts/", "alerts", "operator_admin.alert")
 def alerts(request: HttpRequest) -> HttpResponse:
     firing = Alert.objects.firing().order_by("-began_at")
     over = Alert.objects.filter(ended_at__gte=timezone.now() - SHOWN, rule__in=RULES)

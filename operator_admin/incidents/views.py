@@ -28,7 +28,7 @@ PER_PAGE = 20
 REASON_LENGTH = 150
 
 
-@page("incidents/", "incidents")
+@page("incidents/", "incidents", "operator_admin.incident", "channels.provideraccount")
 def incidents(request: HttpRequest) -> HttpResponse:
     pauses.ensure_rows()
     number = parse_page(request.GET.get("page", ""))
@@ -43,7 +43,12 @@ def incidents(request: HttpRequest) -> HttpResponse:
     return _page(request, "incidents", gettext_lazy("Incidents"), context)
 
 
-@page("incidents/channels/<str:name>/", "channel")
+@page(
+    "incidents/channels/<str:name>/",
+    "channel",
+    "operator_admin.incident",
+    "channels.provideraccount",
+)
 def channel(request: HttpRequest, name: str) -> HttpResponse:
     """Whom the channel hits, and its switch."""
     pauses.ensure_rows()
@@ -104,7 +109,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return _page(request, "incident_new", gettext_lazy("Tell companies"), context)
 
 
-@page("incidents/<int:pk>/", "incident")
+@page("incidents/<int:pk>/", "incident", "operator_admin.incident", "channels.provideraccount")
 def incident(request: HttpRequest, pk: int) -> HttpResponse:
     """A POST adds an update."""
     incident = get_object_or_404(Incident, pk=pk)

@@ -17,6 +17,7 @@ from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts
 from operator_admin import attention
 from operator_admin.incidents import notices
+from operator_admin.site import may_open
 
 register = template.Library()
 register.filter("grouped", grouped)
@@ -24,7 +25,11 @@ register.filter("grouped", grouped)
 
 @register.simple_tag(takes_context=True)
 def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeString:
-    """A link of the menu, marked when the page, or one below it, is open."""
+    """A link of the menu, marked when the page, or one below it, is open; none to a page that the
+    reader may not open.
+    """
+    if not may_open(context["request"].user, name):
+        return SafeString()
     url, path = reverse(f"admin:{name}"), context["request"].path
     is_open = path == url or (name != "index" and path.startswith(url))
     current = ' aria-current="page"' if is_open else ""

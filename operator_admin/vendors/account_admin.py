@@ -42,7 +42,7 @@ class ProviderAccountAdmin(ModelAdmin):
             _record(request, "account.changed", f"{obj.name}: {', '.join(form.changed_data)}")
 
 
-@page("providers/", "providers")
+@page("providers/", "providers", "channels.provideraccount")
 def providers(request: HttpRequest) -> HttpResponse:
     pauses.ensure_rows()
     context = {

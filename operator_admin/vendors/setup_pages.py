@@ -157,7 +157,7 @@ class Result:
     cure: StrOrPromise
 
 
-@page("providers/<str:name>/", "vendor")
+@page("providers/<str:name>/", "vendor", "channels.provideraccount")
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """A POST stores the credentials."""
     availability.refresh()

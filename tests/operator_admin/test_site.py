@@ -253,3 +253,42 @@ def _menu(client: Client, url: str) -> dict[str, bool]:
     menu = page.split('class="admin-menu"', 1)[1].split("</nav>", 1)[0]
     links = re.findall(r'<a href="([^"]+)"( aria-current="page")?>', menu)
     return {address: bool(mark) for address, mark in links}
+
+
+def test_staff_without_permissions_opens_the_first_page_alone(
+    client: Client, settings: Settings
+) -> None:
+    settings.OPERATOR_MFA = False
+    client.force_login(UserFactory.create(is_staff=True))
+    harmless = {reverse(f"admin:{name}") for name in ("index", "attention", "jsi18n")}
+
+    opened = [one for one in addresses() if client.get(one).status_code == 200]
+
+    assert set(opened) <= harmless
+    menu = client.get(reverse("admin:index")).content.decode()
+    assert f'<a href="{reverse("admin:providers")}">' not in menu
+
+
+@pytest.mark.parametrize(
+    ("permission", "name"),
+    [
+        ("view_provideraccount", "providers"),
+        ("change_provideraccount", "incidents"),
+        ("view_incident", "incidents"),
+        ("view_alert", "alerts"),
+        ("view_alert", "system"),
+        ("view_message", "queue"),
+    ],
+)
+def test_page_is_open_to_who_may_see_what_it_shows(
+    client: Client, settings: Settings, permission: str, name: str
+) -> None:
+    settings.OPERATOR_MFA = False
+    reader = UserFactory.create(is_staff=True)
+    reader.user_permissions.add(Permission.objects.get(codename=permission))
+    client.force_login(reader)
+
+    page = client.get(reverse(f"admin:{name}"))
+
+    assert page.status_code == 200
+    assert f'href="{reverse(f"admin:{name}")}"' in page.content.decode()

@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -135,6 +136,7 @@ def test_helper_may_look_only(client: Client) -> None:
     create_account("twilio")
     helper = make_operator()
     User.objects.filter(pk=helper.pk).update(is_superuser=False)
+    helper.user_permissions.add(Permission.objects.get(codename="view_provideraccount"))
     sign_in(client, helper, "password", "mfa")
 
     assert "account-switch" not in shown(client)
