@@ -234,14 +234,15 @@ _VERIFIED = f"""
 SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
   'otp_' || replace(id::text, '-', '') AS key, jsonb_build_object(
     'id', 'otp_' || replace(id::text, '-', ''), 'phone', phone, 'purpose', purpose,
-    'reference', NULLIF(newest.reference, ''), 'metadata', newest.metadata,
+    'door', newest.door, 'reference', NULLIF(newest.reference, ''), 'metadata', newest.metadata,
     'test', mode = 'test', 'verified_at', {events.iso_sql("verified_at")}) AS data,
   verified_at AS at,
   (SELECT m.params->'callback' FROM channels_message m
    WHERE m.subject_id = settled.id AND m.id BETWEEN :first_id AND :last_id AND m.params ? 'callback'
    ORDER BY m.id DESC LIMIT 1) AS callback
 FROM settled LEFT JOIN LATERAL (
-  SELECT m.reference, m.params->'metadata' AS metadata FROM channels_message m
+  SELECT m.reference, m.params->'metadata' AS metadata, m.params->'door' AS door
+  FROM channels_message m
   WHERE m.subject_id = settled.id AND m.id BETWEEN :first_id AND :last_id
   ORDER BY m.id DESC LIMIT 1) AS newest ON true"""  # noqa: S608
 

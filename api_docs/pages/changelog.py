@@ -10,8 +10,8 @@ CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
     date(2026, 11, 29): (
         _(
             "Messages and their webhooks show `locale`, and in `door` what a message came by, if "
-            "not by this API: `twilio`, say, or `supabase`. Exports have both as their last "
-            "columns."
+            "not by this API: `twilio`, say, or `supabase`; so does `otp.verified`. Exports have "
+            "both as their last columns."
         ),
         _(
             "`POST /otp/send` takes `callback_url`, on the host of an enabled webhook: events of "

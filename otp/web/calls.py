@@ -38,8 +38,8 @@ from channels.web.fields import (
     UNDERSTOOD_PHONE,
     USED_CHANNEL,
 )
+from channels.web.message_fields import DOOR, NUMBER
 from channels.web.message_fields import METADATA as OWN_METADATA
-from channels.web.message_fields import NUMBER
 from channels.web.message_fields import REFERENCE as OWN_REFERENCE
 from channels.web.send_view import status_text
 from links.api.fields import LINK_FOR_CODE, LINK_FOR_CODE_LIFETIME, LINK_UNTIL, SHORT_URL
@@ -248,6 +248,7 @@ def _example(_kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
         "id": f"otp_{subject}",
         "phone": EXAMPLE_PHONE,
         "purpose": "verification",
+        "door": None,
         "reference": None,
         "metadata": None,
         "verified_at": iso(now),
@@ -261,6 +262,7 @@ VERIFICATION_EVENT = EventDeclaration(
         VERIFICATION_ID,
         NUMBER,
         replace(PURPOSE, schema=text(), required=True),
+        DOOR,
         OWN_REFERENCE,
         OWN_METADATA,
         VERIFIED_AT,

@@ -139,6 +139,7 @@ def test_entered_code_emits_an_event_when_it_settles(api: Api) -> None:
         "phone": PHONE,
         "purpose": "verification",
         "test": False,
+        "door": None,
         "reference": None,
         "metadata": None,
         "verified_at": event.data["verified_at"],
