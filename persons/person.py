@@ -44,6 +44,11 @@ class Person:
         return {
             **spelled(self.phone),
             "spellings": list(spellings(self.phone)),
+            "references": [
+                start + phone.removeprefix("+7" if start == "8" else "+")
+                for phone in spellings(self.phone)
+                for start in ("+", "", *(["8"] if phone.startswith("+7") else []))
+            ],
             "phone_hashes": [
                 item for phone in spellings(self.phone) for item in phone_memories.hashes_of(phone)
             ],

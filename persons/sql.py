@@ -80,6 +80,27 @@ UPDATE channels_message SET phone = %(anonymised)s, reference = '',
     || CASE WHEN params ? 'text' THEN '{"text": ""}' ELSE '{}' END::jsonb
 WHERE id = ANY(%(messages)s)
 """
+# A message to somebody else whose whole reference is the phone, and its events. A phone within a
+# longer one, or in the metadata, is the company's own text: no index finds it.
+REFERENCES = """
+WITH named AS (
+  SELECT id FROM channels_message
+  WHERE company_id IN (SELECT id FROM accounts_company
+      WHERE %(company_id)s::bigint IS NULL OR id = %(company_id)s)
+    AND mode IN ('live', 'test') AND (%(mode)s = '' OR mode = %(mode)s)
+    AND reference <> '' AND reference = ANY(%(references)s)
+    AND (%(until)s::timestamptz IS NULL OR created_at <= %(until)s)
+  ORDER BY id FOR NO KEY UPDATE),
+changed AS (
+  UPDATE channels_message m SET reference = '' FROM named WHERE m.id = named.id
+  RETURNING m.id, company_id, mode, subject_id),
+events AS (
+  UPDATE webhooks_event e SET data = e.data || '{"reference": null}' FROM changed m
+  WHERE e.company_id = m.company_id AND e.mode = m.mode AND e.data ->> 'reference' IS NOT NULL
+    AND e.key IN ('msg_' || replace(m.id::text, '-', ''),
+      'otp_' || replace(m.subject_id::text, '-', '')))
+SELECT FROM changed
+"""
 # WhatsApp's message ids contain the phone.
 ATTEMPTS_ERASED = """
 UPDATE channels_attempt SET provider_id = NULL, error_detail = '' WHERE id = ANY(%(attempts)s)
@@ -170,6 +191,7 @@ ERASE = {
     "clicks": CLICKS,
     "link_reports": REPORTS,
     "messages": MESSAGES_ERASED,
+    "references": REFERENCES,
     "attempts": ATTEMPTS_ERASED,
     "sms_parts": PARTS,
     "shared_receipt_bodies": SHARED_BODIES,

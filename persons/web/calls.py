@@ -57,7 +57,9 @@ ERASE = Call(
     _(
         "Erases what the service stores about a phone number for the company, in the key's mode. "
         "Messages stay in the history without the number and the text; links sent to it, or with "
-        "it in their target, stop working. Refused while a message is in progress, a code can be "
+        "it in their target, stop working. A reference that is the number goes from messages to "
+        "others, too; do not put a person's number within longer references or into `metadata` of "
+        "a message to somebody else. Refused while a message is in progress, a code can be "
         "entered, or wrong codes of the last 24 hours limit guessing."
     ),
     Scope.PERSONS,

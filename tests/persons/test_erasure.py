@@ -28,6 +28,7 @@ from tests.channels.message_stages import accepted
 from tests.factories import (
     AttemptFactory,
     CompanyFactory,
+    EventFactory,
     MessageFactory,
     ReceiptFactory,
     VerificationFactory,
@@ -139,6 +140,37 @@ def test_company_erases_only_what_is_its_own(company: Company) -> None:
     assert not Message.objects.filter(company=company, phone=PHONE).exists()
     assert not Verification.objects.filter(company=company, phone=PHONE).exists()
     assert Contact.objects.filter(phone=PHONE).exists()
+
+
+@pytest.mark.parametrize("reference", [PHONE, PHONE[1:], f"8{PHONE[2:]}"])
+@pytest.mark.parametrize("is_everywhere", [True, False])
+def test_reference_of_a_message_to_others_is_erased(
+    company: Company, reference: str, *, is_everywhere: bool
+) -> None:
+    named, longer, foreign = (
+        MessageFactory.create(company=owner, phone=OTHER, reference=text)
+        for owner, text in [
+            (company, reference),
+            (company, f"{reference}0"),
+            (CompanyFactory.create(), reference),
+        ]
+    )
+    event = EventFactory.create(
+        company=company,
+        kind="message.sent",
+        key=named.public_id,
+        data={"phone": OTHER, "reference": reference},
+    )
+
+    erase(person=Person(PHONE, None if is_everywhere else company.pk))
+
+    for row in (named, longer, foreign, event):
+        row.refresh_from_db()
+    assert (named.reference, named.phone) == ("", OTHER)
+    assert event.data == {"phone": OTHER, "reference": None}
+    assert longer.reference == f"{reference}0"
+    assert foreign.reference == ("" if is_everywhere else reference)
+    assert Erasure.objects.exists()
 
 
 def test_key_of_one_mode_erases_that_mode(company: Company) -> None:
