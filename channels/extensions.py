@@ -82,12 +82,16 @@ class BreakdownCount(StepCounts):
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """An event of a code or a link, worded for the page of its message."""
+    """An event of a message, its code or its link, worded for the message's page."""
 
     at: datetime
-    title: str
-    tone: str = ""
-    detail: str = ""
+    title: "StrOrPromise"
+    tone: str = ""  # success, warning, danger; empty: neutral
+    detail: "StrOrPromise" = ""
+    code: str = ""  # the vendor's code, for a support request
+    advice: "StrOrPromise" = ""  # what to do about it
+    after: int = 0  # ms since acceptance
+    is_of_a_new_day: bool = True  # the first of them says which
 
 
 class CodeHistory(Protocol):

@@ -10,6 +10,8 @@ import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache, cached_property
 from http.client import HTTPException, HTTPResponse, LineTooLong
 from ssl import SSLContext
@@ -245,3 +247,23 @@ def tls_context(ca_file: str) -> SSLContext:
     # new connection may be reading: CPython has no lock there.
     context.set_alpn_protocols = lambda alpn_protocols: None  # type: ignore[method-assign]
     return context
+
+
+def seconds_of_retry(retry_after: str, now: datetime) -> float | None:
+    """Of a Retry-After (RFC 9110, 10.2.3), a number of seconds or a date; None for anything else,
+    and for a date that is past.
+    """
+    text = retry_after.strip()
+    if text.isascii() and text.isdecimal():
+        return float(text[:10])
+    seconds = _moment(text) - now.timestamp()
+    return seconds if seconds > 0 else None
+
+
+def _moment(date: str) -> float:
+    """Unix seconds of a date of HTTP or of mail, whose zones some frameworks write; else 0."""
+    try:
+        at = parsedate_to_datetime(date)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0

@@ -1,19 +1,22 @@
 """ClickHouse by its HTTP interface, and its errors by what they mean for the caller.
 
+It is at `https://user:password@host:8443/database`, or by plain http.
+
 The SQL of this project is what version 18.16, Debian 12's, and current ones share. So statements
 hold no query parameters (since 19.14), and tables no TTL (since 19.6).
 """
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import orjson
 import requests
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from requests.auth import HTTPBasicAuth
-
-from storage import clickhouse_address
 
 CONNECT_TIMEOUT, WRITE_TIMEOUT, READ_TIMEOUT = 2.0, 30.0, 3.0  # seconds
 
@@ -38,6 +41,35 @@ _REJECTIONS = frozenset({
     349,  # CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
     376,  # CANNOT_PARSE_UUID
 })  # fmt: skip
+
+_PORTS = {"http": 8123, "https": 8443}
+_SHAPE = "CLICKHOUSE_URL must be https://user:password@host:8443/database, or http"
+
+
+@dataclass(frozen=True)
+class Address:
+    url: str  # without user, password and database
+    user: str
+    password: str = field(repr=False)
+    database: str
+
+
+def parse_address(text: str) -> Address:
+    """Raises ImproperlyConfigured, which does not quote the text: it may hold a password."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port or _PORTS[parts.scheme]
+    except (ValueError, LookupError):
+        raise ImproperlyConfigured(_SHAPE) from None
+    if not parts.hostname or parts.query or parts.fragment or "/" in parts.path[1:]:
+        raise ImproperlyConfigured(_SHAPE)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return Address(
+        url=f"{parts.scheme}://{host}:{port}/",
+        user=unquote(parts.username or "default"),
+        password=unquote(parts.password or ""),
+        database=unquote(parts.path[1:]) or "default",
+    )
 
 
 class ClickHouseError(Exception):
@@ -74,7 +106,7 @@ def read(query: str) -> list[dict[str, Any]]:
 
 
 def _post(options: Mapping[str, str], body: bytes, timeout: float) -> bytes:
-    address = clickhouse_address.parse(settings.CLICKHOUSE_URL)
+    address = parse_address(settings.CLICKHOUSE_URL)
     try:
         with requests.Session() as session:
             session.trust_env = False  # neither a proxy nor a password from the environment

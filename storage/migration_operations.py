@@ -18,7 +18,7 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor as Editor
 from django.db.backends.ddl_references import Statement
 from django.db.backends.utils import truncate_name
 from django.db.migrations import RunSQL
-from django.db.migrations.operations import AddIndex, RemoveIndex
+from django.db.migrations.operations import AddIndex
 from django.db.migrations.state import ProjectState
 
 Model = type[models.Model]
@@ -38,32 +38,11 @@ ORDER BY c.relname
 """
 
 
-class _Concurrently(NotInTransactionMixin):
-    """What both operations share; their migration has `atomic = False`."""
+class AddIndexConcurrently(NotInTransactionMixin, AddIndex):
+    """Its migration has `atomic = False`."""
 
     atomic = False
 
-    def _add(self, editor: Editor, model: Model, index: models.Index) -> None:
-        self._ensure_not_in_transaction(editor)
-        table = model._meta.db_table  # noqa: SLF001 - Django's documented way to it
-        if _is_partitioned(editor, table):
-            _add_to_partitions(editor, table, index, model)
-        else:
-            _build(
-                editor, index.name, _index_sql(index.create_sql(model, editor, concurrently=True))
-            )
-
-    def _remove(self, editor: Editor, model: Model, index: models.Index) -> None:
-        self._ensure_not_in_transaction(editor)
-        if _is_partitioned(editor, model._meta.db_table):  # noqa: SLF001
-            # PostgreSQL has no concurrent way; nothing is read or written, and the lock times out.
-            editor.remove_index(model, index)
-            return
-        with _without_lock_timeout(editor):
-            editor.remove_index(model, index, concurrently=True)  # type: ignore[call-arg]
-
-
-class AddIndexConcurrently(_Concurrently, AddIndex):
     def describe(self) -> str:
         return f"Concurrently create index {self.index.name} of {self.model_name}"
 
@@ -74,47 +53,30 @@ class AddIndexConcurrently(_Concurrently, AddIndex):
         from_state: ProjectState,
         to_state: ProjectState,
     ) -> None:
-        self._add(schema_editor, to_state.apps.get_model(app_label, self.model_name), self.index)
-
-    def database_backwards(
-        self,
-        app_label: str,
-        schema_editor: Editor,
-        from_state: ProjectState,
-        to_state: ProjectState,
-    ) -> None:
-        model = from_state.apps.get_model(app_label, self.model_name)
-        self._remove(schema_editor, model, self.index)
-
-
-class RemoveIndexConcurrently(_Concurrently, RemoveIndex):
-    def describe(self) -> str:
-        return f"Concurrently remove index {self.name} from {self.model_name}"
-
-    def database_forwards(
-        self,
-        app_label: str,
-        schema_editor: Editor,
-        from_state: ProjectState,
-        to_state: ProjectState,
-    ) -> None:
-        model = from_state.apps.get_model(app_label, self.model_name)
-        self._remove(schema_editor, model, self._index(app_label, from_state))
-
-    def database_backwards(
-        self,
-        app_label: str,
-        schema_editor: Editor,
-        from_state: ProjectState,
-        to_state: ProjectState,
-    ) -> None:
+        self._ensure_not_in_transaction(schema_editor)
         model = to_state.apps.get_model(app_label, self.model_name)
-        self._add(schema_editor, model, self._index(app_label, to_state))
+        table = model._meta.db_table  # noqa: SLF001 - Django's documented way to it
+        if _is_partitioned(schema_editor, table):
+            _add_to_partitions(schema_editor, table, self.index, model)
+        else:
+            statement = self.index.create_sql(model, schema_editor, concurrently=True)
+            _build(schema_editor, self.index.name, _index_sql(statement))
 
-    def _index(self, app_label: str, state: ProjectState) -> models.Index:
-        model = state.models[app_label, self.model_name_lower]
-        index: models.Index = model.get_index_by_name(self.name)
-        return index
+    def database_backwards(
+        self,
+        app_label: str,
+        schema_editor: Editor,
+        from_state: ProjectState,
+        to_state: ProjectState,
+    ) -> None:
+        self._ensure_not_in_transaction(schema_editor)
+        model = from_state.apps.get_model(app_label, self.model_name)
+        if _is_partitioned(schema_editor, model._meta.db_table):  # noqa: SLF001
+            # PostgreSQL has no concurrent way; nothing is read or written, and the lock times out.
+            schema_editor.remove_index(model, self.index)
+            return
+        with _without_lock_timeout(schema_editor):
+            schema_editor.remove_index(model, self.index, concurrently=True)  # type: ignore[call-arg]
 
 
 def _add_to_partitions(editor: Editor, table: str, index: models.Index, model: Model) -> None:

@@ -1,10 +1,10 @@
-"""Says when deliveries are retried; lists, replays, cancels and purges them; sends examples."""
+"""Says when deliveries are retried; lists, replays and purges them; sends examples."""
 
 import random
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.text import format_lazy
@@ -16,7 +16,7 @@ from accounts.models import Company, User
 from accounts.outbox.retention import retention_cutoff
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
-from webhooks import events, sql
+from webhooks import events
 from webhooks.events import declaration_of
 from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event, EventKind
 
@@ -29,7 +29,6 @@ JITTER = 0.5  # fraction of a delay, either way, so simultaneous failures do not
 MAX_RETRY_AFTER = 3600.0  # seconds
 
 REPLAYED_AT_ONCE = 1000
-BATCH, BATCHES = 1000, 20  # deliveries cancelled per statement, statements per run
 EXAMPLE, EXAMPLES_A_MINUTE = "example:", 20
 TOO_MANY_EXAMPLES = format_lazy(
     _("Up to {max} examples a minute to one endpoint; try a little later"), max=EXAMPLES_A_MINUTE
@@ -39,21 +38,6 @@ TOO_MANY_EXAMPLES = format_lazy(
 def retry_delay(tries: int) -> float:
     base = RETRY_DELAYS[tries - 1]
     return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
-
-
-def cancel_undeliverable() -> int:
-    """Fails pending deliveries to disabled and deleted endpoints; they can be replayed later.
-
-    Works in small batches, because a backlog may be of any size.
-    """
-    total = 0
-    for _batch in range(BATCHES):
-        with connection.cursor() as cursor:
-            cursor.execute(sql.CANCEL_UNDELIVERABLE, [BATCH])
-            total += cursor.rowcount
-            if cursor.rowcount < BATCH:
-                break
-    return total
 
 
 @transaction.atomic

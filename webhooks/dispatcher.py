@@ -16,9 +16,11 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from processes.outbox_loop import OutboxLoop, write_in_batches
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
 from storage.store_errors import is_outage, is_refusal, write_together
-from webhooks import endpoints, events, http_call, sql
+from webhooks import endpoints, events, http_call
+from webhooks.events import origin_sql
 from webhooks.http_call import CallOutcome, ClaimedDelivery
 from webhooks.models import Endpoint
 
@@ -31,6 +33,87 @@ MAX_CALLS_PER_COMPANY = 8
 # Receivers that answer just in time fail nothing, and those of a few companies would hold every
 # thread. The slow companies share half of the threads.
 SLOW_AFTER, SLOW_FOR = 2.0, 600.0  # seconds of a call, and until its company counts as quick again
+
+BATCH, BATCHES = 1000, 20  # deliveries cancelled per statement, statements per run
+
+# Endpoints that may be called.
+_CALLABLE_ENDPOINTS = """webhooks_endpoint e JOIN accounts_company c
+    ON c.id = e.company_id AND c.status <> 'suspended'
+    AND e.disabled_at IS NULL AND e.deleted_at IS NULL"""
+
+# The condition on a delivery `d` of endpoint `e`: it goes to that URL, or to one on its host.
+_IS_AT_HOME = f"(d.url = '' OR {origin_sql('d.url')} = {origin_sql('e.url')})"
+
+_PRIORITIES = "(VALUES (0), (1)) AS p(priority)"  # each is a range of the index
+# A separate, cheaper check: workers poll often, mostly in vain. Two index look-ups per endpoint.
+ANY_DUE = f"""
+SELECT EXISTS (
+  SELECT 1 FROM {_CALLABLE_ENDPOINTS} CROSS JOIN {_PRIORITIES}
+  CROSS JOIN LATERAL (
+    SELECT 1 FROM webhooks_delivery
+    WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
+    LIMIT 1) d)
+"""  # noqa: S608
+
+CLAIM = sql_files.fill(
+    sql_files.read("webhooks/claim.sql"),
+    callable_endpoints=_CALLABLE_ENDPOINTS,
+    priorities=_PRIORITIES,
+    is_at_home=_IS_AT_HOME,
+)
+
+# Lock order everywhere: endpoints by id, then their deliveries.
+LOCK_ENDPOINTS = """
+SELECT e.id FROM webhooks_endpoint e
+WHERE e.id IN (SELECT endpoint_id FROM webhooks_delivery WHERE id = ANY(%s::uuid[]))
+ORDER BY e.id FOR NO KEY UPDATE
+"""
+
+# Skips deliveries purged meanwhile.
+INSERT_ATTEMPTS = """
+INSERT INTO webhooks_deliveryattempt
+  (delivery_id, started_at, duration_ms, headers, status, answer, error)
+SELECT o.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s::int[],
+                       %s::text[], %s::text[]) AS o(id, at, ms, headers, status, answer, error)
+WHERE EXISTS (SELECT 1 FROM webhooks_delivery d WHERE d.id = o.id)
+"""
+
+# Only the holder of the claim writes: after the lease another worker may hold it. A delivery
+# cancelled meanwhile stays cancelled unless it was accepted after all.
+UPDATE_DELIVERIES = """
+UPDATE webhooks_delivery d SET state = o.state,
+  due_at = statement_timestamp() + make_interval(secs => o.due_in),
+  finished_at = CASE WHEN o.state <> 'pending' THEN statement_timestamp() END
+FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::float[]) AS o(id, claims, state, due_in)
+WHERE d.id = o.id AND d.claims = o.claims
+  AND (d.due_at IS NOT NULL OR o.state = 'delivered')
+RETURNING d.id, d.round_at
+"""
+
+MARK_FAILING = """
+UPDATE webhooks_endpoint SET failing_since = statement_timestamp()
+WHERE id = ANY(%s::uuid[]) AND failing_since IS NULL
+"""
+
+MARK_ACCEPTING = """
+UPDATE webhooks_endpoint SET last_success_at = statement_timestamp(), failing_since = NULL
+WHERE id = ANY(%s::uuid[])
+"""
+
+# Fails pending deliveries to disabled and deleted endpoints, and to hosts that their endpoints have
+# left; skips locked rows.
+CANCEL_UNDELIVERABLE = f"""
+WITH off AS (
+  SELECT d.id FROM webhooks_endpoint e
+  CROSS JOIN LATERAL (
+    SELECT id FROM webhooks_delivery d WHERE endpoint_id = e.id AND due_at IS NOT NULL
+      AND (e.disabled_at IS NOT NULL OR e.deleted_at IS NOT NULL OR {_IS_AT_HOME} IS NOT TRUE)
+    FOR UPDATE SKIP LOCKED) d
+  LIMIT %s)
+UPDATE webhooks_delivery d
+SET state = 'failed', due_at = NULL, finished_at = statement_timestamp()
+FROM off WHERE d.id = off.id
+"""  # noqa: S608
 
 
 class WebhookDispatcher:
@@ -120,10 +203,10 @@ def claim(
         "lease": settings.WEBHOOK_LEASE,
     }
     with connection.cursor() as cursor:
-        cursor.execute(sql.ANY_DUE)
+        cursor.execute(ANY_DUE)
         if not cursor.fetchone()[0]:
             return []
-        cursor.execute(sql.CLAIM, params)
+        cursor.execute(CLAIM, params)
         return fetch_all(cursor, ClaimedDelivery)
 
 
@@ -132,23 +215,23 @@ def record(outcomes: Sequence[CallOutcome]) -> None:
     """Stores the attempts, updates their deliveries, and disables endpoints that keep failing."""
     ids = [outcome.claimed.delivery_id for outcome in outcomes]
     with connection.cursor() as cursor:
-        cursor.execute(sql.LOCK_ENDPOINTS, [ids])
-        cursor.execute(sql.INSERT_ATTEMPTS, _attempt_columns(outcomes))
+        cursor.execute(LOCK_ENDPOINTS, [ids])
+        cursor.execute(INSERT_ATTEMPTS, _attempt_columns(outcomes))
         moves: list[list[Any]] = [
             [outcome.claimed.claims for outcome in outcomes],
             [outcome.state.value for outcome in outcomes],
             [outcome.due_in for outcome in outcomes],
         ]
-        cursor.execute(sql.UPDATE_DELIVERIES, [ids, *moves])
+        cursor.execute(UPDATE_DELIVERIES, [ids, *moves])
         round_of: dict[UUID, datetime | None] = dict(cursor.fetchall())
         # One message's URL says nothing of the endpoint: it may be gone, or wrong from the start.
         about_endpoints = [outcome for outcome in outcomes if not outcome.claimed.is_callback]
         refused = [outcome for outcome in about_endpoints if not outcome.is_accepted]
-        cursor.execute(sql.MARK_FAILING, [[outcome.claimed.endpoint_id for outcome in refused]])
+        cursor.execute(MARK_FAILING, [[outcome.claimed.endpoint_id for outcome in refused]])
         accepted = [
             outcome.claimed.endpoint_id for outcome in about_endpoints if outcome.is_accepted
         ]
-        cursor.execute(sql.MARK_ACCEPTING, [accepted])
+        cursor.execute(MARK_ACCEPTING, [accepted])
     for outcome in refused:
         if outcome.is_last and outcome.claimed.delivery_id in round_of:
             _disable_if_failing(outcome, round_of[outcome.claimed.delivery_id])
@@ -176,3 +259,18 @@ def _disable_if_failing(outcome: CallOutcome, round_at: object) -> None:
     else:
         silent = enabled.exclude(last_success_at__gt=round_at)
         endpoints.disable_automatically(silent, Endpoint.Reason.FAILING)
+
+
+def cancel_undeliverable() -> int:
+    """Fails pending deliveries to disabled and deleted endpoints; they can be replayed later.
+
+    Works in small batches, because a backlog may be of any size.
+    """
+    total = 0
+    for _batch in range(BATCHES):
+        with connection.cursor() as cursor:
+            cursor.execute(CANCEL_UNDELIVERABLE, [BATCH])
+            total += cursor.rowcount
+            if cursor.rowcount < BATCH:
+                break
+    return total

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from catalogue.ids import public_id
-from outbound.retry_after import seconds_of
+from outbound.connections import seconds_of_retry
 from webhooks import deliveries, egress, signing
 from webhooks.events import in_declared_order
 from webhooks.models import Delivery, DeliveryAttempt
@@ -28,7 +28,7 @@ BUSY = {429, 503}  # their Retry-After is obeyed
 
 @dataclass(frozen=True, slots=True)
 class ClaimedDelivery:
-    """A delivery in flight, as `sql.CLAIM` returns it."""
+    """A delivery in flight, as `claim.sql` returns it."""
 
     delivery_id: UUID
     claims: int
@@ -120,7 +120,7 @@ def call(claimed: ClaimedDelivery) -> CallOutcome:
         response = egress.post(claimed.url, body, headers)
         status, answer = response.status, response.body
         if status in BUSY:
-            wait = seconds_of(response.retry_after, timezone.now()) or 0.0
+            wait = seconds_of_retry(response.retry_after, timezone.now()) or 0.0
             retry_after = min(wait, deliveries.MAX_RETRY_AFTER)
     except egress.CallError as failure:
         error = failure.failure.value

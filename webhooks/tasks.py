@@ -2,12 +2,12 @@
 
 from celery import shared_task
 
-from webhooks import deliveries, endpoints
+from webhooks import dispatcher, endpoints
 
 
 @shared_task(name="webhooks.cancel_undeliverable")
 def cancel_undeliverable() -> None:
-    deliveries.cancel_undeliverable()
+    dispatcher.cancel_undeliverable()
 
 
 @shared_task(name="webhooks.warn_of_failing")

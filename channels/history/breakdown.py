@@ -13,7 +13,7 @@ from channels import extensions
 from channels.extensions import StepCounts
 from channels.history.day_counts import COUNTS, last_counted, sums_of
 from channels.history.figures import DayRange
-from channels.models import CountedDay, DayBreakdown
+from channels.models import DayBreakdown
 from parsing.days import start_of
 
 Dimension = DayBreakdown.Dimension
@@ -48,7 +48,6 @@ class Breakdown:
     rows: dict[str, Steps] = field(default_factory=dict)
     rest: Steps = field(default_factory=Steps)
     total: Steps = field(default_factory=Steps)
-    is_counting: bool = False  # some days are still to be counted by these properties
 
     def shorten(self) -> "Breakdown":
         """For a page: the rows with the most messages, and the others in one."""
@@ -78,12 +77,8 @@ def breakdowns(
     _add_counted(tables, _days(company, mode, shown, until=live_day))
     if live_day <= shown.last:
         _add_live(tables, company, mode, live_day, shown.last)
-    is_counting = CountedDay.objects.filter(
-        day__gte=shown.first, day__lte=shown.last, has_breakdown=False
-    ).exists()
     for table in tables.values():
         _sort(table)
-        table.is_counting = is_counting
     return tables
 
 

@@ -112,9 +112,9 @@ def _count_next() -> int:
             return 0
         if day := _due_day() or _earlier_day():
             _count_all(cursor, day)
-            CountedDay.objects.create(day=day, has_breakdown=True)
+            CountedDay.objects.create(day=day)
             return 1
-        return _count_stale(cursor) or _count_without_breakdown(cursor)
+        return _count_stale(cursor)
 
 
 def _due_day() -> date | None:
@@ -176,17 +176,6 @@ def _count_all(cursor: CursorWrapper, day: date) -> None:
             raise
         companies = Company.objects.order_by("pk").values_list("pk", flat=True)
         _count_each(cursor, [_StaleDay(pk, mode, day) for pk in companies for mode in Mode.values])
-
-
-def _count_without_breakdown(cursor: CursorWrapper) -> int:
-    """One day that the last release counted, the newest first."""
-    row = CountedDay.objects.filter(has_breakdown=False).order_by("-day").first()
-    if row is None:
-        return 0
-    _count_all(cursor, row.day)
-    row.has_breakdown = True
-    row.save(update_fields=["has_breakdown"])
-    return 1
 
 
 def is_anonymised(start: datetime) -> bool:

@@ -5,7 +5,7 @@ norm are the company's own last two weeks on that channel, from the daily counts
 watched: one without proof of delivery ends a day later.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import exp, log
@@ -65,29 +65,17 @@ class Outcomes:
 
     @property
     def share(self) -> float:
-        return self.delivered / self.ended
+        """Per cent."""
+        return 100 * self.delivered / self.ended
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
-    now: float  # per cent delivered
-    norm: float
-
-    @property
-    def points(self) -> float:
-        return self.norm - self.now
-
-
-def delivery_drop(now: Outcomes, norm: Outcomes) -> Drop | None:
-    """A drop that is neither chance nor a trifle. None while either has too few messages to say.
-
-    `norm` must not contain `now`.
+def is_drop(now: Outcomes, norm: Outcomes) -> bool:
+    """Whether fewer were delivered, and neither by chance nor a trifle fewer. False while either
+    has too few messages to say. `norm` must not contain `now`.
     """
     if now.ended < MIN_ENDED or norm.ended < MIN_NORM:
-        return None
-    drop = Drop(now=100 * now.share, norm=100 * norm.share)
-    is_large = drop.points >= MIN_POINTS
-    return drop if is_large and _chance_at_most(now, norm) < MAX_CHANCE else None
+        return False
+    return norm.share - now.share >= MIN_POINTS and _chance_at_most(now, norm) < MAX_CHANCE
 
 
 def _chance_at_most(now: Outcomes, norm: Outcomes) -> float:
@@ -97,7 +85,8 @@ def _chance_at_most(now: Outcomes, norm: Outcomes) -> float:
     distribution is skewed. The norm is smoothed by Laplace's rule, so that it is never 0 or 1.
     """
     usual = (norm.delivered + 1) / (norm.ended + 2)
-    return exp(-now.ended * (_term(now.share, usual) + _term(1 - now.share, 1 - usual)))
+    share = now.delivered / now.ended
+    return exp(-now.ended * (_term(share, usual) + _term(1 - share, 1 - usual)))
 
 
 def _term(share: float, usual: float) -> float:
@@ -113,8 +102,8 @@ def watch() -> None:
     now = timezone.now()
     recent = _recent(now)
     norms = _norms({pair.company_id for pair in recent}, now)
-    drops = dict(_drops(recent, norms))
-    JOB.each(drops, lambda pair: _note(pair, drops[pair], now))
+    drops = [pair for pair in recent if pair in norms and is_drop(recent[pair], norms[pair])]
+    JOB.each(drops, lambda pair: _note(pair, recent[pair], norms[pair], now))
     _end({pair for pair in recent if _is_as_usual(recent[pair], norms.get(pair))}, now)
     DeliveryDrop.objects.filter(ended_at__lt=now - KEPT).delete()
 
@@ -129,7 +118,7 @@ def _recent(now: datetime) -> dict[CompanyChannel, Outcomes]:
         cursor.execute(_RECENT, [since, until, sorted(FINAL_STATES), MIN_ENDED])
         rows = cursor.fetchall()
     return {
-        CompanyChannel(company_id, channel): Outcomes(delivered=delivered, ended=ended)
+        CompanyChannel(company_id, channel): Outcomes(delivered, ended)
         for company_id, channel, delivered, ended in rows
     }
 
@@ -148,28 +137,19 @@ def _norms(companies: Collection[int], now: datetime) -> dict[CompanyChannel, Ou
         delivered=Sum("messages", filter=Q(state="delivered"), default=0), ended=Sum("messages")
     )
     return {
-        CompanyChannel(company_id, channel): Outcomes(delivered=delivered, ended=ended)
+        CompanyChannel(company_id, channel): Outcomes(delivered, ended)
         for company_id, channel, delivered, ended in sums
     }
 
 
-def _drops(
-    recent: Mapping[CompanyChannel, Outcomes], norms: Mapping[CompanyChannel, Outcomes]
-) -> Iterator[tuple[CompanyChannel, Drop]]:
-    for pair, outcomes in recent.items():
-        norm = norms.get(pair)
-        if norm and (drop := delivery_drop(outcomes, norm)):
-            yield pair, drop
-
-
 def _is_as_usual(recent: Outcomes, norm: Outcomes | None) -> bool:
-    return norm is None or not norm.ended or 100 * (norm.share - recent.share) < OVER
+    return norm is None or not norm.ended or norm.share - recent.share < OVER
 
 
 @transaction.atomic
-def _note(pair: CompanyChannel, drop: Drop, now: datetime) -> None:
+def _note(pair: CompanyChannel, recent: Outcomes, norm: Outcomes, now: datetime) -> None:
     """Two runs at once: one creates the row and posts the e-mail."""
-    seen = {"share": drop.now, "usual": drop.norm, "seen_at": now}
+    seen = {"share": recent.share, "usual": norm.share, "seen_at": now}
     row, is_new = DeliveryDrop.objects.get_or_create(
         company_id=pair.company_id,
         channel=pair.channel,

@@ -1,7 +1,7 @@
 """The events of one message for the cabinet's page. They never contain the code."""
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
@@ -14,6 +14,7 @@ from billing.models import Transfer
 from catalogue.channels import by_stored_name
 from catalogue.texts import StrOrPromise
 from channels import extensions
+from channels.extensions import TimelineEntry
 from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, FallbackEvent, Message, Receipt
 from channels.routing.learned import smart_plan
@@ -32,18 +33,6 @@ RECEIPT_TITLES: dict[str, tuple[StrOrPromise, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineStep:
-    at: datetime
-    title: StrOrPromise
-    tone: str = ""  # success, warning, danger; empty: neutral
-    detail: StrOrPromise = ""
-    code: str = ""  # the vendor's code, for a support request
-    advice: StrOrPromise = ""  # what to do about it
-    after: int = 0  # ms since acceptance
-    is_of_a_new_day: bool = True  # the first of them says which
-
-
 WEBHOOK_TITLES: dict[str, tuple[StrOrPromise, str]] = {
     "pending": (gettext_lazy("Webhook is on its way"), ""),
     "delivered": (gettext_lazy("Webhook accepted"), "success"),
@@ -51,12 +40,12 @@ WEBHOOK_TITLES: dict[str, tuple[StrOrPromise, str]] = {
 }
 
 
-def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineStep]:
+def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineEntry]:
     """All events in order; webhooks only for members who may see them."""
-    steps = [TimelineStep(message.created_at, _("Accepted for sending"))]
+    steps = [TimelineEntry(message.created_at, _("Accepted for sending"))]
     if route := message.params.get("route"):
         title = _("Channels chosen by smart routing")
-        steps.append(TimelineStep(message.created_at, title, detail=smart_plan.words(route)))
+        steps.append(TimelineEntry(message.created_at, title, detail=smart_plan.words(route)))
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
     decisions = list(message.fallback_events.order_by("id"))
@@ -64,9 +53,7 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineSt
     moves = [_of_transfer(move) for move in Transfer.objects.of_message(message.id)]
     steps += moves[:1]  # the hold of the send
     steps += [replace(step, at=_caused_at(step.at, decisions)) for step in moves[1:]]
-    steps += (
-        TimelineStep(*astuple(entry)) for entry in extensions.timelines[message.kind](message)
-    )
+    steps += extensions.timelines[message.kind](message)
     if with_webhooks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:
@@ -90,14 +77,14 @@ def _ms(elapsed: timedelta) -> int:
     return max(0, round(elapsed.total_seconds() * 1000))
 
 
-def _of_attempt(attempt: Attempt) -> Iterator[TimelineStep]:
+def _of_attempt(attempt: Attempt) -> Iterator[TimelineEntry]:
     channel = {"channel": attempt.get_channel_display()}
     by = error_texts.provider_title(attempt.provider)
     is_sms = by_stored_name(attempt.channel).has_segments
     title = _("Handed over to the SMS carrier") if is_sms else _("Handed over to %(channel)s")
-    yield TimelineStep(attempt.started_at, title % ({} if is_sms else channel), detail=by)
+    yield TimelineEntry(attempt.started_at, title % ({} if is_sms else channel), detail=by)
     if attempt.accepted_at:
-        yield TimelineStep(attempt.accepted_at, _("%(channel)s took the message") % channel)
+        yield TimelineEntry(attempt.accepted_at, _("%(channel)s took the message") % channel)
     receipts = list(attempt.receipts.all())
     yield from map(_of_receipt, receipts)
     is_explained = attempt.error_class == FallbackReason.PATIENCE or any(
@@ -107,10 +94,10 @@ def _of_attempt(attempt: Attempt) -> Iterator[TimelineStep]:
         yield _of_failure(attempt)
 
 
-def _of_failure(attempt: Attempt) -> TimelineStep:
+def _of_failure(attempt: Attempt) -> TimelineEntry:
     channel = {"channel": attempt.get_channel_display()}
     is_unclear = attempt.error_class == "ambiguous"
-    return TimelineStep(
+    return TimelineEntry(
         attempt.finished_at or attempt.started_at,
         (_("No clear answer from %(channel)s") if is_unclear else _("%(channel)s: refused"))
         % channel,
@@ -120,11 +107,11 @@ def _of_failure(attempt: Attempt) -> TimelineStep:
     )
 
 
-def _of_receipt(receipt: Receipt) -> TimelineStep:
+def _of_receipt(receipt: Receipt) -> TimelineEntry:
     title, tone = RECEIPT_TITLES.get(receipt.state, (receipt.word, ""))
     if tone != "danger":
-        return TimelineStep(receipt.received_at, title, tone)
-    return TimelineStep(
+        return TimelineEntry(receipt.received_at, title, tone)
+    return TimelineEntry(
         receipt.received_at,
         title,
         tone,
@@ -133,24 +120,24 @@ def _of_receipt(receipt: Receipt) -> TimelineStep:
     )
 
 
-def _of_fallback_event(event: FallbackEvent) -> TimelineStep:
+def _of_fallback_event(event: FallbackEvent) -> TimelineEntry:
     title, tone, detail = error_texts.FALLBACK_EVENT_TEXTS[FallbackReason(event.reason)]
-    return TimelineStep(event.at, title % {"channel": event.get_channel_display()}, tone, detail)
+    return TimelineEntry(event.at, title % {"channel": event.get_channel_display()}, tone, detail)
 
 
-def _of_transfer(transfer: Transfer) -> TimelineStep:
+def _of_transfer(transfer: Transfer) -> TimelineEntry:
     n = transfer.amount
     if transfer.kind == Transfer.Kind.CAPTURE:
         title = ngettext("%(n)d token charged", "%(n)d tokens charged", n)
-        return TimelineStep(
+        return TimelineEntry(
             transfer.created_at, title % {"n": n}, detail=transfer.get_proof_display()
         )
     if transfer.kind == Transfer.Kind.RELEASE:
         title = ngettext("%(n)d token returned", "%(n)d tokens returned", n)
         reason = error_texts.REASONS.get(transfer.reason, transfer.reason)
-        return TimelineStep(transfer.created_at, title % {"n": n}, detail=reason)
+        return TimelineEntry(transfer.created_at, title % {"n": n}, detail=reason)
     title = ngettext("%(n)d token held", "%(n)d tokens held", n)
-    return TimelineStep(
+    return TimelineEntry(
         transfer.created_at, title % {"n": n}, detail=_("charged only when delivered")
     )
 
@@ -165,15 +152,15 @@ def _deliveries(message: Message) -> QuerySet[Delivery]:
     ).select_related("event", "endpoint")
 
 
-def _of_delivery(delivery: Delivery) -> TimelineStep:
+def _of_delivery(delivery: Delivery) -> TimelineEntry:
     title, tone = WEBHOOK_TITLES[delivery.state]
     text = f"{delivery.event.kind} → {delivery.called_url}"
-    return TimelineStep(delivery.created_at, title, tone, text)
+    return TimelineEntry(delivery.created_at, title, tone, text)
 
 
-def _final_failure(message: Message, at: datetime) -> TimelineStep:
+def _final_failure(message: Message, at: datetime) -> TimelineEntry:
     title = capfirst(message.get_state_display())
-    return TimelineStep(
+    return TimelineEntry(
         at,
         title,
         "danger",

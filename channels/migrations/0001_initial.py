@@ -43,7 +43,6 @@ class Migration(migrations.Migration):
             fields=[
                 ('day', models.DateField(primary_key=True, serialize=False)),
                 ('counted_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('has_breakdown', models.BooleanField(db_default=False, default=False)),
             ],
         ),
         migrations.CreateModel(

@@ -100,8 +100,6 @@ class CountedDay(models.Model):
 
     day = models.DateField(primary_key=True)
     counted_at = models.DateTimeField(db_default=Now())
-    # Days that 0.2.0 counted have none until they are counted again.
-    has_breakdown = models.BooleanField(default=False, db_default=False)
 
     def __str__(self) -> str:
         return str(self.day)

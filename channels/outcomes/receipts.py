@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from datetime import datetime
+from functools import cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -23,13 +24,14 @@ from catalogue.ids import uuid_or_none
 from channels import sql, wakeups
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.lifecycle.states import Decision
-from channels.outcomes import receipts_sql, sms_parts, transitions, unchanged_messages
+from channels.outcomes import sms_parts, transitions, unchanged_messages
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
 from parsing.characters import stored_text
 from processes.monitoring import tracing
+from storage.statements import sql_files
 from storage.statements.group_commit import GroupCommit
 from storage.statements.json_rows import bytea, dump_rows
 from storage.statements.named_rows import fetch_all
@@ -56,7 +58,53 @@ EVENT_KINDS = {
 }
 
 
-Row = dict[str, Any]  # by columns, for the JSON parameters of `receipts_sql.store`
+DUE_RECEIPTS = sql_files.read("channels/outcomes/due_receipts.sql")
+
+# A separate statement, since workers ask often and mostly nothing is due.
+HAS_DUE_RECEIPTS = """
+SELECT EXISTS (SELECT 1 FROM channels_receipt
+               WHERE due_at <= now() AND received_at >= :start AND received_at < :end)
+"""
+
+DUE_RECEIPT_IDS = """
+SELECT id FROM channels_receipt
+WHERE due_at <= now() AND received_at >= :start AND received_at < :end ORDER BY due_at LIMIT %s
+"""
+
+_STORE = sql_files.read("channels/outcomes/store_receipts.sql")
+_RECIPIENTS = f""",
+recipients AS ({vendor_user_ids.REMEMBER})"""
+
+
+@cache
+def store_statement(*, has_recipients: bool, skips_known: bool) -> str:
+    """The statement with or without what these need."""
+    return sql_files.fill(
+        _STORE,
+        stores_known="false" if skips_known else "true",
+        recipients=_RECIPIENTS if has_recipients else "",
+    )
+
+
+MARK_RECEIPTS_APPLIED = """
+UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
+FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id)
+WHERE r.id = n.id AND r.received_at >= :start AND r.received_at < :end
+"""
+
+# The delay grows with the receipt's age: receipts of messages sent by others come in numbers.
+PARK_RECEIPTS = """
+UPDATE channels_receipt
+SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)
+WHERE id = ANY(%s) AND received_at >= :start AND received_at < :end
+"""
+
+MARK_RECEIPTS_UNMATCHED = """
+UPDATE channels_receipt SET due_at = NULL
+WHERE id = ANY(%s) AND received_at >= :start AND received_at < :end
+"""
+
+Row = dict[str, Any]  # by columns, for the JSON parameters of `store_statement`
 
 
 class _StoredCall(NamedTuple):
@@ -124,7 +172,7 @@ def _insert(rows: Sequence[Row], recipients: Sequence[Row], *, skips_known: bool
     if not rows:
         return set()
     people = vendor_user_ids.without_repeats(recipients)
-    statement = receipts_sql.store(has_recipients=bool(people), skips_known=skips_known)
+    statement = store_statement(has_recipients=bool(people), skips_known=skips_known)
     ordered = sorted(rows, key=itemgetter("digest"))
     params = {"receipts": dump_rows(ordered), "recipients": dump_rows(people)}
     stored: list[dict[str, bytes]] = fetch_rows(sql.in_changeable_months(statement), params, dict)
@@ -169,7 +217,7 @@ def _digest(provider: str, receipt: Receipt) -> bytes:
 def apply_stored() -> bool:
     """Applies a batch of due receipts; returns whether more may be due."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.in_changeable_months(receipts_sql.HAS_DUE_RECEIPTS))
+        cursor.execute(sql.in_changeable_months(HAS_DUE_RECEIPTS))
         if not cursor.fetchone()[0]:
             return False
     try:
@@ -188,7 +236,7 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
     started = time.time_ns()
     with transaction.atomic(), connection.cursor() as cursor:
         params = {"limit": limit, "patience": MATCH_TIMEOUT, "only": only}
-        cursor.execute(sql.in_changeable_months(receipts_sql.DUE_RECEIPTS), params)
+        cursor.execute(sql.in_changeable_months(DUE_RECEIPTS), params)
         due = fetch_all(cursor, DueReceipt)
         matched = [(row, _event(row, *row.matched)) for row in due if row.matched]
         events = sms_parts.resolve(cursor, [(event, row.part_id) for row, event in matched])
@@ -198,7 +246,7 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
                 [row.id for row, _ in matched],
                 [event.attempt_id for _, event in matched],
             ]
-            cursor.execute(sql.in_changeable_months(receipts_sql.MARK_RECEIPTS_APPLIED), applied)
+            cursor.execute(sql.in_changeable_months(MARK_RECEIPTS_APPLIED), applied)
         _park(cursor, [row for row in due if not row.matched])
     transitions.announce(decisions)
     if tracing.is_on():
@@ -209,7 +257,7 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
 def _apply_one_by_one() -> None:
     """Isolates a receipt the database refuses: it stays stored but is no longer retried."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.in_changeable_months(receipts_sql.DUE_RECEIPT_IDS), [BATCH_SIZE])
+        cursor.execute(sql.in_changeable_months(DUE_RECEIPT_IDS), [BATCH_SIZE])
         ids = [receipt_id for (receipt_id,) in cursor.fetchall()]
     for receipt_id in ids:
         try:
@@ -222,7 +270,7 @@ def _apply_one_by_one() -> None:
                 _mark_unmatched(cursor, [receipt_id])
 
 
-class DueReceipt(NamedTuple):  # a row of `receipts_sql.DUE_RECEIPTS`
+class DueReceipt(NamedTuple):  # a row of `DUE_RECEIPTS`
     id: int
     state: str
     provider: str
@@ -251,13 +299,11 @@ def _park(cursor: CursorWrapper, unmatched: Sequence[DueReceipt]) -> None:
         log.warning("receipts_unmatched", count=len(timed_out))
         _mark_unmatched(cursor, timed_out)
     if parked:
-        cursor.execute(sql.in_changeable_months(receipts_sql.PARK_RECEIPTS), [PARK_SECONDS, parked])
+        cursor.execute(sql.in_changeable_months(PARK_RECEIPTS), [PARK_SECONDS, parked])
 
 
 def _mark_unmatched(cursor: CursorWrapper, receipt_ids: Sequence[int]) -> None:
-    cursor.execute(
-        sql.in_changeable_months(receipts_sql.MARK_RECEIPTS_UNMATCHED), [list(receipt_ids)]
-    )
+    cursor.execute(sql.in_changeable_months(MARK_RECEIPTS_UNMATCHED), [list(receipt_ids)])
 
 
 def _event(row: DueReceipt, message_id: UUID, attempt_id: UUID) -> Event:

@@ -14,10 +14,27 @@ from django.db.backends.utils import CursorWrapper
 
 from channels import sql
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.outcomes import receipts_sql
 from channels.outcomes.decision_writer import lock_messages
 from channels.providers.inbound import Part
 from parsing.characters import stored_text
+
+STORE_PART = """
+INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)
+SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a
+WHERE a.id = %s AND a.provider = %s AND a.message_id BETWEEN :first_id AND :last_id
+ON CONFLICT DO NOTHING
+"""
+
+# Under `LOCK_MESSAGES`, so that of two parts reported at once the second sees the first.
+MARK_PARTS_DELIVERED = """
+UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
+"""
+
+# The given attempts whose parts are all delivered.
+COMPLETE_ATTEMPTS = """
+SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
+GROUP BY attempt_id HAVING count(delivered_at) = max(total)
+"""
 
 PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
 
@@ -35,7 +52,7 @@ def store(provider: str, parts: Sequence[Part]) -> None:
         for part in parts:
             provider_id = stored_text(part.provider_id, 200)
             params = (part.number, part.total, provider_id, part.ref, provider)
-            cursor.execute(sql.in_changeable_months(receipts_sql.STORE_PART), params)
+            cursor.execute(sql.in_changeable_months(STORE_PART), params)
 
 
 def resolve(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Event]:
@@ -55,6 +72,6 @@ def _mark_delivered(cursor: CursorWrapper, delivered: dict[int, Event]) -> set[U
     """Returns the attempts that these parts complete."""
     attempts = list({event.attempt_id for event in delivered.values()})
     lock_messages(cursor, list({event.message_id for event in delivered.values()}))
-    cursor.execute(receipts_sql.MARK_PARTS_DELIVERED, [list(delivered)])
-    cursor.execute(receipts_sql.COMPLETE_ATTEMPTS, [attempts])
+    cursor.execute(MARK_PARTS_DELIVERED, [list(delivered)])
+    cursor.execute(COMPLETE_ATTEMPTS, [attempts])
     return {attempt_id for (attempt_id,) in cursor.fetchall()}

@@ -36,8 +36,7 @@ from channels.providers.base import (
     UnreachableError,
 )
 from channels.providers.inbound import InvalidWebhookError, WebhookRequest
-from outbound.connections import Connections
-from outbound.retry_after import seconds_of
+from outbound.connections import Connections, seconds_of_retry
 
 Json = dict[str, Any]
 Verdict = tuple[type[SendError], bool]  # the error for the message; whether the account is at fault
@@ -199,7 +198,7 @@ class HttpProvider(Provider):
             response = self._connections.request(method, path, headers, body, url=url)
         except HTTPError as error:
             return None, _root_cause(error)
-        wait = seconds_of(response.headers.get("Retry-After", ""), datetime.now(UTC))
+        wait = seconds_of_retry(response.headers.get("Retry-After", ""), datetime.now(UTC))
         data, rows = parse(response.body), parse_rows(response.body)
         return VendorResponse(response.status, data, wait, self._token, rows), ""
 

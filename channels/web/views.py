@@ -5,32 +5,40 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
 
 from accounts.audit import record
+from accounts.jobs import delete_unfinished
 from accounts.models import Mode, SavedFilter
-from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from accounts.people.roles import CabinetRequest, anyone, can_read_keys, member_required
 from api.pagination import is_live
 from billing.orders import prices
 from billing.wallet import archived
 from cabinet import saved_filters
-from cabinet.spreadsheets import csv_download
+from cabinet.spreadsheets import csv_download, csv_response
+from catalogue import languages
 from catalogue.ids import parse_id
-from channels.history import export, messages
+from channels.history import export
+from channels.history import messages as history
 from channels.history import test_phone as test_phone_history
 from channels.history.figures import FAILED_STATES
 from channels.history.timeline import timeline
-from channels.models import Message
+from channels.models import Message, MessageExport
 from channels.recipients import contacts
 from channels.routing import test_numbers
 from channels.vendor_accounts import registry
-from channels.web import day_presets
+from channels.web import periods
 from channels.web.forms import HistoryFilter, PhoneFilter, query_of
+from processes.server.client_ip import client_ip
 
 FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not final
 
@@ -40,8 +48,8 @@ def message_list(request: CabinetRequest) -> HttpResponse:
     if first := saved_filters.opened_with_default(request, SavedFilter.Page.MESSAGES):
         return first
     form = HistoryFilter(request.GET, member=request.member)
-    presets = day_presets.of_list(form.chosen())
-    page = messages.search(request.company, form.chosen(), request.GET)
+    presets = periods.of_list(form.chosen())
+    page = history.search(request.company, form.chosen(), request.GET)
     context = {
         "form": form,
         "mode": form.mode_chosen,
@@ -67,15 +75,14 @@ def message_export(request: CabinetRequest) -> HttpResponseBase:
     chosen = form.chosen()
     if export.is_long(request.company, chosen):
         return redirect(f"{reverse('message-files')}?{query_of(form) or 'mode=live'}")
-    matching = messages.matching(request.company, chosen)
-    history = messages.scanned(request.company, chosen)
     record(
         "history.exported",
         ", ".join(sorted(chosen)),  # the names of the filters alone: no phone is logged
         company=request.company,
         **request.actor,
     )
-    rows = export.rows_of(matching, history, request.member)
+    matching = history.matching(request.company, chosen)
+    rows = export.rows_of(matching, history.scanned(request.company, chosen), request.member)
     name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_download(rows, name)
 
@@ -110,7 +117,7 @@ def _message_id(public_id: str) -> UUID:
 
 
 def _messages(request: CabinetRequest) -> QuerySet[Message]:
-    return messages.with_charges(Message.objects.of(request.company).select_related("api_key"))
+    return history.with_charges(Message.objects.of(request.company).select_related("api_key"))
 
 
 def message_context(request: CabinetRequest, message: Message) -> dict[str, object]:
@@ -135,7 +142,7 @@ def _is_unreachable(message: Message) -> bool:
 def test_phone(request: CabinetRequest) -> HttpResponse:
     form = PhoneFilter(request.GET, member=request.member)
     chosen = form.chosen() | {"mode": Mode.TEST}
-    page = messages.search(request.company, chosen, request.GET)
+    page = history.search(request.company, chosen, request.GET)
     fingerprint = test_phone_history.fingerprint(page.rows)
     if request.htmx and request.GET.get("seen") == fingerprint:
         return HttpResponse(status=204)  # no swap: the user may be copying a code
@@ -150,3 +157,68 @@ def test_phone(request: CabinetRequest) -> HttpResponse:
         "base_url": settings.PUBLIC_URL,
     }
     return render(request, "cabinet/test_phone.html", context)
+
+
+# --- Long files, made in the background, each for the member who asked for it: the phones in it are
+# whole or masked by their role ---
+
+SHOWN_FILES = 20
+
+
+@member_required(anyone, anyone)
+def message_files(request: CabinetRequest) -> HttpResponse:
+    """Lists the member's files; `POST` asks for one by the filter in the address."""
+    form = HistoryFilter(request.GET, member=request.member)
+    error = ""
+    if request.method == "POST":
+        try:
+            export.start(
+                member=request.member,
+                mode=form.mode_chosen,
+                query=query_of(form),
+                language=languages.active(),
+                ip=client_ip(request.META),
+            )
+        except ValidationError as refused:
+            error = " ".join(refused.messages)
+        else:
+            return redirect("message-files")
+    rows = MessageExport.objects.filter(company=request.company, user=request.user)
+    context = {
+        "files": rows.order_by("-created_at", "-id")[:SHOWN_FILES],
+        "query": request.GET.urlencode(),
+        "error": error,
+        "days": MessageExport.KEPT.days,
+        "short": export.SHORT,
+    }
+    return render(request, "cabinet/message_files.html", context)
+
+
+@member_required()
+def message_file_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
+    """The fragment that the page polls until the file is ready."""
+    return render(request, "cabinet/message_file.html", {"file": _own(request, pk)})
+
+
+@member_required()
+def message_file(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
+    row = _own(request, pk)
+    if row.state != MessageExport.State.READY:
+        raise Http404
+    if not (row.masks_phones or request.member.can_see_phones):
+        raise Http404  # the role was lowered since
+    name = f"kvitok-{row.created_at:%Y-%m-%d-%H%M}.csv"
+    return csv_response(export.content(row), name)
+
+
+@require_POST
+@member_required(anyone, anyone)
+def message_file_delete(request: CabinetRequest, pk: UUID) -> HttpResponse:
+    delete_unfinished(MessageExport.objects.filter(pk=_own(request, pk).pk))
+    messages.success(request, _("File deleted."))
+    return redirect("message-files")
+
+
+def _own(request: CabinetRequest, pk: UUID) -> MessageExport:
+    rows = MessageExport.objects.filter(company=request.company, user=request.user)
+    return get_object_or_404(rows, pk=pk)

@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from environs import EnvError
 
 from config.environment.variables import at_least, env, split_options, whole_option
-from storage import clickhouse_address, redis_address
+from storage import clickhouse, redis_address
 from storage.primary_connection import PrimaryConnection
 
 __all__ = [
@@ -104,7 +104,7 @@ RATELIMIT_USE_CACHE = "rate"
 # A copy of the clicks; empty: none.
 CLICKHOUSE_URL, _CLICKHOUSE = split_options(env.str("CLICKHOUSE_URL", ""))
 if CLICKHOUSE_URL:
-    clickhouse_address.parse(CLICKHOUSE_URL)
+    clickhouse.parse_address(CLICKHOUSE_URL)
 _NAME = "CLICKHOUSE_URL"
 CLICKHOUSE_CA = _CLICKHOUSE.pop("ca", "")  # a file of certificates; empty: the public ones
 # Seconds that the stream keeps clicks for a ClickHouse that is away.

@@ -7,7 +7,7 @@ from django.db import connection
 
 from billing.wallet import ledger
 from channels.deliver import claims
-from channels.outcomes import decision_writer, receipts_sql, unchanged_messages
+from channels.outcomes import decision_writer, receipts, unchanged_messages
 from channels.sql import in_changeable_months
 from config.environment.variables import ROOT
 from links import sql as links_sql
@@ -16,7 +16,7 @@ from links.make import reuse
 from otp import settlement, sql
 from storage.statements.single_statement import _numbered
 from tests.storage.test_sql_files import installed
-from webhooks import sql as webhooks_sql
+from webhooks import dispatcher as webhook_dispatcher
 
 pytestmark = pytest.mark.django_db
 _BOTH = (False, True)
@@ -32,9 +32,9 @@ STATEMENTS = {
     "channels/deliver/claim.sql": [claims.CLAIM, claims.CLAIM_COUNTED],
     "channels/outcomes/accept_unchanged.sql": [unchanged_messages._ACCEPT_UNCHANGED],
     "channels/outcomes/deliver_unchanged.sql": [unchanged_messages._DELIVER_UNCHANGED],
-    "channels/outcomes/due_receipts.sql": [receipts_sql.DUE_RECEIPTS],
+    "channels/outcomes/due_receipts.sql": [receipts.DUE_RECEIPTS],
     "channels/outcomes/store_receipts.sql": [
-        receipts_sql.store(has_recipients=has_recipients, skips_known=skips_known)
+        receipts.store_statement(has_recipients=has_recipients, skips_known=skips_known)
         for has_recipients, skips_known in product(_BOTH, _BOTH)
     ],
     "channels/outcomes/update_attempts.sql": [decision_writer._UPDATE_ATTEMPTS],
@@ -56,7 +56,7 @@ STATEMENTS = {
         sql.SEND_OF_SEVERAL_COMPANIES,
     ],
     "otp/settle_finished.sql": [settlement._SETTLE_FINISHED],
-    "webhooks/claim.sql": [webhooks_sql.CLAIM],
+    "webhooks/claim.sql": [webhook_dispatcher.CLAIM],
 }
 
 

@@ -19,7 +19,7 @@ from tests.factories import CompanyFactory, EndpointFactory
 from tests.otp.sent_codes import code_of, forget_limits
 from tests.webhooks.receivers import Receiver, listening
 from tests.webhooks.rounds import make_due, make_round, run_out
-from webhooks import deliveries, endpoints
+from webhooks import dispatcher, endpoints
 from webhooks.models import Delivery, Endpoint
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -260,7 +260,7 @@ def test_nothing_goes_where_the_endpoint_has_left(
         enter_code(api)
         assert not Delivery.objects.exclude(url="")
     make_round()
-    deliveries.cancel_undeliverable()
+    dispatcher.cancel_undeliverable()
 
     assert receiver.calls == []
     assert set(Delivery.objects.exclude(url="").values_list("state", flat=True)) <= {"failed"}
@@ -284,7 +284,7 @@ def test_replay_goes_nowhere_after_the_host_changed(
     change(endpoint, "moved")
     Delivery.objects.update(state="pending", due_at=F("created_at"))
     make_round()
-    deliveries.cancel_undeliverable()
+    dispatcher.cancel_undeliverable()
 
     assert receiver.calls == []
     assert Delivery.objects.get().state == "failed"
@@ -295,7 +295,7 @@ def test_another_path_of_the_host_changes_nothing(
 ) -> None:
     accepted(api, callback_url=beside(endpoint))
     Endpoint.objects.update(url=beside(endpoint, "/moved"))
-    assert deliveries.cancel_undeliverable() == 0
+    assert dispatcher.cancel_undeliverable() == 0
     make_round()
 
     assert [call.path for call in receiver.calls] == ["/session/7?a=1"]
@@ -347,7 +347,7 @@ def test_erasure_forgets_the_url(api: Api, endpoint: Endpoint, receiver: Receive
 
     erase(person=Person(PHONE))
     make_round()
-    deliveries.cancel_undeliverable()
+    dispatcher.cancel_undeliverable()
 
     assert receiver.calls == []
     assert set(Delivery.objects.values_list("url", "state")) == {("about:blank", "failed")}

@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
-from storage import clickhouse, clickhouse_address
+from storage import clickhouse
 from storage.clickhouse import RejectedError, UnavailableError
 from tests.clickhouse_fake import Fake, answering
 
@@ -92,11 +92,9 @@ def test_slow_server_is_given_up(monkeypatch: pytest.MonkeyPatch, settings: Sett
 
 
 def test_address_in_full() -> None:
-    found = clickhouse_address.parse("https://u%40:p%2Fw@[::1]:9443/stats")
+    found = clickhouse.parse_address("https://u%40:p%2Fw@[::1]:9443/stats")
 
-    assert found == clickhouse_address.ClickHouseAddress(
-        "https://[::1]:9443/", "u@", "p/w", "stats"
-    )
+    assert found == clickhouse.Address("https://[::1]:9443/", "u@", "p/w", "stats")
     assert "p/w" not in repr(found)
 
 
@@ -106,6 +104,6 @@ def test_address_in_full() -> None:
 )  # fmt: skip
 def test_address_that_cannot_be_read(url: str) -> None:
     with pytest.raises(ImproperlyConfigured) as caught:
-        clickhouse_address.parse(url)
+        clickhouse.parse_address(url)
 
     assert "secret" not in str(caught.value)

@@ -96,7 +96,7 @@ def test_failure_does_not_revive_a_cancelled_delivery(
     endpoints.disable(endpoint=endpoint, user=None)
     receiver.status = 500
 
-    deliveries.cancel_undeliverable()
+    dispatcher.cancel_undeliverable()
     dispatcher.record([http_call.call(claimed)])
 
     delivery.refresh_from_db()
@@ -112,12 +112,12 @@ def test_pending_deliveries_of_disabled_endpoints_are_cancelled(
     change: dict[str, object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(deliveries, "BATCH", 2)
+    monkeypatch.setattr(dispatcher, "BATCH", 2)
     Endpoint.objects.filter(pk=endpoint.pk).update(**change)
     DeliveryFactory.create_batch(4, endpoint=endpoint)
     other = DeliveryFactory.create()
 
-    called_off = deliveries.cancel_undeliverable(), deliveries.cancel_undeliverable()
+    called_off = dispatcher.cancel_undeliverable(), dispatcher.cancel_undeliverable()
 
     assert called_off == (5, 0)
     assert set(Delivery.objects.filter(due_at=None).values_list("state", flat=True)) == {"failed"}

@@ -11,7 +11,7 @@ from accounts.models import AuditEvent, Company, Mail, Member
 from tests.factories import DeliveryFactory, MemberFactory
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.rounds import make_due, make_round, run_out, wait_of
-from webhooks import deliveries, endpoints, http_call
+from webhooks import deliveries, dispatcher, endpoints, http_call
 from webhooks.deliveries import RETRY_DELAYS
 from webhooks.events import declaration_of
 from webhooks.models import Delivery, Endpoint, EventKind
@@ -115,7 +115,7 @@ def test_endpoint_failing_for_a_day_is_disabled(company: Company) -> None:
     other = DeliveryFactory.create(endpoint=delivery.endpoint)
 
     run_out(delivery)
-    deliveries.cancel_undeliverable()
+    dispatcher.cancel_undeliverable()
 
     endpoint = Endpoint.objects.get()
     other.refresh_from_db()

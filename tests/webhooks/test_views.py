@@ -11,7 +11,7 @@ from accounts.models import AuditEvent, Member
 from tests.factories import DeliveryFactory, EndpointFactory
 from tests.webhooks.receivers import Receiver, listening
 from tests.webhooks.rounds import make_round
-from webhooks import deliveries, endpoints
+from webhooks import dispatcher, endpoints
 from webhooks.models import Delivery, DeliveryAttempt, Endpoint
 
 URL = "https://receiver.example.com/kvitok"
@@ -136,7 +136,7 @@ def test_switched_off_endpoint_gets_nothing_until_it_is_on(
     off = press(client, "webhook-switch", endpoint, to="off")
     example = press(client, "webhook-test", endpoint, kind="otp.verified")
     make_round()
-    deliveries.cancel_undeliverable()
+    dispatcher.cancel_undeliverable()
     endpoint.refresh_from_db()
     was_on = endpoint.is_enabled
     press(client, "webhook-switch", endpoint, to="on")

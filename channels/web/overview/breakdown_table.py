@@ -144,7 +144,7 @@ def compare_with_sms(by_country: Breakdown, by_channel: Breakdown) -> SmsCompari
     """None while too few used other channels to claim anything."""
     sms = by_channel.rows.get("sms", Steps())
     total = by_country.total
-    if total.charged - sms.charged < MIN_CHARGED or by_country.is_counting:
+    if total.charged - sms.charged < MIN_CHARGED:
         return None
     by_sms = sum(
         steps.charged * message_prices.price_of("sms", country)

@@ -28,7 +28,7 @@ from channels.web.overview.breakdown_table import (
     steps_of,
 )
 from channels.web.overview.notices import notices_for
-from channels.web.overview.period_form import PeriodForm
+from channels.web.periods import PeriodForm
 
 
 @member_required()

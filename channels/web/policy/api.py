@@ -34,22 +34,12 @@ from channels.web.policy.calls import (
 from processes.server.client_ip import client_ip
 
 NOT_IN_TEST = _("The rules hold for live messages, too: replace them with a live key")
-TYPES: dict[str, type] = {
-    "country": str,
-    "purpose": str,
-    "channels": list,
-    "patience": dict,
-    "max_cost": int,
-    "barred": list,
-    "locale": str,
-    "smart": bool,
-}
-TYPE_NAMES = {
-    bool: _("true or false"),
-    str: _("a string"),
-    list: _("an array"),
-    dict: _("an object"),
-    int: _("an integer"),
+TYPES: dict[str, tuple[type, StrOrPromise]] = {
+    "boolean": (bool, _("true or false")),
+    "string": (str, _("a string")),
+    "array": (list, _("an array")),
+    "object": (dict, _("an object")),
+    "integer": (int, _("an integer")),
 }
 
 
@@ -127,13 +117,13 @@ def _type_faults(rule: object) -> list[StrOrPromise]:
     # A misspelled name would silently set nothing.
     faults: list[StrOrPromise] = [
         format_lazy(_("unknown field “{name}”"), name=str(name)[:40])
-        for name in rule.keys() - TYPES.keys()
+        for name in rule.keys() - {field.name for field in RULE}
     ]
-    for name, kind in TYPES.items():
-        value = rule.get(name)
+    for field in RULE:
+        kind, title = TYPES[field.schema["type"]]
+        value = rule.get(field.name)
         if value is not None and not _is_a(value, kind):
-            text = _("“{name}” must be {kind}")
-            faults.append(format_lazy(text, name=name, kind=TYPE_NAMES[kind]))
+            faults.append(format_lazy(_("“{name}” must be {kind}"), name=field.name, kind=title))
     for name in ("channels", "barred"):
         if not faults and not all(isinstance(item, str) for item in rule.get(name) or []):
             faults.append(format_lazy(_("“{name}” must be {kind}"), name=name, kind=_("strings")))
@@ -146,19 +136,9 @@ def _is_a(value: object, kind: type) -> bool:
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-def _locale(tag: str) -> str:
-    """In the letter case of BCP 47; anything else stays, for the use case to refuse."""
-    return languages.canonical(tag) or tag
-
-
 def _rule(rule: Mapping[str, Any]) -> StoredRule:
-    return StoredRule(
-        country=(rule.get("country") or "").upper(),
-        purpose=rule.get("purpose") or "",
-        channels=rule.get("channels"),
-        patience=rule.get("patience"),
-        max_cost=rule.get("max_cost"),
-        barred=rule.get("barred"),
-        locale=_locale(rule.get("locale") or ""),
-        smart=rule.get("smart"),
-    )
+    """With its language in the letter case of BCP 47; the use case refuses anything else."""
+    values = {name: value for name, value in rule.items() if value is not None}
+    country, tag = values.get("country", ""), values.get("locale", "")
+    locale = languages.canonical(tag) or tag
+    return StoredRule(**values | {"country": country.upper(), "locale": locale})

@@ -13,7 +13,7 @@ from channels.history import day_counts, figures
 from channels.history.breakdown import Breakdown, Dimension, breakdown
 from channels.history.day_counts import MAX_PURPOSES, count_days
 from channels.history.figures import DayRange
-from channels.models import CountedDay, DayBreakdown, Message, StaleDay
+from channels.models import DayBreakdown, Message, StaleDay
 from links.clicks import delivery_proof
 from parsing.days import start_of
 from tests.factories import (
@@ -74,7 +74,7 @@ def test_counted_days_and_today_say_the_same(company: Company, dimension: str) -
     assert shown(company, dimension) == live
     total = live.total
     assert (total.asked, total.handed_over, total.delivered, total.entered) == (9, 6, 3, 3)
-    assert (live.is_counting, len(live.rows)) == (False, 2)
+    assert len(live.rows) == 2
 
 
 def test_total_is_that_of_the_figures_above(company: Company) -> None:
@@ -153,19 +153,6 @@ def test_purposes_beyond_the_most_used_are_one_row(company: Company) -> None:
     assert kept.count() == MAX_PURPOSES + 1
     assert found.rows["order-7"].asked == 2
     assert (found.rest.asked, found.total.asked) == (5, MAX_PURPOSES + 6)
-
-
-def test_days_of_the_last_release_are_counted_anew(company: Company) -> None:
-    code(company, 2, 1)
-    count_days()
-    DayBreakdown.objects.all().delete()
-    CountedDay.objects.update(has_breakdown=False)
-    early = shown(company)
-
-    count_days()
-
-    assert (early.is_counting, early.total.asked) == (True, 0)
-    assert (shown(company).is_counting, shown(company).total.asked) == (False, 1)
 
 
 def test_queries_do_not_grow_with_the_rows(

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import Company, Mail, Member, User
 from catalogue.ids import first_id_at
 from channels.history import drop_watch
-from channels.history.drop_watch import Outcomes, delivery_drop
+from channels.history.drop_watch import Outcomes, is_drop
 from channels.models import DayCount, DeliveryDrop, Message
 from tests.api.races import at_once
 from tests.factories import MemberFactory, MessageFactory
@@ -172,7 +172,7 @@ def test_drops_are_kept_for_three_months(company: Company) -> None:
 
 
 @pytest.mark.parametrize(
-    ("delivered", "ended", "is_drop"),
+    ("delivered", "ended", "expected"),
     [
         (0, 0, False),
         (0, 19, False),  # too few to say
@@ -185,20 +185,20 @@ def test_drops_are_kept_for_three_months(company: Company) -> None:
         (10_000, 10_000, False),  # better than ever
     ],
 )
-def test_drop_is_neither_chance_nor_trifle(delivered: int, ended: int, is_drop: bool) -> None:
-    assert (delivery_drop(Outcomes(delivered, ended), NORM) is not None) is is_drop
+def test_drop_is_neither_chance_nor_trifle(delivered: int, ended: int, expected: bool) -> None:
+    assert is_drop(Outcomes(delivered, ended), NORM) is expected
 
 
 @pytest.mark.parametrize("norm", [Outcomes(0, 0), Outcomes(99, 99), Outcomes(0, 5000)])
 def test_drop_needs_a_norm_to_fall_from(norm: Outcomes) -> None:
-    assert delivery_drop(Outcomes(0, 1000), norm) is None
+    assert not is_drop(Outcomes(0, 1000), norm)
 
 
 def test_norm_without_a_failure_is_a_norm() -> None:
     """Then one failure is no proof."""
-    assert delivery_drop(Outcomes(19, 20), Outcomes(1000, 1000)) is None
-    assert delivery_drop(Outcomes(5, 20), Outcomes(1000, 1000)) is not None
-    assert delivery_drop(Outcomes(20, 20), Outcomes(1000, 1000)) is None
+    assert not is_drop(Outcomes(19, 20), Outcomes(1000, 1000))
+    assert is_drop(Outcomes(5, 20), Outcomes(1000, 1000))
+    assert not is_drop(Outcomes(20, 20), Outcomes(1000, 1000))
 
 
 @pytest.mark.parametrize("share", [0.7, 0.9, 0.97])
@@ -211,4 +211,4 @@ def test_chance_alone_is_no_drop(share: float, ended: int) -> None:
         Outcomes(sum(chance.random() < share for _ in range(ended)), ended) for _ in range(2000)
     )
 
-    assert not any(delivery_drop(hour, norm) for hour in hours)
+    assert not any(is_drop(hour, norm) for hour in hours)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Member
-from channels.web.overview.period_form import PeriodForm
+from channels.web.periods import PeriodForm
 from tests.factories import MessageFactory
 
 

@@ -33,7 +33,7 @@ def _dropped(company: Company) -> None:
 def _counted_day(company: Company) -> None:
     """The day before yesterday is the next to be counted."""
     counted = timezone.localdate() - timedelta(days=3)
-    CountedDay.objects.get_or_create(day=counted, has_breakdown=True)
+    CountedDay.objects.get_or_create(day=counted)
     at = start_of(counted + timedelta(days=1)) + timedelta(hours=3)
     MessageFactory.create(company=company, created_at=at, state="failed", finished_at=at)
 

@@ -6,8 +6,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import Company
+from channels.guard.evidence import PhoneHistory
 from channels.guard.guard import GuardStep
-from channels.guard.known_phones import PhoneHistory
 from otp.models import GuardRestriction
 from otp.protection import evidence_counting, known_phones
 from tests.factories import CompanyFactory, VerificationFactory
