@@ -45,16 +45,6 @@ class Renderer(Protocol):
     ) -> Rendered: ...
 
 
-@dataclass(frozen=True, slots=True)
-class CodeCount:
-    """Codes that one company requested in one mode, and how many of them were verified."""
-
-    company_id: int
-    mode: str
-    codes: int
-    verified: int
-
-
 @dataclass(slots=True)
 class StepCounts:
     """How far messages came, as in `channels.models.DayBreakdown`."""
@@ -68,6 +58,7 @@ class StepCounts:
     entered: int = 0
     charged: int = 0
     spent: int = 0
+    returned: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,16 +88,11 @@ class TimelineEntry:
 class CodeHistory(Protocol):
     """The codes of messages: `otp.history`."""
 
-    def count_codes(
-        self, *, start: datetime, end: datetime, company_id: int | None, mode: str | None
-    ) -> list[CodeCount]:
-        """One row per company and mode with codes in messages of the period."""
-
     def count_breakdowns(
         self, *, start: datetime, end: datetime, company_id: int | None, mode: str | None
     ) -> Iterable[BreakdownCount]:
-        """By every dimension, messages created from `start` to `end`, and the tokens captured
-        then. One value may have several rows.
+        """By every dimension, messages created from `start` to `end`, and the tokens captured and
+        released then. One value may have several rows.
         """
 
     def with_purpose(self, purpose: str) -> "Q":

@@ -14,33 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from catalogue.ids import first_id_at
-from channels.extensions import BreakdownCount, CodeCount, TimelineEntry
+from channels.extensions import BreakdownCount, TimelineEntry
 from channels.history.day_counts import is_anonymised
 from channels.models import Message
 from links.manage import timeline as links_timeline
 from otp import sql
 from otp.models import Verification
 from storage.statements.named_rows import fetch_all
-
-
-def count_codes(
-    *, start: datetime, end: datetime, company_id: int | None, mode: str | None
-) -> list[CodeCount]:
-    """Implements `extensions.CodeHistory`."""
-    earliest = start - timedelta(seconds=settings.LONGEST_CODE_LIFETIME) - sql.CLOCK_SKEW
-    params: dict[str, Any] = {
-        "start": start,
-        "end": end,
-        "first_id": first_id_at(earliest),
-        "last_id": first_id_at(end + sql.CLOCK_SKEW),
-        "first_reported": first_id_at(earliest - sql.REPORTED_WITHIN),
-    }
-    if company_id is not None:
-        params |= {"company_id": company_id, "mode": mode}
-    scope = sql.ALL_COMPANIES if company_id is None else sql.ONE_COMPANY
-    with connection.cursor() as cursor:
-        cursor.execute(sql.COUNT_CODES.format(scope=scope), params)
-        return fetch_all(cursor, CodeCount)
 
 
 def live_codes_by_key() -> Counter[str]:
@@ -52,7 +32,7 @@ def live_codes_by_key() -> Counter[str]:
     return Counter(dict(live.values_list("key_id").annotate(codes=Count("id"))))
 
 
-OLDEST_CAPTURED = timedelta(days=8)  # longer than a message may stay open, with its fallbacks
+OLDEST_SETTLED = timedelta(days=8)  # longer than a message may stay open, with its fallbacks
 
 # The values of four dimensions by one read; a phone stands for its country, which SQL cannot tell.
 # Seven characters tell apart countries that share a calling code.
@@ -93,21 +73,22 @@ SELECT company_id, mode, {_BY_DIMENSION},
   count(*) FILTER (WHERE is_opened) AS opened,
   count(*) FILTER (WHERE is_code) AS codes,
   count(*) FILTER (WHERE is_code AND is_entered) AS entered,
-  0 AS charged, 0 AS spent
+  0 AS charged, 0 AS spent, 0 AS returned
 FROM sent {_GROUPS}
 """  # noqa: S608 - constants of this file
 
-# By the day of the capture, as in the statement. Through the wallets, since transfers have an index
-# by company.
-_SPENT = f"""
-WITH captured AS (
+# By the day of the settlement, as in the statement. Through the wallets, since transfers have an
+# index by company.
+_SETTLED = f"""
+WITH settled AS (
   SELECT w.company_id, 'live' AS mode, COALESCE(m.channel, '') AS channel,
     left(COALESCE(m.phone, ''), 7) AS prefix, COALESCE(m.phone, '') AS phone,
-    COALESCE(v.purpose, '') AS purpose, COALESCE(m.api_key_id::text, '') AS api_key, t.amount
+    COALESCE(v.purpose, '') AS purpose, COALESCE(m.api_key_id::text, '') AS api_key, t.amount,
+    t.kind = 'capture' AS is_capture
   FROM billing_wallet w
   CROSS JOIN LATERAL (
-    SELECT message_id, amount FROM billing_transfer WHERE company_id = w.company_id
-      AND kind = 'capture' AND created_at >= %(start)s AND created_at < %(end)s) AS t
+    SELECT message_id, amount, kind FROM billing_transfer WHERE company_id = w.company_id
+      AND kind IN ('capture', 'release') AND created_at >= %(start)s AND created_at < %(end)s) AS t
   LEFT JOIN channels_message m
     ON m.id = t.message_id AND m.id >= %(first_message)s AND m.id < %(last_code)s
   LEFT JOIN otp_verification v ON v.id = m.subject_id AND m.kind = 'code'
@@ -115,8 +96,10 @@ WITH captured AS (
   WHERE {{whose}})
 SELECT company_id, mode, {_BY_DIMENSION},
   0 AS asked, 0 AS handed_over, 0 AS delivered, 0 AS linked, 0 AS opened, 0 AS codes, 0 AS entered,
-  count(*) AS charged, sum(amount)::bigint AS spent
-FROM captured {_GROUPS}
+  count(*) FILTER (WHERE is_capture) AS charged,
+  COALESCE(sum(amount) FILTER (WHERE is_capture), 0)::bigint AS spent,
+  COALESCE(sum(amount) FILTER (WHERE NOT is_capture), 0)::bigint AS returned
+FROM settled {_GROUPS}
 """  # noqa: S608 - constants of this file
 
 _ONE_COMPANY = "m.company_id = %(company_id)s AND m.mode = %(mode)s::text"
@@ -139,8 +122,8 @@ def count_breakdowns(
             start - timedelta(seconds=settings.LONGEST_CODE_LIFETIME) - sql.CLOCK_SKEW
         ),
         "last_code": first_id_at(end + sql.CLOCK_SKEW),
-        "first_message": first_id_at(start - OLDEST_CAPTURED),
-        "first_reported": first_id_at(start - OLDEST_CAPTURED - sql.REPORTED_WITHIN),
+        "first_message": first_id_at(start - OLDEST_SETTLED),
+        "first_reported": first_id_at(start - OLDEST_SETTLED - sql.REPORTED_WITHIN),
         "company_id": company_id,
         "mode": mode,
     }
@@ -152,7 +135,7 @@ def count_breakdowns(
     )
     if mode != "test":  # test keys spend nothing
         whose = "w.company_id = %(company_id)s" if is_one else "true"
-        yield from _read_breakdowns(_SPENT.format(whose=whose), params)
+        yield from _read_breakdowns(_SETTLED.format(whose=whose), params)
 
 
 def _read_breakdowns(statement: str, params: dict[str, Any]) -> list[BreakdownCount]:

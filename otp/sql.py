@@ -269,22 +269,6 @@ WHERE id IN (SELECT id FROM otp_verification
 KNOWN_AT_ITS_END = is_outcome_known(
     "GREATEST(v.verified_at, v.created_at + interval '15 minutes')", is_own="v.is_custom"
 )
-# Codes sent in messages of a period, and how many were entered right. Code ids begin with their
-# creation time, so the range skips the codes of other periods.
-COUNT_CODES = f"""
-SELECT m.company_id, m.mode, count(DISTINCT v.id) AS codes,
-       count(DISTINCT v.id) FILTER (WHERE v.verified_at IS NOT NULL) AS verified
-FROM channels_message m JOIN otp_verification v ON v.id = m.subject_id
-WHERE m.kind = 'code' AND m.created_at >= %(start)s AND m.created_at < %(end)s AND {{scope}}
-  AND v.id >= %(first_id)s AND v.id < %(last_id)s AND {KNOWN_AT_ITS_END}
-GROUP BY 1, 2
-"""  # noqa: S608
-# The first condition repeats that of the partial index on `created_at`.
-ALL_COMPANIES, ONE_COMPANY = (
-    "m.phone NOT LIKE '%%*'",
-    "m.company_id = %(company_id)s AND m.mode = %(mode)s",
-)
-
 # A column beside the company's row `c`: its texts, and its autofill lines under an empty language.
 OWN_TEXTS = """
 (SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body)) FROM (

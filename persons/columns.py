@@ -127,12 +127,11 @@ NOT_OF_RECIPIENTS = {
     "billing_statementmark": "account error",
     "billing_tariff": "tokens_from price",
     "billing_wallet": "available held day_tokens hour_tokens key_tokens",
-    "channels_daybreakdown": "value spent",
+    "channels_daybreakdown": "value spent returned",
     "channels_daycount": "channel state",
     "channels_deliverydrop": "channel share usual",
     "channels_routeday": "arm codes entered tokens tokens_squared seconds",
     "channels_routerstate": "version state",  # by operator's range
-    "channels_daytotal": "spent returned",
     "channels_heartbeat": "process kind facts",
     "channels_provideraccount": "credentials name prefixes reason pause_reason share_factor",
     "channels_vendorapproval": "provider kind name language status vendor_status quality reason",

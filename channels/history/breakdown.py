@@ -39,6 +39,10 @@ class Steps(StepCounts):
     def delivered_share(self) -> float | None:
         return self.share("delivered")
 
+    @property
+    def entered_share(self) -> float | None:
+        return self.share("entered")
+
 
 @dataclass(slots=True)
 class Breakdown:
@@ -114,4 +118,5 @@ def _sort(table: Breakdown) -> None:
     for _value, steps in ordered:
         table.total.add(steps.counts())
     table.total.add(table.rest.counts())
-    table.rows = dict(ordered)
+    # A value with nothing but tokens given back has nothing to show.
+    table.rows = {value: steps for value, steps in ordered if steps.asked or steps.charged}

@@ -21,11 +21,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
 from accounts.models import Company, Mode
-from billing.wallet.period_totals import settled_totals
 from catalogue.ids import first_id_at
 from channels import extensions
 from channels.extensions import BreakdownCount, StepCounts
-from channels.models import CountedDay, DayBreakdown, DayCount, DayTotal, Message, StaleDay
+from channels.models import CountedDay, DayBreakdown, DayCount, Message, StaleDay
 from channels.phone_numbers import country_of
 from parsing.days import start_of
 from storage.statements.named_rows import fetch_all
@@ -189,37 +188,17 @@ def _count(
 ) -> None:
     start, end = start_of(day), start_of(day + timedelta(days=1))
     whose: dict[str, Any] = {"company_id": company_id, "mode": mode} if company_id else {}
-    for model in (DayCount, DayTotal, DayBreakdown):
-        model.objects.filter(day=day, **whose).delete()
+    DayCount.objects.filter(day=day, **whose).delete()
+    DayBreakdown.objects.filter(day=day, **whose).delete()
     everyone = OLD_DAY if is_anonymised(start) else ALL_COMPANIES
     ids = {"first_id": first_id_at(start - MARGIN), "end_id": first_id_at(end + MARGIN)}
     statement = COUNT.format(whose=ONE_COMPANY if whose else everyone)
     cursor.execute(statement, {"day": day, "start": start, "end": end, **ids, **whose})
-    DayTotal.objects.bulk_create(_totals(day, start, end, company_id, mode))
     counts = extensions.codes.count_breakdowns(
         start=start, end=end, company_id=company_id, mode=mode
     )
     rows = rows_of(day, counts)
     DayBreakdown.objects.bulk_create(rows, batch_size=ROWS_PER_INSERT)
-
-
-def _totals(
-    day: date, start: datetime, end: datetime, company_id: int | None, mode: str | None
-) -> Iterable[DayTotal]:
-    totals: dict[tuple[int, str], DayTotal] = {}
-
-    def total_of(company: int, row_mode: str) -> DayTotal:
-        empty = DayTotal(company_id=company, mode=row_mode, day=day)
-        return totals.setdefault((company, row_mode), empty)
-
-    for row in extensions.codes.count_codes(start=start, end=end, company_id=company_id, mode=mode):
-        total = total_of(row.company_id, row.mode)
-        total.codes, total.verified = row.codes, row.verified
-    if mode != "test":
-        for settled in settled_totals(start, end, company_id):
-            total = total_of(settled.company_id, "live")
-            total.spent, total.returned = settled.spent, settled.returned
-    return totals.values()
 
 
 class Bucket(NamedTuple):

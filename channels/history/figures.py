@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -16,11 +16,12 @@ from catalogue.channels import BY_NAME, CHANNELS
 from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.history.day_counts import PACE, last_counted
-from channels.models import DayTotal
+from channels.models import DayBreakdown
 from parsing.days import start_of
 from storage.statements.named_rows import fetch_all
 
 DAYS = 14
+CHANNEL = DayBreakdown.Dimension.CHANNEL  # every message and settlement is in one
 FAILED_STATES = {"failed", "expired"}
 FINAL_STATES = {"delivered", *FAILED_STATES}
 
@@ -80,8 +81,6 @@ class Period:
     """Totals of a range of days."""
 
     states: Counter[str] = field(default_factory=Counter)
-    codes: int = 0
-    verified: int = 0
     spent: int = 0
     returned: int = 0
     spent_on: Counter[date] = field(default_factory=Counter)
@@ -102,10 +101,6 @@ class Period:
     def delivered_share(self) -> float | None:
         """The share of final messages: those under way have no result yet."""
         return 100 * self.delivered / self.ended if self.ended else None
-
-    @property
-    def verified_share(self) -> float | None:
-        return 100 * self.verified / self.codes if self.codes else None
 
 
 @dataclass(slots=True)
@@ -149,16 +144,16 @@ def figures(company: Company, mode: str, shown: DayRange | None = None) -> Figur
 
 def has_verified(company: Company) -> bool:
     """Whether any code was ever verified, in either mode."""
-    if DayTotal.objects.filter(company=company, verified__gt=0).exists():
+    if DayBreakdown.objects.filter(company=company, entered__gt=0).exists():
         return True
     counted = last_counted()
     today = timezone.localdate()
     start = start_of(counted + timedelta(days=1) if counted else today - timedelta(days=DAYS))
     end = start_of(today + timedelta(days=2))
     return any(
-        row.verified
+        row.entered
         for mode in Mode.values
-        for row in extensions.codes.count_codes(
+        for row in extensions.codes.count_breakdowns(
             start=start, end=end, company_id=company.pk, mode=mode
         )
     )
@@ -205,24 +200,16 @@ def _median(counts: Counter[int]) -> int:
 def _read_totals(
     period: Period, company: Company, mode: str, *, since: date, until: date, live_day: date
 ) -> None:
-    names = ("codes", "verified", "spent", "returned")
-    rows = DayTotal.objects.filter(
-        company=company, mode=mode, day__gte=since, day__lt=min(until, live_day)
-    )
-    for row in rows:
-        for name in names:
-            setattr(period, name, getattr(period, name) + getattr(row, name))
-        period.spent_on[row.day] += row.spent
-    if live_day < until:
-        _add_live(period, company, mode, start_of(max(since, live_day)), start_of(until))
-
-
-def _add_live(period: Period, company: Company, mode: str, start: datetime, end: datetime) -> None:
-    for row in extensions.codes.count_codes(start=start, end=end, company_id=company.pk, mode=mode):
-        period.codes += row.codes
-        period.verified += row.verified
-    if mode == Mode.LIVE:
+    counted = DayBreakdown.objects.filter(company=company, mode=mode, dimension=CHANNEL)
+    for row in counted.filter(day__gte=since, day__lt=min(until, live_day)):
+        _add(period, row.day, row.spent, row.returned)
+    if live_day < until and mode == Mode.LIVE:
+        start, end = start_of(max(since, live_day)), start_of(until)
         for settled in settled_totals(start, end, company.pk):
-            period.spent += settled.spent
-            period.spent_on[settled.day] += settled.spent
-            period.returned += settled.returned
+            _add(period, settled.day, settled.spent, settled.returned)
+
+
+def _add(period: Period, day: date, spent: int, returned: int) -> None:
+    period.spent += spent
+    period.returned += returned
+    period.spent_on[day] += spent

@@ -375,6 +375,7 @@ class Migration(migrations.Migration):
                 ('entered', models.PositiveIntegerField()),
                 ('charged', models.PositiveIntegerField()),
                 ('spent', models.PositiveBigIntegerField()),
+                ('returned', models.PositiveBigIntegerField(default=0)),
                 ('company', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.company')),
             ],
             options={
@@ -396,22 +397,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('company', 'mode', 'day', 'channel', 'kind', 'state', 'pace'), name='day_count_once')],
-            },
-        ),
-        migrations.CreateModel(
-            name='DayTotal',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4)),
-                ('day', models.DateField()),
-                ('codes', models.PositiveIntegerField(default=0)),
-                ('verified', models.PositiveIntegerField(default=0)),
-                ('spent', models.PositiveBigIntegerField(default=0)),
-                ('returned', models.PositiveBigIntegerField(default=0)),
-                ('company', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.company')),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('company', 'mode', 'day'), name='day_total_once')],
             },
         ),
         migrations.CreateModel(

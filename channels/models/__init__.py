@@ -5,7 +5,6 @@ from channels.models.day_counts import (
     CountedDay,
     DayBreakdown,
     DayCount,
-    DayTotal,
     DeliveryDrop,
     StaleDay,
 )
@@ -29,7 +28,6 @@ __all__ = [
     "CountedDay",
     "DayBreakdown",
     "DayCount",
-    "DayTotal",
     "DeliveryDrop",
     "FallbackEvent",
     "Heartbeat",

@@ -34,30 +34,10 @@ class DayCount(models.Model):
         return f"{self.day} {self.channel} {self.state}: {self.messages}"
 
 
-class DayTotal(models.Model):
-    """Totals of codes and tokens of one day."""
-
-    company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
-    mode = models.CharField(max_length=4, choices=Mode.choices)
-    day = models.DateField()
-    codes = models.PositiveIntegerField(default=0)
-    verified = models.PositiveIntegerField(default=0)
-    spent = models.PositiveBigIntegerField(default=0)
-    returned = models.PositiveBigIntegerField(default=0)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["company", "mode", "day"], name="day_total_once")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.day}: {self.codes}"
-
-
 class DayBreakdown(models.Model):
     """Messages of one day by one of their properties, and how far they came.
 
-    `spent` are tokens captured on that day, for messages of any day.
+    `spent` and `returned` are tokens settled on that day, for messages of any day.
     """
 
     class Dimension(models.TextChoices):
@@ -82,6 +62,7 @@ class DayBreakdown(models.Model):
     entered = models.PositiveIntegerField()
     charged = models.PositiveIntegerField()  # deliveries
     spent = models.PositiveBigIntegerField()
+    returned = models.PositiveBigIntegerField(default=0)
 
     class Meta:
         constraints = [

@@ -16,7 +16,7 @@ from accounts.models import Company, Mode
 from cabinet.templatetags.cabinet import share
 from catalogue.channels import BY_NAME, CHANNELS, Channel
 from channels.history import drop_watch
-from channels.models import DayCount, DayTotal
+from channels.models import DayBreakdown, DayCount
 from channels.providers.base import Content
 from channels.vendor_accounts import availability, registry
 
@@ -102,10 +102,14 @@ def _tokens_end(company: Company, available: int) -> Iterator[Notice]:
 
 def _spent_lately(company: Company) -> int:
     """In whole days, as they were counted: at most an hour behind after midnight."""
-    totals = DayTotal.objects.filter(
-        company=company, mode=Mode.LIVE, day__gte=_week_ago(), day__lt=timezone.localdate()
+    rows = DayBreakdown.objects.filter(
+        company=company,
+        mode=Mode.LIVE,
+        dimension=DayBreakdown.Dimension.CHANNEL,
+        day__gte=_week_ago(),
+        day__lt=timezone.localdate(),
     )
-    spent: int = totals.aggregate(spent=Sum("spent", default=0))["spent"]
+    spent: int = rows.aggregate(spent=Sum("spent", default=0))["spent"]
     return spent
 
 

@@ -60,6 +60,7 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "dimensions": TITLES,
         "breakdown": tables[by],
         "steps_taken": steps_of(tables[by].total, before),
+        "before": before,
         "has_before": before.asked > 0,
         "breakdown_rows": list(rows_of(tables[by].shorten(), company)),
         "sees_money": sees_money,

@@ -143,7 +143,7 @@ def test_overview_query_count_is_constant(
     # session, user, memberships; watermark, messages, twice totals with codes and tokens; balance,
     # recent of both modes; keys, any message, any code entered: total, watermark, live, test;
     # of the breakdown the watermark, counted days, today, its tokens, days to be counted.
-    with django_assert_num_queries(34):
+    with django_assert_num_queries(31):
         client.get(reverse("overview"))
 
 

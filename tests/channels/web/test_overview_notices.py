@@ -7,8 +7,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Member
-from channels.models import DayCount, DayTotal, DeliveryDrop
+from accounts.models import Company, Member
+from channels.history.day_counts import COUNTS
+from channels.models import DayBreakdown, DayCount, DeliveryDrop
 from channels.vendor_accounts import availability
 from channels.web.overview.notices import notices_for
 from tests.channels.accounts import open_breaker
@@ -17,12 +18,16 @@ from tests.factories import CompanyFactory
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
 
 
-def spend(member: Member, tokens: int, *days_ago: int, mode: str = "live") -> None:
+def spend(company: Company, tokens: int, *days_ago: int, mode: str = "live") -> None:
+    steps = dict.fromkeys(COUNTS, 0) | {"spent": tokens}
     for n in days_ago:
-        DayTotal.objects.create(
-            company=member.company, mode=mode, day=timezone.localdate() - timedelta(days=n),
-            spent=tokens,
-        )  # fmt: skip
+        day = timezone.localdate() - timedelta(days=n)
+        DayBreakdown.objects.create(
+            company=company, mode=mode, day=day, dimension="channel", value="sms", **steps
+        )
+        DayBreakdown.objects.create(  # the same tokens
+            company=company, mode=mode, day=day, dimension="country", value="RU", **steps
+        )
 
 
 def titles(member: Member, available: int | None = None) -> list[str]:
@@ -43,13 +48,10 @@ def titles(member: Member, available: int | None = None) -> list[str]:
 def test_tokens_end_at_the_pace_of_the_last_week(
     owner: Member, available: int | None, said: list[str]
 ) -> None:
-    spend(owner, 100, 1, 2, 3, 4, 5, 6, 7)
-    spend(owner, 9999, 8, 0)  # before the week, and today, which is not over
-    spend(owner, 9999, 1, mode="test")
-    DayTotal.objects.create(
-        company=CompanyFactory.create(), mode="live", day=timezone.localdate() - timedelta(days=1),
-        spent=9999,
-    )  # fmt: skip
+    spend(owner.company, 100, 1, 2, 3, 4, 5, 6, 7)
+    spend(owner.company, 9999, 8, 0)  # before the week, and today, which is not over
+    spend(owner.company, 9999, 1, mode="test")
+    spend(CompanyFactory.create(), 9999, 1)
 
     assert titles(owner, available) == said
 
