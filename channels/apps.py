@@ -7,7 +7,6 @@ class ChannelsConfig(AppConfig):
     verbose_name = _("Messages")
 
     def ready(self) -> None:
-        """Declares the events of webhooks and what the search finds."""
         from channels.web import calls, search_sources  # noqa: PLC0415
         from webhooks import events  # noqa: PLC0415 - models come first
 

@@ -75,7 +75,6 @@ class OutboxLoop(Generic[Outcome]):
             return
 
     def wake(self) -> None:
-        """Starts another round now."""
         self._wake.set()
 
     def stop(self) -> None:

@@ -43,8 +43,6 @@ FROM pg_stat_progress_create_index WHERE pid = %s AND blocks_total > 0
 
 
 class _Wait(NamedTuple):
-    """The row of `_WAIT`."""
-
     mode: str
     target: str
 
@@ -59,8 +57,6 @@ class _Blocker(NamedTuple):
 
 
 class _Progress(NamedTuple):
-    """The row of `_PROGRESS`."""
-
     name: str
     phase: str
     percent: int

@@ -252,7 +252,6 @@ def webhook_test(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required(nobody, can_manage_keys)
 def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """Replays all failed deliveries."""
     endpoint = _endpoint(request, public_id)
     if not endpoint.is_enabled:
         messages.error(request, _("Switch the address on first."))

@@ -63,8 +63,6 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message to accept."""
-
     kind: str
     sender: Sender
     request: SendRequest

@@ -83,8 +83,6 @@ ANONYMISED_LENGTH, FILLING = 12, "2"
 
 
 class _StaleDay(NamedTuple):
-    """A row of `TAKE_STALE`."""
-
     company_id: int
     mode: str
     day: date

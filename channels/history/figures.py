@@ -78,8 +78,6 @@ class DayRange(NamedTuple):
 
 @dataclass(slots=True)
 class Period:
-    """Totals of a range of days."""
-
     states: Counter[str] = field(default_factory=Counter)
     spent: int = 0
     returned: int = 0

@@ -286,7 +286,6 @@ def _was_unreachable_before(decision: Decision) -> bool:
 
 
 def _tries_on_channel(decision: Decision) -> int:
-    """Tries on the current channel."""
     hold = decision.message.hold
     earlier = (attempt.n for attempt in decision.attempts if attempt.hold < hold)
     return decision.message.tries - max(earlier, default=0)

@@ -362,12 +362,14 @@ class Preview:
     refusal: DomainError | None = None
 
 
-def preview(principal: Principal, request: PreviewRequest) -> Preview:
+def preview(principal: Principal, phone: str, *, kind: str, purpose: str) -> Preview:
+    """`kind`: "code" or "link"; a link has no purpose."""
+    content = Content.LINK if kind == "link" else Content.CODE
+    request = PreviewRequest(phone, "" if kind == "link" else purpose, content=content)
     policy = company_policy.policy_for(principal, request.phone, request.purpose)
-    country = country_of(request.phone)
+    country = country_of(phone)
     steps: list[PreviewStep] = []
     refusal: DomainError | None = None
-    kind = "link" if request.content is Content.LINK else "code"
     try:
         plan = plan_channels(principal, request, kind=kind, is_preview=True)
     except DomainError as error:

@@ -34,8 +34,6 @@ WHERE kind = ANY(%s) AND (facts->>'bound')::int > 0 AND at > now() - make_interv
 
 
 class _Account(NamedTuple):
-    """A row of `_READ_ACCOUNTS`."""
-
     name: str
     credentials: str
     prefixes: list[str]

@@ -80,7 +80,6 @@ class PeriodForm(forms.Form):
 
     @property
     def name(self) -> str:
-        """The name of the shown period."""
         asked = self.data.get("period", "")
         known = {preset.name for preset in self.presets}
         return asked if asked in known or (self.is_own and self.is_valid()) else str(DAYS)

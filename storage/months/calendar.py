@@ -15,12 +15,10 @@ def month_of(at: datetime, zone: tzinfo) -> date:
 
 
 def next_month(day: D) -> D:
-    """The month after that of the day."""
     return (day.replace(day=1) + timedelta(days=31)).replace(day=1)
 
 
 def previous_month(day: D) -> D:
-    """The month before that of the day."""
     return (day.replace(day=1) - timedelta(days=1)).replace(day=1)
 
 

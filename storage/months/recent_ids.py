@@ -35,7 +35,6 @@ class IdRange(NamedTuple):
 
 
 def months_of_last(days: int) -> Months:
-    """The months of these last days."""
     return _months_of_last(days, _day())
 
 
@@ -70,7 +69,6 @@ def _months_of_last(days: int, today: int) -> Months:
 
 @lru_cache(maxsize=64)
 def ids_of(months: Months) -> IdRange:
-    """The ids made in these months."""
     return IdRange(first_id_at(months.start), UUID(int=first_id_at(months.end).int - 1))
 
 

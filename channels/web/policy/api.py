@@ -14,9 +14,7 @@ from catalogue import languages
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from channels import phone_numbers
-from channels.providers.base import Content
 from channels.routing import channel_plan, policy_rules
-from channels.routing.channel_plan import PreviewRequest
 from channels.routing.policy_rules import StoredRule
 from channels.web.fields import DEFAULT_PURPOSE
 from channels.web.policy.calls import (
@@ -75,19 +73,16 @@ class PreviewPolicy(ApiView):
     def get(self, request: HttpRequest) -> HttpResponse:
         asked = QueryFields(request.GET)
         phone, purpose = asked.text(OF_PHONE), asked.text(FOR_PURPOSE)
-        kind = asked.text(OF_KIND)
+        kind = asked.text(OF_KIND) or "code"
         asked.check()
-        content = Content.LINK if kind == "link" else Content.CODE
-        wanted = PreviewRequest(
-            phone_numbers.normalise(phone or "", self.principal.country),
-            "" if content is Content.LINK else purpose or DEFAULT_PURPOSE,
-            content=content,
+        number = phone_numbers.normalise(phone or "", self.principal.country)
+        preview = channel_plan.preview(
+            self.principal, number, kind=kind, purpose=purpose or DEFAULT_PURPOSE
         )
-        preview = channel_plan.preview(self.principal, wanted)
         if preview.refusal:
             raise preview.refusal
         body = {
-            "phone": wanted.phone,
+            "phone": number,
             "country": preview.country or None,
             "locale": preview.locale,
             "steps": [STEP.body_of(step) for step in preview.steps],

@@ -8,7 +8,8 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from accounts.keys import api_keys
-from accounts.models import Company, Mode
+from accounts.keys.api_keys import Principal
+from accounts.models import Mode
 from accounts.people import countries
 from accounts.people.pages import Back, confirm_page, form_page
 from accounts.people.roles import (
@@ -19,9 +20,8 @@ from accounts.people.roles import (
 )
 from catalogue.errors import DomainError
 from channels.history import savings
-from channels.providers.base import Content
 from channels.routing import channel_plan, company_policy, policy_rules
-from channels.routing.channel_plan import Preview, PreviewRequest
+from channels.routing.channel_plan import Preview
 from channels.routing.policy_rules import StoredRule
 from channels.web.fields import DEFAULT_PURPOSE
 from channels.web.policy.forms import PreviewForm, RuleForm
@@ -37,17 +37,14 @@ def policy(request: CabinetRequest) -> HttpResponse:
         "standard": company_policy.channel_order(principal.default_channel, principal.fallback),
         "falls_back": principal.fallback is not None,
         "form": asked,
-        "preview": _preview(request.company, asked) if asked.is_valid() else None,
+        "preview": _preview(principal, **asked.cleaned_data) if asked.is_valid() else None,
     }
     return render(request, "cabinet/policy.html", context)
 
 
-def _preview(company: Company, asked: PreviewForm) -> Preview:
-    values = asked.cleaned_data
-    content = Content.LINK if values["kind"] == "link" else Content.CODE
-    purpose = "" if content is Content.LINK else values["purpose"] or DEFAULT_PURPOSE
-    request = PreviewRequest(values["phone"], purpose, content=content)
-    return channel_plan.preview(api_keys.without_key(company, Mode.LIVE), request)
+def _preview(principal: Principal, phone: str, purpose: str, kind: str) -> Preview:
+    purpose = purpose or DEFAULT_PURPOSE
+    return channel_plan.preview(principal, phone, kind=kind or "code", purpose=purpose)
 
 
 @member_required(can_read_settings)
