@@ -51,6 +51,7 @@ def fill(messages: int) -> Company:
     history.fill_companies(Senders([company.pk], [None], [None]), messages=messages, days=days)
     Order.objects.filter(company=company).update(vat_rate=VAT)
     _give_money_back(company)
+    past_transfers.correct_balances([company.pk])
     return company
 
 
