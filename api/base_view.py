@@ -23,7 +23,7 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import COMPANY_DELETED, Principal
 from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, Scope
 from api import request_fields, request_log
@@ -307,7 +307,7 @@ def checked(
 
 def check_status(principal: Principal) -> None:
     """Raises if the company may not send in this mode."""
-    if principal.company_status == api_keys.DELETED:
+    if principal.company_status == COMPANY_DELETED:
         raise DomainError(Error.FORBIDDEN, message=DELETED)
     if principal.company_status == Company.Status.SUSPENDED:
         raise DomainError(Error.FORBIDDEN, message=SUSPENDED)

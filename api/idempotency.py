@@ -14,7 +14,7 @@ from django.db import IntegrityError, connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from api import rate_limit
 from api.base_view import ApiResponse, ApiView
 from catalogue.errors import AfterEffectError, DomainError, Error, invalid_input

@@ -21,7 +21,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django_ratelimit.core import get_usage
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from processes.process_state import on_reset
 from storage.redis_client import BackOff

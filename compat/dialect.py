@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from django.urls.resolvers import URLPattern
 
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 
 Headers = Mapping[str, Any]  # of a request, under their names in WSGI: HTTP_AUTHORIZATION, …

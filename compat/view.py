@@ -15,7 +15,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Scope
 from api.admission import EntryPoint, network

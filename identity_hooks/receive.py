@@ -10,8 +10,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal, is_within
 from api import idempotency
 from api.idempotency import IdempotencyKey, MissingResponse
 from api.request_fields import RequestFields
@@ -67,7 +66,7 @@ def check_caller(socket: Socket | None, kind: Kind, call: HookCall) -> None:
     """All that is known without the body; raises a CallRefusedError."""
     if socket is None:
         raise refuse_caller("no_such_socket")
-    if socket.allowed_ips and not api_keys.is_within(socket.allowed_ips, call.ip):
+    if socket.allowed_ips and not is_within(socket.allowed_ips, call.ip):
         raise refuse_caller("address_not_allowed")
     if kind.is_checked_by_headers:
         check_signature(socket, kind, call)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import record
 from accounts.jobs import Job, delete_rows, delete_unfinished
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
 from api.base_view import check_status

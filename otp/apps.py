@@ -10,7 +10,7 @@ class OtpConfig(AppConfig):
         """Registers how `channels` renders, explains, settles, reports, counts and anonymises
         codes, and how `accounts` loads a company's own texts; declares the event of webhooks.
         """
-        from accounts.keys import api_keys  # noqa: PLC0415 - models are not loaded before this
+        from accounts.keys import principal  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
         from otp import (  # noqa: PLC0415
             history,
@@ -19,20 +19,20 @@ class OtpConfig(AppConfig):
             sql,
             vendor_feedback,
         )
-        from otp.protection import evidence_counting, notices  # noqa: PLC0415
+        from otp.protection import guard_evidence, notices  # noqa: PLC0415
         from otp.statistics import savings_count  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415
         from otp.web import calls, search_sources  # noqa: PLC0415
         from webhooks import events  # noqa: PLC0415
 
-        api_keys.register_column(api_keys.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
+        principal.register_column(principal.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
         extensions.codes = history
         extensions.sealed_codes = sealed_codes.find
         extensions.renderers["code"] = rendering.render
         extensions.timelines["code"] = history.timeline_entries
         extensions.settlers.append(settlement.settle_verified)
         extensions.vendor_calls.append(vendor_feedback.report_waiting)
-        extensions.purgers += [history.purge_phones, evidence_counting.purge, savings_count.purge]
+        extensions.purgers += [history.purge_phones, guard_evidence.purge, savings_count.purge]
         search_sources.register()
         notices.register_audit_words()
         events.declare(*calls.EVENTS)

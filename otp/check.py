@@ -13,13 +13,13 @@ from django.db import connection
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid7
 from catalogue.texts import StrOrPromise
 from channels import wakeups
 from channels.accept import send_limits
-from channels.routing import test_numbers
+from channels.routing import scripted_numbers
 from otp import codes, sql
 from storage import atomic_limits as counters
 from storage.statements.group_commit import GroupCommit
@@ -158,7 +158,7 @@ def check_code(
     """
     if verification_id is not None and not phone:
         phone, purpose = find_phone(principal, verification_id)
-    test_numbers.refuse_scripted_guess(principal, phone)
+    scripted_numbers.refuse_scripted_guess(principal, phone)
     of_phone = codes.owner(principal, phone, purpose)
     macs = codes.candidate_macs(**of_phone, code=code)
     lookup = of_phone | {"verification_id": verification_id, "binding": binding}

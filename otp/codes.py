@@ -13,7 +13,7 @@ from uuid import UUID
 from django.conf import settings
 
 if TYPE_CHECKING:  # models are not loaded where a tool reads codes from outside the service
-    from accounts.keys.api_keys import Principal
+    from accounts.keys.principal import Principal
 
 
 def owner(principal: "Principal", phone: str, purpose: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.db.models.functions import Least, Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error, invalid_input
 from channels import wakeups
 from channels.models import Message

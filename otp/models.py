@@ -163,7 +163,7 @@ class Autofill(models.Model):
 
 
 class ScopeKind(models.TextChoices):
-    """What sends are judged by together: `guard.evidence.ScopeKind`, and the company."""
+    """What sends are judged by together: `guard.scope_evidence.ScopeKind`, and the company."""
 
     COMPANY = "company", _("company")
     COUNTRY = "country", _("country")
@@ -176,7 +176,7 @@ class ScopeKind(models.TextChoices):
 
 
 class GuardEvidence(models.Model):
-    """`channels.guard.evidence.Evidence` of one scope of one company, between two looks at it."""
+    """A stored `ScopeEvidence`: what one scope of one company shows, between two looks at it."""
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="+", db_index=False, db_constraint=False

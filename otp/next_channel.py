@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from api import idempotency
 from catalogue.channels import Channel
 from catalogue.errors import DomainError, Error

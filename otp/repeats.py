@@ -16,7 +16,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from api import idempotency
 from catalogue.errors import DomainError, Error
 from channels.accept.acceptance import Sender

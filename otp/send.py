@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from catalogue import languages
 from catalogue.channels import BY_NAME, CHANNELS, Channel
 from catalogue.errors import DomainError, Error, invalid_input
@@ -30,7 +30,7 @@ from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
 from channels.recipients import blocked_phones
-from channels.routing import test_numbers
+from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan, plan_channels
 from channels.routing.company_policy import NO_ORDER, AskedOrder
 from channels.waiting.outcome_signals import SendOutcome
@@ -306,7 +306,9 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
     verification_id, key_id = uuid7(), codes.current_key()
     length = request.code_length or principal.code_length
     code = request.custom_code or codes.derive(verification_id, key_id=key_id, length=length)
-    is_born_expired = test_numbers.is_scripted(principal, request.phone, test_numbers.EXPIRED_CODE)
+    is_born_expired = scripted_numbers.is_scripted(
+        principal, request.phone, scripted_numbers.EXPIRED_CODE
+    )
     return {
         "verification_id": verification_id,
         "purpose": request.purpose,

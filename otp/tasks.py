@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from accounts.jobs import Turns
-from otp.protection import evidence_counting, week_replay, week_reports
+from otp.protection import guard_evidence, week_replay, week_reports
 from otp.statistics import route_learning, savings_count, usual_spending
 
 REPLAYS = Turns(week_replay.make_next)
@@ -16,7 +16,7 @@ def refresh_budgets() -> None:
 
 @shared_task(name="otp.count_guard_evidence")
 def count_guard_evidence() -> None:
-    evidence_counting.count()
+    guard_evidence.count()
 
 
 @shared_task(name="otp.make_guard_replays")

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from channels import sql as channels_sql
 from otp import codes, sql

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from catalogue.ids import ids_around
 from channels.models import Message, MessageQuerySet

@@ -10,7 +10,7 @@ import binascii
 from django.core import signing
 
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 
 LIFETIME = 3600  # seconds
 _signer = signing.TimestampSigner(salt="accounts.keys.access_tokens")

@@ -4,179 +4,25 @@ import hashlib
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from ipaddress import ip_address, ip_network
-from typing import Any, NamedTuple
-
-import orjson
+from collections.abc import Mapping
+from typing import Any
 
 from accounts.keys.key_cache import CompanyChanges, KeyCache, Known
-from accounts.models import Company, GuardMode, scopes_of_role
+from accounts.keys.principal import COMPANY_COLUMNS, Principal, column_sql, principal_of
+from accounts.models import Company
 from processes.background import PeriodicThread
 from processes.process_state import on_reset
 from storage.process_cache import KeyedCache
 from storage.statements.single_statement import fetch_rows
 
-
-class CompanyTexts(NamedTuple):
-    bodies: Mapping[tuple[str, str, str], str]  # by language, purpose and channel; "" matches all
-    webotp_host: str = ""  # lets a browser fill the code in on this site
-    app_hash: str = ""  # lets this Android app read the SMS
-
-
-NO_TEXTS = CompanyTexts({})
-
-
-class TextsColumn(NamedTuple):
-    sql: str  # an expression over the company's row `c`; NULL: no custom texts
-    parse: Callable[[str], CompanyTexts]
-
-
-_registered: list[TextsColumn] = []
-
-
-def register_column(column: TextsColumn) -> None:
-    _registered[:] = [column]
-
-
-def column_sql() -> str:
-    return _registered[0].sql if _registered else "NULL"
-
-
-def texts_of(value: str | None) -> CompanyTexts:
-    """Parses the value of the column."""
-    return _registered[0].parse(value) if value else NO_TEXTS
-
-
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM_LENGTH = 32  # 190 bits
 CHECKSUM_LENGTH = 6
 CACHE_SECONDS = 2.0  # so a revoke holds within two seconds in every process
-DELETED = "deleted"  # instead of its status, for a company that is deleted
 REFRESH_INTERVAL = (
     0.8  # seconds; well below CACHE_SECONDS, which pages and docs name as "two seconds"
 )
 CACHE_SIZE = 10_000
-
-
-class CompanyLimits(NamedTuple):
-    """The send limits a company chose for itself; None: the service's default."""
-
-    cool_down: int | None = None
-    codes_per_10_min: int | None = None
-    codes_per_hour: int | None = None
-    codes_per_day: int | None = None
-    links_per_10_min: int | None = None
-    links_per_day: int | None = None
-
-
-NO_LIMITS = CompanyLimits()
-
-
-class Fallback(NamedTuple):
-    """The channels a company tries in turn where a request names none."""
-
-    chain: tuple[str, ...]
-    patience: Mapping[str, int] = {}  # seconds by channel; its own patience where missing
-    max_cost: int | None = None  # in tokens, of a message
-
-
-class PolicyRule(NamedTuple):
-    """What a company chose for a country and a purpose; None: as the next less exact rule says."""
-
-    channels: tuple[str, ...] | None = None  # in the order in which they are tried, and no others
-    patience: Mapping[str, int] = {}  # seconds by channel
-    max_cost: int | None = None  # in tokens, of a message
-    barred: frozenset[str] | None = None  # channels that carry nothing there
-    locale: str = ""
-    is_smart: bool | None = None  # channels and patience from the learned router
-
-
-Policy = Mapping[tuple[str, str], PolicyRule]  # by country and purpose; "" matches all
-
-
-class LinkRules(NamedTuple):
-    """A company's settings for short links; empty: unset."""
-
-    host: str = ""  # of new links
-    targets: tuple[str, ...] = ()  # sites that they may lead to
-    utm: str = ""  # a query string added to targets, with `{channel}`
-    expired_url: str = ""  # where expired links redirect
-
-
-NO_RULES = LinkRules()
-
-
-class OpenRestriction(NamedTuple):
-    """What the guard does about sends of one scope; `otp.models.GuardRestriction`."""
-
-    kind: str  # of the scope
-    value: str
-    step: int  # of `channels.guard.guard.GuardStep`
-    until: float  # seconds since 1970
-    id: int
-
-
-class GuardSettings(NamedTuple):
-    """The company's mode of the guard; its open restrictions by kind and value of scope."""
-
-    mode: str
-    restrictions: Mapping[tuple[str, str], OpenRestriction] = {}
-
-
-GUARD_OFF = GuardSettings(GuardMode.OFF)
-Budgets = Mapping[str, tuple[int | None, int | None]]  # country → (set by hand, usual)
-
-
-def link_rules(company: Company) -> LinkRules:
-    """The rules of a loaded company."""
-    targets = tuple(company.link_targets)
-    return LinkRules(company.link_host, targets, company.link_utm, company.link_expired_url)
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """The authenticated key and its company's settings; at most two seconds old."""
-
-    key_id: int  # 0: the service itself
-    mode: str
-    scopes: frozenset[str]
-    allowed_ips: tuple[str, ...]
-    company_id: int
-    company_status: str
-    country: str
-    language: str
-    brand: str
-    default_channel: str
-    code_length: int
-    allowed_countries: frozenset[str]  # empty: every country
-    default_link_lifetime: int | None
-    api_rate: int | None
-    own_limits: CompanyLimits = NO_LIMITS
-    fallback: Fallback | None = None  # None: one channel only
-    policy: Policy = field(default_factory=dict)
-    texts: CompanyTexts = NO_TEXTS
-    link_rules: LinkRules = NO_RULES
-    budgets: Budgets = field(default_factory=dict)  # as stored in the company's row
-    day_limit: int | None = None  # tokens that this key may spend in a day
-    guard: GuardSettings = GUARD_OFF
-    purpose: str = ""  # of its codes, for a key of another service's client; empty: an ordinary key
-
-    @property
-    def is_test(self) -> bool:
-        return self.mode == "test"
-
-    def allows_ip(self, ip: str) -> bool:
-        return not self.allowed_ips or is_within(self.allowed_ips, ip)
-
-
-def is_within(networks: Iterable[str], ip: str) -> bool:
-    try:
-        address = ip_address(ip)
-    except ValueError:  # a Unix socket has none, and a proxy may write anything
-        return False
-    return any(address in ip_network(network, strict=False) for network in networks)
 
 
 def _checksum(text: str) -> str:
@@ -206,19 +52,6 @@ def digest(key: str) -> bytes:
     return hashlib.sha256(key.encode()).digest()
 
 
-_COMPANY = """
-       c.id AS company_id,
-       CASE WHEN c.deleted_at IS NULL THEN c.status ELSE 'deleted' END AS status,
-       c.country, c.language, {texts} AS texts,
-       left(COALESCE(NULLIF(c.brand, ''), c.name), 30) AS brand, c.default_channel, c.code_length,
-       CASE WHEN c.all_countries THEN '{{}}' WHEN c.allowed_countries = '{{}}' THEN ARRAY[c.country]
-            ELSE c.allowed_countries END AS allowed_countries, c.default_link_lifetime, c.api_rate,
-       CASE WHEN c.falls_back THEN c.fallback_chain END AS fallback_chain,
-       c.patience, c.fallback_max_cost, c.policy, c.guard_mode, c.guard_restrictions,
-       c.budgets, c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
-       c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
-       c.links_per_10_min, c.links_per_day"""
-
 # Reads keys and updates last_used_at at most once a minute, in one round trip. Of a key that
 # somebody has locked, such as an operator in psql, it stays as it is: no request waits for them.
 _READ = f"""
@@ -229,7 +62,7 @@ WITH used AS (
     FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT k.digest, EXTRACT(epoch FROM k.expires_at - now())::float8 AS expires_in,
        k.id AS key_id, k.mode, k.scopes, m.role AS maker_role, k.allowed_ips, k.day_limit,
-       k.purpose,{_COMPANY}
+       k.purpose,{COMPANY_COLUMNS}
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
 LEFT JOIN accounts_member m ON m.company_id = k.company_id AND m.user_id = k.created_by_id
 WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
@@ -238,7 +71,7 @@ WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
 
 _OF_COMPANY = f"""
 SELECT 0 AS key_id, %(mode)s::text AS mode, '{{{{}}}}'::text[] AS scopes, NULL AS maker_role,
-       '{{{{}}}}'::text[] AS allowed_ips, NULL::bigint AS day_limit, '' AS purpose,{_COMPANY}
+       '{{{{}}}}'::text[] AS allowed_ips, NULL::bigint AS day_limit, '' AS purpose,{COMPANY_COLUMNS}
 FROM accounts_company c WHERE c.id = %(company_id)s
 """  # noqa: S608 - constants
 
@@ -272,7 +105,7 @@ def without_key(company: Company, mode: str) -> Principal:
     statement = _OF_COMPANY.format(texts=column_sql())
     params = {"company_id": company.pk, "mode": mode}
     (row,) = fetch_rows(statement, params, dict[str, Any])
-    return _principal(row)
+    return principal_of(row)
 
 
 def refresh() -> None:
@@ -319,66 +152,4 @@ def _read(digests: list[bytes]) -> dict[bytes, Known[Principal]]:
 
 
 def _known_of(row: Mapping[str, Any]) -> Known[Principal]:
-    return Known(_principal(row), row["company_id"], row["expires_in"])
-
-
-_AS_READ = (
-    *("key_id", "mode", "day_limit", "purpose", "company_id", "country", "language", "brand"),
-    *("default_channel", "code_length", "default_link_lifetime", "api_rate"),
-)
-
-
-def _principal(row: Mapping[str, Any]) -> Principal:
-    limits = CompanyLimits(**{name: row[name] for name in CompanyLimits._fields})
-    rules = LinkRules(
-        host=row["link_host"],
-        targets=tuple(row["link_targets"]),
-        utm=row["link_utm"],
-        expired_url=row["link_expired_url"],
-    )
-    return Principal(
-        **{name: row[name] for name in _AS_READ},
-        scopes=scopes_of_role(row["maker_role"]).intersection(row["scopes"]),
-        allowed_ips=tuple(row["allowed_ips"]),
-        company_status=row["status"],
-        allowed_countries=frozenset(row["allowed_countries"]),
-        own_limits=NO_LIMITS if limits == NO_LIMITS else limits,
-        fallback=_fallback(row),
-        policy=policy_of(orjson.loads(row["policy"])),
-        texts=texts_of(row["texts"]),
-        link_rules=NO_RULES if rules == NO_RULES else rules,
-        budgets=orjson.loads(row["budgets"]),
-        guard=_guard(row["guard_mode"], orjson.loads(row["guard_restrictions"])),
-    )
-
-
-def _guard(mode: str, restrictions: Iterable[tuple[str, str, int, float, int]]) -> GuardSettings:
-    if mode == GuardMode.OFF:
-        return GUARD_OFF
-    open_restrictions = {
-        (kind, value): OpenRestriction(kind, value, step, until, restriction_id)
-        for kind, value, step, until, restriction_id in restrictions
-    }
-    return GuardSettings(mode, open_restrictions)
-
-
-def policy_of(stored: Iterable[Mapping[str, Any]]) -> Policy:
-    """The rules of `Company.policy`."""
-    return {
-        (rule["country"], rule["purpose"]): PolicyRule(
-            channels=None if rule["channels"] is None else tuple(rule["channels"]),
-            patience=rule["patience"],
-            max_cost=rule["max_cost"],
-            barred=None if rule["barred"] is None else frozenset(rule["barred"]),
-            locale=rule["locale"],
-            is_smart=rule.get("smart"),  # older rules lack it
-        )
-        for rule in stored
-    }
-
-
-def _fallback(row: Mapping[str, Any]) -> Fallback | None:
-    if not row["fallback_chain"]:
-        return None
-    patience = orjson.loads(row["patience"])
-    return Fallback(tuple(row["fallback_chain"]), patience, row["fallback_max_cost"])
+    return Known(principal_of(row), row["company_id"], row["expires_in"])

@@ -17,7 +17,7 @@ from api_docs.schema import webhook_events
 from api_docs.schema.schema import refusal_example
 from catalogue import languages
 from catalogue.errors import Error
-from channels.routing import test_numbers
+from channels.routing import scripted_numbers
 from identity_hooks.kinds import kinds
 from identity_hooks.models import PATH
 from identity_hooks.web.views import pieces
@@ -123,7 +123,9 @@ EXTRA: dict[str, Callable[[], dict[str, Any]]] = {
     "shorten": lambda: {"refused": refusal_example(Error.URL_NOT_ALLOWED)},
     "errors": errors,
     "calls": lambda: {"calls": CALLS},
-    "test-mode": lambda: {"outcomes": [(end, *row) for end, row in test_numbers.OUTCOMES.items()]},
+    "test-mode": lambda: {
+        "outcomes": [(end, *row) for end, row in scripted_numbers.OUTCOMES.items()]
+    },
     "examples": lambda: {"stems": samples.STEMS},
     "webhooks": webhooks,
     "identity-servers": identity_servers,

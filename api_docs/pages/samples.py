@@ -12,7 +12,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
+from accounts.keys.principal import NO_TEXTS, CompanyTexts
 from api.calls import Call
 from catalogue.channels import BY_NAME as CHANNELS
 from catalogue.languages import page_texts

@@ -11,7 +11,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.keys.api_keys import Budgets
+from accounts.keys.principal import Budgets
 from accounts.models import Company, User
 from accounts.people.companies import evict_keys
 from billing.budgets import key_limits, sql

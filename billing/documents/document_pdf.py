@@ -16,7 +16,7 @@ from fpdf.enums import TableBordersLayout
 
 from billing.documents.upd_xml import CURRENCIES, NO_TAX, rate_text, unit_price
 from billing.models import Document
-from billing.orders import prices
+from billing.orders import vat_rates
 from billing.orders.pdf import (
     BOLD,
     DRAWING,
@@ -222,7 +222,7 @@ def _sum(document: Document, amount: Decimal) -> str:
 
 
 def _footer(pdf: FPDF, document: Document) -> None:
-    if note := prices.reverse_charge_note(document.buyer, has_vat=document.vat is not None):
+    if note := vat_rates.reverse_charge_note(document.buyer, has_vat=document.vat is not None):
         paragraph(pdf, note)
         pdf.ln(2)
     if document.kind == Document.Kind.CLOSING:

@@ -33,7 +33,7 @@ from billing.models import (
     VatRegime,
 )
 from billing.notifications import RECIPIENT_ROLES
-from billing.orders import invoices, prices
+from billing.orders import invoices, vat_rates
 from billing.signed_links import DOCUMENTS, LIFETIME
 from billing.wallet.period_totals import day_of, start_of
 from catalogue import languages
@@ -108,7 +108,7 @@ def _advances(seller: Seller) -> list[Order]:
     if not is_payer or seller.documents_since is None:
         return []
     rows = Order.objects.filter(
-        prices.is_paid_with_vat(),
+        vat_rates.is_paid_with_vat(),
         _of_tax_payer(),
         ~Exists(Document.objects.filter(order=OuterRef("pk"))),
         state=Order.State.PAID,
@@ -164,7 +164,7 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
     profile = BillingProfile.of(document.company)
     document.parties = invoices.snapshot_parties(seller, profile)
     # The forms of Russia are in Russian, the default.
-    is_home = document.buyer["country"] in {"", prices.HOME}
+    is_home = document.buyer["country"] in {"", vat_rates.HOME}
     document.language = settings.LANGUAGE_CODE if is_home else profile.effective_language
     document.year = document.issued_on.year
     document.serial = DocumentCounter.take(document.year)  # last: its row stays locked
@@ -178,7 +178,7 @@ def _taxed(
     """With the rate of the day, for this buyer: that of the top-up if the seller has no regimes."""
     profile = BillingProfile.of(company)
     known = [Decimal(row["vat_rate"]) if row["vat_rate"] else None for row in charges]
-    rates = [prices.vat_rate(seller, profile, day, without_regime=rate) for rate in known]
+    rates = [vat_rates.vat_rate(seller, profile, day, without_regime=rate) for rate in known]
     return [
         {**charge, "vat_rate": str(rate) if rate is not None else None}
         for charge, rate in zip(charges, rates, strict=True)
@@ -196,7 +196,7 @@ def _lines(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _line(charge: Mapping[str, Any], order: Order | None) -> dict[str, Any]:
     amount = Decimal(charge["amount"])
     rate = Decimal(charge["vat_rate"]) if charge["vat_rate"] is not None else None
-    tax = prices.vat_part(amount, rate)
+    tax = vat_rates.vat_part(amount, rate)
     paid = None
     if order is not None:
         paid = next((each for each in order.payments.all() if each.is_credited), None)

@@ -14,7 +14,7 @@ from accounts.models import Company
 from accounts.people import countries
 from billing import billing_details
 from billing.models import BillingProfile, InvoiceCounter, Order, Seller
-from billing.orders import prices
+from billing.orders import vat_rates
 from billing.wallet import amounts
 
 SELLER_FIELDS = (
@@ -46,7 +46,7 @@ class Document:
     @property
     def is_abroad(self) -> bool:
         """Whether it is paid by the seller's billing details for payers abroad."""
-        is_home = self.order.parties.get("buyer", {}).get("country") == prices.HOME
+        is_home = self.order.parties.get("buyer", {}).get("country") == vat_rates.HOME
         return (
             not is_home
             and self.order.language != settings.LANGUAGE_CODE
@@ -94,7 +94,7 @@ def update_open_invoices(company: Company) -> int:
 def rate_of(seller: Seller | None, profile: BillingProfile, day: date) -> Decimal | None:
     """The VAT of an order placed on a day."""
     rate = seller.vat_rate if seller else None
-    return prices.vat_rate(seller, profile, day, without_regime=rate)
+    return vat_rates.vat_rate(seller, profile, day, without_regime=rate)
 
 
 def document(order: Order) -> Document:
@@ -116,7 +116,7 @@ def document(order: Order) -> Document:
             price=amounts.unit_price(order.amount / order.tokens, order.currency),
             total=amounts.money(order.amount, order.currency),
             vat=tax,
-            note=prices.reverse_charge_note(
+            note=vat_rates.reverse_charge_note(
                 order.parties.get("buyer", {}), has_vat=order.vat_rate is not None
             ),
             words=_words(order),
@@ -129,7 +129,7 @@ def document(order: Order) -> Document:
 
 
 def _vat(order: Order) -> str:
-    part = prices.vat_part(order.amount, order.vat_rate)
+    part = vat_rates.vat_part(order.amount, order.vat_rate)
     if part is None:
         return _("VAT not applicable")
     rate = f"{order.vat_rate:f}".rstrip("0").rstrip(".")

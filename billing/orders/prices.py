@@ -1,23 +1,14 @@
-"""Prices of tokens, how many messages tokens pay for, and the VAT in a price.
+"""Prices of tokens, and how many messages tokens pay for."""
 
-A price is the same for everybody: the tax is a part of it, or there is none. An advance has the
-rate of the day of payment, a delivery that of the last day of its month.
-"""
-
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 
 from django.conf import settings
-from django.db.models import Q
-from django.utils.translation import gettext as _
 
 from accounts.people.countries import currencies
 from billing import message_prices
-from billing.models import BillingProfile, Order, Package, Seller, Tariff, VatRegime
+from billing.models import BillingProfile, Order, Package, Tariff
 from billing.models.offer import CENT
-from billing.wallet.period_totals import start_of
 from catalogue.channels import CHANNELS
 from catalogue.texts import StrOrPromise
 
@@ -72,57 +63,12 @@ def min_tokens(currency: str) -> int | None:
     return first.tokens_from if first else None
 
 
-def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
-    """The VAT included in an amount; None for a seller who pays none."""
-    if rate is None:
-        return None
-    return (amount * rate / (100 + rate)).quantize(CENT, ROUND_HALF_UP)
-
-
 def messages_affordable(tokens: int, country: str = "") -> list[tuple[StrOrPromise, int]]:
     """How many messages to a country the tokens pay for, by channel."""
     return [
         (channel.title, tokens // message_prices.price_of(channel.name, country))
         for channel in CHANNELS
     ]
-
-
-HOME = "RU"
-
-
-def vat_rate(
-    seller: Seller | None, buyer: BillingProfile, day: date, *, without_regime: Decimal | None
-) -> Decimal | None:
-    """Percent; None: no VAT. `without_regime`: of a day before the seller's first regime."""
-    if seller is None:
-        return None
-    if (buyer.effective_country or HOME) != HOME and not seller.charges_vat_abroad:
-        return None
-    regime = VatRegime.objects.on(day)
-    return regime.rate_on(day) if regime else without_regime
-
-
-def is_paid_with_vat() -> Q:
-    """Chooses paid orders by the regime of the day of payment, else by their own rate."""
-    regimes = list(VatRegime.objects.order_by("since"))
-    if not regimes:
-        return Q(vat_rate__gt=0)
-    chosen = Q(vat_rate__gt=0, paid_at__lt=start_of(regimes[0].since))
-    for regime, following in zip(regimes, [*regimes[1:], None], strict=True):
-        if regime.rate_on(regime.since):
-            period = Q(paid_at__gte=start_of(regime.since))
-            chosen |= period & Q(paid_at__lt=start_of(following.since)) if following else period
-    return chosen
-
-
-def reverse_charge_note(buyer: Mapping[str, str], *, has_vat: bool) -> str:
-    """For the invoice or act of a buyer in the EU, as `invoices.buyer` describes it."""
-    if has_vat or not buyer.get("vat_id"):
-        return ""
-    return _(
-        "Reverse charge: VAT is to be accounted for by the recipient, Article 196 of Council "
-        "Directive 2006/112/EC. VAT ID of the recipient: %(vat_id)s."
-    ) % {"vat_id": buyer["vat_id"]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.models import Company
 from api.base_view import ApiResponse, ApiView
 from api.calls import body_of

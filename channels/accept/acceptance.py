@@ -12,7 +12,7 @@ import psycopg
 from django.conf import settings
 from django.db import IntegrityError, connection
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from api import idempotency, rate_limit
 from api.idempotency import IdempotencyKey
 from billing.budgets import budgets
@@ -25,7 +25,7 @@ from channels.accept import send_limits
 from channels.accept.send_limits import OtherChannel
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
-from channels.routing import test_numbers
+from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan, SendRequest
 from channels.waiting import outcome_signals
 from channels.waiting.outcome_signals import SendOutcome, first_outcome
@@ -147,7 +147,7 @@ def accept(
     send = send_limits.Send(
         message.id, principal.company_id, principal.mode, message.kind, phone, principal.own_limits
     )
-    waits = not test_numbers.is_scripted(principal, phone, test_numbers.QUEUED)
+    waits = not scripted_numbers.is_scripted(principal, phone, scripted_numbers.QUEUED)
     with outcome_signals.waiter(message.id) if waits else nullcontext() as waiter:
         with send_limits.acquire(
             send, key_hash=message.sender.key_hash, other_channel=other_channel

@@ -23,7 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from psycopg import errors
 from redis.exceptions import RedisError
 
-from accounts.keys.api_keys import NO_LIMITS, CompanyLimits
+from accounts.keys.principal import NO_LIMITS, CompanyLimits
 from catalogue.errors import DomainError, Error
 from channels.lifecycle.states import MessageState
 from channels.models import Message

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from channels.guard.evidence import NORM_STRENGTH, Evidence, Scope, ScopeKind, scopes_of
+from channels.guard.scope_evidence import NORM_STRENGTH, Scope, ScopeEvidence, ScopeKind, scopes_of
 from channels.routing.smart.decay import DAY, HOUR
 
 
@@ -73,8 +73,8 @@ class Case:
 @dataclass(slots=True)
 class Guard:
     maturity: float = 30.0  # seconds from a delivery until a code not entered counts as missed
-    found: dict[Scope, Evidence] = field(default_factory=dict)
-    company: Evidence = field(default_factory=lambda: Evidence(0.0))
+    found: dict[Scope, ScopeEvidence] = field(default_factory=dict)
+    company: ScopeEvidence = field(default_factory=lambda: ScopeEvidence(0.0))
     watched: set[Scope] = field(default_factory=set)  # that are under attack elsewhere
     _swept_at: float = 0.0
 
@@ -115,7 +115,7 @@ class Guard:
         return verdicts[::-1]
 
     @staticmethod
-    def _set_apart(evidence: Evidence, wider: list[Evidence]) -> None:
+    def _set_apart(evidence: ScopeEvidence, wider: list[ScopeEvidence]) -> None:
         if evidence.is_apart:
             return
         evidence.is_apart = True
@@ -124,7 +124,12 @@ class Guard:
                 outer.forgive(evidence)
 
     def _judge_scope(
-        self, now: float, scopes: tuple[Scope, ...], scope: Scope, evidence: Evidence, usual: float
+        self,
+        now: float,
+        scopes: tuple[Scope, ...],
+        scope: Scope,
+        evidence: ScopeEvidence,
+        usual: float,
     ) -> Verdict:
         if now < evidence.refused_until:
             until = evidence.refused_until
@@ -164,7 +169,9 @@ class Guard:
         return any(item is not None and item.has_people for item in known)
 
     @staticmethod
-    def _step(evidence: Evidence, usual: float, excess: float, *, needed: float = 1.0) -> GuardStep:
+    def _step(
+        evidence: ScopeEvidence, usual: float, excess: float, *, needed: float = 1.0
+    ) -> GuardStep:
         """`needed`: a part of the tokens and of the certainty that are needed elsewhere."""
         step = next((step for step, least in EXCESS if excess >= needed * least), GuardStep.ALLOW)
         is_likely = evidence.odds(usual) > needed * ODDS
@@ -181,7 +188,7 @@ class Guard:
         return any(item not in self.found or not self.found[item].has_people for item in watched)
 
     @staticmethod
-    def _pending_allowed(scope: Scope, evidence: Evidence) -> float:
+    def _pending_allowed(scope: Scope, evidence: ScopeEvidence) -> float:
         return PENDING.get(scope.kind, PENDING_SMALL) + 2.0 * evidence.norm.hits
 
     # --- Evidence ---
@@ -256,8 +263,8 @@ class Guard:
                 evidence.pending -= 1
         case.is_pending = False
 
-    def _of(self, now: float, scopes: tuple[Scope, ...]) -> list[Evidence]:
-        return [self.found.setdefault(scope, Evidence(now)) for scope in scopes]
+    def _of(self, now: float, scopes: tuple[Scope, ...]) -> list[ScopeEvidence]:
+        return [self.found.setdefault(scope, ScopeEvidence(now)) for scope in scopes]
 
     def _usual(self, now: float) -> float:
         """The company's share of right codes. Those of single scopes would fall with the very

@@ -1,4 +1,4 @@
-"""The channels of a message and its preview: the first and its fallbacks, at today's prices."""
+"""The channels of a message: the first and its fallbacks, at today's prices."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,14 +8,14 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from billing import message_prices
 from catalogue.channels import BY_NAME, Channel
 from catalogue.errors import DomainError, Error
 from channels.lifecycle.states import FallbackStep
 from channels.phone_numbers import country_of, is_landline
 from channels.providers.base import Content
-from channels.routing import company_policy, test_numbers
+from channels.routing import company_policy, scripted_numbers
 from channels.routing.company_policy import SendPolicy, policy_for
 from channels.routing.learned import smart_plan
 from channels.vendor_accounts import availability, registry
@@ -93,7 +93,7 @@ def plan_channels(
     """Raises every refusal that needs no counter. `order` is the request's own. `avoids_sms`: smart
     routing leaves it out where anything else is left. A preview is neither held out nor explores.
     """
-    test_numbers.refuse_scripted(principal, request.phone, kind)
+    scripted_numbers.refuse_scripted(principal, request.phone, kind)
     check_country(principal, request.phone)
     policy = policy_for(principal, request.phone, request.purpose)
     policy = company_policy.in_order(policy, order)
@@ -291,7 +291,7 @@ def _fallback_steps(
     principal: Principal, request: SendRequest, policy: SendPolicy, first: Channel, kind: str
 ) -> tuple[FallbackStep, ...]:
     chain = policy.fallback if request.channel is None else None
-    fallback = test_numbers.fallback(
+    fallback = scripted_numbers.fallback(
         principal, request.phone, chain=chain, channel=first, order=policy.order
     )
     if fallback is None:
@@ -331,70 +331,3 @@ def check_country(principal: Principal, phone: str) -> None:
             ),
             country=country,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewRequest:
-    """A send that is only imagined."""
-
-    phone: str  # E.164
-    purpose: str  # empty for a link
-    locale: str = ""
-    channel: str | None = None
-    content: Content = Content.CODE
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewStep:
-    channel: Channel
-    price: int
-    patience: float | None  # seconds until the next step; None for the last one
-    is_available: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    country: str
-    locale: str
-    steps: list[PreviewStep]
-    barred: list[Channel]
-    rules: list[tuple[str, str]]  # country and purpose of those that matched, the most exact first
-    refusal: DomainError | None = None
-
-
-def preview(principal: Principal, phone: str, *, kind: str, purpose: str) -> Preview:
-    """`kind`: "code" or "link"; a link has no purpose."""
-    content = Content.LINK if kind == "link" else Content.CODE
-    request = PreviewRequest(phone, "" if kind == "link" else purpose, content=content)
-    policy = company_policy.policy_for(principal, request.phone, request.purpose)
-    country = country_of(phone)
-    steps: list[PreviewStep] = []
-    refusal: DomainError | None = None
-    try:
-        plan = plan_channels(principal, request, kind=kind, is_preview=True)
-    except DomainError as error:
-        refusal = error
-    else:
-        steps = _steps(principal, request, plan)
-    return Preview(
-        country=country,
-        locale=policy.locale or principal.language,
-        steps=steps,
-        barred=[channel for name, channel in BY_NAME.items() if name in policy.barred],
-        rules=company_policy.matching_keys(principal, country, request.purpose),
-        refusal=refusal,
-    )
-
-
-def _steps(principal: Principal, request: PreviewRequest, plan: ChannelPlan) -> list[PreviewStep]:
-    chain = [(plan.channel, plan.price, plan.own_patience)]
-    chain += [(BY_NAME[step.channel], step.price, step.patience) for step in plan.chain]
-    return [
-        PreviewStep(
-            channel,
-            price,
-            None if n == len(chain) else patience,
-            availability.has_account(channel, request.content, principal.mode, request.phone),
-        )
-        for n, (channel, price, patience) in enumerate(chain, start=1)
-    ]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from accounts.keys.api_keys import Fallback, PolicyRule, Principal
+from accounts.keys.principal import Fallback, PolicyRule, Principal
 from billing import message_prices
 from catalogue.channels import BY_NAME, Channel
 from channels.phone_numbers import country_of

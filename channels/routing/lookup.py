@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from api.rate_limit import count_in_postgres
 from catalogue.channels import CHANNELS, Channel
 from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone, Contact
 from channels.phone_numbers import LineType, country_of, is_landline, line_type, spellings
 from channels.providers.base import Content
-from channels.routing import channel_plan, company_policy, test_numbers
+from channels.routing import channel_plan, company_policy, scripted_numbers
 from channels.routing.company_policy import SendPolicy
 from channels.vendor_accounts import availability, registry
 from storage import atomic_limits as counters
@@ -65,7 +65,7 @@ def look_up(principal: Principal, phone: str, purpose: str) -> PhoneFacts:
     """Counts the lookup; raises `rate_limited` beyond LIMIT, so that nobody collects the
     contacts of the bots by trying numbers. `phone` is in E.164.
     """
-    test_numbers.refuse_scripted_number(principal, phone)
+    scripted_numbers.refuse_scripted_number(principal, phone)
     if wait := _seconds_over(f"lookup:{principal.company_id}:{principal.mode}"):
         raise DomainError(Error.RATE_LIMITED, retry_after=wait)
     return facts_of(principal, phone, purpose)

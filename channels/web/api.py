@@ -21,7 +21,7 @@ from catalogue.channels import CHANNELS, Channel
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id
 from channels import phone_numbers
-from channels.history import messages, test_phone
+from channels.history import messages, phone_screens
 from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt
 from channels.providers.base import Content
 from channels.routing.lookup import look_up
@@ -179,6 +179,6 @@ def _channel(channel: Channel, mode: str, country: str) -> dict[str, Any]:
 
 
 def _as_on_phone(message: Message) -> dict[str, Any]:
-    text, code = test_phone.render(message)
+    text, code = phone_screens.render(message)
     stored = tuple(field for field in TEST_MESSAGE if field.name not in {"text", "code"})
     return body_of(message, stored) | {"text": text, "code": code}

@@ -27,14 +27,13 @@ from cabinet import saved_filters
 from cabinet.spreadsheets import csv_download, csv_response
 from catalogue import languages
 from catalogue.ids import parse_id
-from channels.history import export
+from channels.history import export, phone_screens
 from channels.history import messages as history
-from channels.history import test_phone as test_phone_history
 from channels.history.figures import FAILED_STATES
 from channels.history.timeline import timeline
 from channels.models import Message, MessageExport
 from channels.recipients import contacts
-from channels.routing import test_numbers
+from channels.routing import scripted_numbers
 from channels.vendor_accounts import registry
 from channels.web import periods
 from channels.web.forms import HistoryFilter, PhoneFilter, query_of
@@ -143,14 +142,14 @@ def test_phone(request: CabinetRequest) -> HttpResponse:
     form = PhoneFilter(request.GET, member=request.member)
     chosen = form.chosen() | {"mode": Mode.TEST}
     page = history.search(request.company, chosen, request.GET)
-    fingerprint = test_phone_history.fingerprint(page.rows)
+    fingerprint = phone_screens.fingerprint(page.rows)
     if request.htmx and request.GET.get("seen") == fingerprint:
         return HttpResponse(status=204)  # no swap: the user may be copying a code
-    scripted = test_numbers.OUTCOMES.items()
+    scripted = scripted_numbers.OUTCOMES.items()
     context = {
         "form": form,
         "page": page,
-        "screens": test_phone_history.phone_screens(page.rows),
+        "screens": phone_screens.phone_screens(page.rows),
         "stamp": fingerprint,
         "is_filtered": bool(form.chosen()),
         "magic": [(digits, *outcome) for digits, outcome in scripted],

@@ -6,7 +6,7 @@ https://github.com/camaraproject/OTPValidation, statuses that it leaves out: Com
 import re
 
 from accounts.keys import access_tokens, api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from channels.recipients.blocked_phones import BlockedPhoneError
 from compat.dialect import (

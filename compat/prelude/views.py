@@ -1,163 +1,42 @@
 """The calls of Prelude: a verification, its check, feedback, the lookup of a number."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from accounts.keys.api_keys import CompanyTexts
-from api.calls import boolean, choice, integer, text
 from catalogue.channels import BY_NAME, CHANNELS
-from catalogue.errors import DomainError, Error, invalid_input
+from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
 from channels.phone_numbers import LineType, is_landline
 from channels.recipients.blocked_phones import BlockedPhoneError
 from channels.routing.company_policy import NO_ORDER, AskedOrder, policy_for
 from channels.routing.lookup import look_up
-from channels.web.fields import LOCALE
 from compat.dialect import limit_of
-from compat.fields import guess, needed, optional, own_code, part, values
+from compat.fields import values
 from compat.prelude.dialect import DIALECT, refused
+from compat.prelude.fields import (
+    CHECK,
+    feedbacks_of,
+    named_channels,
+    options_of,
+    payment_of,
+    reference_of,
+    signals_of,
+    target_of,
+)
 from compat.view import CompatView
 from otp.feedback import report_entered
 from otp.models import ScopeKind
 from otp.protection import send_check
-from otp.protection.send_check import Requester, Restricted, requester_of
+from otp.protection.send_check import Restricted
 from otp.send import CodeSendRequest, SentCode
-from otp.texts import bindings
 from otp.verifications import newest_with
 from webhooks.endpoints import find_callback
-
-NUMBER, EMAIL = "phone_number", "email_address"
-PSD2 = "prelude:psd2"  # the template of payments
-CHANNEL_NAMES = ("sms", "rcs", "whatsapp", "viber", "zalo", "telegram")
-FEEDBACKS = ("verification.started", "verification.completed")
-MAX_FEEDBACKS = 100
-ANY_TEXT = text(maxLength=2000)
-TARGET = (needed("type", choice((NUMBER, EMAIL), "TargetType")), needed("value", ANY_TEXT))
-CHECK = (guess("code"),)
-FEEDBACK = (needed("type", choice(FEEDBACKS, "FeedbackType")),)
-METADATA = (optional("correlation_id", text(maxLength=64)),)
-REALM = (optional("platform", choice(("android", "web"), "Platform")), optional("value", ANY_TEXT))
-SIGNALS = (
-    optional("ip", text(maxLength=64)),
-    optional("device_id", text(maxLength=200)),
-    optional("is_trusted_user", boolean()),
-)
-PAYMENT = (needed("amount", ANY_TEXT), needed("currency", ANY_TEXT), needed("recipient", ANY_TEXT))
-OPTIONS = (
-    optional("preferred_channel", choice(CHANNEL_NAMES, "PreferredChannel")),
-    optional("method", choice(("auto", "voice", "message"), "Method")),
-    LOCALE,
-    optional("code_size", integer(4, 8)),
-    own_code("custom_code"),
-    optional("callback_url", ANY_TEXT),
-    optional("template_id", ANY_TEXT),
-    optional("sender_id", ANY_TEXT),
-    optional("max_auto_fallbacks", integer(0, 1000)),
-    optional("force_challenge", boolean()),
-)
-
-
-def target_of(body: Mapping[str, Any]) -> str:
-    """The number as it was written."""
-    target = part(body, TARGET, "target")
-    if target is None:
-        raise invalid_input(target="This field is required")
-    if target["type"] == EMAIL:
-        raise refused("email_verification_not_allowed")
-    return str(target["value"])
-
-
-def reference_of(body: Mapping[str, Any]) -> str:
-    return values(body, METADATA, "metadata")["correlation_id"] or ""
-
-
-def payment_of(body: Mapping[str, Any], *names: str) -> dict[str, str] | None:
-    """What a code is bound to, by our names for it."""
-    payment = part(body, PAYMENT, *names)
-    return payment and {
-        "amount": payment["amount"],
-        "currency": payment["currency"],
-        "payee": payment["recipient"],
-    }
-
-
-def signals_of(body: Mapping[str, Any], company_id: int) -> Requester:
-    """Whom the protection judges; the other signals mean nothing to it."""
-    signals = values(body, SIGNALS, "signals")
-    is_trusted = bool(signals["is_trusted_user"])
-    try:
-        return requester_of(
-            company_id, ip=signals["ip"], device=signals["device_id"], is_trusted=is_trusted
-        )
-    except ValueError:
-        raise invalid_input(**{"signals.ip": "Not an IP address"}) from None
-
-
-def options_of(body: Mapping[str, Any], texts: CompanyTexts) -> dict[str, Any]:
-    """With `channels` and `payment` read as well."""
-    options = values(body, OPTIONS, "options")
-    given: Mapping[str, Any] = body.get("options") or {}
-    options["channels"] = _channels(given.get("channels"))
-    faults = {
-        "channel_not_enabled_in_region": options["method"] == "voice",
-        "invalid_sender_id": options["sender_id"],
-        "invalid_request": options["channels"] and options["preferred_channel"],
-        "custom_size_conflict": options["custom_code"] and options["code_size"],
-        "invalid_template_id": (options["template_id"] or PSD2) != PSD2
-        or (given.get("variables") and not options["template_id"]),
-    }
-    for code in (code for code, is_fault in faults.items() if is_fault):
-        raise refused(code)
-    _check_app_realm(body, texts)
-    return options | {"payment": _payment(body) if options["template_id"] else None}
-
-
-def _channels(given: Any) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    is_list = isinstance(given, list) and 0 < len(given) <= len(CHANNEL_NAMES)
-    if not is_list or any(name not in CHANNEL_NAMES for name in given):
-        raise invalid_input(**{"options.channels": f"A list of {', '.join(CHANNEL_NAMES)}"})
-    return tuple(dict.fromkeys(given))
-
-
-def _payment(body: Mapping[str, Any]) -> dict[str, str]:
-    """Texts are the cabinet's, by purpose and language: one template has a meaning."""
-    try:
-        return bindings.check(payment_of(body, "options", "variables"))
-    except (DomainError, ValidationError):
-        raise refused("invalid_template_variables") from None
-
-
-def _check_app_realm(body: Mapping[str, Any], texts: CompanyTexts) -> None:
-    """The lines that phones fill codes in by are the company's own, set in its cabinet."""
-    realm = part(body, REALM, "options", "app_realm")
-    if realm is None:
-        return
-    if not all(realm.values()):
-        raise refused("invalid_app_realm")
-    if realm["value"] != (texts.app_hash if realm["platform"] == "android" else texts.webotp_host):
-        raise refused("invalid_app_realm_value")
-
-
-def feedbacks_of(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Number, type and correlation id of each."""
-    items = body.get("feedbacks")
-    if not isinstance(items, list) or not 0 < len(items) <= MAX_FEEDBACKS:
-        raise invalid_input(feedbacks=f"A list of 1 to {MAX_FEEDBACKS} feedbacks")
-    for item in items:
-        feedback = part({"feedbacks": item}, FEEDBACK, "feedbacks")
-        if feedback is None:
-            raise invalid_input(feedbacks="A feedback is missing")
-        yield target_of(item), feedback["type"], reference_of(item)
-
 
 OF_PHONE = {"phone", "phone_all_companies"}  # kinds of `send_limit`
 # Prelude's names of what our guard judges sends by.
@@ -210,7 +89,7 @@ class Verifications(PreludeView):
         elif restricted and not restricted.is_enforced:
             status = "shadow_blocked"
             judged = {"reason": "suspicious", "risk_factors": _factors(restricted)}
-        names = _names([sent.outcome.channel])
+        names = named_channels([sent.outcome.channel])
         return self._answer(sent.verification_id, status, asked.reference, channels=names, **judged)
 
     def _sent(self, asked: CodeSendRequest, preferred: str | None) -> SentCode:
@@ -266,7 +145,7 @@ class Verifications(PreludeView):
         """A retry within the pause is answered for the message under way, and sends nothing."""
         with suppress(DomainError):
             live = self.running(asked, error)
-            names = _names(message.channel for message in live.messages[-1:])
+            names = named_channels(message.channel for message in live.messages[-1:])
             return self._answer(live.id, "retry", live.reference, channels=names)
         reason, factors = _blocked(error, asked.phone, restricted)
         if not reason:
@@ -329,11 +208,6 @@ class Feedback(PreludeView):
 def _identity(verification_id: UUID, reference: str) -> dict[str, Any]:
     metadata = {"correlation_id": reference} if reference else {}
     return {"id": public_id("vrf", verification_id), "metadata": metadata}
-
-
-def _names(channels: Iterable[str]) -> list[str]:
-    """Without those that Prelude has no name for: its clients know a closed list."""
-    return [name for name in channels if name in CHANNEL_NAMES]
 
 
 def _factors(restricted: Restricted | None) -> list[str]:

@@ -6,7 +6,7 @@ https://developer.vonage.com/en/api/verify.v2, errors: https://developer.vonage.
 from typing import Any, NamedTuple
 
 from accounts.keys import jwt_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from compat.dialect import (
     Answer,

@@ -16,7 +16,7 @@ from django.utils import translation
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from api import request_log
 from api.admission import EntryPoint

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.models import Company
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from api import pagination
 from api.base_view import ApiResponse
 from api.calls import body_of

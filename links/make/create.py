@@ -14,7 +14,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.models import Mode
 from api import rate_limit
 from catalogue import languages

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.keys.api_keys import link_rules
+from accounts.keys.principal import link_rules
 from accounts.models import Company
 from cabinet.form_fields import ModeFilterForm
 from cabinet.forms import ListField

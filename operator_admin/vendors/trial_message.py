@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts import audit
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.models import Company, User
 from billing.wallet import ledger
 from catalogue.channels import BY_NAME, Channel

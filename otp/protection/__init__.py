@@ -1,6 +1,6 @@
 """Runs the guard of `channels.guard` over what becomes of codes, and acts on its verdicts.
 
-`evidence_counting` looks every two seconds at how codes ended, and `restrictions` keeps what is to
+`guard_evidence` looks every two seconds at how codes ended, and `restrictions` keeps what is to
 be done about which numbers; `send_check` obeys that at each send, without a query of its own.
 docs/routing.md says how the guard decides.
 """

@@ -21,8 +21,8 @@ from django.conf import settings
 from django.db import connection
 
 from catalogue.ids import first_id_at
-from channels.guard.evidence import COUNTED_OF_PHONE, KNOWN_CODES, PHONE_WINDOW
 from channels.guard.guard import PROMPT
+from channels.guard.scope_evidence import COUNTED_OF_PHONE, KNOWN_CODES, PHONE_WINDOW
 from otp.protection import known_phones
 from otp.protection.known_phones import Send
 from otp.sql import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known

@@ -13,10 +13,10 @@ from django.db import connection
 from django.utils import timezone
 
 from catalogue.ids import first_id_at
-from channels.guard import evidence
-from channels.guard.evidence import KNOWN_CODES, PhoneHistory
+from channels.guard import scope_evidence
+from channels.guard.scope_evidence import KNOWN_CODES, PhoneHistory
 
-KNOWN_AFTER = timedelta(seconds=evidence.KNOWN_AFTER)
+KNOWN_AFTER = timedelta(seconds=scope_evidence.KNOWN_AFTER)
 REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
 MARGIN = timedelta(minutes=5)  # an id may be older than its row
 BATCH = 2000  # phones

@@ -11,7 +11,7 @@ from accounts.models import TECHNICAL_ROLES, AuditEvent, Company, GuardMode, Mod
 from accounts.outbox import mail
 from accounts.people import countries
 from catalogue import languages
-from channels.guard.evidence import CUTS
+from channels.guard.scope_evidence import CUTS
 from otp.models import GuardRestriction, ScopeKind
 from otp.protection.week_replay import WeekFigures
 from webhooks import events

@@ -21,9 +21,9 @@ from accounts.audit import record
 from accounts.jobs import Job
 from accounts.models import Company, GuardMode, User
 from accounts.people.companies import evict_keys
-from channels.guard.evidence import CUTS, Scope, scopes_of
-from channels.guard.evidence import ScopeKind as GuardScopeKind
 from channels.guard.guard import GuardStep, Verdict
+from channels.guard.scope_evidence import CUTS, Scope, scopes_of
+from channels.guard.scope_evidence import ScopeKind as GuardScopeKind
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
 from otp.protection import notices, week_reports
 from storage.redis_client import redis_client
@@ -165,7 +165,7 @@ def _renew(restriction: GuardRestriction, verdict: Verdict, now: datetime) -> No
 @transaction.atomic
 def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) -> None:
     """Lets sends of its scope through for an hour, and forgets what spoke against them."""
-    # In the order of `evidence_counting`, which would otherwise write its evidence back.
+    # In the order of `guard_evidence`, which would otherwise write its evidence back.
     list(GuardProgress.objects.select_for_update())
     company = Company.objects.select_for_update(no_key=True).get(pk=restriction.company_id)
     stored = GuardRestriction.objects.select_for_update().get(pk=restriction.pk)

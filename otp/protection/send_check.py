@@ -11,14 +11,14 @@ from django.utils.crypto import salted_hmac
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import GuardSettings, OpenRestriction, Principal
+from accounts.keys.principal import GuardSettings, OpenRestriction, Principal
 from accounts.models import GuardMode
 from catalogue.channels import BY_NAME
 from catalogue.errors import AfterEffectError, DomainError, Error
-from channels.guard.evidence import scopes_of
 from channels.guard.guard import GuardStep
+from channels.guard.scope_evidence import scopes_of
 from channels.phone_numbers import country_of
-from channels.routing import test_numbers
+from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan
 from otp.models import ScopeKind
 from otp.protection import challenges, known_phones, restrictions
@@ -91,8 +91,8 @@ def requester_of(
 
 NOT_AN_ADDRESS = _("Not an IP address")
 SCRIPTED = {
-    test_numbers.CHALLENGED: GuardStep.CHALLENGE,
-    test_numbers.HELD_BACK: GuardStep.REFUSE,
+    scripted_numbers.CHALLENGED: GuardStep.CHALLENGE,
+    scripted_numbers.HELD_BACK: GuardStep.REFUSE,
 }
 SCRIPTED_SECONDS = 3600  # how long a scripted refusal lasts, like the first live one
 

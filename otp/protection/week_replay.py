@@ -17,8 +17,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
 from accounts.models import Company
-from channels.guard.evidence import PhoneHistory
 from channels.guard.guard import Case, Guard, GuardStep
+from channels.guard.scope_evidence import PhoneHistory
 from channels.phone_numbers import country_of
 from otp.models import GuardReplay
 from otp.protection import code_outcomes, known_phones

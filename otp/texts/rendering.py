@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
+from accounts.keys.principal import NO_TEXTS, CompanyTexts
 from accounts.names import is_valid_brand
 from catalogue import languages
 from catalogue.channels import Channel, by_stored_name

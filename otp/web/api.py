@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from api import pagination
 from api.base_view import ApiResponse, ApiView

@@ -15,7 +15,7 @@ from django.db import IntegrityError
 
 from accounts.audit import record
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Company, User
 from api import idempotency

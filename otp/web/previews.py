@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.keys.api_keys import CompanyTexts
+from accounts.keys.principal import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
 from catalogue import languages

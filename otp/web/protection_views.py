@@ -27,7 +27,7 @@ from billing.budgets import budgets
 from billing.wallet import ledger
 from catalogue.errors import DomainError
 from channels import phone_numbers
-from channels.guard.evidence import CUTS, Scope, ScopeKind
+from channels.guard.scope_evidence import CUTS, Scope, ScopeKind
 from channels.phone_numbers import country_of
 from otp.models import GuardReplay, GuardRestriction
 from otp.protection import notices, restrictions, week_replay

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from api.calls import array, integer, option, text
 from api.request_fields import RequestFields
 from catalogue.channels import BY_NAME

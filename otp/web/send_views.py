@@ -18,7 +18,7 @@ from accounts.people.roles import CabinetRequest, can_manage_keys, member_requir
 from api.rate_limit import key_rate_limiter
 from catalogue import ids, languages
 from catalogue.errors import DomainError, Error
-from channels.history import test_phone
+from channels.history import phone_screens
 from channels.history.messages import with_charges
 from channels.models import Message
 from channels.web.views import message_context
@@ -125,7 +125,7 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
     context = {
         "form": form,
         "state": _state(verification),
-        "bubble": test_phone.bubble(sent) if sent.mode == Mode.TEST else None,
+        "bubble": phone_screens.bubble(sent) if sent.mode == Mode.TEST else None,
         **message_context(request, sent),
     }
     return render(request, "cabinet/send_check.html", context)

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import CompanyTexts
+from accounts.keys.principal import CompanyTexts
 from accounts.people.pages import confirm_page, refusals_on
 from accounts.people.roles import (
     CabinetRequest,

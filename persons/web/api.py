@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from api.base_view import ApiResponse, ApiView
 from api.idempotency import IdempotentView
 from api.request_fields import REQUIRED, QueryFields, RequestFields

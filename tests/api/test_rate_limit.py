@@ -14,7 +14,7 @@ from django_ratelimit.core import get_usage
 from pytest_django import Settings
 
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.models import CacheEntry
 from api import rate_limit
 from api.calls import Call

@@ -13,7 +13,7 @@ from api_docs.pages.page_list import PAGES
 from api_docs.schema.api import document
 from api_docs.schema.schema import refusal_example
 from catalogue.errors import Error
-from channels.routing import test_numbers
+from channels.routing import scripted_numbers
 from tests.api.calling import LIVE, PHONE, addressed, perform
 from tests.api.clients import Api
 from tests.api_docs.reading import LANGUAGES
@@ -105,7 +105,7 @@ def test_example_of_a_refusal_is_what_is_answered(test_api: Api, error: Error) -
     assert answer.body.get("errors") == example.get("errors")
 
 
-@pytest.mark.parametrize("digits", test_numbers.OUTCOMES)
+@pytest.mark.parametrize("digits", scripted_numbers.OUTCOMES)
 @pytest.mark.parametrize("name", ["sendCode", "sendLink"])
 def test_every_answer_to_a_test_number_is_declared(test_api: Api, name: str, digits: str) -> None:
     call = BY_NAME[name]

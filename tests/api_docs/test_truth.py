@@ -17,7 +17,7 @@ from api_docs.schema.components import object_of
 from api_docs.schema.schema import error_fields, refusal_example
 from catalogue.errors import Error
 from channels.deliver.dispatcher import Dispatcher
-from channels.routing import test_numbers
+from channels.routing import scripted_numbers
 from tests.api.calling import LIVE, PHONE, addressed, perform
 from tests.api.clients import Api
 from tests.factories import EndpointFactory
@@ -195,11 +195,11 @@ def test_every_error_is_advised_on(error: Error) -> None:
             jsonschema.validate(refusal_example(error), strict(object_of(error_fields())))
 
 
-@pytest.mark.parametrize("digits", test_numbers.OUTCOMES)
+@pytest.mark.parametrize("digits", scripted_numbers.OUTCOMES)
 def test_number_plays_the_part_that_is_written_down(
     dispatcher: Dispatcher, test_api: Api, digits: str
 ) -> None:
-    _words, error = test_numbers.OUTCOMES[digits]
+    _words, error = scripted_numbers.OUTCOMES[digits]
 
     answer = test_api.post("/otp/send", {"phone": f"+7999000{digits}"})
 

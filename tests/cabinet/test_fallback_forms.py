@@ -3,7 +3,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Fallback
+from accounts.keys.principal import Fallback
 from accounts.models import Member
 from tests.cabinet.settings_page import CHANNELS, form_of, send
 from tests.factories import ApiKeyFactory

@@ -27,7 +27,7 @@ MAY_LIST = {
     "links/addresses/slugs.py": "words that nobody may take as a short name",
     "templates/cabinet/text_list.html": "sentences about who words a code",
     "templates/cabinet/socket_list.html": "a sentence about what becomes of the codes",
-    "compat/prelude/views.py": "Prelude's channels, ours among them",
+    "compat/prelude/fields.py": "Prelude's channels, ours among them",
 }
 # `whatsapp_cloud` and `/hooks/telegram-bot` are no channels.
 VENDOR_WORDS = {word for name, vendor in VENDORS.items() for word in (name, vendor.hook) if word}

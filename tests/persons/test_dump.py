@@ -12,14 +12,14 @@ from channels import retention
 from channels.models import Message, RememberedPhone
 from channels.routing.learned import phone_memories
 from otp.models import GuardEvidence, GuardRestriction
-from otp.protection import evidence_counting, restrictions
+from otp.protection import guard_evidence, restrictions
 from otp.protection.send_check import hashed
 from persons.erasure import erase
 from persons.person import Person
 from tests.api.clients import Api
 from tests.factories import UserFactory
 from tests.otp.protection.sends import sent
-from tests.otp.protection.test_evidence_counting import begin
+from tests.otp.protection.test_guard_evidence import begin
 from tests.otp.sent_codes import code_of
 from tests.otp.tried import begin as begin_learning
 from tests.otp.tried import learn_at, tried
@@ -68,7 +68,7 @@ def company(api: Api) -> Company:
     own = {kind: hashed(api.company.pk, kind, text) for kind, text in told.items()}
     for phone in [*people[200:], PHONE]:
         sent(api.company, ago=100, phone=phone, sender=own)
-    evidence_counting.count()
+    guard_evidence.count()
     assert GuardEvidence.objects.filter(kind="device", value=own["device"]).exists()
     held_back = GuardRestriction.objects.get(kind="ip", value=own["ip"])
     restrictions.lift(restriction=held_back, user=UserFactory.create())  # the audit log remembers
@@ -86,7 +86,7 @@ def restrictions_end() -> None:
     GuardEvidence.objects.update(seen_at=long_ago)
     GuardRestriction.objects.update(until=long_ago)
     begin(ago=6.0)
-    evidence_counting.count()
+    guard_evidence.count()
     GuardRestriction.objects.exclude(ended_at=None).update(ended_at=long_ago)
 
 

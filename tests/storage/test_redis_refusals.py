@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 from redis._parsers.base import BaseParser
 
 import storage.atomic_limits
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from api.rate_limit import KeyRateLimiter
 from channels import wakeups
 from channels.waiting import outcome_signals

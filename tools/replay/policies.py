@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 
-from channels.guard.evidence import PhoneHistory
 from channels.guard.guard import Guard, GuardStep, Verdict
+from channels.guard.scope_evidence import PhoneHistory
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import SECONDS, log_normal_cdf
 from channels.routing.smart.plans import Candidate, Curve, Plan, choose, median

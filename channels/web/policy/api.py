@@ -14,7 +14,7 @@ from catalogue import languages
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from channels import phone_numbers
-from channels.routing import channel_plan, policy_rules
+from channels.routing import plan_preview, policy_rules
 from channels.routing.policy_rules import StoredRule
 from channels.web.fields import DEFAULT_PURPOSE
 from channels.web.policy.calls import (
@@ -76,7 +76,7 @@ class PreviewPolicy(ApiView):
         kind = asked.text(OF_KIND) or "code"
         asked.check()
         number = phone_numbers.normalise(phone or "", self.principal.country)
-        preview = channel_plan.preview(
+        preview = plan_preview.preview(
             self.principal, number, kind=kind, purpose=purpose or DEFAULT_PURPOSE
         )
         if preview.refusal:

@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.models import Mode
 from accounts.people import countries
 from accounts.people.pages import Back, confirm_page, form_page
@@ -20,8 +20,8 @@ from accounts.people.roles import (
 )
 from catalogue.errors import DomainError
 from channels.history import savings
-from channels.routing import channel_plan, company_policy, policy_rules
-from channels.routing.channel_plan import Preview
+from channels.routing import company_policy, plan_preview, policy_rules
+from channels.routing.plan_preview import Preview
 from channels.routing.policy_rules import StoredRule
 from channels.web.fields import DEFAULT_PURPOSE
 from channels.web.policy.forms import PreviewForm, RuleForm
@@ -44,7 +44,7 @@ def policy(request: CabinetRequest) -> HttpResponse:
 
 def _preview(principal: Principal, phone: str, purpose: str, kind: str) -> Preview:
     purpose = purpose or DEFAULT_PURPOSE
-    return channel_plan.preview(principal, phone, kind=kind or "code", purpose=purpose)
+    return plan_preview.preview(principal, phone, kind=kind or "code", purpose=purpose)
 
 
 @member_required(can_read_settings)

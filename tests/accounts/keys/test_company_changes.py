@@ -10,7 +10,7 @@ from django.db import OperationalError, connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal, column_sql
+from accounts.keys.principal import Principal, column_sql
 from accounts.models import Company, CompanyChange
 from tests.accounts.keys.operators import REVOKE, SUSPEND, Session, session
 from tests.factories import ApiKeyFactory, CodeTextFactory, CompanyFactory, IssuedKey

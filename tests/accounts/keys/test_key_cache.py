@@ -12,7 +12,7 @@ from psycopg_pool import PoolTimeout
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.keys import api_keys
-from accounts.keys.api_keys import Principal
+from accounts.keys.principal import Principal
 from accounts.models import ApiKey, Company
 from processes.background import PeriodicThread
 from tests.accounts.keys.ageing import age_cache

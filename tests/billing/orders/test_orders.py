@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Company
 from billing.models import InvoiceCounter, Order
-from billing.orders import orders, prices
+from billing.orders import orders, prices, vat_rates
 from billing.tasks import expire_orders
 from catalogue.errors import DomainError
 from tests.api.races import at_once
@@ -67,7 +67,7 @@ def test_packages_off_sale_are_not_sold() -> None:
     [(None, None), ("0", "0.00"), ("5", "90.48"), ("20", "316.67"), ("22", "342.62")],
 )
 def test_vat_is_inside_the_amount(rate: str | None, part: str | None) -> None:
-    found = prices.vat_part(Decimal("1900.00"), Decimal(rate) if rate else None)
+    found = vat_rates.vat_part(Decimal("1900.00"), Decimal(rate) if rate else None)
 
     assert (str(found) if found is not None else None) == part
 

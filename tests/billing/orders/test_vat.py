@@ -15,7 +15,7 @@ from accounts.models import Company, Member
 from billing.billing_details import vat_id
 from billing.documents import document_pdf, issuing, month_closing
 from billing.models import BillingProfile, Document, Order, VatRegime
-from billing.orders import billing_profiles, invoice_pdf, invoices, prices
+from billing.orders import billing_profiles, invoice_pdf, invoices, vat_rates
 from tests.billing.documents.history import OCTOBER, at, buy, company, seal, seller, use
 from tests.billing.top_ups import place_order
 from tests.factories import MemberFactory, SellerFactory
@@ -253,6 +253,6 @@ def test_regimes_choose_orders_by_the_day_of_payment() -> None:
     orders = [buy(one, at(10, day), 1, "2.00", vat_rate=None) for day in (4, 5, 9, 10)]
     own = buy(one, at(10, 1), 1, "2.00")
 
-    chosen = set(Order.objects.filter(prices.is_paid_with_vat()))
+    chosen = set(Order.objects.filter(vat_rates.is_paid_with_vat()))
 
     assert chosen == {*orders[1:3], own}

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from accounts.keys.api_keys import CompanyLimits
+from accounts.keys.principal import CompanyLimits
 from accounts.models import Company
 from catalogue.errors import DomainError
 from channels.accept import send_limits

@@ -2,7 +2,7 @@
 
 import pytest
 
-from channels.guard.evidence import PhoneHistory
+from channels.guard.scope_evidence import PhoneHistory
 from channels.routing.smart.decay import DAY, HOUR
 
 NOW = 100 * DAY

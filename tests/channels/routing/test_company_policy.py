@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.keys.api_keys import PolicyRule
+from accounts.keys.principal import PolicyRule
 from accounts.models import Company
 from catalogue.channels import BY_NAME
 from channels.models import Message

@@ -8,7 +8,7 @@ from accounts.models import Company
 from billing.wallet import ledger
 from channels.models import Message
 from channels.providers import scripted
-from channels.routing import test_numbers
+from channels.routing import scripted_numbers
 from tests.api.clients import Api, ClientOf
 from tests.factories import CompanyFactory
 
@@ -77,7 +77,7 @@ def test_number_that_may_be_a_mobile_is_sent_to(api: Api, phone: str) -> None:
     assert api.post("/otp/send", {"phone": phone, "channel": "sms"}).status == 200
 
 
-@pytest.mark.parametrize("script", test_numbers.OUTCOMES)
+@pytest.mark.parametrize("script", scripted_numbers.OUTCOMES)
 def test_number_of_a_test_key_falls_back_to_no_channel_without_landlines(
     client_of: ClientOf, script: str
 ) -> None:
@@ -98,11 +98,11 @@ def test_number_of_a_test_key_falls_back_to_no_channel_without_landlines(
 
 def test_a_number_has_one_script() -> None:
     scripts = [
-        *test_numbers.REFUSED_AT_ONCE,
+        *scripted_numbers.REFUSED_AT_ONCE,
         *(scripted.UNREACHABLE, scripted.LATE, scripted.NEVER, scripted.REFUSED),
-        *(scripted.FALLS_BACK, test_numbers.QUEUED, test_numbers.EXPIRED_CODE),
-        *(test_numbers.CHALLENGED, test_numbers.HELD_BACK),
+        *(scripted.FALLS_BACK, scripted_numbers.QUEUED, scripted_numbers.EXPIRED_CODE),
+        *(scripted_numbers.CHALLENGED, scripted_numbers.HELD_BACK),
     ]
 
-    assert sorted(scripts) == sorted(test_numbers.OUTCOMES.keys() - {"0000"})
+    assert sorted(scripts) == sorted(scripted_numbers.OUTCOMES.keys() - {"0000"})
     assert {len(script) for script in scripts} == {4}

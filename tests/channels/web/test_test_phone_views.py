@@ -7,7 +7,7 @@ from pytest_django import Settings
 
 from accounts.models import Member
 from catalogue.channels import BY_NAME
-from channels.history import test_phone
+from channels.history import phone_screens
 from channels.models import Message
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
@@ -74,7 +74,7 @@ def test_live_messages_are_not_shown_there(client: Client, owner: Member) -> Non
 
     assert message.phone not in body_of(client)
     with pytest.raises(AssertionError):
-        test_phone.phone_screens([message])
+        phone_screens.phone_screens([message])
 
 
 def test_messages_of_others_are_not_shown(client: Client, owner: Member) -> None:

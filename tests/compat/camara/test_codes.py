@@ -11,7 +11,7 @@ from accounts.models import Company, Mode
 from api.admission import refuse
 from billing.models import Wallet
 from catalogue.errors import Error
-from channels.history import test_phone
+from channels.history import phone_screens
 from channels.models import BlockedPhone, Message
 from compat.camara.dialect import DIALECT
 from otp.models import Verification
@@ -79,7 +79,7 @@ def test_message_goes_by_sms_with_the_callers_text(live: DialectClient) -> None:
     sent(live, message="Код для {brand}: {{code}}\r\nНикому его не говорите")
 
     message = Message.objects.get()
-    text, code = test_phone.render(message)
+    text, code = phone_screens.render(message)
     assert (message.channel, message.params["door"]) == ("sms", "camara")
     assert text == f"Код для Ромашка: {code}\nНикому его не говорите"
 

@@ -11,7 +11,7 @@ from channels.models import RouteDay, RouterState
 from links import link_imports
 from links.models import Link, LinkImport
 from otp.models import GuardEvidence, GuardProgress, GuardReplay, GuardReport, GuardRestriction
-from otp.protection import evidence_counting, restrictions, week_replay, week_reports
+from otp.protection import guard_evidence, restrictions, week_replay, week_reports
 from otp.statistics import savings_count, usual_spending
 from persons import company_deletion, company_export
 from persons.models import CompanyExport
@@ -102,7 +102,7 @@ TRIALS = (
     ),
     Trial(
         "otp.count_guard_evidence",
-        evidence_counting.JOB.name,
+        guard_evidence.JOB.name,
         _guarded,
         lambda one: GuardEvidence.objects.filter(company=one).exists(),
         "otp_guardevidence",

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.keys import api_keys
-from accounts.keys.api_keys import LinkRules, Principal
+from accounts.keys.principal import LinkRules, Principal
 from accounts.models import Company
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import Company
 from catalogue.ids import first_id_at, uuid7
 from channels.models import Message
-from otp.protection import evidence_counting
+from otp.protection import guard_evidence
 from tests.factories import MessageFactory, VerificationFactory
 
 _numbers = count()
@@ -18,8 +18,8 @@ _numbers = count()
 
 def count_at(moment: datetime) -> None:
     """Counts as at a later time."""
-    with patch.object(evidence_counting, "database_now", lambda: moment):
-        evidence_counting.count()
+    with patch.object(guard_evidence, "database_now", lambda: moment):
+        guard_evidence.count()
 
 
 def id_at(at: datetime) -> UUID:

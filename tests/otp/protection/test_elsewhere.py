@@ -6,13 +6,13 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company
-from channels.guard.evidence import Scope, ScopeKind, scopes_of
 from channels.guard.guard import Guard, GuardStep
+from channels.guard.scope_evidence import Scope, ScopeKind, scopes_of
 from otp.models import GuardRestriction
-from otp.protection import evidence_counting, restrictions
+from otp.protection import guard_evidence, restrictions
 from tests.factories import CompanyFactory, UserFactory
 from tests.otp.protection.sends import count_at, sent
-from tests.otp.protection.test_evidence_counting import attack, begin
+from tests.otp.protection.test_guard_evidence import attack, begin
 
 pytestmark = pytest.mark.django_db
 FEW = 7  # codes that nobody entered, half as many as it takes elsewhere
@@ -26,7 +26,7 @@ def few(company: Company, prefix: str = "+25261111") -> None:
 def attack_and_few(company: Company, other: Company) -> None:
     begin()
     attack(company)
-    evidence_counting.count()
+    guard_evidence.count()
     begin(ago=150)
     few(other)
 
@@ -47,7 +47,7 @@ def test_few_codes_are_enough_where_another_company_is_attacked(
 ) -> None:
     attack_and_few(company, other)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert (strictest(company), strictest(other)) == (GuardStep.REFUSE, GuardStep.CHALLENGE)
 
@@ -59,9 +59,9 @@ def test_nothing_is_held_back_for_what_happened_to_others_alone(
     attack(company)
     sent(other, ago=100, phone="+252617654999")
 
-    evidence_counting.count()
+    guard_evidence.count()
     begin(ago=150)
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert strictest(other) == 0
 
@@ -70,7 +70,7 @@ def test_as_few_codes_are_not_enough_alone(company: Company, other: Company) -> 
     begin(ago=150)
     few(other)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert strictest(other) == 0
 
@@ -80,7 +80,7 @@ def test_company_that_only_watches_says_nothing_to_others(company: Company, othe
     attack_and_few(company, other)
     assert GuardRestriction.objects.filter(company=company, kind="country").exists()
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert strictest(other) == 0
 
@@ -90,7 +90,7 @@ def test_nothing_is_refused_for_what_happened_to_others(company: Company, other:
     for n in range(3):
         sent(other, ago=60 - n, phone=f"+2526133{n:05}")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert strictest(other) == GuardStep.CHALLENGE
 
@@ -100,11 +100,11 @@ def test_two_companies_are_not_each_other_s_reason(company: Company, other: Comp
     third = CompanyFactory.create()
     begin()
     attack(third)
-    evidence_counting.count()
+    guard_evidence.count()
     begin(ago=150)
     few(company)
     few(other)
-    evidence_counting.count()
+    guard_evidence.count()
     assert [strictest(one) for one in (company, other)] == [GuardStep.CHALLENGE] * 2
     GuardRestriction.objects.filter(company=third).update(ended_at=timezone.now())
 
@@ -115,13 +115,13 @@ def test_two_companies_are_not_each_other_s_reason(company: Company, other: Comp
 
 def test_losses_of_its_own_make_it_a_reason_for_others(company: Company, other: Company) -> None:
     attack_and_few(company, other)
-    evidence_counting.count()
+    guard_evidence.count()
     early = GuardRestriction.objects.get(company=other, kind="country")
     assert (early.step, early.is_early) == (GuardStep.CHALLENGE, True)
     begin(ago=150)
     few(other, "+25261112")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     early.refresh_from_db()
     assert (early.step, early.is_early) == (GuardStep.REFUSE, False)
@@ -133,7 +133,7 @@ def test_company_may_stay_out_of_it(company: Company, other: Company) -> None:
     assert not restrictions.watch_others(company=other, watches=False, user=user)
     attack_and_few(company, other)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert strictest(other) == 0
     (event,) = AuditEvent.objects.filter(action="guard.watches_others")
@@ -146,11 +146,11 @@ def test_people_of_its_own_are_judged_as_always(company: Company, other: Company
     attack(company)
     for n in range(12):
         sent(other, ago=250 + n, phone=f"+25261222{n:04}", entered_after=9.0)
-    evidence_counting.count()
+    guard_evidence.count()
     begin(ago=150)
     few(other)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert strictest(other) == 0
 
@@ -183,7 +183,7 @@ def test_only_open_attacks_on_numbers_are_told(company: Company, other: Company)
     add("ip", "f" * 24)
     add("country", "KE", company=other)
 
-    attacked = evidence_counting.attacked_numbers()
+    attacked = guard_evidence.attacked_numbers()
 
     own = {Scope(ScopeKind.COUNTRY, "SO"), Scope(ScopeKind.TEN_THOUSAND, "+25261765")}
     assert attacked.watched_by(other.pk) == own

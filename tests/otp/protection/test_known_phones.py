@@ -6,13 +6,13 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import Company
-from channels.guard.evidence import PhoneHistory
 from channels.guard.guard import GuardStep
+from channels.guard.scope_evidence import PhoneHistory
 from otp.models import GuardRestriction
-from otp.protection import evidence_counting, known_phones
+from otp.protection import guard_evidence, known_phones
 from tests.factories import CompanyFactory, VerificationFactory
 from tests.otp.protection.sends import sent
-from tests.otp.protection.test_evidence_counting import begin, evidence
+from tests.otp.protection.test_guard_evidence import begin, evidence
 from tests.plans import explain, nodes, reads
 from tools.demo.months import create_earlier
 
@@ -38,7 +38,7 @@ def test_phones_known_for_a_day_speak_neither_for_nor_against(
         sent(company, ago=100, phone=phone, entered_after=9.0 if n < 3 else None)
     sent(company, ago=100, phone="+79161234999")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert evidence(company, "country", "RU") == ((0, 1) if is_known else (3, 2))
 
@@ -48,7 +48,7 @@ def test_phone_known_to_another_company_is_a_stranger(company: Company) -> None:
     entered_days_ago(CompanyFactory.create(), "+79161234567", 2.0)
     sent(company, ago=100, phone="+79161234567")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert evidence(company, "country", "RU") == (0, 1)
 
@@ -63,7 +63,7 @@ def test_attack_between_known_people_is_found_by_its_own_codes(company: Company)
     for n in range(20):
         sent(company, ago=200 - n, phone=f"+7916999{n:04}")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     found = GuardRestriction.objects.filter(company=company, kind="country", ended_at=None)
     assert list(found.values_list("step", "entered")) == [(GuardStep.REFUSE, 0)]

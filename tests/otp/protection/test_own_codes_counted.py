@@ -11,11 +11,11 @@ from catalogue.ids import first_id_at
 from channels.models import Message
 from otp import history
 from otp.models import GuardEvidence, Verification
-from otp.protection import code_outcomes, evidence_counting
+from otp.protection import code_outcomes, guard_evidence
 from otp.protection.code_outcomes import OutcomeKind
 from otp.statistics import route_learning
 from tests.otp.protection.sends import sent
-from tests.otp.protection.test_evidence_counting import begin
+from tests.otp.protection.test_guard_evidence import begin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,7 +45,7 @@ def test_without_reports_nothing_is_known(company: Company) -> None:
         own(company)
         own(company, ago=10)  # still awaited, if it were one of ours
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert outcomes() == []
     assert not GuardEvidence.objects.filter(kind="country").exists()

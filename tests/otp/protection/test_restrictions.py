@@ -5,14 +5,14 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, GuardMode, Mail, Member, User
-from channels.guard.evidence import Scope, ScopeKind, scopes_of
 from channels.guard.guard import Guard, GuardStep
+from channels.guard.scope_evidence import Scope, ScopeKind, scopes_of
 from channels.routing.smart.decay import DAY
 from otp.models import GuardEvidence, GuardRestriction
-from otp.protection import evidence_counting, restrictions
+from otp.protection import guard_evidence, restrictions
 from tests.factories import EndpointFactory
 from tests.otp.protection.sends import count_at, sent
-from tests.otp.protection.test_evidence_counting import attack, begin
+from tests.otp.protection.test_guard_evidence import attack, begin
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def user(owner: Member) -> User:
 def attacked(company: Company) -> GuardRestriction:
     begin()
     attack(company)
-    evidence_counting.count()
+    guard_evidence.count()
     return GuardRestriction.objects.get(company=company, ended_at=None)
 
 
@@ -67,9 +67,9 @@ def test_attack_that_goes_on_after_the_hour_is_held_back_again(
     for n in range(16):
         sent(company, ago=120 - n, phone=f"+2526176548{n:02}")
 
-    evidence_counting.count()  # ends the hour
+    guard_evidence.count()  # ends the hour
     begin(150)
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert steps(company)["SO"] == GuardStep.REFUSE
 
@@ -94,7 +94,7 @@ def test_attack_that_goes_on_is_refused_again_for_longer(
     for n in range(20):
         sent(company, ago=130 - n, phone=f"+2526177{n:05}")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     again = GuardRestriction.objects.get(company=company, ended_at=None, kind="country")
     assert again.step == GuardStep.REFUSE
@@ -106,7 +106,7 @@ def test_refusal_after_a_proof_of_work_is_told_again(company: Company, owner: Me
     EndpointFactory.create(company=company)
     begin()
     attack(company)
-    evidence_counting.count()
+    guard_evidence.count()
     past = timezone.now() - timedelta(seconds=200)
     GuardEvidence.objects.update(refused_until=past)
     GuardRestriction.objects.update(step=GuardStep.CHALLENGE)
@@ -114,7 +114,7 @@ def test_refusal_after_a_proof_of_work_is_told_again(company: Company, owner: Me
     for n in range(20):
         sent(company, ago=130 - n, phone=f"+2526177{n:05}")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     first, second = Event.objects.filter(kind="guard.triggered").order_by("at")
     assert {one.data["step"] for one in (first, second)} == {"refuse"}
@@ -130,7 +130,7 @@ def test_restriction_ends_once_its_evidence_has_faded(
     over = timezone.now() - timedelta(seconds=30)
     GuardRestriction.objects.update(until=over)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     attacked.refresh_from_db()
     assert attacked.ended_at == over
@@ -180,7 +180,7 @@ def test_country_is_let_through_before_a_sale(company: Company, user: User) -> N
     begin()
     attack(company)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert steps(company)["SO"] == GuardStep.ALLOW
     assert GuardRestriction.objects.filter(kind="country").count() == 1
@@ -215,7 +215,7 @@ def test_country_is_not_refused_for_a_block_that_is_found_in_the_same_look() -> 
         guard.missed(now + 2.1, honest, 8.0)
         chains = [honest, *attacked] if is_honest_first else [*attacked, honest]
 
-        judged = evidence_counting._judge(guard, now + 2.2, chains)
+        judged = guard_evidence._judge(guard, now + 2.2, chains)
 
         refused = {scope.kind for scope, one in judged.items() if one.step is GuardStep.REFUSE}
         assert ScopeKind.COUNTRY not in refused

@@ -11,11 +11,11 @@ from accounts.models import GuardMode
 from billing.wallet import ledger
 from channels.models import Message
 from otp.models import GuardRestriction
-from otp.protection import challenges, evidence_counting, restrictions
+from otp.protection import challenges, guard_evidence, restrictions
 from otp.protection.send_check import hashed, network_of
 from tests.api.clients import Answer, Api
 from tests.factories import VerificationFactory
-from tests.otp.protection.test_evidence_counting import begin
+from tests.otp.protection.test_guard_evidence import begin
 from tests.otp.sent_codes import forget_limits
 
 pytestmark = pytest.mark.usefixtures("queued_at_once")
@@ -261,7 +261,7 @@ def test_watching_lets_through_and_counts(api: Api) -> None:
 
     begin()
     assert send(api).status == 200
-    evidence_counting.count()
+    guard_evidence.count()
 
     restriction.refresh_from_db()
     assert (restriction.stopped, restriction.is_enforced) == (1, False)

@@ -5,7 +5,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Company
-from channels.guard.evidence import Scope, ScopeKind
+from channels.guard.scope_evidence import Scope, ScopeKind
 from channels.models import Message
 from otp.models import GuardEvidence, GuardReplay, GuardRestriction
 from otp.protection import week_replay

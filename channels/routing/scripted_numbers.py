@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys.api_keys import Fallback, Principal
+from accounts.keys.principal import Fallback, Principal
 from catalogue.channels import Channel
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise

@@ -11,7 +11,7 @@ from accounts.models import Company, GuardMode, Mail
 from channels.guard.guard import GuardStep
 from channels.models import Message
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction
-from otp.protection import code_outcomes, evidence_counting, restrictions
+from otp.protection import code_outcomes, guard_evidence, restrictions
 from otp.protection.code_outcomes import OutcomeKind
 from tests.api.races import at_once
 from tests.factories import AttemptFactory, CompanyFactory, MemberFactory
@@ -44,8 +44,8 @@ def test_attack_on_a_range_is_refused_and_told_once(company: Company) -> None:
     begin()
     attack(company)
 
-    evidence_counting.count()
-    evidence_counting.count()
+    guard_evidence.count()
+    guard_evidence.count()
 
     restriction = GuardRestriction.objects.get(company=company, kind="country", ended_at=None)
     assert restriction.step == GuardStep.REFUSE
@@ -70,7 +70,7 @@ def test_people_who_take_their_time_are_people(company: Company) -> None:
         phone = f"+7916{n:03}{n:04}"
         sent(company, ago=280 - 4 * n, phone=phone, entered_after=9.0 if n % 3 else 50.0)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert not GuardRestriction.objects.exists()
     assert evidence(company, "country", "RU") == (40, 0)
@@ -81,7 +81,7 @@ def test_developer_s_own_phone_holds_back_nobody(company: Company) -> None:
     for n in range(20):
         sent(company, ago=280 - 5 * n, phone="+79161234567")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert not GuardRestriction.objects.filter(rule="unverified").exists()
 
@@ -93,7 +93,7 @@ def test_code_asked_for_three_times_and_entered_once_is_one_right_code(company: 
         again = sent(company, ago=ago, phone="+79161234567")
         Message.objects.filter(pk=again.pk).update(subject_id=first.subject_id)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert evidence(company, "country", "RU") == (1, 0)
 
@@ -107,7 +107,7 @@ def test_attack_on_one_block_leaves_the_people_around_it_alone(company: Company)
     for n in range(60):
         sent(company, ago=190 - n, phone=f"+791612300{n:02}")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     found = GuardRestriction.objects.filter(rule="unverified", ended_at=None)
     assert found
@@ -122,7 +122,7 @@ def test_messages_that_came_late_by_the_last_channel_are_evidence(company: Compa
         at = timezone.now() - timedelta(seconds=200 - n - 65)
         AttemptFactory.create(message=message, started_at=at)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert evidence(company, "country", "SO") == (0, 20)
 
@@ -148,7 +148,7 @@ def test_patience_of_minutes_hides_no_attack(company: Company) -> None:
 
     for ago in range(100, 0, -7):
         count_at(timezone.now() - timedelta(seconds=ago))
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert evidence(company, "country", "SO") == (1, 19)
 
@@ -162,7 +162,7 @@ def test_late_code_that_was_asked_for_again_is_one_right_code(company: Company) 
 
     for ago in range(260, 0, -7):
         count_at(timezone.now() - timedelta(seconds=ago))
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert evidence(company, "country", "SO") == (1, 0)
 
@@ -172,7 +172,7 @@ def test_undelivered_and_late_codes_are_no_evidence(company: Company) -> None:
     attack(company, delivered_after=None)
     attack(company, delivered_after=61.0)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert not GuardEvidence.objects.filter(kind="country").exists()
     assert not GuardRestriction.objects.exists()
@@ -192,7 +192,7 @@ def test_many_codes_at_once_go_without_sms_before_any_is_missed(company: Company
     for n in range(20):
         sent(company, ago=20, phone=f"+2526176540{n:02}")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     steps = set(GuardRestriction.objects.values_list("rule", "step"))
     assert steps == {("pending", GuardStep.CHEAP_ONLY)}
@@ -203,7 +203,7 @@ def test_code_that_is_entered_late_takes_its_evidence_back(company: Company) -> 
     begin(400)
     sent(company, ago=350, phone="+252611111111", entered_after=200.0)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     row = GuardEvidence.objects.get(company=company, kind="country", value="SO")
     assert (round(row.norm_hits), round(row.norm_trials)) == (1, 1)
@@ -246,7 +246,7 @@ def test_test_codes_links_and_companies_that_are_off_are_not_counted(company: Co
     attack(company, mode="test")
     attack(CompanyFactory.create(guard_mode=GuardMode.OFF))
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert not GuardEvidence.objects.filter(kind="country").exists()
 
@@ -261,7 +261,7 @@ def test_one_address_is_told_from_the_country_around_it(company: Company) -> Non
         phone = f"+7916{draw.randrange(10**7):07}"
         sent(company, ago=100, phone=phone, sender={"ip": "f" * 24})
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     (restriction,) = GuardRestriction.objects.filter(rule="unverified")
     assert (restriction.kind, restriction.value, restriction.step) == (
@@ -276,7 +276,7 @@ def test_watching_company_hears_of_it_and_holds_nothing_back(company: Company) -
     begin()
     attack(company)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert set(GuardRestriction.objects.values_list("is_enforced", flat=True)) == {False}
 
@@ -292,11 +292,11 @@ def test_worker_that_dies_counts_nothing(company: Company, monkeypatch: pytest.M
     with monkeypatch.context() as patched:
         patched.setattr(restrictions, "update", die)
         with pytest.raises(ConnectionError):
-            evidence_counting.count()
+            guard_evidence.count()
         assert GuardProgress.objects.get().counted_until == before
         assert not GuardEvidence.objects.exists()
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert evidence(company, "country", "SO") == (0, 20)
 
@@ -306,7 +306,7 @@ def test_worker_that_was_away_leaves_what_is_long_over(company: Company) -> None
     for n in range(16):
         sent(company, ago=7200, phone=f"+252617654{n:03}")
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert not GuardRestriction.objects.exists()
     assert timezone.now() - GuardProgress.objects.get().counted_until < timedelta(minutes=2)
@@ -315,7 +315,7 @@ def test_worker_that_was_away_leaves_what_is_long_over(company: Company) -> None
 def test_first_look_begins_now(company: Company) -> None:
     attack(company)
 
-    evidence_counting.count()
+    guard_evidence.count()
 
     assert not GuardEvidence.objects.filter(kind="country").exists()
 
@@ -325,7 +325,7 @@ def test_two_workers_count_once(company: Company) -> None:
     begin()
     attack(company)
 
-    at_once([evidence_counting.count] * 8)
+    at_once([guard_evidence.count] * 8)
 
     assert evidence(company, "country", "SO") == (0, 20)
 
@@ -333,10 +333,10 @@ def test_two_workers_count_once(company: Company) -> None:
 def test_faded_evidence_is_forgotten(company: Company) -> None:
     begin()
     attack(company)
-    evidence_counting.count()
+    guard_evidence.count()
     GuardEvidence.objects.update(seen_at=timezone.now() - timedelta(days=3))
 
-    evidence_counting.purge(1000)
+    guard_evidence.purge(1000)
 
     assert set(GuardEvidence.objects.values_list("kind", flat=True)) == {
         "company", "country", "range",

@@ -21,9 +21,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, delete_rows
 from accounts.models import Company
-from channels.guard.evidence import CUTS, NORM_HALF_LIFE, Evidence, Scope, scopes_of
-from channels.guard.evidence import ScopeKind as GuardScopeKind
 from channels.guard.guard import SMALL, Guard, GuardStep, Verdict
+from channels.guard.scope_evidence import CUTS, NORM_HALF_LIFE, Scope, ScopeEvidence, scopes_of
+from channels.guard.scope_evidence import ScopeKind as GuardScopeKind
 from channels.phone_numbers import country_of
 from channels.routing.smart.decay import Counts
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
@@ -70,7 +70,14 @@ def attacked_numbers() -> AttackedNumbers:
     return AttackedNumbers(companies, set(unaware.values_list("pk", flat=True)))
 
 
-COUNTS = ("score", "hits", "misses", "tokens", "refusals", "is_apart")  # as `Evidence` has them
+COUNTS = (
+    "score",
+    "hits",
+    "misses",
+    "tokens",
+    "refusals",
+    "is_apart",
+)  # as `ScopeEvidence` has them
 WRITTEN = ["seen_at", "norm_at", "norm_trials", "norm_hits", "refused_until", *COUNTS]
 BATCH = 1000  # scopes that one query looks for
 OF_COMPANY = (ScopeKind.COMPANY.value, "")
@@ -121,8 +128,8 @@ def save_evidence(
     )
 
 
-def _evidence(row: GuardEvidence) -> Evidence:
-    return Evidence(
+def _evidence(row: GuardEvidence) -> ScopeEvidence:
+    return ScopeEvidence(
         at=row.seen_at.timestamp(),
         norm=Counts(
             NORM_HALF_LIFE, row.norm_at.timestamp(), trials=row.norm_trials, hits=row.norm_hits
@@ -132,7 +139,9 @@ def _evidence(row: GuardEvidence) -> Evidence:
     )
 
 
-def _row(company_id: int, kind: str, value: str, evidence: Evidence, country: str) -> GuardEvidence:
+def _row(
+    company_id: int, kind: str, value: str, evidence: ScopeEvidence, country: str
+) -> GuardEvidence:
     return GuardEvidence(
         company_id=company_id,
         kind=kind,

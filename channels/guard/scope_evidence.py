@@ -59,7 +59,7 @@ EXPLAINED, ROUNDING = 0.8, 1e-6
 
 
 @dataclass(slots=True)
-class Evidence:
+class ScopeEvidence:
     at: float
     norm: Counts = field(default_factory=lambda: Counts(NORM_HALF_LIFE))
     score: float = 0.0  # log likelihood ratio of attack : people since the fall began
@@ -123,7 +123,7 @@ class Evidence:
     def has_people(self) -> bool:
         return self.norm.hits >= PEOPLE
 
-    def is_explained_by(self, narrower: "Evidence") -> bool:
+    def is_explained_by(self, narrower: "ScopeEvidence") -> bool:
         """Whether people enter codes here, and nearly all that was lost was lost there."""
         return (
             self.has_people
@@ -131,7 +131,7 @@ class Evidence:
             and narrower.tokens >= EXPLAINED * self.tokens
         )
 
-    def forgive(self, narrower: "Evidence") -> None:
+    def forgive(self, narrower: "ScopeEvidence") -> None:
         """Leaves out what was lost there; the counts are otherwise kept."""
         self.misses = max(0.0, self.misses - narrower.misses)
         self.tokens = max(0.0, self.tokens - narrower.tokens)
