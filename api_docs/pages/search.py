@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -15,7 +15,8 @@ from api_docs.pages.page_list import PAGES, Page
 
 MAX_RESULTS = 30
 AROUND = 90  # characters shown on either side of a match
-MAX_QUERY_LENGTH = 100
+MAX_QUERY_LENGTH, MAX_WORDS = 100, 10  # of a query; each word is looked for in every section
+MAX_COUNTED = 5  # of a word in a section
 _WORD = re.compile(r"[\w.-]+")
 
 
@@ -39,7 +40,8 @@ class Found:
 
 def search(query: str, language: str) -> list[Found]:
     """The best sections that have every word of the query, or a form of it."""
-    stems = [stem(word) for word in _WORD.findall(folded(query[:MAX_QUERY_LENGTH]))]
+    asked = _WORD.findall(folded(query[:MAX_QUERY_LENGTH]))
+    stems = list(dict.fromkeys(map(stem, asked)))[:MAX_WORDS]
     if not stems:
         return []
     scored = [(score(item, stems, language), item) for item in sections(language)]
@@ -90,7 +92,7 @@ def score(section: Section, stems: Sequence[str], language: str) -> int:
     total = 0
     for stem in stems:
         begins = re.compile(rf"(?<!\w){re.escape(stem)}")
-        here = min(len(begins.findall(text)), 5)
+        here = sum(1 for _found in islice(begins.finditer(text), MAX_COUNTED))
         in_title, in_page = bool(begins.search(title)), bool(begins.search(page))
         if not (here or in_title or in_page):
             return 0

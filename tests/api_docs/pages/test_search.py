@@ -6,6 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Member, Mode
+from api_docs.pages import search as search_module
 from api_docs.pages.page_list import PAGES, Page
 from api_docs.pages.search import search
 from catalogue.errors import Error
@@ -46,6 +47,24 @@ def test_page_of_results_escapes_what_was_asked_for(client: Client) -> None:
 @pytest.mark.parametrize("query", ["", "   ", "?!", "x" * 5000, "\x00", "(((", "код " * 500])
 def test_any_query_gets_a_page(client: Client, query: str) -> None:
     assert client.get("/docs/search", {"q": query}).status_code == 200
+
+
+@pytest.mark.parametrize("query", ["t " * 500, " ".join("abcdefghijklmnopqrstuvwxyz" * 9)])
+def test_no_query_is_looked_for_longer_than_ten_words(
+    query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifty times the same letter took three quarters of a second, of anybody's request."""
+    asked: list[tuple[str, ...]] = []
+
+    def score(_section: object, stems: list[str], _language: str) -> int:
+        asked.append(tuple(stems))
+        return 0
+
+    monkeypatch.setattr(search_module, "score", score)
+    search(query, "en")
+
+    (stems,) = set(asked)
+    assert len(set(stems)) == len(stems) <= 10
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
