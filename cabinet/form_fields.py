@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import PURPOSE_LENGTH, Mode
 from accounts.people import countries
 from catalogue import languages
-from parsing.form_fields import IntegerField, LineField
+from parsing.form_fields import IntegerField, LineField, SplitField
 
 # \s includes the no-break spaces that spreadsheets and our own pages print.
 SPACES = re.compile(r"\s+")
@@ -149,14 +149,14 @@ class CountriesField(forms.MultipleChoiceField):
         super().__init__(required=False, **kwargs)
 
 
-class CountryCodesField(forms.CharField):
+class CountryCodesField(SplitField):
     """Codes and names, separated by commas, spaces or lines; becomes a list of codes."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, max_length=2000, **kwargs)
 
-    def to_python(self, value: str | None) -> list[str]:  # type: ignore[override]
-        parts = [part.strip() for part in SEPARATORS.split(value or "")]
+    def split(self, text: str) -> list[str]:
+        parts = [part.strip() for part in SEPARATORS.split(text)]
         return list(dict.fromkeys(code for part in parts if part for code in _codes(part)))
 
 

@@ -26,7 +26,7 @@ from accounts.people import companies, countries, members
 from accounts.people.countries import CountryField
 from catalogue import languages
 from parsing.days import start_of
-from parsing.form_fields import DayField, LineField
+from parsing.form_fields import DayField, LineField, SplitField
 from processes.server.client_ip import client_ip
 
 
@@ -89,7 +89,7 @@ def split_list(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-class ListField(forms.CharField):
+class ListField(SplitField):
     """Words separated by spaces, commas or lines."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -98,8 +98,8 @@ class ListField(forms.CharField):
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(value) if isinstance(value, list | tuple) else value
 
-    def to_python(self, value: str | None) -> list[str]:  # type: ignore[override]
-        return list(dict.fromkeys(split_list(value or "")))
+    def split(self, text: str) -> list[str]:
+        return list(dict.fromkeys(split_list(text)))
 
 
 class AddressesField(ListField):

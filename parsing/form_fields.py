@@ -46,6 +46,19 @@ class BoundedField(forms.CharField):
         super().run_validators(value)
 
 
+class SplitField(forms.CharField):
+    """A text of several words; of a list of words Django would bound the number, not the text."""
+
+    def split(self, text: str) -> list[str]:
+        raise NotImplementedError
+
+    def to_python(self, value: Any) -> list[str]:  # type: ignore[override]
+        text = super().to_python(value) or ""
+        if self.max_length is not None:
+            MaxLengthValidator(self.max_length)(text)
+        return self.split(text)
+
+
 class LineField(BoundedField):
     default_validators = [validate_line]
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address, ip_network
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, NamedTuple
 
 import orjson
@@ -158,7 +159,12 @@ def is_within(networks: Iterable[str], ip: str) -> bool:
         address = ip_address(ip)
     except ValueError:  # a Unix socket has none, and a proxy may write anything
         return False
-    return any(address in ip_network(network, strict=False) for network in networks)
+    return any(address in _network(network) for network in networks)
+
+
+@lru_cache(maxsize=4096)
+def _network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text, strict=False)
 
 
 COMPANY_COLUMNS = """
