@@ -21,10 +21,15 @@ from storage.key_rings import EncryptedTexts, key_id_of
 
 TEXTS = EncryptedTexts("kvitok identity servers", "secrets of identity servers")
 MAX_ACTIVE = 20  # of a company, in both modes
+MAX_NEW = 100  # in a day: revoked ones are kept, and their list reads them all
 DOUBLE_CLICK = timedelta(minutes=1)
 TOO_MANY = format_lazy(
     _("A company has up to {max} connections of identity servers: revoke one first"),
     max=MAX_ACTIVE,
+)
+TOO_MANY_NEW = format_lazy(
+    _("{max} connections were made in a day, which is the maximum; try again tomorrow"),
+    max=MAX_NEW,
 )
 WRONG_SECRET = _("This is no secret of that server: copy it whole, as the server shows it")
 
@@ -61,6 +66,9 @@ def create(
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if company.sockets.active().count() >= MAX_ACTIVE:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
+    a_day_ago = timezone.now() - timedelta(days=1)
+    if company.sockets.filter(created_at__gt=a_day_ago).count() >= MAX_NEW:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_NEW)
     secret = kinds()[kind].secret_form(values.get("mapping", {})).make()
     socket = Socket.objects.create(
         company=company,

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -20,6 +20,7 @@ from catalogue import languages
 
 MAX_ACTIVE_KEYS = 5
 MAX_WHILE_ROTATING = 2 * MAX_ACTIVE_KEYS  # every key may overlap with its successor for a day
+MAX_NEW_KEYS = 100  # in a day: ended ones are kept, and pages with a choice of keys read them all
 PREFIX_LENGTH = 12
 STATUS_EMAIL_TEMPLATES = {
     Company.Status.APPROVED: "company_approved",
@@ -214,6 +215,13 @@ def _check_key_limit(company: Company, limit: int) -> None:
             _("A company can have up to %(limit)d active keys. Revoke one first."),
             code="too_many_keys",
             params={"limit": limit},
+        )
+    a_day_ago = timezone.now() - timedelta(days=1)
+    if company.api_keys.filter(created_at__gt=a_day_ago).count() >= MAX_NEW_KEYS:
+        raise ValidationError(
+            _("%(n)d keys were created in a day, which is the maximum. Try again tomorrow."),
+            code="too_many_new_keys",
+            params={"n": MAX_NEW_KEYS},
         )
 
 

@@ -17,6 +17,7 @@ from links.api.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from links.api.views import BULK_BODY
 from links.clicks import bot_detection
 from links.make import create
+from links.manage import stopping
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.web.calls import PURPOSE
@@ -128,6 +129,7 @@ def numbers() -> dict[str, Any]:
         "click_retention": settings.RAW_RETENTION * 86_400,
         "time_zone": settings.TIME_ZONE,
         "bulk": create.MAX_LINKS,
+        "stopped_batches": stopping.MAX_STOPPED_BATCHES,
         "scanner_window": int(bot_detection.SCANNER_WINDOW),
         "misses": settings.LINK_MISS_LIMIT,
         "phone_retention": settings.PHONE_RETENTION * 86_400,

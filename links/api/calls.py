@@ -193,7 +193,7 @@ STOP = Call(
     page="links",
     message=_("The links of the batch were stopped"),
     answer=(BATCH,),
-    refusals=(Error.NOT_FOUND,),
+    refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )
 RELEASE = Call(
     "POST",

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Min
 from django.urls import reverse
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
@@ -25,6 +26,11 @@ from links.models import Link, Stop
 
 BY_OPERATOR = _("The operator of the service stopped these links, and only they can release them")
 STOPPED, RELEASED = "links.stopped", "links.released"
+MAX_STOPPED_BATCHES = 500  # of a company; every process reads the stops of all each second
+TOO_MANY = format_lazy(
+    _("A company has up to {max} stopped batches: release some, or stop all of its links"),
+    max=MAX_STOPPED_BATCHES,
+)
 
 
 @transaction.atomic
@@ -36,14 +42,22 @@ def stop(
     ip: str | None = None,
     by_operator: bool = False,
 ) -> bool:
-    """Without a batch, stops all the company's links. Returns False when already stopped."""
+    """Without a batch, stops all the company's links. Returns False when already stopped. Raises
+    `invalid_input` for one batch too many; the operator may stop any number.
+    """
     _lock_company(company)
-    row, is_new = Stop.objects.get_or_create(company=company, batch_id=batch_id)
-    if by_operator and not row.is_operators:
-        Stop.objects.filter(pk=row.pk).update(is_operators=True)
-    if is_new:
-        _record(STOPPED, company, batch_id, user, ip)
-    return is_new
+    stops = Stop.objects.filter(company=company)
+    row = stops.filter(batch_id=batch_id).first()
+    if row is not None:
+        if by_operator and not row.is_operators:
+            Stop.objects.filter(pk=row.pk).update(is_operators=True)
+        return False
+    is_bounded = batch_id is not None and not by_operator
+    if is_bounded and stops.exclude(batch_id=None).count() >= MAX_STOPPED_BATCHES:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
+    Stop.objects.create(company=company, batch_id=batch_id, is_operators=by_operator)
+    _record(STOPPED, company, batch_id, user, ip)
+    return True
 
 
 @transaction.atomic

@@ -159,8 +159,12 @@ def _cells(link: Link, member: Member) -> list[str | int]:
 def batch_stop(request: CabinetRequest, public_id: str) -> HttpResponse:
     batch = _batch(request, public_id)
     if request.method == "POST":
-        stopping.stop(company=request.company, batch_id=batch.id, **request.actor)
-        messages.success(request, _("The batch is stopped: none of its links work now."))
+        try:
+            stopping.stop(company=request.company, batch_id=batch.id, **request.actor)
+        except DomainError as refused:
+            messages.error(request, refused.words[0])
+        else:
+            messages.success(request, _("The batch is stopped: none of its links work now."))
         return redirect(batch.url)
     stopped = ngettext(
         "%(n)s link will stop working within a second.",

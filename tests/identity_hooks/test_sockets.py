@@ -1,11 +1,13 @@
 """Operations on sockets, their secrets at rest, their trial and what the company reads of calls."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import partial
 
 import pytest
 from django.db import connection
 from django.test import Client, override_settings
+from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company
@@ -145,6 +147,21 @@ def test_company_has_twenty_at_most(company: Company) -> None:
         make_socket(company, "logto")
 
     sockets.revoke(socket=last, user=None)
+    make_socket(company, "logto")
+
+
+def test_revoked_ones_of_a_day_have_a_bound(
+    company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are kept, and the list shows them."""
+    monkeypatch.setattr(sockets, "MAX_NEW", 2)
+    for _number in range(2):
+        sockets.revoke(socket=make_socket(company, "logto"), user=None)
+
+    with pytest.raises(DomainError):
+        make_socket(company, "logto")
+
+    company.sockets.update(created_at=timezone.now() - timedelta(days=2))
     make_socket(company, "logto")
 
 

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from threading import Barrier, Thread
 
 import pytest
@@ -213,6 +214,27 @@ def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
 
     assert sorted(outcomes) == ["created"] + ["refused"] * (THREADS - 1)
     assert company.api_keys.active().count() == companies.MAX_ACTIVE_KEYS
+
+
+@pytest.mark.django_db
+def test_keys_made_in_a_day_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ended ones are kept, and every list with a choice of keys reads them all."""
+    monkeypatch.setattr(companies, "MAX_NEW_KEYS", 3)
+    member = MemberFactory.create()
+    make = partial(
+        companies.create_api_key, company=member.company, user=member.user, mode="test", name="CI"
+    )
+    for _number in range(2):
+        companies.revoke_api_key(key=make()[0], user=member.user)
+    last, _plaintext = make()
+
+    with pytest.raises(ValidationError):
+        make()
+    with pytest.raises(ValidationError):
+        companies.rotate_api_key(key=last, user=member.user)
+
+    member.company.api_keys.update(created_at=timezone.now() - timedelta(days=2))
+    companies.rotate_api_key(key=last, user=member.user)
 
 
 def try_to_create(company: Company, user: User, start: Barrier, outcomes: list[str]) -> None:

@@ -6,6 +6,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company
+from catalogue.errors import DomainError
 from catalogue.ids import uuid7
 from links.follow import resolution
 from links.follow.cached_row import GONE, LinkTarget
@@ -66,6 +67,26 @@ def test_stopped_batch_leaves_other_links_open(ask: Ask, link: Link, company: Co
     stopping.stop(company=company, batch_id=link.batch_id)
 
     assert statuses(ask, link, same, other) == [410, 410, 302]
+
+
+def test_stopped_batches_of_a_company_have_a_bound(
+    link: Link, company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every process reads all of them each second: 300,000 took a redirect from 2 to 21 ms."""
+    monkeypatch.setattr(stopping, "MAX_STOPPED_BATCHES", 2)
+    first, second, third = link.batch_id, uuid7(), uuid7()
+    stopping.stop(company=CompanyFactory.create(), batch_id=uuid7())
+    for batch_id in (first, second, second):
+        stopping.stop(company=company, batch_id=batch_id)
+
+    with pytest.raises(DomainError):
+        stopping.stop(company=company, batch_id=third)
+
+    assert stopping.stop(company=company, batch_id=third, by_operator=True)
+    assert stopping.stop(company=company)
+    for batch_id in (second, third):
+        stopping.release(company=company, batch_id=batch_id, by_operator=True)
+    assert stopping.stop(company=company, batch_id=third)
 
 
 def test_company_cannot_stop_the_batch_of_another(ask: Ask, link: Link) -> None:

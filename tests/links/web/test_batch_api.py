@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import AuditEvent, Company
 from catalogue.ids import public_id, uuid7
 from links.follow import cached_row, resolution
+from links.manage import stopping
 from links.models import Link, ShortHost, Stop
 from tests.api.clients import Answer, Api
 from tests.factories import LinkFactory, MemberFactory
@@ -69,6 +70,21 @@ def test_delayed_repeat_of_a_release_opens_no_batch_that_was_stopped_since(api: 
 
     assert (first.body, repeat.body) == (first.body, first.body)
     assert resolution.resolve(slug) == cached_row.GONE
+
+
+def test_stop_of_a_batch_too_many_is_refused(
+    api: Api, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stopping, "MAX_STOPPED_BATCHES", 0)
+    client.force_login(MemberFactory.create(company=api.company).user)
+    batch = bulk(api).body["batch"]
+
+    by_api = api.call("DELETE", f"/batches/{batch}")
+    page = client.post(reverse("link-batch-stop", args=[batch]), follow=True)
+
+    assert (by_api.status, by_api.body["code"]) == (422, "invalid_input")
+    assert str(stopping.TOO_MANY) in page.content.decode()
+    assert not Stop.objects.exists()
 
 
 def test_second_stop_and_second_release_change_nothing(api: Api) -> None:
