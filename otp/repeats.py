@@ -26,6 +26,7 @@ from channels.routing.company_policy import AskedOrder
 from channels.waiting.outcome_signals import raise_if_failed
 from otp import codes, sql
 from otp.tried_channels import channels_of
+from storage import advisory_locks
 from storage.statements.json_rows import array_text
 from storage.statements.named_rows import fetch_one
 
@@ -117,8 +118,7 @@ def lock(principal: Principal, request: OwnCodeRequest) -> None:
     """
     name = f"own code:{principal.company_id}:{principal.mode}:{request.phone}:{request.purpose}"
     number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+    advisory_locks.lock(number)
     if find(principal, request) is not None:
         raise RepeatedError
 

@@ -5,7 +5,7 @@ The order's row is the lock, as for payments; the wallet is locked last.
 
 from decimal import Decimal
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q, Sum
 from django.utils import timezone
 
@@ -14,6 +14,7 @@ from accounts.models import Company, User
 from billing.gateways.base import RefundEvent
 from billing.models import Order, Payment, Refund
 from billing.wallet import ledger
+from storage import advisory_locks
 
 
 @transaction.atomic
@@ -55,8 +56,7 @@ def close(*, refund: Refund, user: User, note: str, ip: str | None = None) -> bo
 
 def lock_gateway(gateway: str) -> None:
     """One notice of a provider at a time, or a payment and its refund could miss each other."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"gateway:{gateway}"])
+    advisory_locks.lock(f"gateway:{gateway}")
 
 
 def apply_waiting(payment: Payment) -> None:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job, StopRunError
 from billing.models import Seal, SealedDay
 from billing.seals.hashes import NOTHING, Part, days_of, head_of, head_of_day, start_of
+from storage import advisory_locks
 
 # For clocks that a failover sets back, and the instant between a transaction's time and its lock.
 MARGIN = timedelta(minutes=10)
@@ -178,6 +179,5 @@ def take_lock(number: int) -> None:
     """For the transaction, however long; raises OccupiedError if another one has it."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [number])
-        if not cursor.fetchone()[0]:
-            raise OccupiedError
+    if not advisory_locks.try_lock(number):
+        raise OccupiedError

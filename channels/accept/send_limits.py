@@ -27,7 +27,7 @@ from accounts.keys.principal import NO_LIMITS, CompanyLimits
 from catalogue.errors import DomainError, Error
 from channels.lifecycle.states import MessageState
 from channels.models import Message
-from storage import atomic_limits
+from storage import advisory_locks, atomic_limits
 from storage.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed
 from storage.primary_connection import NotPrimaryError
 from storage.redis_client import redis_client
@@ -344,8 +344,7 @@ def _counted_in_postgres(send: Send, other_channel: OtherChannel | None = None) 
     """
     number = int.from_bytes(bytes.fromhex(hashed(send.phone))[:8], "big", signed=True)
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+        advisory_locks.lock(number)
         verdict = _count_in_postgres(send)
         asks = other_channel and (verdict.verdict in HELD or other_channel.is_required)
         if other_channel and asks and other_channel.lock_untried():

@@ -8,6 +8,7 @@ A sweep does it, not the claim: that would look at the whole queue each time.
 from django.db import connection, transaction
 
 from channels import sql
+from storage import advisory_locks
 
 FRONT = 32  # messages of a company: as many as a worker claims at once
 BATCH = 1000  # rows written by one sweep
@@ -47,10 +48,8 @@ def reorder() -> int:
 
 @transaction.atomic
 def _move() -> int:
+    if not advisory_locks.try_lock(LOCK):  # another worker reorders
+        return 0
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
-        (is_alone,) = cursor.fetchone()
-        if not is_alone:  # another worker reorders
-            return 0
         cursor.execute(sql.in_changeable_months(_REORDER), [FRONT, BATCH])
         return int(cursor.rowcount)

@@ -27,6 +27,7 @@ from channels.extensions import BreakdownCount, StepCounts
 from channels.models import CountedDay, DayBreakdown, DayCount, Message, StaleDay
 from channels.phone_numbers import country_of
 from parsing.days import start_of
+from storage import advisory_locks
 from storage.statements.named_rows import fetch_all
 from storage.store_errors import is_refusal
 
@@ -104,8 +105,7 @@ def last_counted() -> date | None:
 def _count_next() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
-        if not cursor.fetchone()[0]:
+        if not advisory_locks.try_lock(LOCK):
             return 0
         if day := _due_day() or _earlier_day():
             _count_all(cursor, day)

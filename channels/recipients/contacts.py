@@ -17,6 +17,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Contact
 from channels.providers.bot import Bot
 from channels.vendor_accounts import registry
+from storage import advisory_locks
 
 # A contact shared again after the call began stays.
 _MARK_REFUSED = """
@@ -56,10 +57,7 @@ def share(provider: str, *, phone: str, chat_id: int) -> None:
 
     A bot's shares take turns: two that exchange their phones would wait for each other.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"share:{provider}"]
-        )
+    advisory_locks.lock(f"share:{provider}")
     of_bot = Contact.objects.filter(provider=provider)
     of_bot.filter(chat_id=chat_id).exclude(phone=phone).delete()
     of_bot.update_or_create(

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from links.clicks import stream
 from links.clicks.stream import Batch, Click, Consumer
+from storage import advisory_locks
 from storage.months.calendar import month_of, next_month
 from storage.months.partitions import month_named
 from storage.statements import sql_files
@@ -41,7 +42,7 @@ def ensure_partitions(*months: date) -> None:
     for month in set(months) - _created:
         is_kept = not connection.in_atomic_block  # a rollback drops the table
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CREATE_LOCK])
+            advisory_locks.lock(CREATE_LOCK)
             cursor.execute(
                 _CREATE.format(
                     year=month.year,
@@ -120,7 +121,7 @@ def count(batches: list[Batch]) -> None:
     ensure_partitions(*{month_of(datetime.fromtimestamp(t / 1000, UTC), UTC) for t in ends})
     with transaction.atomic(), connection.cursor() as cursor:
         # One counter at a time: two would block each other on the same links.
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNT_LOCK])
+        advisory_locks.lock(COUNT_LOCK)
         cursor.execute(INSERT_BATCHES, [list(rows_of)])
         new = [batch_id for (batch_id,) in cursor.fetchall()]
         rows = [row for batch_id in new for row in rows_of[batch_id]]

@@ -14,7 +14,7 @@ WHERE kind = 'top_up' AND key NOT IN (
   SELECT 'top_up:' || replace(id::text, '-', '') FROM billing_order)
 
 --: gateway
-SELECT pg_advisory_xact_lock(hashtext('gateway:' || %(gateway)s))
+SELECT pg_advisory_xact_lock(hashtextextended('gateway:' || %(gateway)s, 0))
 
 --: order
 SELECT FROM billing_order WHERE id = %(order)s FOR UPDATE
