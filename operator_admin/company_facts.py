@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib.admin.widgets import AdminIntegerFieldWidget
@@ -42,35 +42,26 @@ class Fact:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompanyFacts:
-    company: Company
-    facts: list[Fact]
-    members: Sequence[Member]
-    transfers: Sequence[Transfer]
-    notes: Sequence[CompanyNote]
-
-
-def of(company: Company) -> CompanyFacts:
+def of(company: Company) -> dict[str, Any]:
     members = list(
         Member.objects.filter(company=company).select_related("user").order_by("created_at")
     )
     external = ["top_up", "grant", "withdraw"]
     transfers = Transfer.objects.filter(company=company, kind__in=external)
     notes = CompanyNote.objects.filter(company=company).select_related("author")
-    return CompanyFacts(
-        company,
-        [
+    return {
+        "company": company,
+        "facts": [
             _billing_details(company),
             _people(members),
             _keys(company),
             _test_sends(company),
             _reports(company),
         ],
-        members[:SHOWN],
-        list(transfers.order_by("-created_at", "-id")[:SHOWN]),
-        list(notes.order_by("-created_at", "-pk")[: 4 * SHOWN]),
-    )
+        "members": members[:SHOWN],
+        "transfers": transfers.order_by("-created_at", "-id")[:SHOWN],
+        "notes": notes.order_by("-created_at", "-pk")[: 4 * SHOWN],
+    }
 
 
 def page_context(company: Company) -> dict[str, Any]:
@@ -116,13 +107,7 @@ def _reports(company: Company) -> Fact:
     return Fact(_("Reports about its links"), number == 0, str(number))
 
 
-if TYPE_CHECKING:
-    CompanyModelForm = forms.ModelForm[Company]
-else:
-    CompanyModelForm = forms.ModelForm  # generic in the stubs alone
-
-
-class PatienceForm(CompanyModelForm):
+class PatienceForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, channel in fallback_forms.PATIENCE.items():

@@ -201,17 +201,6 @@ class RecentCalls(NamedTuple):
     failures: int
 
 
-class LastCalls(NamedTuple):
-    account: str
-    last_success: datetime | None
-    last_hour: int
-
-
-class OpenAttempts(NamedTuple):
-    account: str
-    attempts: int
-
-
 class ErrorCount(NamedTuple):
     account: str
     error_class: str
@@ -282,12 +271,15 @@ def call_failures() -> list[RecentCalls]:
 
 
 def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str]) -> None:
-    for last in rows(LastCalls, sql.PROVIDERS, {"names": list(live)}):
-        account = accounts_by_name[last.account]
-        account.last_success, account.last_hour = last.last_success, last.last_hour
-    for open_attempts in rows(OpenAttempts, sql.OPEN_ATTEMPTS):
-        if open_attempts.account in accounts_by_name:
-            accounts_by_name[open_attempts.account].open_attempts = open_attempts.attempts
+    with connection.cursor() as cursor:
+        cursor.execute(sql.PROVIDERS, {"names": list(live)})
+        for name, last_success, last_hour in cursor.fetchall():
+            account = accounts_by_name[name]
+            account.last_success, account.last_hour = last_success, last_hour
+        cursor.execute(sql.OPEN_ATTEMPTS)
+        for name, attempts in cursor.fetchall():
+            if name in accounts_by_name:
+                accounts_by_name[name].open_attempts = attempts
     for error in rows(ErrorCount, sql.ERRORS):
         if error.account in accounts_by_name:
             accounts_by_name[error.account].errors.append(error)

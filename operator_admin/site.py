@@ -71,15 +71,19 @@ _pages: list[tuple[str, str, View]] = []
 _shown: dict[str, tuple[str, ...]] = {}  # models, by the name of the page
 
 
-def page(route: str, name: str, *shows: str) -> Callable[[View], View]:
+def page(
+    route: str, name: str, *shows: str, permission: str | None = None
+) -> Callable[[View], View]:
     """Registers a view as `admin:<name>`, for those who may see or change a model that it shows,
-    such as `channels.provideraccount`; without one the view checks by itself.
+    such as `channels.provideraccount`, and who have the permission; without either the view checks
+    by itself.
     """
 
     def register(view: View) -> View:
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-            if not may_open(request.user, name):
+            has_it = permission is None or request.user.has_perm(permission)
+            if not has_it or not may_open(request.user, name):
                 raise PermissionDenied
             return view(request, *args, **kwargs)
 

@@ -11,9 +11,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -98,7 +97,7 @@ def _send(
 
 
 def _to_message(message_id: UUID | None) -> HttpResponse:
-    return HttpResponseRedirect(reverse("admin:channels_message_change", args=[message_id]))
+    return redirect("admin:channels_message_change", message_id)
 
 
 @page("system/", "system", "operator_admin.alert")
@@ -166,11 +165,9 @@ class PersonForm(forms.Form):
         return phone
 
 
-@page("persons/", "persons")
+@page("persons/", "persons", permission="persons.add_erasure")
 def persons(request: HttpRequest) -> HttpResponse:
     """The phone comes in the body alone: addresses are logged."""
-    if not request.user.has_perm("persons.add_erasure"):
-        raise PermissionDenied
     form = PersonForm(request.POST or None)
     if not form.is_valid():
         return _show(request, "persons", {"form": form})

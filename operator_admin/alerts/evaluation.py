@@ -5,7 +5,6 @@ notices. Of two beats, or after a kill between two lines, one run counts: anothe
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -37,14 +36,6 @@ RETURNING at
 Key = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """The alerts that one run began or ended, for notices."""
-
-    begun: list[Alert]  # or still going on, in a reminder
-    over: list[Alert]
-
-
 def run(group: Group) -> bool:
     """Evaluates the group's rules if that is due; returns whether it was."""
     at = _claim(group)
@@ -55,8 +46,7 @@ def run(group: Group) -> bool:
         # A run that took so long that another began has nothing new to say.
         if not AlertRun.objects.select_for_update().filter(group=group, at=at).exists():
             return False
-        changes = _apply(facts, evaluated, at)
-        notices.append(changes.begun, changes.over)
+        notices.append(*_apply(facts, evaluated, at))
         Alert.objects.filter(ended_at__lt=at - RETENTION).delete()
     return True
 
@@ -90,7 +80,10 @@ def _evaluate(group: Group) -> tuple[dict[Key, Facts], set[str]]:
     return open_now, evaluated
 
 
-def _apply(facts: Mapping[Key, Facts], evaluated: Collection[str], at: datetime) -> Changes:
+def _apply(
+    facts: Mapping[Key, Facts], evaluated: Collection[str], at: datetime
+) -> tuple[list[Alert], list[Alert]]:
+    """The alerts that began, or go on and are reminded of, and those that are over."""
     rows = Alert.objects.select_for_update().filter(ended_at=None, rule__in=RULES).order_by("pk")
     alerts = {(alert.rule, alert.subject): alert for alert in rows}
     alerts |= {key: _begin(key, at) for key in facts if key not in alerts}
@@ -107,7 +100,7 @@ def _apply(facts: Mapping[Key, Facts], evaluated: Collection[str], at: datetime)
             alert.delete()  # no notice was sent
         else:
             alert.save()
-    return Changes(begun, [alert for alert in over if alert.is_announced])
+    return begun, [alert for alert in over if alert.is_announced]
 
 
 def _begin(key: Key, at: datetime) -> Alert:

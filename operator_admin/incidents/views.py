@@ -3,9 +3,8 @@
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -65,10 +64,10 @@ def channel(request: HttpRequest, name: str) -> HttpResponse:
     return _page(request, "channel", state.channel.title, context)
 
 
-@page("incidents/channels/<str:name>/pause/", "channel-pause")
+@page("incidents/channels/<str:name>/pause/", "channel-pause", permission=PAUSE)
 @require_POST
 def pause(request: HttpRequest, name: str) -> HttpResponse:
-    wanted = _channel(request, name)
+    wanted = _channel(name)
     reason = one_line(request.POST.get("reason", ""))[:REASON_LENGTH]
     if not reason:
         messages.error(request, _("Say why it is paused: the other operators will see it."))
@@ -77,26 +76,24 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
         messages.success(request, _("Paused. Within two seconds nothing more is sent through it."))
     else:
         messages.info(request, _("Nothing to pause: none of its accounts is in use."))
-    return HttpResponseRedirect(reverse("admin:channel", args=[name]))
+    return redirect("admin:channel", name)
 
 
-@page("incidents/channels/<str:name>/resume/", "channel-resume")
+@page("incidents/channels/<str:name>/resume/", "channel-resume", permission=PAUSE)
 @require_POST
 def resume(request: HttpRequest, name: str) -> HttpResponse:
-    wanted = _channel(request, name)
+    wanted = _channel(name)
     if pauses.resume_channel(channel=wanted, **actor(request)):
         availability.refresh()
         messages.success(request, _("Resumed. Messages are sent through it again."))
     else:
         messages.info(request, _("Nothing to resume: its accounts were not paused with it."))
-    return HttpResponseRedirect(reverse("admin:channel", args=[name]))
+    return redirect("admin:channel", name)
 
 
-@page("incidents/new/", "incident-new")
+@page("incidents/new/", "incident-new", permission=CHANGE)
 def new(request: HttpRequest) -> HttpResponse:
     """With the usual words for the channel and the impact that the address names."""
-    if not request.user.has_perm(CHANGE):
-        raise PermissionDenied
     asked, about = request.GET.get("impact", ""), request.GET.get("channel", "")
     kind = asked if asked in Incident.Impact.values else Incident.Impact.DEGRADED
     about = about if about in BY_NAME else ""
@@ -104,7 +101,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         opened = timeline.open_incident(**form.incident(), **actor(request))
         messages.success(request, _("Companies see the notice within seconds."))
-        return HttpResponseRedirect(reverse("admin:incident", args=[opened.pk]))
+        return redirect("admin:incident", opened.pk)
     context = {"form": form, "impacts": Incident.Impact.choices, "impact": kind, "channel": about}
     return _page(request, "incident_new", gettext_lazy("Tell companies"), context)
 
@@ -122,7 +119,7 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
             _report(request, timeline.add_update(
                 incident_id=pk, state=state, text=text, **actor(request)
             ))  # fmt: skip
-            return HttpResponseRedirect(reverse("admin:incident", args=[pk]))
+            return redirect("admin:incident", pk)
     context = {
         "incident": incident,
         "updates": incident.updates.select_related("author").order_by("-created_at", "-pk"),
@@ -131,17 +128,15 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
     return _page(request, "incident", incident.title, context)
 
 
-@page("incidents/<int:pk>/resolve/", "incident-resolve")
+@page("incidents/<int:pk>/resolve/", "incident-resolve", permission=CHANGE)
 @require_POST
 def resolve(request: HttpRequest, pk: int) -> HttpResponse:
     """Ends it in the usual words."""
-    if not request.user.has_perm(CHANGE):
-        raise PermissionDenied
     get_object_or_404(Incident, pk=pk)
     state = Incident.State.RESOLVED
     ended = timeline.add_update(incident_id=pk, state=state, text=None, **actor(request))
     _report(request, ended)
-    return HttpResponseRedirect(reverse("admin:incident", args=[pk]))
+    return redirect("admin:incident", pk)
 
 
 def _report(request: HttpRequest, changed: Incident | None) -> None:
@@ -153,9 +148,7 @@ def _report(request: HttpRequest, changed: Incident | None) -> None:
         messages.success(request, _("Added: companies see it within seconds."))
 
 
-def _channel(request: HttpRequest, name: str) -> Channel:
-    if not request.user.has_perm(PAUSE):
-        raise PermissionDenied
+def _channel(name: str) -> Channel:
     if name not in BY_NAME:
         raise Http404
     return BY_NAME[name]

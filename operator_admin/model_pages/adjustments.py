@@ -20,7 +20,7 @@ from accounts.models import Company, User
 from billing.models import Transfer
 from billing.wallet import ledger
 from cabinet.form_fields import GroupedIntegerField, grouped
-from operator_admin.model_pages.bases import ActionAdmin, actor, operator
+from operator_admin.model_pages.bases import ActionAdmin, actor
 from parsing.characters import one_line
 from parsing.form_fields import LineField
 from parsing.integers import parse_integer
@@ -119,7 +119,7 @@ def _apply(request: HttpRequest, company: Company, form: AdjustForm) -> bool:
     key = f"adjust:{form.cleaned_data['once'].hex}"
     tokens, reason = form.cleaned_data["tokens"], form.cleaned_data["reason"]
     try:
-        _transfer(request, key=key, company=company, tokens=tokens, reason=reason)
+        move(company=company, tokens=tokens, reason=reason, key=key, **actor(request))
     except IntegrityError:
         if _was_done(request, form):
             return True
@@ -147,22 +147,13 @@ def _result(company: Company, tokens: int) -> str:
 
 
 @transaction.atomic
-def _transfer(
-    request: HttpRequest, *, key: str, company: Company, tokens: int, reason: str
+def move(
+    *, company: Company, tokens: int, reason: str, key: str, user: User, ip: str | None
 ) -> None:
-    user, subject = operator(request), f"{tokens:+d}: {reason}"
-    record("wallet.adjusted", subject, company=company, **actor(request))
-    move = ledger.grant if tokens > 0 else ledger.withdraw
-    move(company=company, amount=abs(tokens), reason=reason, user=user, key=key)
-
-
-def grant_once(
-    *, company: Company, tokens: int, reason: str, once: UUID, user: User, ip: str | None
-) -> None:
-    """In the caller's transaction; raises IntegrityError if the form gave them already."""
-    key = f"adjust:{once.hex}:{company.pk}"
+    """Raises IntegrityError if the key has moved tokens already, or there are too few."""
     record("wallet.adjusted", f"{tokens:+d}: {reason}", company=company, user=user, ip=ip)
-    ledger.grant(company=company, amount=tokens, reason=reason, user=user, key=key)
+    change = ledger.grant if tokens > 0 else ledger.withdraw
+    change(company=company, amount=abs(tokens), reason=reason, user=user, key=key)
 
 
 def _render(

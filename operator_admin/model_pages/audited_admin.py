@@ -1,7 +1,7 @@
 """Audits operators' changes in the admin and notifies the affected users."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from allauth.account.models import EmailAddress
 from django.contrib import admin
@@ -23,13 +23,8 @@ from processes.server.client_ip import address_of
 
 _CHANGES = "_audited_changes"
 
-if TYPE_CHECKING:
-    Base = admin.ModelAdmin[Any]
-else:  # generic in the stubs alone
-    Base = object
 
-
-class AuditedAdmin(Base):
+class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Audits in addition to Django's own history, whose rows are mutable: with old and new values,
     secrets left out and phones masked as in the cabinet's audit log.
     """

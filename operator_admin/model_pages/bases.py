@@ -1,7 +1,7 @@
 """Base classes of every `ModelAdmin`."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.apps import apps
@@ -9,7 +9,6 @@ from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.admin.widgets import AdminTextInputWidget, AutocompleteSelect
-from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.postgres.fields import ArrayField
@@ -39,13 +38,8 @@ ACTIONS = {
     "view": _("may view"),
 }
 
-if TYPE_CHECKING:
-    FieldBase = forms.ModelMultipleChoiceField[Permission]
-else:  # generic in the stubs alone
-    FieldBase = forms.ModelMultipleChoiceField
 
-
-class PermissionsField(FieldBase):
+class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, permission: Any) -> str:
         kind, action = permission.content_type, permission.codename.partition("_")[0]
         if action not in ACTIONS or kind.app_label not in apps.app_configs:
@@ -70,13 +64,6 @@ class TranslatedPermissions:
             kwargs["form_class"] = PermissionsField
             kwargs["queryset"] = Permission.objects.filter(content_type__in=_named_models())
         return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
-
-
-if TYPE_CHECKING:
-    InlineBase = admin.TabularInline[Any, Any]
-    UserBase = DjangoUserAdmin[Any]
-else:  # generic in the stubs alone
-    InlineBase, UserBase = admin.TabularInline, DjangoUserAdmin
 
 
 # What operators type is read as from anybody else.
@@ -206,7 +193,7 @@ class ActionAdmin(ReadOnlyAdmin):
     """Rows that are changed by pages and actions of their own."""
 
     def has_handle_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(f"billing.change_{self.opts.model_name}")
+        return request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}")
 
     def require_handling(self, request: HttpRequest) -> None:
         if not self.has_handle_permission(request):
@@ -226,7 +213,7 @@ class ActionAdmin(ReadOnlyAdmin):
         return render(request, f"admin/billing/{template}.html", context)
 
 
-class ReadOnlyInline(ByHand, InlineBase):
+class ReadOnlyInline(ByHand, admin.TabularInline):  # type: ignore[type-arg]
     may_add = may_change = may_delete = False
     extra = 0
     can_delete = False

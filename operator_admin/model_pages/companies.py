@@ -13,6 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -37,7 +38,7 @@ from operator_admin.company_facts import CompanyForm, with_patience
 from operator_admin.model_pages import adjustments as adjust_views
 from operator_admin.model_pages.adjustments import MAX_ADJUSTMENT
 from operator_admin.model_pages.audited_admin import AuditedAdmin, mail_about_new_owners
-from operator_admin.model_pages.bases import Autocompletion, InlineBase, ModelAdmin, actor, operator
+from operator_admin.model_pages.bases import Autocompletion, ModelAdmin, actor, operator
 from operator_admin.model_pages.change_list import KeysetChangeList, Narrow, choice_filter
 from operator_admin.models import CompanyNote
 from operator_admin.site import page_response
@@ -105,7 +106,7 @@ class NoteForm(forms.Form):
     )
 
 
-class MemberInline(Autocompletion, InlineBase):
+class MemberInline(Autocompletion, admin.TabularInline):  # type: ignore[type-arg]
     model = Member
     extra = 0
     autocomplete_fields = ("user",)
@@ -221,7 +222,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         companies = list(_requested_companies(request).exclude(status=wanted))
         if not self.has_change_permission(request) or not companies:
             messages.info(request, _("No company to change: already done."))
-            return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
+            return redirect("admin:accounts_company_changelist")
         if settings.OPERATOR_MFA:
             reauthentication.require(request)
         may_give = request.user.has_perm("billing.change_wallet")
@@ -243,9 +244,8 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         changed = sum(_change_status(request, company, status, form) for company in companies)
         _report_changed(request, changed)
         if len(companies) == 1:
-            url = reverse("admin:accounts_company_change", args=[companies[0].pk])
-            return HttpResponseRedirect(url)
-        return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
+            return redirect("admin:accounts_company_change", companies[0].pk)
+        return redirect("admin:accounts_company_changelist")
 
     def change_view(
         self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any
@@ -259,7 +259,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         company = Company.objects.filter(pk=pk).first()
         if company is None or not self.has_change_permission(request, company):
             raise PermissionDenied
-        back = HttpResponseRedirect(reverse("admin:accounts_company_change", args=[pk]))
+        back = redirect("admin:accounts_company_change", pk)
         if not company.is_closing:
             messages.info(request, _("The company is not being deleted."))
             return back
@@ -288,7 +288,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
             messages.success(request, _("Note saved."))
         else:
             messages.error(request, " ".join(map(str, form.errors["text"])))
-        return HttpResponseRedirect(reverse("admin:accounts_company_change", args=[pk]))
+        return redirect("admin:accounts_company_change", pk)
 
 
 def _call_off(request: HttpRequest, company: Company) -> None:
@@ -320,11 +320,12 @@ def _change_status(
         company=company, status=status, reason=reason, tokens=tokens, **actor(request)
     )
     if tokens:
-        adjust_views.grant_once(
+        once = form.cleaned_data["once"] or uuid4()
+        adjust_views.move(
             company=company,
             tokens=tokens,
             reason=reason or str(_("for the first messages")),
-            once=form.cleaned_data["once"] or uuid4(),
+            key=f"adjust:{once.hex}:{company.pk}",
             **actor(request),
         )
     return True

@@ -1,7 +1,7 @@
 """Admin of short links, companies' hosts, blocked sites, visitors' reports and stops."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
@@ -28,7 +28,7 @@ from links.manage import changes, stopping
 from links.manage.changes import Change
 from links.models import BlockedHost, Link, Report, ShortHost, Stop
 from links.web.forms import validated
-from operator_admin.model_pages.bases import ModelAdmin, ReadOnlyAdmin, actor
+from operator_admin.model_pages.bases import ActionAdmin, ModelAdmin, ReadOnlyAdmin, actor
 from operator_admin.model_pages.change_list import (
     UrgentFirstChangeList,
     choice_filter,
@@ -47,7 +47,7 @@ def _reserved(links: QuerySet[Link]) -> QuerySet[Link]:
 
 
 @admin.register(Link)
-class LinkAdmin(ReadOnlyAdmin):
+class LinkAdmin(ActionAdmin):
     list_display = (
         *("slug", "host", "company", "mode", "url"),
         *("created_at", "expires_at", "disabled_at", "is_barred"),
@@ -72,7 +72,7 @@ class LinkAdmin(ReadOnlyAdmin):
         # The index of names leaves out those that were handed on.
         return rows.filter(key__in=short_hosts.keys(slug), retired_at=None)
 
-    @admin.action(description=_("Disable: the link stops working"), permissions=["disable"])
+    @admin.action(description=_("Disable: the link stops working"), permissions=["handle"])
     def disable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         live = list(links.filter(disabled_at=None).select_related("company"))
         resolution.invalidate_before_commit(*live)
@@ -84,7 +84,7 @@ class LinkAdmin(ReadOnlyAdmin):
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
 
-    @admin.action(description=_("Enable: the links work again"), permissions=["disable"])
+    @admin.action(description=_("Enable: the links work again"), permissions=["handle"])
     def enable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         off = links.filter(retired_at=None).exclude(disabled_at=None)
         count = sum(self._enabled(link, request) for link in off)
@@ -99,12 +99,12 @@ class LinkAdmin(ReadOnlyAdmin):
             return False
         return True
 
-    @admin.action(description=_("Stop all links of their batches"), permissions=["disable"])
+    @admin.action(description=_("Stop all links of their batches"), permissions=["handle"])
     def stop_batches(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         chosen = links.exclude(batch_id=None).select_related("company")
         self._stop(request, {(link.company, link.batch_id) for link in chosen})
 
-    @admin.action(description=_("Stop all links of their companies"), permissions=["disable"])
+    @admin.action(description=_("Stop all links of their companies"), permissions=["handle"])
     def stop_companies(self, request: HttpRequest, links: QuerySet[Link]) -> None:
         chosen = links.select_related("company")
         self._stop(request, {(link.company, None) for link in chosen})
@@ -116,16 +116,6 @@ class LinkAdmin(ReadOnlyAdmin):
         )
         text = ngettext("%(n)d stop is in force.", "%(n)d stops are in force.", count)
         self.message_user(request, text % {"n": count}, messages.SUCCESS)
-
-    def has_disable_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("links.change_link")
-
-
-if TYPE_CHECKING:
-    HostModelForm = forms.ModelForm[ShortHost]
-    SiteModelForm = forms.ModelForm[BlockedHost]
-else:  # generic in the stubs alone
-    HostModelForm = SiteModelForm = forms.ModelForm
 
 
 class CachedRowsAdmin(ModelAdmin):
@@ -146,7 +136,7 @@ class CachedRowsAdmin(ModelAdmin):
             self.delete_model(request, row)
 
 
-class ShortHostForm(HostModelForm):
+class ShortHostForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         help_texts = {
             "host": _(
@@ -189,7 +179,7 @@ class ShortHostAdmin(CachedRowsAdmin):
         super().delete_model(request, obj)
 
 
-class BlockedHostForm(SiteModelForm):
+class BlockedHostForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         help_texts = {
             "host": _(
@@ -242,7 +232,7 @@ class BlockedHostAdmin(CachedRowsAdmin):
 
 
 @admin.register(Report)
-class ReportAdmin(ReadOnlyAdmin):
+class ReportAdmin(ActionAdmin):
     """Reports, waiting ones first."""
 
     changelist = UrgentFirstChangeList
@@ -285,9 +275,6 @@ class ReportAdmin(ReadOnlyAdmin):
         preview_page.mark_handled(reports)
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
-
-    def has_handle_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("links.change_report")
 
     def has_disable_permission(self, request: HttpRequest) -> bool:
         return self.has_handle_permission(request) and request.user.has_perm("links.change_link")

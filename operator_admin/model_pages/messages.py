@@ -1,6 +1,6 @@
 """Admin of messages, receipts, contacts, codes, companies' texts and restrictions."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -26,11 +26,6 @@ from channels.vendor_accounts.registry import hosted_providers, test_providers
 from operator_admin.model_pages.bases import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline
 from operator_admin.model_pages.change_list import field_filter, since_filter
 from otp.models import CodeText, GuardRestriction, Verification
-
-if TYPE_CHECKING:
-    BlockedPhoneModelForm = forms.ModelForm[BlockedPhone]
-else:
-    BlockedPhoneModelForm = forms.ModelForm  # generic in the stubs alone
 
 
 class AttemptInline(ReadOnlyInline):
@@ -152,7 +147,7 @@ class ContactAdmin(ModelAdmin):
     may_change = False
 
 
-class BlockedPhoneForm(BlockedPhoneModelForm):
+class BlockedPhoneForm(forms.ModelForm):  # type: ignore[type-arg]
     """Takes a phone in any spelling; sends look it up in E.164."""
 
     phone = forms.CharField(label=_("Phone"), max_length=64, help_text=_("in any spelling"))

@@ -1,6 +1,6 @@
 """Admin of second factors and identities: operators reset them and see no secret."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from allauth.account.admin import EmailAddressAdmin as AllauthEmailAddressAdmin
 from allauth.account.models import EmailAddress
@@ -8,6 +8,7 @@ from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
@@ -26,13 +27,14 @@ from accounts.security import notifications, sessions
 from accounts.sign_in import addresses, mfa
 from api.models import IdempotentRequest
 from cabinet import audit_log
+from identity_hooks.models import Socket
 from operator_admin.model_pages.audited_admin import AuditedAdmin
 from operator_admin.model_pages.bases import (
+    ActionAdmin,
     FormFields,
     ModelAdmin,
     ReadOnlyAdmin,
     TranslatedPermissions,
-    UserBase,
     actor,
     operator,
 )
@@ -163,13 +165,7 @@ class IdentityAdmin(OwnedAdmin):
 PRIVILEGE_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
-if TYPE_CHECKING:
-    UserFormBase = UserChangeForm[User]
-else:
-    UserFormBase = UserChangeForm  # generic in the stubs alone
-
-
-class UserForm(UserFormBase):
+class UserForm(UserChangeForm):  # type: ignore[type-arg]
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
         confirmed = EmailAddress.objects.filter(addresses.is_of(email), verified=True)
@@ -179,7 +175,7 @@ class UserForm(UserFormBase):
 
 
 @admin.register(User)
-class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
+class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     list_display = ("email", "name", "language", "is_staff", "is_active", "date_joined")
     list_filter = ("is_staff", "is_active", "language")
     search_fields = ("email__istartswith", "name")
@@ -252,7 +248,7 @@ class MemberAdmin(AuditedAdmin, ModelAdmin):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ReadOnlyAdmin):
+class ApiKeyAdmin(ActionAdmin):
     list_display = (
         *("__str__", "name", "company", "mode", "purpose", "last_used_at", "expires_at"),
         "revoked_at",
@@ -267,7 +263,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     exclude = ("digest",)
     actions = ("revoke",)
 
-    @admin.action(description=_("Revoke"), permissions=["revoke"])
+    @admin.action(description=_("Revoke"), permissions=["handle"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         active = list(keys.active().select_related("company"))  # type: ignore[attr-defined]
         for key in active:
@@ -275,8 +271,16 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         text = ngettext("%(n)d key revoked.", "%(n)d keys revoked.", len(active))
         self.message_user(request, text % {"n": len(active)}, messages.SUCCESS)
 
-    def has_revoke_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("accounts.change_apikey")
+
+@admin.register(Socket)
+class SocketAdmin(ReadOnlyAdmin):
+    """Identity servers of companies."""
+
+    list_display = ("name", "company", "kind", "mode", "purpose", "last_used_at", "revoked_at")
+    list_filter = ("kind", "mode", ("revoked_at", admin.EmptyFieldListFilter))
+    list_select_related = ("company",)
+    search_fields = ("name__istartswith", "company__name__istartswith")
+    exclude = ("secret", "previous_secret")
 
 
 @admin.register(AuditEvent)
@@ -317,7 +321,7 @@ class IdempotentRequestAdmin(ReadOnlyAdmin):
 
 
 @admin.register(JobFailure)
-class JobFailureAdmin(ReadOnlyAdmin):
+class JobFailureAdmin(ActionAdmin):
     list_display = ("failed_at", "what", "company", "subject", "tries", "error", "gave_up_at")
     list_select_related = ("company",)
     search_fields = ("=company__id", "subject__startswith")
@@ -328,10 +332,7 @@ class JobFailureAdmin(ReadOnlyAdmin):
     def what(self, failure: JobFailure) -> str:
         return str(jobs.title_of(failure.job))
 
-    def has_retry_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("accounts.change_jobfailure")
-
-    @admin.action(description=_("Try again now"), permissions=["retry"])
+    @admin.action(description=_("Try again now"), permissions=["handle"])
     @transaction.atomic
     def try_again(self, request: HttpRequest, rows: QuerySet[JobFailure]) -> None:
         """The next run of each job finds its work as new."""

@@ -3,7 +3,7 @@ of `parsing.stale_forms`, of the rows beside the form too, in `templates/admin/c
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import ValidationError
@@ -14,11 +14,6 @@ from parsing.stale_forms import OVERTAKEN, VERSION, version_of
 
 _ROWS = "_stored_rows"
 
-if TYPE_CHECKING:
-    Base = admin.ModelAdmin[Any]
-else:  # generic in the stubs alone
-    Base = admin.ModelAdmin
-
 
 def _rows_of(formsets: Iterable[Any]) -> list[Any]:
     return [
@@ -28,7 +23,7 @@ def _rows_of(formsets: Iterable[Any]) -> list[Any]:
     ]
 
 
-class RefusesStaleForms(Base):
+class RefusesStaleForms(admin.ModelAdmin):  # type: ignore[type-arg]
     def _create_formsets(self, request: HttpRequest, obj: Any, *args: Any, **more: Any) -> Any:
         formsets, inlines = super()._create_formsets(request, obj, *args, **more)  # type: ignore[misc]
         # Now: validation writes what was sent into these rows.

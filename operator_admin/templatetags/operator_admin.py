@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 
 from cabinet.form_fields import grouped
 from catalogue.texts import StrOrPromise
-from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts
 from operator_admin import attention
 from operator_admin.incidents import notices
@@ -87,21 +86,9 @@ def span(seconds: float | None) -> str:
     return _("%(n)s h") % {"n": round(seconds / 3600)}
 
 
-@register.filter
-def content_word(content: str) -> StrOrPromise:
-    return CONTENTS[str(content)]
-
-
-@register.filter
-def alert_word(alert: ProviderAlert) -> StrOrPromise:
-    return error_texts.alert_text(alert.provider, alert.code, alert.kind)
-
-
-@register.filter
-def breaker_word(state: str) -> StrOrPromise:
-    return BREAKERS[state]
-
-
-@register.filter
-def error_word(kind: str) -> StrOrPromise:
-    return error_texts.ERROR_CLASSES.get(kind, kind)
+register.filter(
+    "alert_word", lambda alert: error_texts.alert_text(alert.provider, alert.code, alert.kind)
+)
+register.filter("breaker_word", lambda state: BREAKERS[state])
+register.filter("content_word", lambda content: CONTENTS[str(content)])
+register.filter("error_word", lambda kind: error_texts.ERROR_CLASSES.get(kind, kind))

@@ -41,14 +41,8 @@ class Bar:
     title: str
 
 
-@register.filter
-def level_word(level: str) -> StrOrPromise:
-    return LEVELS[level]
-
-
-@register.filter
-def overall_word(level: str) -> StrOrPromise:
-    return OVERALL[level]
+register.filter("level_word", lambda level: LEVELS[level])
+register.filter("overall_word", lambda level: OVERALL[level])
 
 
 @register.filter

@@ -3,9 +3,8 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
@@ -53,36 +52,27 @@ def providers(request: HttpRequest) -> HttpResponse:
     return page_response(request, "providers", gettext_lazy("Providers"), context)
 
 
-@page("providers/<str:name>/close/", "breaker-close")
+@page("providers/<str:name>/close/", "breaker-close", permission=CHANGE)
 @require_POST
 def close_breaker(request: HttpRequest, name: str) -> HttpResponse:
-    account = _account(request, name)
+    account = get_object_or_404(ProviderAccount, name=name)
     if circuit_breaker.close(account.name):
         _record(request, "breaker.closed", account.name)
     messages.success(request, _("The breaker is closed: the account is sent messages again."))
-    return HttpResponseRedirect(reverse("admin:providers"))
+    return redirect("admin:providers")
 
 
-@page("providers/<str:name>/switch/", "account-switch")
+@page("providers/<str:name>/switch/", "account-switch", permission=CHANGE)
 @require_POST
 def switch(request: HttpRequest, name: str) -> HttpResponse:
-    account = _account(request, name)
+    account = get_object_or_404(ProviderAccount, name=name)
     if request.POST.get("is_enabled") == "1":
         pauses.resume_account(name=account.name, **actor(request))
     elif reason := one_line(request.POST.get("reason", ""))[:REASON_LENGTH]:
         pauses.pause_account(name=account.name, reason=reason, **actor(request))
     else:
         messages.error(request, _("Say why it is paused: the other operators will see it."))
-    return HttpResponseRedirect(reverse("admin:providers"))
-
-
-def _account(request: HttpRequest, name: str) -> ProviderAccount:
-    if not request.user.has_perm(CHANGE):
-        raise PermissionDenied
-    account = ProviderAccount.objects.filter(name=name).first()
-    if account is None:
-        raise Http404
-    return account
+    return redirect("admin:providers")
 
 
 def _record(request: HttpRequest, action: str, subject: str) -> None:

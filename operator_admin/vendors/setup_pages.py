@@ -9,8 +9,8 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
@@ -120,7 +120,7 @@ def save(request: HttpRequest, name: str, form: CredentialsForm) -> HttpResponse
         messages.success(
             request, _("Saved. Every process uses it within seconds: test the connection now.")
         )
-    return HttpResponseRedirect(reverse("admin:vendor", args=[name]))
+    return redirect("admin:vendor", name)
 
 
 def check_rights(request: HttpRequest) -> None:
@@ -144,7 +144,7 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
         messages.error(request, text)
     else:
         messages.error(request, _("Switch the account off first: it may be sending."))
-    return HttpResponseRedirect(reverse("admin:vendor", args=[name]))
+    return redirect("admin:vendor", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +185,10 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
     return page_response(request, "vendor_add", error_texts.provider_title(name), context)
 
 
-@page("providers/<str:name>/test/", "vendor-test")
+@page("providers/<str:name>/test/", "vendor-test", permission=CHANGE)
 @require_POST
 def test_connection(request: HttpRequest, name: str) -> HttpResponse:
     """Queries the vendor; sends and changes nothing."""
-    if not request.user.has_perm(CHANGE):
-        raise PermissionDenied
     availability.refresh()
     provider = registry.live_providers().get(name)
     if provider is None:
@@ -235,12 +233,10 @@ def _page(
     return page_response(request, "vendor", error_texts.provider_title(name), context)
 
 
-@page("providers/<str:name>/approvals/", "vendor-approvals")
+@page("providers/<str:name>/approvals/", "vendor-approvals", permission=CHANGE)
 @require_POST
 def refresh_approvals(request: HttpRequest, name: str) -> HttpResponse:
     """Asks the vendor what it has approved, and keeps the answer."""
-    if not request.user.has_perm(CHANGE):
-        raise PermissionDenied
     availability.refresh()
     result = approvals.refresh([name]).get(name)
     if result is None:
@@ -251,7 +247,7 @@ def refresh_approvals(request: HttpRequest, name: str) -> HttpResponse:
         messages.info(request, _("This account has no list of templates or senders to read."))
     else:
         messages.success(request, _("The vendor's list is read."))
-    return HttpResponseRedirect(reverse("admin:vendor", args=[name]))
+    return redirect("admin:vendor", name)
 
 
 def _has_approvals(name: str) -> bool:

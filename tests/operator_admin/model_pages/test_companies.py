@@ -281,7 +281,7 @@ def test_page_says_what_to_check(client: Client, operator: User) -> None:
     MessageFactory.create_batch(2, company=company, mode="test")
     LinkFactory.create(company=company).reports.create(reason="spam")
 
-    facts = {str(one.title): one for one in company_facts.of(company).facts}
+    facts = {str(one.title): one for one in company_facts.of(company)["facts"]}
 
     assert [one.ok for one in facts.values()] == [False, False, None, True, False]
     page = client.get(status_url("approved", company)).content.decode()
