@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from stdnum.by import unp
 from stdnum.eu import vat
 from stdnum.exceptions import ValidationError as NumberError
+from stdnum.ru import inn as russian
 
 # Not `\d`, which takes digits of any script, nor `$`, which takes a line end; zeros alone name
 # nobody, whatever their control digit says.
@@ -29,9 +30,6 @@ VAT_PREFIXES = {"GR": "EL"}  # others are the country's code
 # Organisations: year and month, kind, division. Persons: date of birth, century and sex.
 _KAZAKH = re.compile(r"[0-9]{2}(0[1-9]|1[0-2])([456][0-3]|(0[1-9]|[12][0-9]|3[01])[0-6])[0-9]{5,6}")
 
-_TENTH = (2, 4, 10, 3, 5, 9, 4, 6, 8)
-_ELEVENTH = (7, *_TENTH)
-_TWELFTH = (3, *_ELEVENTH)
 _BIN = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 _BIN_AGAIN = (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)
 
@@ -42,18 +40,8 @@ def _names_somebody(number: str) -> bool:
 
 
 def is_inn(text: str) -> bool:
-    """10 digits of an organisation or 12 of a person, with valid control digits."""
-    if not _names_somebody(text) or text.startswith("00"):  # the region
-        return False
-    if re.fullmatch(r"[0-9]{10}", text):
-        return _matches_control_digit(text, _TENTH)
-    if re.fullmatch(r"[0-9]{12}", text):
-        return _matches_control_digit(text, _ELEVENTH) and _matches_control_digit(text, _TWELFTH)
-    return False
-
-
-def _matches_control_digit(text: str, weights: tuple[int, ...]) -> bool:
-    return _sum(text, weights) % 11 % 10 == int(text[len(weights)])
+    """10 digits of an organisation or 12 of a person, bare, with a region and control digits."""
+    return text == russian.compact(text) and not text.startswith("00") and russian.is_valid(text)
 
 
 def is_bin(text: str) -> bool:

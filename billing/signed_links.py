@@ -18,10 +18,6 @@ from django.views.decorators.http import require_GET
 LIFETIME = timedelta(days=30)
 
 
-class LinkExpiredError(Exception):
-    """We made this link, longer ago than links work."""
-
-
 class SignedLinks:
     def __init__(self, salt: str) -> None:
         self._signer = signing.TimestampSigner(salt=salt)
@@ -29,14 +25,11 @@ class SignedLinks:
     def token(self, pk: UUID) -> str:
         return self._signer.sign(pk.hex)
 
-    def read(self, token: str) -> UUID | None:
-        """None for what we did not sign; raises LinkExpiredError."""
-        try:
-            return UUID(hex=self._signer.unsign(token, max_age=LIFETIME))
-        except (signing.SignatureExpired, ValueError):  # before they ended they carried no time
-            raise LinkExpiredError from None
-        except signing.BadSignature:
-            return None
+    def read(self, token: str) -> UUID:
+        """Raises BadSignature for what we did not sign, ValueError or SignatureExpired, a subclass
+        of it, for what we signed longer ago than links work: the oldest carry no time.
+        """
+        return UUID(hex=self._signer.unsign(token, max_age=LIFETIME))
 
 
 INVOICES = SignedLinks("billing.invoice")
@@ -58,11 +51,11 @@ def opened_by(links: SignedLinks) -> Callable[[View[P]], Callable[..., HttpRespo
         ) -> HttpResponse:
             try:
                 pk = links.read(token)
-            except LinkExpiredError:
+            except (signing.SignatureExpired, ValueError):
                 context = {"days": LIFETIME.days}
                 return render(request, "billing/link_expired.html", context, status=HTTPStatus.GONE)
-            if pk is None:
-                raise Http404
+            except signing.BadSignature:
+                raise Http404 from None
             return view(request, pk, token, *args, **kwargs)
 
         return opened

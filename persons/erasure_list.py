@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 from django.conf import settings
@@ -35,29 +35,12 @@ UNION SELECT phone FROM channels_receipt WHERE phone LIKE '+%'
 """
 
 
-class Listed(NamedTuple):
-    """A row of the list."""
-
-    company_id: int | None
-    mode: str
-    key_id: str
-    phone_hash: bytes
-    erased_at: datetime
-
-
 def add(person: Person) -> None:
     key_id = signing.current_key_id()
+    values: dict[str, Any] = {"company_id": person.company_id, "mode": person.mode}
+    values |= {"key_id": key_id, "phone_hash": phone_hash(person.phone, key_id), "erased_at": None}
     with connection.cursor() as cursor:
-        cursor.execute(
-            _ADD,
-            {
-                "company_id": person.company_id,
-                "mode": person.mode,
-                "key_id": key_id,
-                "phone_hash": phone_hash(person.phone, key_id),
-                "erased_at": None,
-            },
-        )
+        cursor.execute(_ADD, values)
 
 
 def phone_hash(phone: str, key_id: str) -> bytes:
@@ -71,9 +54,9 @@ def erasures_by_key() -> Counter[str]:
 
 def dump() -> Iterator[str]:
     """The list as JSON lines: to be kept outside the database, which a restore sets back."""
-    rows = Erasure.objects.order_by("id").values_list(*Listed._fields)
-    for row in map(Listed._make, rows):
-        values = row._asdict() | {"phone_hash": bytes(row.phone_hash).hex()}
+    columns = ("company_id", "mode", "key_id", "phone_hash", "erased_at")
+    for row in Erasure.objects.order_by("id").values(*columns):
+        values = row | {"phone_hash": bytes(row["phone_hash"]).hex()}
         yield orjson.dumps(values, option=orjson.OPT_UTC_Z).decode()
 
 
@@ -95,10 +78,10 @@ def missing_keys() -> int:
 
 def find_erased() -> Iterator[tuple[Person, datetime]]:
     """Persons on the list who have rows again, with the time of their erasure."""
-    rows = [Listed._make(row) for row in Erasure.objects.values_list(*Listed._fields)]
+    rows = list(Erasure.objects.all())
     if not rows:
         return
-    listed: dict[bytes, list[Listed]] = {}
+    listed: dict[bytes, list[Erasure]] = {}
     for row in rows:
         listed.setdefault(bytes(row.phone_hash), []).append(row)
     keys = {row.key_id for row in rows} & settings.WEBHOOK_KEYS.keys()

@@ -1,8 +1,7 @@
 """Reads, sets and explains what a company may spend in a day and, by country, in an hour."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from math import ceil
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -15,7 +14,7 @@ from accounts.keys.principal import Budgets
 from accounts.models import Company, User
 from accounts.people.companies import evict_keys
 from billing.budgets import key_limits, sql
-from billing.budgets.sql import TIME_FORMAT, BudgetUsage
+from billing.budgets.sql import BudgetUsage
 from billing.models import Budget
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
@@ -94,20 +93,11 @@ def refusal(
             return _below_price(use, price)
     for use in (day, hour):
         if use.used + price > use.tokens:
-            return _used_up(use, row.now)
+            return use.used_up(_used_up_message(use), _limit(use), row.now)
     if key.tokens is not None and row.key_used + price > key.tokens:
         use = BudgetUsage("", row.key_used, key.tokens, row.day_ends)
         return key_limits.refusal(key.key_id, use, price=price, now=row.now)
     return None
-
-
-def _used_up(use: BudgetUsage, now: datetime) -> DomainError:
-    return DomainError(
-        Error.SEND_LIMIT,
-        message=_used_up_message(use),
-        retry_after=max(1, ceil((use.resets_at - now).total_seconds())),
-        limit=_limit(use) | {"resets_at": use.resets_at.astimezone(UTC).strftime(TIME_FORMAT)},
-    )
 
 
 def _below_price(use: BudgetUsage, price: int) -> DomainError:

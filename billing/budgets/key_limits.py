@@ -6,8 +6,7 @@ they are exact in the same way; a released hold gives its room back while the da
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from math import ceil
+from datetime import datetime
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -20,7 +19,7 @@ from accounts.audit import record
 from accounts.models import ApiKey, Company, Mode, User
 from accounts.people.companies import evict_keys
 from billing.budgets import sql
-from billing.budgets.sql import TIME_FORMAT, BudgetUsage
+from billing.budgets.sql import BudgetUsage
 from catalogue.errors import DomainError, Error
 from storage.statements.named_rows import fetch_all
 
@@ -108,7 +107,7 @@ def _audit_value(tokens: int | None) -> str:
 def refusal(key_id: int, use: BudgetUsage, *, price: int, now: datetime) -> DomainError:
     """Names the key, its limit, when it ends and who can lift it."""
     key = ApiKey.objects.get(pk=key_id)
-    limit = {"kind": "key_day", "key": str(key), "tokens": use.tokens}
+    limit: dict[str, str | int] = {"kind": "key_day", "key": str(key), "tokens": use.tokens}
     if use.tokens < price:  # names no time: waiting does not help
         text = _(
             "The limit of the key {key} is below the price of one message: {tokens} tokens a day, "
@@ -123,12 +122,7 @@ def refusal(key_id: int, use: BudgetUsage, *, price: int, now: datetime) -> Doma
     )
     at = time_format(timezone.localtime(use.resets_at), "H:i")
     message = format_lazy(text, key=_name(key), tokens=use.tokens, at=at, zone=settings.TIME_ZONE)
-    return DomainError(
-        Error.SEND_LIMIT,
-        message=message,
-        retry_after=max(1, ceil((use.resets_at - now).total_seconds())),
-        limit=limit | {"resets_at": use.resets_at.astimezone(UTC).strftime(TIME_FORMAT)},
-    )
+    return use.used_up(message, limit, now)
 
 
 def _name(key: ApiKey) -> str:

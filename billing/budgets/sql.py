@@ -5,11 +5,16 @@ races, and rolled back with the payment. In all fragments `w` is a wallet and `p
 PERIOD.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from math import ceil
 from typing import Any
 
 from django.conf import settings
+
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -31,6 +36,17 @@ class BudgetUsage:
     @property
     def percent(self) -> int:
         return min(100, self.used * 100 // self.tokens) if self.tokens else 100
+
+    def used_up(
+        self, message: StrOrPromise, limit: Mapping[str, str | int], now: datetime
+    ) -> DomainError:
+        """What a refused send is told: it fits once this resets."""
+        return DomainError(
+            Error.SEND_LIMIT,
+            message=message,
+            retry_after=max(1, ceil((self.resets_at - now).total_seconds())),
+            limit={**limit, "resets_at": self.resets_at.astimezone(UTC).strftime(TIME_FORMAT)},
+        )
 
 
 # The day in the service's time zone and the clock hour: both end at a time we can announce.

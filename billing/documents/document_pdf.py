@@ -12,18 +12,17 @@ from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 from fpdf import FPDF
-from fpdf.enums import TableBordersLayout
 
 from billing.documents.upd_xml import CURRENCIES, NO_TAX, rate_text, unit_price
 from billing.models import Document
 from billing.orders import vat_rates
 from billing.orders.pdf import (
-    BOLD,
     DRAWING,
     FONT_FAMILY,
     LINE,
     SMALL,
     TEXT,
+    grid,
     heading,
     new_sheet,
     paragraph,
@@ -153,13 +152,8 @@ def _day(text: str) -> str:
 
 def _table(pdf: FPDF, document: Document) -> None:
     pdf.set_font(FONT_FAMILY, size=SMALL)
-    with pdf.table(
-        col_widths=(8, 78, 16, 24, 26, 28, 20, 28, 39),
-        line_height=LINE,
-        text_align=("CENTER", "LEFT", "CENTER", *(["RIGHT"] * 6)),
-        headings_style=BOLD,
-        borders_layout=TableBordersLayout.ALL,
-    ) as table:
+    aligns = ("CENTER", "LEFT", "CENTER", *(["RIGHT"] * 6))
+    with grid(pdf, (8, 78, 16, 24, 26, 28, 20, 28, 39), aligns) as table:
         table.row(
             (
                 "№",

@@ -7,6 +7,7 @@ newest first, before paid ones. Pure: rows in, changed rows out.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from uuid import UUID
 
 from billing.models import Lot
@@ -25,23 +26,20 @@ class Charge:
     amount: Decimal
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawal:
-    tokens: int
-    order_id: UUID | None = None  # of a refund
+Withdrawal = tuple[int, UUID | None]  # tokens, and the order of a refund
 
 
 def withdraw(lots: Sequence[Lot], withdrawals: Iterable[Withdrawal]) -> None:
-    for withdrawal in withdrawals:
-        rest = withdrawal.tokens
-        for lot in sorted(lots, key=lambda lot: _rank(lot, withdrawal)):
+    for tokens, order_id in withdrawals:
+        rest = tokens
+        for lot in sorted(lots, key=partial(_rank, order_id)):
             rest -= _take(lot, rest)
         if rest:
             raise TooFewTokensError
 
 
-def _rank(lot: Lot, withdrawal: Withdrawal) -> tuple[bool, bool, float]:
-    is_own = withdrawal.order_id is not None and lot.order_id == withdrawal.order_id
+def _rank(order_id: UUID | None, lot: Lot) -> tuple[bool, bool, float]:
+    is_own = order_id is not None and lot.order_id == order_id
     return not is_own, bool(lot.currency), -lot.received_at.timestamp()
 
 

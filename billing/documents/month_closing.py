@@ -5,8 +5,8 @@ transfer of it can appear; a company that cannot be sealed waits, and no other w
 company's month is a transaction of its own, written once: whoever is killed is followed by another.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
@@ -176,41 +176,24 @@ def _prepaid_opening(
     if previous is not None:
         return {currency: Decimal(money["closing"]) for currency, money in previous.money.items()}
     rows = external_transfers(company_id, BEGINNING, start)
-    signs = {Transfer.Kind.WITHDRAW: -1}
-    received = sum(signs.get(Transfer.Kind(row.kind), 1) * row.amount for row in rows)
+    bought, granted, withdrawn = sums_of(rows)
+    received = bought + granted - withdrawn
     charges = _use(company_id, BEGINNING, start, received - balance)
     paid = prepaid.add({}, prepaid.entries(company_id, BEGINNING, start))
-    return prepaid.subtract(paid, _sums(charges))
-
-
-def _sums(charges: Sequence[Charge]) -> prepaid.Sums:
-    sums: prepaid.Sums = {}
-    for charge in charges:
-        if currency := charge.lot.currency:
-            sums[currency] = sums.get(currency, Decimal(0)) + charge.amount
-    return sums
-
-
-@dataclass(frozen=True, slots=True)
-class _Movements:
-    """The transfers from outside of a period, as lots see them."""
-
-    new: list[Lot]
-    withdrawals: list[Withdrawal]
-    returned: dict[UUID, int]  # by disputes that were won
+    charged = prepaid.total((charge.lot.currency, charge.amount) for charge in charges)
+    return prepaid.subtract(paid, charged)
 
 
 def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Charge]:
     """Stores what came in and how the lots stand at the end; returns what was charged."""
-    moved = _movements(company_id, external_transfers(company_id, start, end))
-    Lot.objects.bulk_create(moved.new)
-    refunded = {item.order_id for item in moved.withdrawals if item.order_id} | set(moved.returned)
-    rows = Lot.objects.filter(
-        Q(taken__lt=F("tokens")) | Q(order__in=refunded), company=company_id
-    ).order_by("received_at", "pk")
-    stock = list(rows)
-    lots.withdraw(stock, moved.withdrawals)
-    rest = lots.give_back(stock, moved.returned)
+    rows = external_transfers(company_id, start, end)
+    new, withdrawals, returned = _movements(company_id, rows)
+    Lot.objects.bulk_create(new)
+    refunded = {order_id for _tokens, order_id in withdrawals if order_id} | returned.keys()
+    is_needed = Q(taken__lt=F("tokens")) | Q(order__in=refunded)
+    stock = list(Lot.objects.filter(is_needed, company=company_id).order_by("received_at", "pk"))
+    lots.withdraw(stock, withdrawals)
+    rest = lots.give_back(stock, returned)
     stock += [
         Lot.objects.create(
             company_id=company_id,
@@ -225,20 +208,25 @@ def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Ch
     return charges
 
 
-def _movements(company_id: int, rows: Sequence[Transfer]) -> _Movements:
+def _movements(
+    company_id: int, rows: Sequence[Transfer]
+) -> tuple[list[Lot], list[Withdrawal], Counter[UUID]]:
+    """New lots, withdrawals, and the tokens that disputes which were won return, by order."""
     orders = _orders(company_id, rows)
     refunds = _orders_of_refunds(rows)
-    moved = _Movements([], [], {})
+    new: list[Lot] = []
+    withdrawals: list[Withdrawal] = []
+    returned = Counter[UUID]()
     for row in rows:
         key = str(row.key)
         refunded_order = refunds.get(key.removesuffix(":returned"))
         if row.kind == Transfer.Kind.WITHDRAW:
-            moved.withdrawals.append(Withdrawal(row.amount, refunded_order))
+            withdrawals.append((row.amount, refunded_order))
         elif key.endswith(":returned") and refunded_order:
-            moved.returned[refunded_order] = moved.returned.get(refunded_order, 0) + row.amount
+            returned[refunded_order] += row.amount
         else:
-            moved.new.append(_lot(row, orders.get(key)))
-    return moved
+            new.append(_lot(row, orders.get(key)))
+    return new, withdrawals, returned
 
 
 def _orders(company_id: int, rows: Sequence[Transfer]) -> dict[str, Order]:

@@ -143,10 +143,7 @@ def money_by_period(company_id: int, bounds: Sequence[datetime]) -> list[list[Tu
 def _turnovers(
     opening: prepaid.Sums, entries: Sequence[Entry], closed: Sequence[ClosedMonth]
 ) -> Iterator[Turnover]:
-    charged: prepaid.Sums = {}
-    for month in closed:
-        for currency, amount in prepaid.charged_in(month).items():
-            charged[currency] = charged.get(currency, Decimal(0)) + amount
+    charged = prepaid.charged_in(*closed)
     zero = Decimal("0.00")
     for currency in sorted({*opening, *charged, *(entry.currency for entry in entries)}):
         mine = [entry for entry in entries if entry.currency == currency]

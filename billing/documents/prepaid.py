@@ -1,6 +1,6 @@
 """Money that companies paid in advance: payments and refunds, by the day they were booked."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -58,28 +58,26 @@ def _refunds(company_id: int, start: datetime, end: datetime) -> Iterator[Entry]
                 yield Entry(at, amount, refund.currency, title, refund.refund_id, is_refund=True)
 
 
-def add(sums: Mapping[str, Decimal], rows: list[Entry]) -> Sums:
-    added = dict(sums)
-    for entry in rows:
-        added[entry.currency] = added.get(entry.currency, Decimal(0)) + entry.amount
-    return added
-
-
-def subtract(sums: Mapping[str, Decimal], charged: Mapping[str, Decimal]) -> Sums:
-    return {
-        currency: sums.get(currency, Decimal(0)) - charged.get(currency, Decimal(0))
-        for currency in {**sums, **charged}
-    }
-
-
-def charged_in(closed: ClosedMonth) -> Sums:
+def total(rows: Iterable[tuple[str, Decimal]]) -> Sums:
+    """Sums of (currency, amount); what has no currency was granted, and costs nothing."""
     sums: Sums = {}
-    for charge in closed.charges:
-        if charge["currency"]:
-            sums[charge["currency"]] = sums.get(charge["currency"], Decimal(0)) + Decimal(
-                charge["amount"]
-            )
+    for currency, amount in rows:
+        if currency:
+            sums[currency] = sums.get(currency, Decimal(0)) + amount
     return sums
+
+
+def add(sums: Sums, rows: Iterable[Entry]) -> Sums:
+    return total([*sums.items(), *((entry.currency, entry.amount) for entry in rows)])
+
+
+def subtract(sums: Sums, charged: Sums) -> Sums:
+    return total([*sums.items(), *((currency, -amount) for currency, amount in charged.items())])
+
+
+def charged_in(*months: ClosedMonth) -> Sums:
+    charges = [charge for closed in months for charge in closed.charges]
+    return total((charge["currency"], Decimal(charge["amount"])) for charge in charges)
 
 
 def opening(company_id: int, at: datetime) -> Sums:

@@ -3,6 +3,7 @@
 A row for each currency's payment, refund and closed month, in the order of their days.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -19,16 +20,18 @@ from billing.wallet.period_totals import start_of
 from storage.months.calendar import last_day
 
 DAY = timedelta(days=1)
+NOTHING = Decimal("0.00")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """By the seller's books: charges are debits, payments credits."""
 
+    currency: str
     day: date
     title: str
-    debit: Decimal
-    credit: Decimal
+    debit: Decimal = NOTHING
+    credit: Decimal = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,11 @@ class Account:
 
     @property
     def debit(self) -> Decimal:
-        return sum((row.debit for row in self.rows), Decimal("0.00"))
+        return sum((row.debit for row in self.rows), NOTHING)
 
     @property
     def credit(self) -> Decimal:
-        return sum((row.credit for row in self.rows), Decimal("0.00"))
+        return sum((row.credit for row in self.rows), NOTHING)
 
     @property
     def closing(self) -> Decimal:
@@ -72,74 +75,48 @@ def make(company: Company, first: date, last: date) -> ReconciliationAct:
     start, end = start_of(first), start_of(last + DAY)
     opening = prepaid.opening(company.pk, start)
     rows = [*_payments(company, first, last), *_charges(company, first, last)]
-    currencies = sorted({*opening, *(currency for currency, _row in rows)})
+    currencies = sorted({*opening, *(row.currency for row in rows)})
     parties = invoices.snapshot_parties(Seller.objects.first(), BillingProfile.of(company))
     assert start < end  # noqa: S101 - the form says so
     accounts = [
         Account(
             currency,
-            opening.get(currency, Decimal("0.00")),
-            sorted((row for each, row in rows if each == currency), key=lambda row: row.day),
+            opening.get(currency, NOTHING),
+            sorted((row for row in rows if row.currency == currency), key=lambda row: row.day),
         )
         for currency in currencies
     ]
     return ReconciliationAct(company, first, last, parties["seller"], parties["buyer"], accounts)
 
 
-def _payments(company: Company, first: date, last: date) -> list[tuple[str, Row]]:
-    rows = prepaid.entries(company.pk, start_of(first), start_of(last + DAY))
-    return [
-        (
-            entry.currency,
-            Row(
-                entry.day,
-                _refund_title(entry) if entry.is_refund else _payment_title(entry),
-                max(-entry.amount, Decimal("0.00")),
-                max(entry.amount, Decimal("0.00")),
-            ),
-        )
-        for entry in rows
-    ]
+def _payments(company: Company, first: date, last: date) -> Iterator[Row]:
+    for entry in prepaid.entries(company.pk, start_of(first), start_of(last + DAY)):
+        debit, credit = max(-entry.amount, NOTHING), max(entry.amount, NOTHING)
+        yield Row(entry.currency, entry.day, _title(entry), debit, credit)
 
 
-def _payment_title(entry: prepaid.Entry) -> str:
-    return _("Payment of %(order)s (%(reference)s)") % {
-        "order": entry.title,
-        "reference": entry.reference,
-    }
-
-
-def _refund_title(entry: prepaid.Entry) -> str:
+def _title(entry: prepaid.Entry) -> str:
+    if not entry.is_refund:
+        facts = {"order": entry.title, "reference": entry.reference}
+        return _("Payment of %(order)s (%(reference)s)") % facts
     if entry.amount > 0:
         return _("Refund of %(order)s canceled") % {"order": entry.title}
     return _("Refund of %(order)s") % {"order": entry.title}
 
 
-def _charges(company: Company, first: date, last: date) -> list[tuple[str, Row]]:
+def _charges(company: Company, first: date, last: date) -> Iterator[Row]:
     """The charges of months that end in the period."""
     closed = ClosedMonth.objects.filter(company=company, month__gte=first.replace(day=1))
     documents = {
         (document.month, document.currency): document.number
         for document in Document.objects.filter(company=company, kind=Document.Kind.CLOSING)
     }
-    rows = []
     for month in closed.order_by("month"):
         day = last_day(month.month)
-        if first <= day <= last:
-            rows += [
-                (
-                    currency,
-                    Row(
-                        day,
-                        _charge_title(month.month, documents.get((month.month, currency), "")),
-                        amount,
-                        Decimal("0.00"),
-                    ),
-                )
-                for currency, amount in prepaid.charged_in(month).items()
-                if amount
-            ]
-    return rows
+        for currency, amount in prepaid.charged_in(month).items() if first <= day <= last else ():
+            if amount:
+                number = documents.get((month.month, currency), "")
+                yield Row(currency, day, _charge_title(month.month, number), amount)
 
 
 def _charge_title(month: date, number: str) -> str:

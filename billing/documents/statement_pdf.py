@@ -7,7 +7,6 @@ from django.utils import timezone, translation
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from fpdf import FPDF
-from fpdf.enums import TableBordersLayout
 
 from billing.documents.period_statement import Period, PeriodStatement, Turnover
 from billing.documents.reconciliation_act import Account, ReconciliationAct
@@ -16,15 +15,16 @@ from billing.orders.pdf import (
     BOLD,
     DRAWING,
     FONT_FAMILY,
-    LINE,
     SMALL,
     TEXT,
+    grid,
     heading,
     new_sheet,
     paragraph,
 )
 from billing.wallet import statement as statements
 from billing.wallet.amounts import money
+from storage.months.calendar import last_day
 
 MAX_TRANSFERS = 1000  # in one file; the CSV statement has all
 
@@ -126,10 +126,8 @@ def _seals(pdf: FPDF, statement: PeriodStatement) -> None:
 
 
 def _name(period: Period) -> str:
-    if period.first.day == 1 and (period.last.month, 1) == (period.first.month, period.first.day):
-        following = period.last.toordinal() + 1
-        if type(period.last).fromordinal(following).day == 1:
-            return date_format(period.first, "F Y")
+    if period.first.day == 1 and period.last == last_day(period.first):
+        return date_format(period.first, "F Y")
     return _days(period.first, period.last)
 
 
@@ -146,15 +144,10 @@ def _table(
     widths: Sequence[int] | None = None,
 ) -> None:
     pdf.set_font(FONT_FAMILY, size=SMALL)
-    texts = {_("Period"), _("Note"), _("Operation"), _("Time"), _("Month"), _("Hash"), _("Day")}
-    texts |= {_("Entry")}
-    with pdf.table(
-        col_widths=tuple(widths) if widths else None,
-        line_height=LINE,
-        text_align=tuple("LEFT" if title in texts else "RIGHT" for title in titles),
-        headings_style=BOLD,
-        borders_layout=TableBordersLayout.ALL,
-    ) as table:
+    names = ("Period", "Note", "Operation", "Time", "Month", "Hash", "Day", "Entry")
+    texts = set(map(_, names))
+    aligns = ["LEFT" if title in texts else "RIGHT" for title in titles]
+    with grid(pdf, widths, aligns) as table:
         table.row(titles)
         for row in rows:
             table.row(row)

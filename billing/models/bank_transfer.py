@@ -6,7 +6,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from billing.models.offer import by_user
+from billing.models.offer import by_user, optional
 from billing.models.order import Order, Payment
 
 # The condition of a partial index, as SQL: see `billing.models.order`.
@@ -57,22 +57,8 @@ class BankTransfer(models.Model):
     purpose = models.CharField(_("purpose of the payment"), max_length=500, blank=True)
     state = models.CharField(_("state"), max_length=9, choices=State.choices)
     problem = models.CharField(_("problem"), max_length=16, choices=Problem.choices, blank=True)
-    order = models.ForeignKey(
-        Order,
-        models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="bank_transfers",
-        verbose_name=_("top-up"),
-    )
-    payment = models.ForeignKey(
-        Payment,
-        models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="bank_transfers",
-        verbose_name=_("payment"),
-    )
+    order = optional(Order, "bank_transfers", _("top-up"))
+    payment = optional(Payment, "bank_transfers", _("payment"))
     settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
     settled_by = by_user(_("settled by"))
     created_at = models.DateTimeField(_("time"), default=timezone.now)

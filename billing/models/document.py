@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
-from billing.models.offer import CENT
+from billing.models.offer import CENT, optional
 from billing.models.order import Order
 from catalogue.ids import public_id, uuid7
 from storage.months.calendar import last_day
@@ -25,15 +25,7 @@ class Lot(models.Model):
     company = models.ForeignKey(
         Company, models.PROTECT, related_name="lots", db_index=False, verbose_name=_("company")
     )
-    order = models.ForeignKey(
-        Order,
-        models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="lots",
-        db_index=False,
-        verbose_name=_("top-up"),
-    )
+    order = optional(Order, "lots", _("top-up"), db_index=False)
     transfer_key = models.CharField(_("transfer"), max_length=80)
     received_at = models.DateTimeField(_("received"))
     tokens = models.PositiveBigIntegerField(_("tokens"))
@@ -147,15 +139,7 @@ class Document(models.Model):
     serial = models.PositiveIntegerField(_("number"))
     issued_on = models.DateField(_("date"))
     month = models.DateField(_("month"), null=True, blank=True)  # of a closing document
-    order = models.ForeignKey(  # of an advance invoice
-        Order,
-        models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="documents",
-        db_index=False,
-        verbose_name=_("top-up"),
-    )
+    order = optional(Order, "documents", _("top-up"), db_index=False)  # of an advance invoice
     tokens = models.PositiveBigIntegerField(_("tokens"))
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
     vat = models.DecimalField(_("VAT"), max_digits=14, decimal_places=2, null=True)

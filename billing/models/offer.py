@@ -1,7 +1,7 @@
 """The price list: packages, a price per token for other numbers, and SMS by country."""
 
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -14,6 +14,7 @@ from accounts.models import User
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
 
+M = TypeVar("M", bound=models.Model)
 CENT = Decimal("0.01")
 CURRENCY = RegexValidator(r"^[A-Z]{3}$", _("Three capital letters, such as RUB."))
 
@@ -22,6 +23,21 @@ def by_user(name: "str | _StrPromise") -> "models.ForeignKey[User | None, User |
     """Who did it, as long as the person has an account."""
     return models.ForeignKey(
         User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=name
+    )
+
+
+def optional(
+    model: type[M], related_name: str, name: "str | _StrPromise", *, db_index: bool = True
+) -> "models.ForeignKey[M | None, M | None]":
+    """A row that must stay while this one names it."""
+    return models.ForeignKey(
+        model,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name=related_name,
+        db_index=db_index,
+        verbose_name=name,
     )
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Company, User
-from billing.models.offer import Package, by_user
+from billing.models.offer import Package, by_user, optional
 from billing.signed_links import INVOICES
 from catalogue.ids import parse_id, public_id, uuid7
 
@@ -210,14 +210,7 @@ class Payment(models.Model):
 
     gateway = models.CharField(_("payment method"), max_length=20)
     payment_id = models.CharField(_("provider's payment"), max_length=120)
-    order = models.ForeignKey(
-        Order,
-        models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="payments",
-        verbose_name=_("top-up"),
-    )
+    order = optional(Order, "payments", _("top-up"))
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
     currency = models.CharField(_("currency"), max_length=3)
     is_credited = models.BooleanField(_("credited"), default=False)
@@ -294,14 +287,7 @@ class Refund(models.Model):
     refund_id = models.CharField(_("provider's refund"), max_length=120)
     # By which the provider names the payment; its notice may still be on the way.
     payment_reference = models.CharField(_("provider's payment"), max_length=120)
-    payment = models.ForeignKey(
-        Payment,
-        models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="refunds",
-        verbose_name=_("payment"),
-    )
+    payment = optional(Payment, "refunds", _("payment"))
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2)
     currency = models.CharField(_("currency"), max_length=3)
     tokens = models.PositiveBigIntegerField(_("tokens"), default=0)

@@ -209,7 +209,6 @@ class Budget(models.Model):
     usual = models.PositiveBigIntegerField(
         _("based on recent spending"), null=True, blank=True, editable=False
     )
-    warned_for = models.DateTimeField(null=True, editable=False)  # the period already alerted
 
     class Meta:
         verbose_name = _("budget")

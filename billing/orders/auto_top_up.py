@@ -131,7 +131,7 @@ def _order(
     if method is not None:
         order.expires_at = min(order.expires_at, timezone.now() + LAST_TRY)
     try:
-        orders.write(order, gateway, orders.Actor())
+        orders.write(order, gateway)
     except DomainError:  # too many unpaid orders
         log.warning("automatic_order_refused", company=setting.company_id)
         return None

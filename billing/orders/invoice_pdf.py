@@ -4,11 +4,9 @@ import segno
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from fpdf import FPDF
-from fpdf.enums import TableBordersLayout
 
 from billing.orders.invoices import Document
 from billing.orders.pdf import (
-    BOLD,
     DRAWING,
     FONT_FAMILY,
     HEADING,
@@ -16,7 +14,9 @@ from billing.orders.pdf import (
     MARGIN,
     SMALL,
     TEXT,
+    grid,
     new_sheet,
+    paragraph,
 )
 from billing.wallet.amounts import money
 
@@ -90,13 +90,8 @@ def _lines(pdf: FPDF, document: Document) -> None:
     headings = ("№", _("Goods, works, services"), _("Quantity"), _("Unit"), _("Price"), _("Sum"))
     tokens = f"{order.tokens:,}".replace(",", " ")
     values = ("1", document.line, tokens, _("pcs."), document.price, document.total)
-    with pdf.table(
-        col_widths=(8, 72, 26, 14, 24, 36),
-        line_height=LINE,
-        text_align=("CENTER", "LEFT", "RIGHT", "CENTER", "RIGHT", "RIGHT"),
-        headings_style=BOLD,
-        borders_layout=TableBordersLayout.ALL,
-    ) as table:
+    aligns = ("CENTER", "LEFT", "RIGHT", "CENTER", "RIGHT", "RIGHT")
+    with grid(pdf, (8, 72, 26, 14, 24, 36), aligns) as table:
         table.row(headings)
         table.row(values)
     pdf.ln(3)
@@ -110,16 +105,14 @@ def _totals(pdf: FPDF, document: Document) -> None:
     pdf.set_font(FONT_FAMILY, "")
     if document.note:
         pdf.ln(2)
-        pdf.multi_cell(WIDTH, LINE, document.note, align="L", new_x="LMARGIN", new_y="NEXT")
+        paragraph(pdf, document.note)
     pdf.ln(2)
     count = _("Items: 1, to the sum of %(sum)s") % {
         "sum": money(document.order.amount, document.order.currency)
     }
-    pdf.multi_cell(WIDTH, LINE, count, new_x="LMARGIN", new_y="NEXT")
+    paragraph(pdf, count)
     if document.words:
-        pdf.set_font(FONT_FAMILY, "B")
-        pdf.multi_cell(WIDTH, LINE, document.words, new_x="LMARGIN", new_y="NEXT")
-        pdf.set_font(FONT_FAMILY, "")
+        paragraph(pdf, document.words, is_bold=True)
     pdf.line(MARGIN, pdf.y + 2, MARGIN + WIDTH, pdf.y + 2)
     pdf.ln(6)
 

@@ -1,6 +1,6 @@
 """Places, opens, cancels and expires orders of tokens. `payments` pays them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import structlog
 from django.conf import settings
@@ -47,35 +47,30 @@ def unsuitable(gateway: Gateway, quote: Quote) -> StrOrPromise:
     return "" if gateway.takes(quote.currency, quote.amount) else UNSUITABLE_AMOUNT
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """Who acts: a member in the cabinet, or an API key."""
-
-    user: User | None = None
-    api_key_id: int | None = None
-    ip: str | None = None
-
-
 def place(
     *,
     company: Company,
     quote: Quote,
     gateway: Gateway,
-    actor: Actor,
+    user: User | None = None,
+    api_key_id: int | None = None,
+    ip: str | None = None,
     return_url: str = "",
     idempotency_key: IdempotencyKey | None = None,
     saves_method: bool = False,
 ) -> Order:
-    """Commits an order, then opens a payment for it with the provider."""
+    """Commits an order of a member in the cabinet, or of an API key; then opens a payment for it
+    with the provider.
+    """
     if text := unsuitable(gateway, quote):
         raise DomainError(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
     order = order_of(company, quote, gateway)
-    order.return_url, order.created_by, order.api_key_id = return_url, actor.user, actor.api_key_id
+    order.return_url, order.created_by, order.api_key_id = return_url, user, api_key_id
     with transaction.atomic():
         # First, so a duplicate call waits here and takes no invoice number.
         if idempotency_key is not None:
             idempotency.insert(idempotency_key, order.id)
-        write(order, gateway, actor)
+        write(order, gateway, ip=ip)
         if saves_method and gateway.saves_methods:
             MethodSaving.objects.create(order=order)
     return open_payment(order)
@@ -94,7 +89,7 @@ def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
     )
 
 
-def write(order: Order, gateway: Gateway, actor: Actor) -> None:
+def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
     """Writes a new order in the caller's transaction, with its number if it has one, and with what
     follows from the buyer's present billing details.
     """
@@ -112,8 +107,8 @@ def write(order: Order, gateway: Gateway, actor: Actor) -> None:
         order.parties = invoices.snapshot_parties(seller, profile)
         invoices.number(order)
     order.save(force_insert=True)
-    company, bought = order.company, bought_in(order)
-    record("order.created", order, company=company, user=actor.user, ip=actor.ip, changes=bought)
+    user, bought = order.created_by, bought_in(order)
+    record("order.created", order, company=order.company, user=user, ip=ip, changes=bought)
 
 
 def open_payment(order: Order) -> Order:

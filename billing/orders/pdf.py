@@ -1,6 +1,7 @@
 """A sheet for PDF documents: fonts with Cyrillic letters, margins, sizes in millimetres."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -8,8 +9,9 @@ from unicodedata import normalize
 
 from fontTools.ttLib import TTFont
 from fpdf import FPDF
-from fpdf.enums import TextEmphasis
+from fpdf.enums import TableBordersLayout, TextEmphasis
 from fpdf.fonts import FontFace
+from fpdf.table import Table
 
 from parsing.characters import is_text
 from storage.heavy_work import HeavyWork
@@ -63,10 +65,23 @@ def new_sheet(
     return pdf
 
 
-def paragraph(pdf: FPDF, text: str, *, align: str = "L", is_bold: bool = False) -> None:
+def grid(
+    pdf: FPDF, widths: Sequence[float] | None, aligns: Sequence[str]
+) -> AbstractContextManager[Table]:
+    """A table with lines around each cell and bold headings."""
+    return pdf.table(
+        col_widths=tuple(widths) if widths else None,
+        line_height=LINE,
+        text_align=tuple(aligns),
+        headings_style=BOLD,
+        borders_layout=TableBordersLayout.ALL,
+    )
+
+
+def paragraph(pdf: FPDF, text: str, *, is_bold: bool = False) -> None:
     """Full width, then a new line."""
     pdf.set_font(FONT_FAMILY, "B" if is_bold else "")
-    pdf.multi_cell(0, LINE, text, align=align, new_x="LMARGIN", new_y="NEXT")
+    pdf.multi_cell(0, LINE, text, align="L", new_x="LMARGIN", new_y="NEXT")
     pdf.set_font(FONT_FAMILY, "")
 
 

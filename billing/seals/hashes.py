@@ -33,15 +33,11 @@ class Part:
 def head_of(previous: str, day: date, parts: Sequence[Part]) -> str:
     """A company's head after the day; its parts ascend by month."""
     rows = [[part.month, part.transfers, part.available, part.held, part.digest] for part in parts]
-    return _head_of(previous, day, rows)
+    return head_of_rows(previous, day, rows)
 
 
-def head_of_day(previous: str, day: date, heads: Iterable[tuple[int, str]]) -> str:
-    """The head of all companies after the day: (company, its head), ascending by company."""
-    return _head_of(previous, day, heads)
-
-
-def _head_of(previous: str, day: date, rows: Iterable[Sequence[object]]) -> str:
+def head_of_rows(previous: str, day: date, rows: Iterable[Sequence[object]]) -> str:
+    """Also of all companies after the day: (company, its head), ascending by company."""
     lines = [previous, day.isoformat(), *(json.dumps(list(row)) for row in rows)]
     return sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, StopRunError
 from billing.models import Seal, SealedDay
-from billing.seals.hashes import NOTHING, Part, days_of, head_of, head_of_day, start_of
+from billing.seals.hashes import NOTHING, Part, days_of, head_of, head_of_rows, start_of
 from storage import advisory_locks
 
 # For clocks that a failover sets back, and the instant between a transaction's time and its lock.
@@ -170,7 +170,7 @@ def sealed_days(since: date, until: date, head: str) -> Iterator[SealedDay]:
     }
     while since < until:
         companies = by_day.get(since, [])
-        head = head_of_day(head, since, companies)
+        head = head_of_rows(head, since, companies)
         yield SealedDay(day=since, companies=len(companies), head=head)
         since += DAY
 

@@ -1,7 +1,6 @@
 """Template filters for amounts and transfers."""
 
-from decimal import Decimal
-from uuid import UUID
+from functools import partial
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -13,13 +12,11 @@ from billing.wallet import amounts, statement
 from catalogue.ids import public_id
 
 register = template.Library()
+register.filter("money", amounts.money)
+register.filter("each", amounts.unit_price)
 register.filter("way", registry.title)
 register.filter("gateway_note", registry.note)
-
-
-@register.filter
-def money(amount: Decimal, currency: str) -> str:
-    return amounts.money(amount, currency)
+register.filter("message_id", partial(public_id, "msg"))
 
 
 @register.filter
@@ -31,13 +28,8 @@ def worth(tokens: int | None, price: TokenPrice | None) -> str:
 
 
 @register.filter
-def each(price: Decimal, currency: str) -> str:
-    return amounts.unit_price(price, currency)
-
-
-@register.filter
 def each_costs(package: Package) -> str:
-    return each(package.price / package.tokens, package.currency)
+    return amounts.unit_price(package.price / package.tokens, package.currency)
 
 
 @register.filter
@@ -46,11 +38,6 @@ def signed(transfer: Transfer) -> str:
     change = statement.balance_change(transfer.kind, transfer.amount)
     sign = {True: "+", False: "\u2212"}[change > 0] if change else ""
     return sign + str(intcomma(transfer.amount))
-
-
-@register.filter
-def message_id(value: UUID) -> str:
-    return public_id("msg", value)
 
 
 @register.filter

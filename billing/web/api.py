@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -13,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys.principal import Principal
 from accounts.models import Company
 from api.base_view import ApiResponse, ApiView
-from api.calls import body_of
+from api.calls import Shape, body_of
 from api.idempotency import IdempotentView
 from api.pagination import list_body
 from api.request_fields import QueryFields, RequestFields, allowed_values
@@ -26,9 +27,11 @@ from billing.wallet import ledger
 from billing.web.calls import (
     CREATE_TOP_UP,
     DAY,
+    DOCUMENT,
     GATEWAY,
     GET_BALANCE,
     GET_TOP_UP,
+    LIST_DOCUMENTS,
     LIST_SEALS,
     LIST_TOP_UPS,
     OPTIONS_OF_TOP_UP,
@@ -41,7 +44,6 @@ from billing.web.calls import (
     STATE_TEXTS,
     TOKENS_TO_BUY,
 )
-from billing.web.document_calls import DOCUMENT, LIST_DOCUMENTS
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import parse_id
 from catalogue.texts import StrOrPromise
@@ -73,19 +75,19 @@ class Seals(ApiView):
         asked.check()
         rows = Seal.objects.filter(company=self.principal.company_id).defer("parts")
         rows = rows if period == DAY else rows.last_of_months()
-        query, company_id = request.GET.dict(), self.principal.company_id
-        body = list_body(rows, query, SEAL.body_of, company_id=company_id)
-        return ApiResponse(self.success(body))
+        return _listed(self, request, rows, SEAL)
 
 
 class Documents(ApiView):
     calls = (LIST_DOCUMENTS,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        rows = Document.objects.of(self.principal.company_id)
-        query, company_id = request.GET.dict(), self.principal.company_id
-        body = list_body(rows, query, DOCUMENT.body_of, company_id=company_id)
-        return ApiResponse(self.success(body))
+        return _listed(self, request, Document.objects.of(self.principal.company_id), DOCUMENT)
+
+
+def _listed(view: ApiView, request: HttpRequest, rows: QuerySet[Any], shape: Shape) -> ApiResponse:
+    query, company_id = request.GET.dict(), view.principal.company_id
+    return ApiResponse(view.success(list_body(rows, query, shape.body_of, company_id=company_id)))
 
 
 class TopUpView(IdempotentView):
@@ -104,9 +106,7 @@ class TopUps(TopUpView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         rows = Order.objects.of(self.principal.company_id).select_related("package")
-        query, company_id = request.GET.dict(), self.principal.company_id
-        body = list_body(rows, query, ORDER.body_of, company_id=company_id)
-        return ApiResponse(self.success(body))
+        return _listed(self, request, rows, ORDER)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
@@ -119,7 +119,8 @@ class TopUps(TopUpView):
                 company=Company.objects.get(pk=self.principal.company_id),
                 quote=quote,
                 gateway=top_up.select_gateway(quote.currency),
-                actor=orders.Actor(api_key_id=self.principal.key_id, ip=client_ip(request.META)),
+                api_key_id=self.principal.key_id,
+                ip=client_ip(request.META),
                 return_url=top_up.return_url,
                 idempotency_key=idempotency_key,
             )
@@ -152,18 +153,14 @@ class TopUpOptions(ApiView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         currency = _currency(self.principal.company_id)
-        packages = [body_of(package, PACKAGE) for package in Package.objects.on_sale()]
-        return ApiResponse(
-            self.success(
-                {
-                    "packages": packages,
-                    "min_tokens": prices.min_tokens(currency),
-                    "max_tokens": settings.MAX_TOP_UP_TOKENS,
-                    "currency": currency,
-                    "gateways": [gateway.name for gateway in registry.available()],
-                }
-            )
-        )
+        options = {
+            "packages": [body_of(package, PACKAGE) for package in Package.objects.on_sale()],
+            "min_tokens": prices.min_tokens(currency),
+            "max_tokens": settings.MAX_TOP_UP_TOKENS,
+            "currency": currency,
+            "gateways": [gateway.name for gateway in registry.available()],
+        }
+        return ApiResponse(self.success(options))
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,8 +172,8 @@ def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) 
             company=request.company,
             quote=quote,
             gateway=gateway,
-            actor=orders.Actor(**request.actor),
             saves_method=True,
+            **request.actor,
         )
     except DomainError as error:
         messages.error(request, " ".join(error.words))

@@ -186,10 +186,11 @@ def _draft_fields(request: CabinetRequest) -> dict[str, str]:
 
 def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
     gateway = registry.find(Invoice.name)
-    actor = orders.Actor(**request.actor)
     try:
         if gateway is not None:
-            order = orders.place(company=request.company, quote=quote, gateway=gateway, actor=actor)
+            order = orders.place(
+                company=request.company, quote=quote, gateway=gateway, **request.actor
+            )
             return redirect("balance-order", order.public_id)
     except DomainError as error:
         messages.error(request, " ".join(error.words))
@@ -208,10 +209,9 @@ def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
     """Returns the order, or None with the refusal on the form."""
     data = form.cleaned_data
     gateway = form.gateways[data["gateway"]]
-    actor = orders.Actor(**request.actor)
     try:
         return orders.place(
-            company=request.company, quote=data["quote"], gateway=gateway, actor=actor
+            company=request.company, quote=data["quote"], gateway=gateway, **request.actor
         )
     except orders.BillingDetailsNeededError:
         raise

@@ -141,9 +141,9 @@ def kill_survivors(tag: str) -> None:
         time.sleep(0.05)
 
 
-def stop_unrelated(pid: int, tag: str, number: signal.Signals, *, patience: float = 10) -> None:
+def stop_unrelated(pid: int, tag: str, number: signal.Signals) -> None:
     """Stops a process that is not our child, while its command line contains `mark`."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + 10
     while tag in command_line(pid):
         late = time.monotonic() > deadline
         with suppress(ProcessLookupError):

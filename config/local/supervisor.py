@@ -95,12 +95,9 @@ def _prepare(var: Path, environ: Mapping[str, str]) -> RunContext:
         raise StartError(f"PORT and SIMULATOR_PORT are both {port}: give them different numbers")
     preflight.check_port("PORT", host, port)
     preflight.check_port("SIMULATOR_PORT", "127.0.0.1", simulator_port)
-    if environ.get("SIMULATOR_SMPP_PORT"):
-        smpp_port = preflight.number(environ, "SIMULATOR_SMPP_PORT", 0)
-        preflight.check_port("SIMULATOR_SMPP_PORT", "127.0.0.1", smpp_port)
-    if environ.get("METRICS_PORT"):
-        metrics_port = preflight.number(environ, "METRICS_PORT", 0)
-        preflight.check_port("METRICS_PORT", "127.0.0.1", metrics_port)
+    for name in ("SIMULATOR_SMPP_PORT", "METRICS_PORT"):
+        if environ.get(name):
+            preflight.check_port(name, "127.0.0.1", preflight.number(environ, name, 0))
     preflight.check_space(var)
     make_private(var)
     for log in (var / "log").glob("*.log"):

@@ -33,9 +33,7 @@ def place_order(company: Company, way: str = "sandbox", tokens: int = 1000, **fi
     quote = Quote(tokens, Decimal("1900.00"), "RUB")
     if way == "invoice":
         fill_billing_details(company)
-    return orders.place(
-        company=company, quote=quote, gateway=gateway(way), actor=orders.Actor(), **fields
-    )
+    return orders.place(company=company, quote=quote, gateway=gateway(way), **fields)
 
 
 def payment_event(order: Order, **changes: Any) -> PaymentEvent:

@@ -66,8 +66,7 @@ def set_prices() -> None:
 def _order(company: Company, user: User, package: str, gateway: Gateway) -> Order:
     quote = prices.quote_package(package)
     assert quote is not None  # noqa: S101 - put on sale above
-    actor = orders.Actor(user=user)
-    return orders.place(company=company, quote=quote, gateway=gateway, actor=actor)
+    return orders.place(company=company, quote=quote, gateway=gateway, user=user)
 
 
 COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pypdf
 import pytest
 import time_machine
-from django.core.signing import Signer
+from django.core.signing import SignatureExpired, Signer
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client
@@ -17,7 +17,7 @@ from django.utils import timezone
 from accounts.models import AuditEvent, Mail, Member
 from billing.documents import document_pdf, issuing, month_closing
 from billing.models import BillingProfile, Document
-from billing.signed_links import DOCUMENTS, INVOICES, LIFETIME, LinkExpiredError, SignedLinks
+from billing.signed_links import DOCUMENTS, INVOICES, LIFETIME, SignedLinks
 from tests.api.clients import Api
 from tests.billing.documents.history import at, buy, company, seal, seller, use
 from tests.document_factories import DocumentFactory
@@ -98,7 +98,7 @@ def test_link_ends_after_thirty_days_and_is_made_anew(links: SignedLinks) -> Non
 
     assert links.read(young) == pk == links.read(links.token(pk))
     for each in (old, endless):
-        with pytest.raises(LinkExpiredError):
+        with pytest.raises((SignatureExpired, ValueError)):
             links.read(each)
 
 

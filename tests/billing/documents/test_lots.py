@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from billing.documents import lots
-from billing.documents.lots import TooFewTokensError, Withdrawal
+from billing.documents.lots import TooFewTokensError
 from billing.models import Lot
 
 START = datetime(2026, 9, 1, tzinfo=UTC)
@@ -64,7 +64,7 @@ def test_refund_takes_its_own_order_first() -> None:
     mine = uuid4()
     stock = [lot(1, 10, "10.00"), lot(2, 10, "10.00", order=mine), lot(3, 10)]
 
-    lots.withdraw(stock, [Withdrawal(15, mine)])
+    lots.withdraw(stock, [(15, mine)])
 
     assert [each.taken for each in stock] == [0, 10, 5]
 
@@ -72,7 +72,7 @@ def test_refund_takes_its_own_order_first() -> None:
 def test_other_withdrawals_take_granted_tokens_first_the_newest_before_older() -> None:
     stock = [lot(1, 10), lot(2, 10, "10.00"), lot(3, 10)]
 
-    lots.withdraw(stock, [Withdrawal(12)])
+    lots.withdraw(stock, [(12, None)])
 
     assert [each.taken for each in stock] == [2, 0, 10]
 
@@ -80,7 +80,7 @@ def test_other_withdrawals_take_granted_tokens_first_the_newest_before_older() -
 def test_dispute_that_was_won_gives_back_what_it_took() -> None:
     mine = uuid4()
     stock = [lot(1, 10, "10.00", order=mine)]
-    lots.withdraw(stock, [Withdrawal(6, mine)])
+    lots.withdraw(stock, [(6, mine)])
 
     rest = lots.give_back(stock, {mine: 8})
 
