@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import changes_of, record
 from accounts.models import Company, User
+from accounts.people import members
 from catalogue.errors import DomainError, Error, invalid_input
 from identity_hooks.kind import Kind, SocketOptions
 from identity_hooks.kinds import kinds
@@ -64,6 +65,8 @@ def create(
     """A new socket, and its secret in plain text. `values` are of `Socket.settings`."""
     # The company's row is the lock: a parallel request waits here.
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    if user is not None:
+        members.require_key_maker(company, user)
     if company.sockets.active().count() >= MAX_ACTIVE:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
     a_day_ago = timezone.now() - timedelta(days=1)

@@ -16,6 +16,7 @@ from accounts.audit import changes_of, record
 from accounts.jobs import Job
 from accounts.models import TECHNICAL_ROLES, Company, User
 from accounts.outbox import mail
+from accounts.people import members
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.texts import StrOrPromise
 from webhooks import egress, signing
@@ -118,6 +119,8 @@ def create(
 ) -> tuple[Endpoint, str]:
     """A new endpoint and the secret that its events are signed with."""
     others = _lock_and_list_urls(company.pk, mode)
+    if user is not None:
+        members.require_key_maker(company, user)
     if len(others) >= settings.MAX_ENDPOINTS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_ENDPOINTS)
     if url in others:

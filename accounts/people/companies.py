@@ -15,6 +15,7 @@ from accounts.audit import changes_of, record
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, Member, Mode, Scope, User, every_scope, scopes_of_role
 from accounts.outbox import mail
+from accounts.people import members
 from accounts.security.notifications import post_company_change
 from catalogue import languages
 
@@ -134,7 +135,7 @@ def create_api_key(
     """
     if purpose:
         scopes = [Scope.VERIFY]
-    _check_key_limit(company, MAX_ACTIVE_KEYS)
+    _check_new_key(company, user, MAX_ACTIVE_KEYS)
     key, plaintext = _issue(
         company=company,
         created_by=user,
@@ -157,7 +158,7 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
     """Creates a successor with the same rights, as far as this user may give them; the old key
     works for another 24 hours.
     """
-    _check_key_limit(key.company, MAX_WHILE_ROTATING)
+    _check_new_key(key.company, user, MAX_WHILE_ROTATING)
     key.refresh_from_db(from_queryset=ApiKey.objects.select_for_update(no_key=True))
     last_day = timezone.now() + ApiKey.ROTATION
     if not key.is_active or key.is_ending:
@@ -207,9 +208,10 @@ def _mail_about_live_key(kind: str, key: ApiKey, user: User, ip: str | None) -> 
         post_company_change(kind, company=key.company, user=user, ip=ip, key=f"{key.name} {key}")
 
 
-def _check_key_limit(company: Company, limit: int) -> None:
+def _check_new_key(company: Company, user: User, limit: int) -> None:
     # The company's row is the lock: a parallel request waits here.
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    members.require_key_maker(company, user)
     if company.api_keys.active().count() >= limit:
         raise ValidationError(
             _("A company can have up to %(limit)d active keys. Revoke one first."),

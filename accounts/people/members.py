@@ -183,6 +183,13 @@ def _require_owner(company: Company, user: User) -> None:
         raise PermissionDenied
 
 
+def require_key_maker(company: Company, user: User) -> None:
+    """The same, of those who get a secret that outlives their membership."""
+    member = company.members.filter(user=user).first()
+    if member is None or not member.can_manage_keys:
+        raise PermissionDenied
+
+
 def _lock(company: Company) -> Company:
     # The company's row is the lock: two owners must not demote each other in parallel.
     return Company.objects.select_for_update(no_key=True).get(pk=company.pk)

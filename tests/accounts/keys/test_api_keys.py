@@ -16,7 +16,7 @@ from accounts.people import companies
 from accounts.people.companies import revoke_api_key
 from tests.accounts.keys.ageing import age_cache
 from tests.api.clients import Api, ClientOf
-from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory, UserFactory
+from tests.factories import ApiKeyFactory, MemberFactory
 
 KEY = api_keys.generate("live")
 
@@ -200,7 +200,8 @@ def test_generated_keys_are_well_formed_and_one_changed_character_is_not(
 
 @pytest.mark.django_db(transaction=True)
 def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
-    company, user = CompanyFactory.create(), UserFactory.create()
+    member = MemberFactory.create()
+    company, user = member.company, member.user
     ApiKeyFactory.create_batch(companies.MAX_ACTIVE_KEYS - 1, company=company)
     start, outcomes = Barrier(THREADS), list[str]()
 

@@ -1,8 +1,11 @@
 """A key does with money what its maker may do as a member, and no role is listed here."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -11,8 +14,11 @@ from accounts.models import ApiKey, Company, Member, Scope, every_scope, scopes_
 from accounts.people import companies, members
 from api.calls import Call
 from api_docs.calls import CALLS
+from identity_hooks import sockets
+from tests.api.blocking import behind_us
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, EndpointFactory, EventFactory, MemberFactory
+from webhooks import endpoints
 from webhooks.events import declaration_of
 from webhooks.models import EventKind
 
@@ -189,3 +195,57 @@ def test_delivery_about_money_shows_the_sum_to_who_sees_it(
     page = client.get(reverse("delivery-detail", args=[delivery.public_id])).content.decode()
 
     assert ("771177" in page) is is_shown
+
+
+def _makes_a_key(former: Member) -> object:
+    return companies.create_api_key(
+        company=former.company, user=former.user, mode="live", name="x", scopes=[Scope.OTP]
+    )
+
+
+def _replaces_a_key(former: Member) -> object:
+    return companies.rotate_api_key(key=former.company.api_keys.get(), user=former.user)
+
+
+def _makes_an_endpoint(former: Member) -> object:
+    return endpoints.create(
+        company=former.company,
+        mode="live",
+        url="https://example.com/",
+        kinds=[EventKind.MESSAGE_DELIVERED],
+        user=former.user,
+    )
+
+
+def _makes_a_socket(former: Member) -> object:
+    return sockets.create(
+        company=former.company, user=former.user, kind="logto", mode="live", values={"name": "x"}
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "act", [_makes_a_key, _replaces_a_key, _makes_an_endpoint, _makes_a_socket]
+)
+@pytest.mark.parametrize("end", ["removed", "demoted"])
+def test_who_is_being_removed_takes_no_new_secret_along(
+    act: Callable[[Member], object], end: str
+) -> None:
+    """A key's rights beside money are the company's: it outlives whoever made it."""
+    owner = MemberFactory.create()
+    former = MemberFactory.create(company=owner.company, role="developer")
+    ApiKeyFactory.create(company=owner.company)
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            if end == "removed":
+                members.remove(member=Member.objects.get(pk=former.pk), user=owner.user)
+            else:
+                members.change_role(
+                    member=Member.objects.get(pk=former.pk), role="viewer", user=owner.user
+                )
+            began = behind_us(pool, lambda: act(former))
+        assert isinstance(began.exception(), PermissionDenied)
+
+    company = owner.company
+    made = company.api_keys.count(), company.endpoints.count(), company.sockets.count()
+    assert made == (1, 0, 0)

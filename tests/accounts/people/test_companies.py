@@ -38,7 +38,11 @@ def test_create_api_key_keeps_no_plaintext() -> None:
     company = CompanyFactory.create()
 
     key, plaintext = companies.create_api_key(
-        company=company, user=UserFactory.create(), mode="test", name="Site", scopes=[Scope.OTP]
+        company=company,
+        user=MemberFactory.create(company=company).user,
+        mode="test",
+        name="Site",
+        scopes=[Scope.OTP],
     )
 
     assert api_keys.is_well_formed(plaintext)
@@ -54,9 +58,14 @@ def test_expired_and_revoked_keys_do_not_count_towards_the_limit() -> None:
     ApiKeyFactory.create_batch(3, company=company, revoked_at=past)
     ApiKeyFactory.create_batch(3, company=company, expires_at=past)
 
-    companies.create_api_key(company=company, user=UserFactory.create(), mode="live", name="New")
+    user = MemberFactory.create(company=company).user
+    companies.create_api_key(company=company, user=user, mode="live", name="New")
 
     assert company.api_keys.active().count() == 1
+
+
+def _maker(key: ApiKey) -> User:
+    return MemberFactory.create(company=key.company).user
 
 
 def test_revoke_of_a_revoked_key_changes_nothing() -> None:
@@ -73,7 +82,7 @@ def test_revoke_of_a_revoked_key_changes_nothing() -> None:
 def test_rotated_key_works_for_another_day() -> None:
     key = ApiKeyFactory.create(scopes=["links"], allowed_ips=["203.0.113.7"])
 
-    successor, plaintext = companies.rotate_api_key(key=key, user=UserFactory.create())
+    successor, plaintext = companies.rotate_api_key(key=key, user=_maker(key))
 
     key.refresh_from_db()
     assert key.is_active
@@ -92,7 +101,7 @@ def test_rotate_works_at_the_key_limit() -> None:
     company = CompanyFactory.create()
     key, *_ = ApiKeyFactory.create_batch(5, company=company)
 
-    companies.rotate_api_key(key=key, user=UserFactory.create())
+    companies.rotate_api_key(key=key, user=_maker(key))
 
     assert company.api_keys.active().count() == 6
 
@@ -101,7 +110,7 @@ def test_rotate_refuses_an_expiring_key() -> None:
     key = ApiKeyFactory.create(expires_at=timezone.now() + timedelta(hours=2))
 
     with pytest.raises(ValidationError) as refusal:
-        companies.rotate_api_key(key=key, user=UserFactory.create())
+        companies.rotate_api_key(key=key, user=_maker(key))
 
     assert refusal.value.code == "ending"
     assert ApiKey.objects.count() == 1

@@ -24,7 +24,7 @@ from tests.api.races import at_once
 from tests.billing.budgets.test_budget_steps import fall_back, move, step
 from tests.billing.budgets.test_budgets import PHONE, URL, held
 from tests.channels.message_stages import submitted
-from tests.factories import CompanyFactory, MessageFactory, UserFactory
+from tests.factories import CompanyFactory, MemberFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -98,7 +98,9 @@ def test_limit_set_later_knows_what_the_key_has_spent(api: Api) -> None:
 def test_successor_of_a_key_has_its_limit(api: Api) -> None:
     limit(key_of(api), 7)
 
-    successor, _ = companies.rotate_api_key(key=key_of(api), user=UserFactory.create())
+    successor, _ = companies.rotate_api_key(
+        key=key_of(api), user=MemberFactory.create(company=api.company).user
+    )
 
     assert successor.day_limit == 7
 
