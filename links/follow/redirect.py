@@ -17,7 +17,6 @@ from django.views.decorators.csrf import csrf_exempt
 
 from links.addresses import short_hosts, slugs
 from links.clicks import buffer
-from links.follow import not_found_limit
 from links.follow.cached_row import (
     NOT_FOUND,
     ONE_TIME_GONE,
@@ -26,7 +25,7 @@ from links.follow.cached_row import (
     NoTarget,
     Resolution,
 )
-from links.follow.pages import one_time_links, preview_page
+from links.follow.pages import one_time_links, preview_page, visitor_pages
 from links.follow.pages.visitor_pages import (
     EMPTY_BODY_HEADERS,
     TOO_MANY_REQUESTS,
@@ -61,10 +60,12 @@ def _respond(text: str, visit: Visit) -> VisitorResponse:
     about = slugs.preview_slug(text)
     slug = text if about is None else about
     outcome = resolve(slug, visit.host_id)
+    # Guessing slugs ends in 429. Links that exist are not counted: a carrier's customers share one
+    # address.
     if (
         outcome is NOT_FOUND
         and slugs.repair(slug)
-        and (wait := not_found_limit.count_miss(visit.environ))
+        and (wait := visitor_pages.seconds_over(visit, "misses", settings.LINK_MISS_LIMIT))
     ):
         return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
     if about is not None and outcome is not NOT_FOUND:

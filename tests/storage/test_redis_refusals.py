@@ -22,7 +22,6 @@ from channels.waiting import outcome_signals
 from config import health as health_endpoints
 from links.clicks import counting, stream
 from links.clicks.buffer import STREAM, ClickBuffer
-from links.follow.not_found_limit import MissCounter
 from operator_admin.doctor import processes, stores
 from storage.atomic_limits import LimiterDownError, Window
 from storage.redis_client import (
@@ -108,13 +107,6 @@ def read_clicks() -> bool:
     return True
 
 
-def count_misses() -> bool:
-    misses = MissCounter()
-    misses._counts["misses:x"] = misses._begin("misses:x", 1e12)
-    misses._is_started = True
-    return misses.flush(["misses:x"])
-
-
 def block() -> bool:
     try:
         blocking_redis_client().blpop(["nothing"], timeout=0.01)
@@ -149,7 +141,6 @@ USERS: list[Callable[[], bool]] = [
     count_request,
     flush_clicks,
     read_clicks,
-    count_misses,
     block,
     block_on_a_kept_connection,
     publish_broker_task,

@@ -26,13 +26,10 @@ from links.follow.pages.visitor_pages import (
 from links.models import Link, Report
 from parsing.form_fields import LineField, TextField
 from parsing.hosts import unicode_host
-from processes.server.client_ip import client_ip, client_network
-from storage import atomic_limits
-from storage.atomic_limits import Window
 from storage.sessions import pooled_connection
 
 REPORT_LIMIT = (5, 3600)  # by one visitor: (count, seconds)
-MAX_PENDING_PER_LINK = 20  # more would tell the operator nothing new
+MAX_PENDING_PER_LINK = 20  # without Redis, too; more would tell the operator nothing new
 
 
 class ReportForm(forms.Form):
@@ -50,19 +47,6 @@ class ReportForm(forms.Form):
     @property
     def is_by_bot(self) -> bool:
         return bool(self.cleaned_data["website"])
-
-
-def seconds_to_wait(ip: str) -> int:
-    """Seconds until this visitor may report again; 0 counts the report.
-
-    MAX_PENDING_PER_LINK limits them without Redis, too.
-    """
-    visitor = client_network(ip)
-    if not visitor:
-        return 0
-    return atomic_limits.seconds_over(
-        Window(f"report:{atomic_limits.hashed(visitor)}", *REPORT_LIMIT)
-    )
 
 
 def mark_handled(reports: QuerySet[Report]) -> int:
@@ -99,7 +83,7 @@ def _report(link: Link, target: LinkTarget, visit: Visit) -> VisitorResponse:
     if not visitor_pages.is_nonce_valid(target.link_id, posted.get("nonce")):
         return _show(link, target, visit, form, FORBIDDEN)
     if not form.is_by_bot:
-        if wait := seconds_to_wait(client_ip(visit.environ)):
+        if wait := visitor_pages.seconds_over(visit, "report", REPORT_LIMIT):
             return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
         fields = form.cleaned_data
         submit(link_id=link.pk, reason=fields["reason"], text=fields["words"])

@@ -1,4 +1,4 @@
-"""Responses to visitors: redirects, small pages that need no database, and nonces of forms.
+"""Responses to visitors: redirects, small pages that need no database, nonces of forms, limits.
 
 A nonce proves that the page of the same link was fetched lately. It needs no cookie, and another
 site cannot know one without fetching our page.
@@ -23,6 +23,9 @@ from catalogue import languages
 from catalogue.texts import StrOrPromise
 from links.follow.cached_row import GONE, NOT_FOUND, ONE_TIME_GONE, NoTarget
 from parsing.integers import parse_integer
+from processes.server.client_ip import client_ip, client_network
+from storage import atomic_limits
+from storage.atomic_limits import Window
 
 COMMON_HEADERS = [
     ("Cache-Control", "private, no-store"),
@@ -164,6 +167,15 @@ def dedicated_short_host() -> str | None:
 
 def normalize_host(host: str) -> str:
     return host.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
+
+
+def seconds_over(visit: Visit, what: str, limit: tuple[int, int]) -> int:
+    """Counts what a visitor does; 0, or the seconds to wait for whoever did it more than `limit`, a
+    count in seconds. Nothing is limited without an address, and while Redis is away.
+    """
+    visitor = client_network(client_ip(visit.environ))
+    key = f"{what}:{atomic_limits.hashed(visitor)}"
+    return atomic_limits.seconds_over(Window(key, *limit)) if visitor else 0
 
 
 NONCE_LIFETIME = 3600  # seconds

@@ -1,17 +1,13 @@
-import time
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from links.follow.not_found_limit import MissCounter
 from storage.redis_client import redis_client
 from tests.factories import LinkFactory
 from tests.links.visiting import Ask, call, without_redis
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
-VISIT = {"REMOTE_ADDR": "203.0.113.7"}
 
 
 @pytest.fixture(autouse=True)
@@ -105,44 +101,9 @@ def test_visitor_without_an_address_is_not_counted(address: str) -> None:
     assert miss(call, 7, REMOTE_ADDR=address) == [404] * 7
 
 
-def test_misses_of_all_processes_are_summed() -> None:
-    first, second = MissCounter(), MissCounter()
-    for one in (first, second, first, second):
-        assert one.count_miss(VISIT) == 0
-    for one in (first, second):
-        one.flush(list(one._counts))
-
-    assert first.count_miss(VISIT) == 0  # the fifth
-    first.flush(list(first._counts))
-    second.flush(list(second._counts))
-
-    assert second.count_miss(VISIT) > 0
-
-
-def test_process_confirms_the_sum_before_it_refuses() -> None:
-    counting = MissCounter()
-    for _ in range(5):
-        counting.count_miss(VISIT)
-    counting.flush(list(counting._counts))
-    redis_client().flushdb()  # the window has passed there
-
-    assert counting.count_miss(VISIT) == 0
-
-
 def test_nothing_is_limited_without_redis(ask: Ask, settings: Settings) -> None:
     with without_redis(settings):
         assert miss(ask, 8) == [404] * 8
-
-
-def test_limit_ends_with_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    counting = MissCounter()
-    statuses = [counting.count_miss(VISIT) for _ in range(6)]
-    later = time.monotonic() + 601
-    redis_client().flushdb()
-
-    monkeypatch.setattr(time, "monotonic", lambda: later)
-
-    assert (statuses[:5], statuses[5] > 0, counting.count_miss(VISIT)) == ([0] * 5, True, 0)
 
 
 def test_redis_holds_no_addresses_and_no_counts_past_the_window(ask: Ask) -> None:
