@@ -5,7 +5,6 @@ from billing.web import calls as money
 from channels.web import calls as messages
 from channels.web.policy import calls as policy
 from links.api import calls as links
-from links.api import link_calls
 from otp.web import calls as codes
 from otp.web import verification_calls
 from persons.web import calls as persons
@@ -15,8 +14,6 @@ CALLS: tuple[Call, ...] = (
     *codes.CALLS,
     *verification_calls.CALLS,
     *links.CALLS,
-    *links.BATCH_CALLS,
-    *link_calls.CALLS,
     *messages.CALLS,
     *policy.CALLS,
     *money.CALLS,

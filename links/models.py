@@ -178,7 +178,6 @@ class Link(models.Model):
 
     @property
     def state(self) -> str:
-        """`active`, `expired`, `disabled` or `used`."""
         if self.disabled_at is not None or self.is_stopped:
             return "disabled"
         if self.used_at is not None:
@@ -338,7 +337,6 @@ class LinkImport(models.Model):
 
     @property
     def done(self) -> int:
-        """Rows that have their result."""
         return self.made + self.refused
 
     @property

@@ -6,8 +6,7 @@ from redis.exceptions import RedisError
 
 from accounts.jobs import FILES
 from links import link_imports
-from links.clicks import counting, delivery_proof, webhooks
-from links.clicks.clickhouse import erasure, sink, tables
+from links.clicks import clickhouse_sink, clickhouse_tables, counting, delivery_proof, webhooks
 from links.clicks.stream import READ_COUNT
 from storage import clickhouse
 
@@ -43,7 +42,7 @@ def write_clicks_to_clickhouse() -> None:
     if not clickhouse.is_configured():
         return
     try:
-        while sink.write_clicks() == READ_COUNT:
+        while clickhouse_sink.write_clicks() == READ_COUNT:
             pass
     except (clickhouse.ClickHouseError, RedisError, OSError) as error:
         log.warning("clickhouse_not_written", error=f"{type(error).__name__}: {error}")
@@ -54,7 +53,7 @@ def maintain_clickhouse() -> None:
     if not clickhouse.is_configured():
         return
     try:
-        tables.drop_old_months()
-        erasure.erase()
+        clickhouse_tables.drop_old_months()
+        clickhouse_sink.erase()
     except clickhouse.ClickHouseError as error:
         log.warning("clickhouse_not_maintained", error=f"{type(error).__name__}: {error}")

@@ -28,7 +28,7 @@ from api.models import ApiRequest, IdempotentRequest
 from billing.orders import auto_top_up
 from channels.models import Message, MessageExport, RouteDay
 from identity_hooks.models import Socket
-from links.clicks.clickhouse import erasure as clicks_in_clickhouse
+from links.clicks import clickhouse_sink as clicks_in_clickhouse
 from links.follow import resolution
 from links.manage import stopping
 from links.models import Link, LinkImport

@@ -23,7 +23,7 @@ from channels.accept import send_limits
 from channels.models import MessageExport, RouterState
 from channels.phone_numbers import spellings
 from channels.routing.learned import phone_memories
-from links.clicks.clickhouse import erasure as clicks_in_clickhouse
+from links.clicks import clickhouse_sink as clicks_in_clickhouse
 from links.follow import resolution
 from links.models import Link
 from persons import erasure_list, sql

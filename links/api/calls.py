@@ -1,4 +1,4 @@
-"""The calls that make links, one, many or in a message, and the event of clicks, declared."""
+"""The calls that make, list, show, change and stop links, and the event of clicks, declared."""
 
 from datetime import datetime
 from typing import Any
@@ -8,51 +8,30 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Scope
 from api.calls import (
+    CURSOR,
+    LIMIT,
     TEST,
     Call,
     Field,
     Shape,
     array,
     boolean,
+    choice,
     identifier,
     integer,
     nullable,
+    page_of,
     text,
     time,
+    time_or_day,
 )
 from catalogue.errors import Error
-from channels.web.fields import (
-    ASKED_LOCALE,
-    CHANNEL,
-    COST,
-    LOCALE,
-    MESSAGE_ID,
-    PHONE,
-    SEND_STATUS,
-    SENT_REFUSALS,
-    UNDERSTOOD_PHONE,
-    USED_CHANNEL,
-)
+from catalogue.texts import StrOrPromise
+from channels.web import fields as sending
 from channels.web.send_view import status_text
 from links.addresses import target_urls
-from links.api.fields import (
-    ADDRESS,
-    ALIAS,
-    BATCH_ID,
-    EXPIRES_AT,
-    EXPIRES_IN,
-    LINK_ID,
-    LINK_LIFETIME,
-    NEW_LINK,
-    OPTIONS,
-    REUSED,
-    SHORT_URL,
-    SHORTENED_URL,
-    SLUG,
-    TARGET,
-    TEXT,
-    URL,
-)
+from links.api import fields as of
+from links.clicks import statistics
 from links.make import create
 from webhooks.events import EventDeclaration, iso
 from webhooks.models import EventKind
@@ -66,8 +45,8 @@ SHORTEN = Call(
     Scope.LINKS,
     page="shorten",
     message=_("The link was shortened"),
-    body=NEW_LINK,
-    answer=(*ADDRESS, EXPIRES_IN, REUSED),
+    body=of.NEW_LINK,
+    answer=(*of.ADDRESS, of.EXPIRES_IN, of.REUSED),
     refusals=(Error.INVALID_INPUT, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )
 
@@ -80,16 +59,25 @@ SEND_LINK = Call(
     Scope.LINKS,
     page="send-link",
     message=status_text("link", "whatsapp", "sent"),
-    body=(PHONE, URL, TEXT, CHANNEL, LOCALE, ALIAS, LINK_LIFETIME, *OPTIONS),
+    body=(
+        sending.PHONE,
+        of.URL,
+        of.TEXT,
+        sending.CHANNEL,
+        sending.LOCALE,
+        of.ALIAS,
+        of.LINK_LIFETIME,
+        *of.OPTIONS,
+    ),
     answer=(
-        MESSAGE_ID,
-        UNDERSTOOD_PHONE,
-        USED_CHANNEL,
-        ASKED_LOCALE,
-        SEND_STATUS,
-        COST,
+        sending.MESSAGE_ID,
+        sending.UNDERSTOOD_PHONE,
+        sending.USED_CHANNEL,
+        sending.ASKED_LOCALE,
+        sending.SEND_STATUS,
+        sending.COST,
         TEST,
-        SHORT_URL,
+        of.SHORT_URL,
         Field(
             "segments",
             integer(1),
@@ -97,21 +85,18 @@ SEND_LINK = Call(
             required=False,
         ),
     ),
-    refusals=(*SENT_REFUSALS, Error.ALIAS_TAKEN),
+    refusals=(*sending.SENT_REFUSALS, Error.ALIAS_TAKEN),
 )
-
-CALLS = (SHORTEN, SEND_LINK)
-
 
 _MADE = {
     "success": True,
-    LINK_ID.name: LINK_ID.example,
-    SHORTENED_URL.name: SHORTENED_URL.example,
-    SLUG.name: SLUG.example,
-    TARGET.name: TARGET.example,
-    EXPIRES_AT.name: None,
-    EXPIRES_IN.name: None,
-    REUSED.name: False,
+    of.LINK_ID.name: of.LINK_ID.example,
+    of.SHORTENED_URL.name: of.SHORTENED_URL.example,
+    of.SLUG.name: of.SLUG.example,
+    of.TARGET.name: of.TARGET.example,
+    of.EXPIRES_AT.name: None,
+    of.EXPIRES_IN.name: None,
+    of.REUSED.name: False,
 }
 
 
@@ -127,7 +112,7 @@ RESULT = Shape(
     "LinkResult",
     (
         Field("success", boolean(), _("Whether the link was created."), True),
-        *(field.optional() for field in (*ADDRESS, EXPIRES_IN, REUSED)),
+        *(field.optional() for field in (*of.ADDRESS, of.EXPIRES_IN, of.REUSED)),
         Field("code", text(), _("The error code, if the link was not created."), required=False),
         Field(
             "message", text(), _("The error message, if the link was not created."), required=False
@@ -144,8 +129,8 @@ LINKS = Field(
     "links",
     array() | {"minItems": 1, "maxItems": create.MAX_LINKS},
     format_lazy(_("The links to create: 1 to {max}."), max=create.MAX_LINKS),
-    [{"url": TARGET.example}, {"url": "http://10.0.0.1/"}],
-    fields=NEW_LINK,
+    [{"url": of.TARGET.example}, {"url": "http://10.0.0.1/"}],
+    fields=of.NEW_LINK,
     error=format_lazy(_("A list of 1 to {max} objects with a url"), max=create.MAX_LINKS),
 )
 BULK = Call(
@@ -166,7 +151,7 @@ BULK = Call(
             "batch",
             nullable(identifier("bat")),
             _("The id of the batch of created links; `null` if none was created."),
-            BATCH_ID,
+            of.BATCH_ID,
         ),
         Field(
             "data",
@@ -179,7 +164,7 @@ BULK = Call(
     refusals=(Error.INVALID_INPUT,),
 )
 
-BATCH = Field("batch", identifier("bat"), _("The id of the batch."), BATCH_ID)
+BATCH = Field("batch", identifier("bat"), _("The id of the batch."), of.BATCH_ID)
 STOP = Call(
     "DELETE",
     "/batches/{id}",
@@ -211,7 +196,160 @@ RELEASE = Call(
     refusals=(Error.NOT_FOUND,),
 )
 
-BATCH_CALLS = (BULK, STOP, RELEASE)
+INTERVAL_NAMES = choice(["day", "hour"], "StatsInterval")
+
+
+WITH_STATE = Field("state", of.STATE_NAMES, _("Only links in this state."), required=False)
+WITH_SLUG = Field("slug", text(), _("Only the link with this slug or alias."), required=False)
+OF_BATCH = Field("batch", text(), _("Only links of this batch."), required=False)
+CREATED_FROM = Field(
+    "from",
+    time_or_day(),
+    _("Only links created at or after this time, in ISO 8601 format."),
+    required=False,
+)
+CREATED_TO = Field(
+    "to",
+    time_or_day(),
+    _("Only links created before this time, in ISO 8601 format."),
+    required=False,
+)
+LIST = Call(
+    "GET",
+    "/links",
+    "listLinks",
+    _("Links"),
+    _("Lists the company's links in the key's mode, newest first."),
+    Scope.LINKS,
+    page="links",
+    message=_("Short links"),
+    query=(WITH_STATE, WITH_SLUG, OF_BATCH, CREATED_FROM, CREATED_TO, LIMIT, CURSOR),
+    answer=page_of(of.LINK, _("The links, newest first.")),
+    refusals=(Error.INVALID_INPUT,),
+)
+GET = Call(
+    "GET",
+    "/links/{id}",
+    "getLink",
+    _("Retrieve a link"),
+    _("Returns a link with its state and click counts."),
+    Scope.LINKS,
+    page="links",
+    message=_("Short link"),
+    answer=of.LINK,
+    refusals=(Error.NOT_FOUND,),
+)
+CHANGE = Call(
+    "PATCH",
+    "/links/{id}",
+    "changeLink",
+    _("Change a link"),
+    _(
+        "Updates the fields that are given; other fields keep their values. The short link "
+        "stays the same and changes take effect within a second."
+    ),
+    Scope.LINKS,
+    page="links",
+    message=_("The changes were saved"),
+    body=(
+        of.NEW_URL,
+        of.NEW_LIFETIME,
+        of.NEVER_EXPIRES,
+        of.ENABLED,
+        of.NEW_EXPIRED_URL,
+        of.NEW_TAGS,
+    ),
+    answer=of.LINK,
+    refusals=(Error.INVALID_INPUT, Error.NOT_FOUND, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
+)
+DISABLE = Call(
+    "DELETE",
+    "/links/{id}",
+    "disableLink",
+    _("Disable a link"),
+    _(
+        "Disables a link: within a second it answers 410. Its click counts are kept; use "
+        "`PATCH` to enable it again."
+    ),
+    Scope.LINKS,
+    page="links",
+    message=_("The link was disabled"),
+    answer=of.LINK,
+    own_example={"state": "disabled"},
+    refusals=(Error.NOT_FOUND,),
+)
+
+POINT = Shape(
+    "ClickCounts",
+    (Field("at", time(), _("The start of the day or hour."), "2026-11-19T21:00:00Z"), *of.COUNTS),
+)
+
+
+def _breakdown(name: str, description: StrOrPromise, example: str) -> Field:
+    rows = Shape(
+        "ClickBreakdown",
+        (
+            Field("name", nullable(text()), _("The value; `null` if unknown."), example),
+            of.COUNTS[0],
+        ),
+    )
+    return Field(name, array(), description, fields=rows)
+
+
+COUNTED = (of.LINK_ID, *of.COUNTS, *of.CLICK_TIMES)
+LINK_STATS = Shape(
+    "LinkStats",
+    (
+        *COUNTED,
+        Field("interval", INTERVAL_NAMES, _("The interval of the series."), "day"),
+        Field(
+            "series",
+            array(),
+            _("The counts per interval, oldest first, including intervals without clicks."),
+            fields=POINT,
+        ),
+        _breakdown("referrers", _("The ten most frequent referring sites."), "shop.example"),
+        _breakdown("devices", _("Clicks by operating system."), "android"),
+        _breakdown("countries", _("Clicks by country, as ISO 3166 two-letter codes."), "KZ"),
+    ),
+)
+INTERVAL = Field(
+    "interval",
+    INTERVAL_NAMES,
+    format_lazy(
+        _(
+            "The interval of the series. Up to {days} days by day, 30 by default; up to "
+            "{hourly_days} days by hour, 48 hours by default."
+        ),
+        days=statistics.MAX_DAYS,
+        hourly_days=statistics.MAX_HOURS // 24,
+    ),
+    required=False,
+)
+CLICKS_FROM = Field(
+    "from", time_or_day(), _("The start of the period, in ISO 8601 format."), required=False
+)
+CLICKS_TO = Field(
+    "to",
+    time_or_day(),
+    _("The end of the period, in ISO 8601 format; now by default."),
+    required=False,
+)
+STATS = Call(
+    "GET",
+    "/links/{id}/stats",
+    "getLinkStats",
+    _("Clicks on a link"),
+    _("Returns click counts by day or by hour, with referring sites, devices and countries."),
+    Scope.LINKS,
+    page="links",
+    message=_("Clicks on the link"),
+    query=(INTERVAL, CLICKS_FROM, CLICKS_TO),
+    answer=LINK_STATS,
+    refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
+)
+
+CALLS = (SHORTEN, SEND_LINK, BULK, STOP, RELEASE, LIST, GET, CHANGE, DISABLE, STATS)
 
 
 def _example(_kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
@@ -236,9 +374,9 @@ CLICK_EVENT = EventDeclaration(
         )
     },
     (
-        LINK_ID,
-        SHORTENED_URL,
-        TARGET,
+        of.LINK_ID,
+        of.SHORTENED_URL,
+        of.TARGET,
         Field(
             "clicks",
             integer(0),

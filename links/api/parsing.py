@@ -10,25 +10,7 @@ from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error
 from links.addresses import short_hosts, slugs, target_urls
 from links.addresses.short_hosts import Host
-from links.api.fields import (
-    ALIAS,
-    ENABLED,
-    EXPIRED_URL,
-    HOST,
-    LINK_FOR_CODE,
-    LINK_FOR_CODE_LIFETIME,
-    LINK_LIFETIME,
-    LINK_UNTIL,
-    NEVER_EXPIRES,
-    NEW_EXPIRED_URL,
-    NEW_LIFETIME,
-    NEW_TAGS,
-    NEW_URL,
-    ONCE,
-    REUSE,
-    TAGS,
-    URL,
-)
+from links.api import fields as of
 from links.make.new_link import PENDING_LIFETIME, SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES, NewLink
 from links.manage.changes import NO_EXPIRED_URL_YET, Change
 
@@ -44,13 +26,13 @@ NO_REUSE_OF_ONCE = _("A link that opens once is always a new one: leave out reus
 def link_for_code(fields: RequestFields, principal: Principal) -> NewLink | None:
     """None without a `link`; the other two fields are validated all the same."""
     rules = principal.link_rules
-    url = fields.text(LINK_FOR_CODE) or None
-    lifetime = fields.integer(LINK_FOR_CODE_LIFETIME)
-    until = fields.text(LINK_UNTIL)
+    url = fields.text(of.LINK_FOR_CODE) or None
+    lifetime = fields.integer(of.LINK_FOR_CODE_LIFETIME)
+    until = fields.text(of.LINK_UNTIL)
     if url is None or fields.errors:
         return None
     return NewLink(
-        url=target_urls.check_target(url, field=LINK_FOR_CODE.name, allowed=rules.targets),
+        url=target_urls.check_target(url, field=of.LINK_FOR_CODE.name, allowed=rules.targets),
         lifetime=_lifetime(lifetime, principal),
         length=SLUG_LENGTH_IN_MESSAGES,
         host=_own_host(rules.host, principal),
@@ -64,13 +46,13 @@ def new_link(
     fields: RequestFields, principal: Principal, *, length: int = SLUG_LENGTH
 ) -> NewLink | None:
     """None when a field is invalid; `fields` has the errors then."""
-    url = fields.text(URL)
-    alias = fields.text(ALIAS) or None
-    lifetime = fields.integer(LINK_LIFETIME)
+    url = fields.text(of.URL)
+    alias = fields.text(of.ALIAS) or None
+    lifetime = fields.integer(of.LINK_LIFETIME)
     host = _host(fields, principal)
-    has_tags = fields.boolean(TAGS)
-    expired_url = fields.text(EXPIRED_URL)
-    is_once = fields.boolean(ONCE)
+    has_tags = fields.boolean(of.TAGS)
+    expired_url = fields.text(of.EXPIRED_URL)
+    is_once = fields.boolean(of.ONCE)
     if url is None or fields.errors:
         return None
     if alias is not None and _is_pending(principal):
@@ -85,7 +67,7 @@ def new_link(
         lifetime=_lifetime(lifetime, principal),
         length=length,
         host=host,
-        is_host_requested=bool(host and fields.payload.get(HOST.name)),
+        is_host_requested=bool(host and fields.payload.get(of.HOST.name)),
         utm="" if has_tags is False else rules.utm,
         expired_url=_expired_url(expired_url, principal),
         is_once=bool(is_once),
@@ -93,12 +75,11 @@ def new_link(
 
 
 def reusable_link(fields: RequestFields, principal: Principal) -> NewLink | None:
-    """`new_link` with `reuse`."""
-    is_reused = fields.boolean(REUSE)
-    if is_reused and fields.payload.get(ALIAS.name):
-        fields.add_error(REUSE, NO_REUSE_OF_ALIAS)
-    if is_reused and fields.payload.get(ONCE.name):
-        fields.add_error(REUSE, NO_REUSE_OF_ONCE)
+    is_reused = fields.boolean(of.REUSE)
+    if is_reused and fields.payload.get(of.ALIAS.name):
+        fields.add_error(of.REUSE, NO_REUSE_OF_ALIAS)
+    if is_reused and fields.payload.get(of.ONCE.name):
+        fields.add_error(of.REUSE, NO_REUSE_OF_ONCE)
     link = new_link(fields, principal)
     return replace(link, is_reused=True) if link and is_reused else link
 
@@ -106,14 +87,14 @@ def reusable_link(fields: RequestFields, principal: Principal) -> NewLink | None
 def link_change(fields: RequestFields, principal: Principal) -> Change:
     """A field that is left out stays as it is."""
     rules = principal.link_rules
-    url = fields.text(NEW_URL)
-    lifetime = fields.integer(NEW_LIFETIME)
-    is_endless = fields.boolean(NEVER_EXPIRES)
-    is_enabled = fields.boolean(ENABLED)
-    expired_url = fields.text(NEW_EXPIRED_URL)
-    has_tags = fields.boolean(NEW_TAGS)
+    url = fields.text(of.NEW_URL)
+    lifetime = fields.integer(of.NEW_LIFETIME)
+    is_endless = fields.boolean(of.NEVER_EXPIRES)
+    is_enabled = fields.boolean(of.ENABLED)
+    expired_url = fields.text(of.NEW_EXPIRED_URL)
+    has_tags = fields.boolean(of.NEW_TAGS)
     if is_endless and lifetime is not None:
-        fields.add_error(NEVER_EXPIRES, NOT_BOTH)
+        fields.add_error(of.NEVER_EXPIRES, NOT_BOTH)
     fields.check()
     return Change(
         url=None if url is None else target_urls.check_target(url, allowed=rules.targets),
@@ -127,13 +108,13 @@ def link_change(fields: RequestFields, principal: Principal) -> Change:
 
 def _host(fields: RequestFields, principal: Principal) -> Host | None:
     """The one that was asked for, or the company's usual one; None: the service's own."""
-    asked = fields.text(HOST)
+    asked = fields.text(of.HOST)
     if not asked:
         return _own_host(principal.link_rules.host, principal)
     name = asked.lower().rstrip(".")
     host = _own_host(name, principal)
     if host is None and not short_hosts.is_service_host(name):
-        fields.add_error(HOST, NOT_OWN_HOST)
+        fields.add_error(of.HOST, NOT_OWN_HOST)
     return host
 
 

@@ -28,26 +28,9 @@ from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
 from links.addresses import short_hosts, text_urls
+from links.api import calls as declared
+from links.api import fields as of
 from links.api import parsing
-from links.api.calls import BULK, LINKS, RELEASE, SEND_LINK, SHORTEN, STOP
-from links.api.fields import ADDRESS, LINK, TEXT
-from links.api.link_calls import (
-    CHANGE,
-    CLICKS_FROM,
-    CLICKS_TO,
-    COUNTED,
-    CREATED_FROM,
-    CREATED_TO,
-    DISABLE,
-    GET,
-    INTERVAL,
-    LIST,
-    OF_BATCH,
-    POINT,
-    STATS,
-    WITH_SLUG,
-    WITH_STATE,
-)
 from links.api.parsing import new_link, reusable_link
 from links.clicks import statistics
 from links.make import create
@@ -78,7 +61,7 @@ class LinkView(IdempotentView):
 
 
 class Links(LinkView):
-    calls = (LIST,)
+    calls = (declared.LIST,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return self.answer(self._body(request.GET))
@@ -86,8 +69,12 @@ class Links(LinkView):
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
         """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
         asked = QueryFields(query)
-        slug, batch, state = asked.text(WITH_SLUG), asked.text(OF_BATCH), asked.text(WITH_STATE)
-        start, end = asked.time(CREATED_FROM), asked.time(CREATED_TO)
+        slug, batch, state = (
+            asked.text(declared.WITH_SLUG),
+            asked.text(declared.OF_BATCH),
+            asked.text(declared.WITH_STATE),
+        )
+        start, end = asked.time(declared.CREATED_FROM), asked.time(declared.CREATED_TO)
         asked.check()
         history = made_between(self.own(), start, end)
         links = history.in_state(state) if state else history
@@ -100,39 +87,39 @@ class Links(LinkView):
         return pagination.list_body(
             links,
             query,
-            LINK.body_of,
+            of.LINK.body_of,
             company_id=self.principal.company_id,
             history=None if has_index else history,
         )
 
 
 class LinkDetail(LinkView):
-    calls = (GET, CHANGE, DISABLE)
+    calls = (declared.GET, declared.CHANGE, declared.DISABLE)
 
     def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
-        return self.answer(body_of(self.link(public_id), LINK))
+        return self.answer(body_of(self.link(public_id), of.LINK))
 
     def patch(self, request: HttpRequest, public_id: str) -> HttpResponse:
         link = self.link(public_id)
         wanted = parsing.link_change(RequestFields(self.payload(request)), self.principal)
         changed = changes.change(link=link, wanted=wanted, ip=client_ip(request.META))
         changed.is_stopped = link.is_stopped
-        return self.answer(body_of(changed, LINK))
+        return self.answer(body_of(changed, of.LINK))
 
     def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
         off = changes.Change(is_enabled=False)
         link = self.link(public_id)
         if link.retired_at is None:
             link = changes.change(link=link, wanted=off, ip=client_ip(request.META))
-        return self.answer(body_of(link, LINK))
+        return self.answer(body_of(link, of.LINK))
 
 
 class LinkStats(LinkView):
-    calls = (STATS,)
+    calls = (declared.STATS,)
 
     def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
         link, query = self.link(public_id), QueryFields(request.GET)
-        interval = query.text(INTERVAL) or "day"
+        interval = query.text(declared.INTERVAL) or "day"
         start, end = _period(query, interval)
         if interval == "hour":
             points = statistics.by_hour(link, start, end)
@@ -141,7 +128,7 @@ class LinkStats(LinkView):
             points = statistics.by_day(link, first, last)
             start, end = statistics.midnight(first), statistics.midnight(last + timedelta(days=1))
         seen = _breakdowns(link, start, end)
-        return self.answer(body_of(link, COUNTED) | _series(interval, points) | seen)
+        return self.answer(body_of(link, declared.COUNTED) | _series(interval, points) | seen)
 
 
 def made_between(links: LinkQuerySet, start: datetime | None, end: datetime | None) -> LinkQuerySet:
@@ -160,7 +147,7 @@ def with_slug(slug: str, company_id: int) -> Q:
 
 def _period(query: QueryFields, interval: str) -> tuple[datetime, datetime]:
     """The last 30 days or 48 hours unless asked otherwise."""
-    end, start = query.time(CLICKS_TO) or timezone.now(), query.time(CLICKS_FROM)
+    end, start = query.time(declared.CLICKS_TO) or timezone.now(), query.time(declared.CLICKS_FROM)
     query.check()
     usual = timedelta(hours=48) if interval == "hour" else timedelta(days=29)
     start = start or end - usual
@@ -170,18 +157,18 @@ def _period(query: QueryFields, interval: str) -> tuple[datetime, datetime]:
         else timedelta(days=statistics.MAX_DAYS)
     )
     if start > end:
-        query.add_error(CLICKS_FROM, ENDS_FIRST)
+        query.add_error(declared.CLICKS_FROM, ENDS_FIRST)
     elif end - start > longest:
         days = longest.days
         text = format_lazy(_("At most {days} days in all"), days=days)
-        query.add_error(CLICKS_FROM, text)
+        query.add_error(declared.CLICKS_FROM, text)
     query.check()
     start, end = start.astimezone(UTC), end.astimezone(UTC)
     return (statistics.hour_of(start) if interval == "hour" else start), end
 
 
 def _series(interval: str, points: list[statistics.Point]) -> dict[str, Any]:
-    return {"interval": interval, "series": [body_of(point, POINT) for point in points]}
+    return {"interval": interval, "series": [body_of(point, declared.POINT) for point in points]}
 
 
 def _breakdowns(link: Link, start: datetime, end: datetime) -> dict[str, Any]:
@@ -193,7 +180,7 @@ def _breakdowns(link: Link, start: datetime, end: datetime) -> dict[str, Any]:
 
 
 class Shorten(IdempotentView):
-    calls = (SHORTEN,)
+    calls = (declared.SHORTEN,)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
@@ -210,7 +197,7 @@ class Shorten(IdempotentView):
 
     def body(self, link: Link, seconds_left: int | None) -> dict[str, Any]:
         reused = {"expires_in": seconds_left, "reused": link.was_there}
-        return self.success(body_of(link, ADDRESS) | reused)
+        return self.success(body_of(link, of.ADDRESS) | reused)
 
 
 def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequest:
@@ -219,7 +206,7 @@ def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequ
     phone = fields.text(PHONE)
     channel = fields.text(CHANNEL)
     locale = fields.text(LOCALE)
-    text = fields.text(TEXT)
+    text = fields.text(of.TEXT)
     link = new_link(fields, principal, length=SLUG_LENGTH_IN_MESSAGES)
     fields.check()
     assert link is not None  # noqa: S101 - `check` raises where it is
@@ -236,7 +223,7 @@ def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequ
 
 
 class SendLink(SendView):
-    calls = (SEND_LINK,)
+    calls = (declared.SEND_LINK,)
     kind = "link"
 
     def parse(self, payload: dict[str, Any]) -> LinkSendRequest:
@@ -264,13 +251,13 @@ NOT_AN_OBJECT = _("Must be an object with a url")
 
 
 class BulkLinks(LinkView):
-    calls = (BULK,)
+    calls = (declared.BULK,)
     max_body = BULK_BODY
 
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         fields = RequestFields(payload)
-        items = fields.array(LINKS)
+        items = fields.array(declared.LINKS)
         fields.check()
         key = self.idempotency_key(request, payload)
         is_small = len(items) <= SMALL_BULK
@@ -308,7 +295,7 @@ class BulkLinks(LinkView):
     def _result(self, made: Link | DomainError, wanted: NewLink | DomainError) -> dict[str, Any]:
         if isinstance(made, Link) and isinstance(wanted, NewLink):
             reused = {"expires_in": wanted.seconds_left(made), "reused": made.was_there}
-            return {"success": True, **body_of(made, ADDRESS), **reused}
+            return {"success": True, **body_of(made, of.ADDRESS), **reused}
         assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
         body = made.body(request_id=self.request_id)
         del body["request_id"]  # that of the whole request
@@ -320,23 +307,23 @@ class BulkLinks(LinkView):
 
 
 class Batch(LinkView):
-    calls = (STOP,)
+    calls = (declared.STOP,)
 
     def delete(self, request: HttpRequest, public_id: str) -> HttpResponse:
-        ip = client_ip(request.META)
-        stopping.stop_batch(owner=self.principal, public_id=public_id, ip=ip)
+        company, batch_id = stopping.find_batch(owner=self.principal, public_id=public_id)
+        stopping.stop(company=company, batch_id=batch_id, ip=client_ip(request.META))
         return self.answer({"batch": public_id})
 
 
 class ReleaseBatch(LinkView):
-    calls = (RELEASE,)
+    calls = (declared.RELEASE,)
 
     def post(self, request: HttpRequest, public_id: str) -> HttpResponse:
         idempotency_key = self.idempotency_key(request, self.payload(request))
 
         def effect() -> dict[str, Any]:
-            ip = client_ip(request.META)
-            stopping.release_batch(owner=self.principal, public_id=public_id, ip=ip)
+            company, batch_id = stopping.find_batch(owner=self.principal, public_id=public_id)
+            stopping.release(company=company, batch_id=batch_id, ip=client_ip(request.META))
             return self.success({"batch": public_id})
 
         return self.once_atomic(idempotency_key, effect)

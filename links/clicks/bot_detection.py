@@ -251,7 +251,6 @@ class HandOverWindow(NamedTuple):
 
 
 def hand_over_windows(link_ids: Iterable[UUID]) -> dict[UUID, list[HandOverWindow]]:
-    """Link → the hand-overs of its message."""
     windows: dict[UUID, list[HandOverWindow]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(_HAND_OVERS, [list(link_ids)])

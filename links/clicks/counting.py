@@ -106,7 +106,6 @@ COUNT = sql_files.fill(sql_files.read("links/clicks/count.sql"), clicks=_CLICKS)
 
 
 def count_clicks() -> int:
-    """Returns how many entries of the stream were read."""
     read = CONSUMER.consume(count)
     if read:
         stream.trim()

@@ -22,7 +22,6 @@ _FIRST_CLICKS = sql_files.read("links/clicks/first_clicks.sql")
 
 
 def prove_clicks() -> int:
-    """Returns how many entries of the stream were read."""
     return CONSUMER.consume(_prove_batches)
 
 

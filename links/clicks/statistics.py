@@ -1,39 +1,48 @@
 """Click statistics of a link: by day, by hour, and by referrer, device and country.
 
 Days come from counts that are kept for ever; the rest comes from the clicks themselves, which are
-kept RAW_RETENTION days. ClickHouse may answer for these; without it, and for days, PostgreSQL does.
+kept RAW_RETENTION days. With CLICKHOUSE_READS, ClickHouse answers for these, for periods that it
+has in full; for others, for days, and when it fails or is late, PostgreSQL does.
 """
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any, NamedTuple
 
+import structlog
 from django.conf import settings
 from django.db import connection
 from django.utils import timezone
+from redis.exceptions import RedisError
 
-from links.clicks.clickhouse import reads
-from links.clicks.clickhouse.reads import VisitorCount
-from links.models import ClickDay, Link
+from links.clicks import clickhouse_tables, stream
+from links.models import ClickDay, ErasedClicks, Link
+from storage import clickhouse
+from storage.redis_client import BackOff
+from storage.sessions import give_back
 from storage.statements.named_rows import fetch_all
 
-BREAKDOWN_SIZE = 10  # of a breakdown
-MAX_DAYS, MAX_HOURS = 366, 24 * 31  # the longest series
+log = structlog.get_logger(__name__)
 
-_HOURS = """
-SELECT date_trunc('hour', at) AS at, count(*) FILTER (WHERE kind = 'person') AS clicks,
-  count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')) AS previews,
-  count(*) FILTER (WHERE kind = 'scanner') AS scanners
-FROM links_click WHERE link_id = %s AND at >= %s AND at < %s GROUP BY 1
-"""
+MAX_LAG = 60.0  # seconds
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MS = timedelta(milliseconds=1)
+HOUR = timedelta(hours=1)
 
-# One pass for the three; `GROUPING` is 0 for the one that a row belongs to.
-_VISITORS = """
-SELECT CASE WHEN GROUPING(referrer) = 0 THEN 'referrers'
-            WHEN GROUPING(device) = 0 THEN 'devices' ELSE 'countries' END AS breakdown,
-  COALESCE(referrer, device, country) COLLATE "C" AS name, count(*) AS clicks
-FROM links_click WHERE link_id = %s AND kind = 'person' AND at >= %s AND at < %s
-GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY clicks DESC, name
-"""
+HOURS = f"""
+SELECT intDiv(millis, {HOUR // _MS}) AS hour, countIf(kind = 'person') AS clicks,
+  countIf(kind IN ('preview', 'prefetch', 'probe')) AS previews,
+  countIf(kind = 'scanner') AS scanners
+FROM {clickhouse_tables.TABLE} FINAL WHERE {{period}} GROUP BY hour"""  # noqa: S608
+
+# Several columns by one pass, as GROUPING SETS are not in 18.16.
+VISITORS = f"""
+SELECT breakdown, name, count() AS clicks
+FROM (SELECT referrer, device, country FROM {clickhouse_tables.TABLE} FINAL
+      WHERE {{period}} AND kind = 'person')
+ARRAY JOIN ['referrers', 'devices', 'countries'] AS breakdown,
+           [referrer, device, country] AS name
+GROUP BY breakdown, name ORDER BY clicks DESC, name LIMIT {{size}} BY breakdown"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,90 @@ class Visitors:
     referrers: list[tuple[str, int]]
     devices: list[tuple[str, int]]
     countries: list[tuple[str, int]]
+
+
+class VisitorCount(NamedTuple):
+    breakdown: str
+    name: str
+    clicks: int
+
+
+class _Pause(BackOff):
+    """Pages do not wait for a server that has just failed."""
+
+    SECONDS = 30.0
+
+
+_pause = _Pause()
+
+
+def hours_in_clickhouse(link: Link, start: datetime, end: datetime) -> list[Point] | None:
+    """The hours with clicks; None where PostgreSQL must answer."""
+    rows = _ask(HOURS.format(period=_period(link, start, end)), link, start)
+    return None if rows is None else [_point(row) for row in rows]
+
+
+def visitors_in_clickhouse(
+    link: Link, start: datetime, end: datetime, size: int
+) -> list[VisitorCount] | None:
+    """The first `size` of each breakdown; None where PostgreSQL must answer."""
+    rows = _ask(VISITORS.format(period=_period(link, start, end), size=size), link, start)
+    if rows is None:
+        return None
+    return [VisitorCount(row["breakdown"], row["name"], int(row["clicks"])) for row in rows]
+
+
+def _ask(query: str, link: Link, start: datetime) -> list[dict[str, Any]] | None:
+    if not settings.CLICKHOUSE_READS or _pause.is_active or not _has_all_clicks(link, start):
+        return None
+    give_back()
+    try:
+        return clickhouse.read(query)
+    except clickhouse.ClickHouseError as error:
+        _pause.start()
+        log.warning("clickhouse_not_read", error=f"{type(error).__name__}: {error}")
+        return None
+
+
+def _has_all_clicks(link: Link, start: datetime) -> bool:
+    """No click is older than its link. One that was erased may still be there for a while."""
+    try:
+        since, lag = clickhouse_tables.complete_since(), stream.sink_lag_seconds()
+    except (RedisError, OSError):
+        return False
+    if since is None or lag is None or lag > MAX_LAG or since > max(start, link.created_at):
+        return False
+    return not ErasedClicks.objects.filter(link_id=link.pk).exists()
+
+
+def _period(link: Link, start: datetime, end: datetime) -> str:
+    first, last = (-((_EPOCH - moment) // _MS) for moment in (start, end))  # rounded up
+    return f"link_id = {clickhouse_tables.uuid(link.pk)} AND millis >= {first} AND millis < {last}"
+
+
+def _point(row: dict[str, Any]) -> Point:
+    counts = (int(row[name]) for name in ("clicks", "previews", "scanners"))
+    return Point(_EPOCH + int(row["hour"]) * HOUR, *counts)
+
+
+BREAKDOWN_SIZE = 10  # of a breakdown
+MAX_DAYS, MAX_HOURS = 366, 24 * 31  # the longest series
+
+_HOURS = """
+SELECT date_trunc('hour', at) AS at, count(*) FILTER (WHERE kind = 'person') AS clicks,
+  count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')) AS previews,
+  count(*) FILTER (WHERE kind = 'scanner') AS scanners
+FROM links_click WHERE link_id = %s AND at >= %s AND at < %s GROUP BY 1
+"""
+
+# One pass for the three; `GROUPING` is 0 for the one that a row belongs to.
+_VISITORS = """
+SELECT CASE WHEN GROUPING(referrer) = 0 THEN 'referrers'
+            WHEN GROUPING(device) = 0 THEN 'devices' ELSE 'countries' END AS breakdown,
+  COALESCE(referrer, device, country) COLLATE "C" AS name, count(*) AS clicks
+FROM links_click WHERE link_id = %s AND kind = 'person' AND at >= %s AND at < %s
+GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY clicks DESC, name
+"""
 
 
 def by_day(link: Link, first: date, last: date) -> list[Point]:
@@ -77,15 +170,15 @@ def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
 
 
 def _hours(link: Link, start: datetime, end: datetime) -> list[Point]:
-    if (rows := reads.by_hour(link, start, end)) is not None:
-        return [Point(*row) for row in rows]
+    if (points := hours_in_clickhouse(link, start, end)) is not None:
+        return points
     with connection.cursor() as cursor:
         cursor.execute(_HOURS, [link.pk, start, end])
         return fetch_all(cursor, Point)
 
 
 def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
-    rows = reads.visitors(link, start, end, BREAKDOWN_SIZE)
+    rows = visitors_in_clickhouse(link, start, end, BREAKDOWN_SIZE)
     if rows is None:
         rows = _visitors(link, start, end)
     visitors: dict[str, list[tuple[str, int]]] = {"referrers": [], "devices": [], "countries": []}
@@ -101,7 +194,6 @@ def _visitors(link: Link, start: datetime, end: datetime) -> list[VisitorCount]:
 
 
 def oldest_click() -> datetime:
-    """Since when clicks themselves are kept."""
     return timezone.now() - timedelta(days=settings.RAW_RETENTION)
 
 

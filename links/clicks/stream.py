@@ -28,10 +28,9 @@ from django.conf import settings
 from psycopg.errors import OutOfMemory, ProgramLimitExceeded, QueryCanceled
 from redis.exceptions import RedisError, ResponseError
 
-from links.clicks import bot_detection
+from links.clicks import bot_detection, clickhouse_tables
 from links.clicks.bot_detection import HandOverWindow, VisitorKind
 from links.clicks.buffer import STREAM, STREAM_LENGTH
-from links.clicks.clickhouse import completeness
 from storage import clickhouse
 from storage.redis_client import blocking_redis_client, redis_client
 from storage.store_errors import is_refusal
@@ -319,9 +318,9 @@ def _cut_behind_sink(group: Any, cut: int) -> int:
         return cut
     kept_from = min(cut, _ms_ago(settings.CLICKHOUSE_BACKLOG))
     if entry_ms(waiting) < kept_from:
-        completeness.note_loss(kept_from / 1000)
+        clickhouse_tables.note_loss(kept_from / 1000)
     elif blocking_redis_client().xlen(STREAM) >= STREAM_LENGTH:  # Redis drops the oldest itself
-        completeness.note_loss(entry_ms(waiting) / 1000)
+        clickhouse_tables.note_loss(entry_ms(waiting) / 1000)
     return min(cut, max(entry_ms(waiting), kept_from))
 
 

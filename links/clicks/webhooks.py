@@ -57,7 +57,6 @@ APPEND_EVENTS = f"WITH {events.append_sql(_CLICKED)}"
 
 
 def append_click_events() -> int:
-    """Returns how many entries of the stream were read."""
     return CONSUMER.consume(
         lambda batches: append_events([row for batch in batches for row in _rows(batch)])
     )
@@ -84,7 +83,6 @@ def _append(rows: Sequence[EventRow]) -> None:
 
 
 def _rows(batch: Batch) -> list[EventRow]:
-    """People's clicks of a batch, by link."""
     return [
         EventRow(
             event_id=uuid7(),

@@ -76,7 +76,6 @@ class CachedRow(NamedTuple):
         return self.target if self.target.url else self.target.gone()
 
     def ttl(self) -> float:
-        """Seconds that Redis may keep the row from now."""
         expires_at = self.target.expires_at
         left = LIVE_TTL if expires_at is None else expires_at - time.time()
         return min(self.max_ttl, left) if left > 0 else SHORT_TTL
@@ -108,11 +107,6 @@ def ttl_ms(row: CachedRow | None) -> int:
     return max(1, int(1000 * (row.ttl() if row else SHORT_TTL)))
 
 
-def unpack_all(keys: Sequence[str], values: Sequence[Any]) -> dict[str, CachedRow | None]:
-    """The cached rows among these keys, from the values that Redis has for them."""
-    return {key: unpack(value) for key, value in zip(keys, values, strict=True) if value}
-
-
 def choose(rows: Mapping[str, CachedRow | None], exact: str, folded: str) -> CachedRow | None:
     """The row with exactly this key, else the alias that differs from it in case alone."""
     alias = rows.get(folded)
@@ -137,8 +131,6 @@ SELECT = """
 
 
 class SelectedLink(NamedTuple):
-    """A row of `SELECT`."""
-
     key: str
     is_alias: bool
     id: UUID
@@ -214,9 +206,8 @@ return early
 
 
 def read(keys: Sequence[str]) -> dict[str, CachedRow | None]:
-    """The cached rows among these keys."""
     values = call("MGET", *map(redis_key, keys))
-    return unpack_all(keys, values)
+    return {key: unpack(value) for key, value in zip(keys, values, strict=True) if value}
 
 
 def store(known: Mapping[str, CachedRow | None]) -> None:

@@ -9,13 +9,57 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import structlog
+from django.db.backends.utils import CursorWrapper
 from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
 from links.follow import cached_row
-from links.follow.process_cache import SlugCache, StopCache
+from links.follow.cached_row import Resolution, batch_key
+from storage.process_cache import KeyedCache, SnapshotCache
 from storage.redis_client import blocking_redis_client, raise_if_demoted, redis_client
+
+SELECT = "SELECT company_id, batch_id FROM links_stop"
+REDIS_COPY = "links:stops"
+
+Stopped = frozenset[int | str]  # companies' numbers, batches' names
+log = structlog.get_logger(__name__)
+
+SlugKey = str | tuple[int, str]  # a slug of our own host, or of a company's
+
+
+class StopCache(SnapshotCache[Stopped]):
+    """The companies and batches stopped: the table is the truth, read before the first response,
+    after each change that it is notified of, and about once a second besides.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("stopped_links", _read, frozenset(), copy=RedisCopy())
+
+
+def _read(cursor: CursorWrapper) -> Stopped:
+    cursor.execute(SELECT)
+    return frozenset(batch_key(company, batch) or company for company, batch in cursor.fetchall())
+
+
+class RedisCopy:
+    def read(self) -> Stopped | None:
+        copy = redis_client().get(REDIS_COPY)
+        if copy is None:
+            return None
+        assert isinstance(copy, bytes)  # noqa: S101 - the client decodes nothing
+        return frozenset(int(part) if part.isdigit() else part for part in copy.decode().split())
+
+    def write(self, stopped: Stopped, /) -> None:
+        try:
+            redis_client().set(REDIS_COPY, " ".join(map(str, stopped)))
+        except (RedisError, OSError) as error:
+            log.debug("stopped_links_not_copied_to_redis", error=type(error).__name__)
+
+
+SlugCache = KeyedCache[SlugKey, Resolution]
+
 
 CHANNEL = "links"
 LINKS_CHANGED, STOPS_CHANGED = b"", b"stops"  # the messages
@@ -45,7 +89,6 @@ class ChangeFeed:
             self.start()
 
     def publish_stops(self) -> None:
-        """Never raises."""
         self.publish_links([_STOPS])
 
     def _publish(self) -> bool:

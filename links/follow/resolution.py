@@ -1,19 +1,97 @@
 """Resolves a slug to its target, and makes changes to links known.
 
-A link is looked for in this process (`process_cache`, a second old at most), in Redis, then in
-PostgreSQL (`link_store`). Expiry and stops are checked on every hit, wherever it was found. Other
-processes' changes arrive through `change_feed`.
+A link is looked for in this process, where it is a second old at most, in Redis, left alone a while
+after a failure, then in PostgreSQL. Expiry and stops are checked on every hit, wherever it
+was found. Other processes' changes arrive through `change_feed`.
 """
 
 import os
+import threading
 import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 
-from links.addresses import slugs
-from links.follow.cached_row import NOT_FOUND, LinkTarget, Resolution
-from links.follow.change_feed import ChangeFeed
-from links.follow.link_store import LinkStore
-from links.follow.process_cache import SlugCache, SlugKey, StopCache
+from redis.exceptions import RedisError
+
+from links.addresses import short_hosts, slugs
+from links.follow import cached_row, change_feed
+from links.follow.cached_row import (
+    NOT_FOUND,
+    CachedRow,
+    LinkTarget,
+    Resolution,
+    SelectedLink,
+    choose,
+    is_decided,
+)
+from links.follow.change_feed import ChangeFeed, SlugCache, SlugKey, StopCache
 from links.models import Link
+from storage.redis_client import BackOff
+from storage.statements.single_statement import fetch_rows
+
+TTL, MAX_SLUGS = 1.0, 50_000  # seconds that a slug is cached in this process; how many are
+SQL_READERS = 4  # of the process's pool of connections; the rest are for writers
+SQL_READER_TIMEOUT = 1.0  # seconds
+
+
+class LinkStore:
+    """Its reads of PostgreSQL have a bulkhead: a few connections of the process's pool at most."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._back_off = BackOff()
+        self._sql_readers = threading.BoundedSemaphore(SQL_READERS)
+
+    def read(self, slug: str, host_id: int | None) -> CachedRow | None:
+        """The row with exactly this slug, else the alias that differs from it in case alone."""
+        exact, folded = short_hosts.key(host_id, slug), short_hosts.key(host_id, slug.lower())
+        keys = list(dict.fromkeys((exact, folded)))
+        rows = self._read_redis(keys)
+        if not is_decided(rows, exact, folded):
+            rows = self._read_sql(keys)
+            self._write_redis(rows)
+        return choose(rows, exact, folded)
+
+    @contextmanager
+    def _redis(self) -> Iterator[None]:
+        """Never raises what Redis does."""
+        try:
+            yield
+        except (RedisError, OSError):
+            self._back_off.start()
+
+    def _read_redis(self, keys: list[str]) -> dict[str, CachedRow | None]:
+        rows: dict[str, CachedRow | None] = {}
+        if not self._back_off.is_active:
+            with self._redis():
+                rows = cached_row.read(keys)
+        return rows
+
+    def _read_sql(self, keys: list[str]) -> dict[str, CachedRow | None]:
+        if not self._sql_readers.acquire(timeout=SQL_READER_TIMEOUT):
+            raise TimeoutError("every reader of links is busy")
+        try:
+            links = fetch_rows(cached_row.SELECT, [keys[0], keys[-1]], SelectedLink)
+        finally:
+            self._sql_readers.release()
+        rows = {link.key: cached_row.from_sql(link) for link in links}
+        return {key: rows.get(key) for key in keys}
+
+    def _write_redis(self, rows: Mapping[str, CachedRow | None]) -> None:
+        if not self._back_off.is_active:
+            with self._redis():
+                cached_row.store(rows)
+
+    def store_new(self, links: Collection[Link]) -> None:
+        with self._redis():
+            if cached_row.store_new(links):  # other processes may still hold the 404
+                change_feed.publish_link_change()
+
+    def invalidate(self, links: Collection[Link]) -> None:
+        with self._redis():
+            cached_row.invalidate(links)
 
 
 class Resolver:
@@ -24,7 +102,7 @@ class Resolver:
     def reset(self) -> None:
         """A forked child starts empty: it inherits no thread, and locks in any state."""
         self._store.reset()
-        self._cache = SlugCache()
+        self._cache = SlugCache(TTL, MAX_SLUGS)
         self._feed = ChangeFeed(self._cache, self._stops)
 
     def resolve(self, text: str, host_id: int | None = None) -> Resolution:

@@ -30,12 +30,100 @@ from channels.recipients import blocked_phones
 from channels.routing.channel_plan import plan_channels
 from channels.waiting.outcome_signals import SendOutcome
 from links import sql
+from links.addresses import short_hosts
 from links.follow import resolution
-from links.make import reuse
 from links.make.new_link import MAX_TRIES, NewLink, Owner, short_url
-from links.make.reuse import retire_aliases
 from links.models import Link
+from storage.statements import sql_files
+from storage.statements.named_rows import fetch_all
 from storage.statements.single_statement import fetch_rows
+
+_IS_LIVE = """
+(l.disabled_at IS NULL AND (l.expires_at IS NULL OR l.expires_at > now())
+ AND NOT EXISTS (SELECT FROM links_stop s
+                 WHERE s.company_id = l.company_id AND s.batch_id = l.batch_id))"""
+# IS NOT NULL is redundant, but the planner uses the partial index only with it.
+_EQUAL = """
+l.company_id = %(company_id)s AND l.mode = %(mode)s::text
+AND l.reuse_key = ANY(%(link_reuse_key)s::uuid[]) AND l.reuse_key IS NOT NULL"""
+
+# Live links are found; dead ones give up their keys, locked in one order; new links are made for
+# the rest. The unique index decides between concurrent requests; ON CONFLICT returns the earlier
+# row to the later request, whose snapshot does not show it.
+_FIND_OR_CREATE = f"""
+WITH found AS (
+  SELECT l.reuse_key, l.id, l.slug, l.key, l.expires_at
+  FROM links_link l WHERE {_EQUAL} AND {_IS_LIVE}),
+dead AS (
+  UPDATE links_link SET reuse_key = NULL WHERE id IN (
+    SELECT l.id FROM links_link l WHERE {_EQUAL} AND NOT {_IS_LIVE} ORDER BY l.id FOR UPDATE)
+  RETURNING id),
+made AS ({sql.INSERT_FROM_ARRAYS},
+    (SELECT count(*) FROM dead) AS first  -- read, so that it happens before
+  WHERE NOT EXISTS (SELECT FROM found WHERE found.reuse_key = n.reuse_key)
+  ORDER BY n.reuse_key
+  ON CONFLICT (company_id, mode, reuse_key) WHERE reuse_key IS NOT NULL
+    DO UPDATE SET reuse_key = EXCLUDED.reuse_key
+  RETURNING reuse_key, id, slug, key, expires_at)
+SELECT * FROM found UNION ALL SELECT * FROM made
+"""  # noqa: S608
+
+
+class _Found(NamedTuple):
+    reuse_key: UUID
+    id: UUID
+    slug: str
+    key: str
+    expires_at: datetime | None
+
+
+def find_or_create(
+    *, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID | None = None
+) -> list[Link]:
+    """Links in the order of `wanted`, which all have `is_reused`; equal items share one link."""
+    for left in reversed(range(MAX_TRIES)):
+        rows = [link.row(owner, batch_id=batch_id) for link in wanted]
+        first = {row["reuse_key"]: n for n, row in reversed(list(enumerate(rows)))}.values()
+        params = sql.params_of_many([rows[n] for n in first], [wanted[n].lifetime for n in first])
+        try:
+            with transaction.atomic():
+                links = _execute(params)
+        except IntegrityError as error:  # a generated slug is taken
+            if acceptance.violated_constraint(error) != "link_key_once" or not left:
+                raise
+        else:
+            return [_link(row, links[row["reuse_key"]]) for row in rows]
+    raise AssertionError("the last try returns or raises")
+
+
+def _execute(params: Mapping[str, Any]) -> dict[UUID, _Found]:
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND_OR_CREATE, params)
+        return {row.reuse_key: row for row in fetch_all(cursor, _Found)}
+
+
+def _link(row: Mapping[str, Any], known: _Found) -> Link:
+    link = Link(**{**row, **known._asdict()})
+    link.was_there = known.id != row["id"]
+    return link
+
+
+_RETIRE_ALIAS = sql_files.read("links/make/retire_alias.sql")
+
+
+def retire_aliases(owner: Owner, rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Free the aliases of dead links, so that new links can have them. Returns the keys of those
+    that spell a generated slug, whose link is found before theirs.
+    """
+    if not rows:
+        return set()
+    spelled = {short_hosts.key(row["host_id"], row["slug"]): row["key"] for row in rows}
+    values: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
+    with connection.cursor() as cursor:
+        cursor.execute(_RETIRE_ALIAS, values | {"keys": list(spelled.values())})
+        cursor.execute(sql.GENERATED, {"keys": list(spelled)})
+        return {spelled[key] for (key,) in cursor.fetchall()}
+
 
 PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
 
@@ -80,7 +168,7 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
     if owner.mode == Mode.TEST:
         rate_limit.consume_test_quota(owner.company_id, "links")
     if link.is_reused:
-        (reused,) = reuse.find_or_create(owner=owner, wanted=[link])
+        (reused,) = find_or_create(owner=owner, wanted=[link])
         return reused
     for left in reversed(range(MAX_TRIES)):
         try:
@@ -109,15 +197,11 @@ def _insert(owner: Owner, wanted: NewLink) -> Link:
 
 
 class _Made(NamedTuple):
-    """The row of `sql.SHORTEN`."""
-
     expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class LinkSendRequest:
-    """A request to send a link, its fields checked."""
-
     phone: str
     locale: str
     channel: str | None
@@ -141,8 +225,6 @@ class SentLink:
 
 
 class _Accepted(NamedTuple):
-    """The row of `sql.send`."""
-
     is_paid: bool
     is_blocked: bool
 
@@ -261,7 +343,7 @@ def _reuse_some(owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> dict
     asked = {n: link for n, link in enumerate(wanted) if link.is_reused}
     if not asked:
         return {}
-    links = reuse.find_or_create(owner=owner, wanted=list(asked.values()), batch_id=batch_id)
+    links = find_or_create(owner=owner, wanted=list(asked.values()), batch_id=batch_id)
     return dict(zip(asked, links, strict=True))
 
 

@@ -94,7 +94,6 @@ def _audited(link: Link) -> dict[str, object]:
 
 
 def _reason_not_to_enable(link: Link) -> StrOrPromise | None:
-    """The reason why enabling the link would not open it."""
     if link.is_barred:
         return BARRED
     if link.used_at is not None:

@@ -113,8 +113,6 @@ def _record(
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """A batch as the cabinet shows it."""
-
     id: UUID
     mode: str
     count: int
@@ -140,7 +138,7 @@ def batch_summary(company: Company, mode: str, public_id: str) -> BatchSummary |
     return BatchSummary(batch_id, mode, stop=stop, **made) if made["count"] else None
 
 
-def find_batch(*, owner: Owner, public_id: str) -> UUID:
+def find_batch(*, owner: Owner, public_id: str) -> tuple[Company, UUID]:
     """Raises `not_found` when no link of the owner's mode is in such a batch."""
     batch_id = parse_id("bat", public_id)
     links = Link.objects.filter(
@@ -148,20 +146,4 @@ def find_batch(*, owner: Owner, public_id: str) -> UUID:
     )
     if batch_id is None or not links.exists():
         raise DomainError(Error.NOT_FOUND)
-    return batch_id
-
-
-def stop_batch(
-    *, owner: Owner, public_id: str, user: User | None = None, ip: str | None = None
-) -> None:
-    batch_id = find_batch(owner=owner, public_id=public_id)
-    company = Company.objects.get(pk=owner.company_id)
-    stop(company=company, batch_id=batch_id, user=user, ip=ip)
-
-
-def release_batch(
-    *, owner: Owner, public_id: str, user: User | None = None, ip: str | None = None
-) -> None:
-    batch_id = find_batch(owner=owner, public_id=public_id)
-    company = Company.objects.get(pk=owner.company_id)
-    release(company=company, batch_id=batch_id, user=user, ip=ip)
+    return Company.objects.get(pk=owner.company_id), batch_id

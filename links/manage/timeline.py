@@ -20,8 +20,6 @@ WHERE link_id = %s AND kind <> 'person' GROUP BY 1
 
 
 class _BotVisits(NamedTuple):
-    """A row of `_BOT_VISITS`."""
-
     is_scanner: bool
     at: datetime
     visits: int

@@ -224,8 +224,6 @@ SAMPLE = "https://example.com/catalog"
 
 
 class LinkSettingsForm(RefusesStaleForm, forms.Form):
-    """Its fields are the company's own."""
-
     link_host = forms.ChoiceField(
         label=_("Host of new short links"),
         required=False,

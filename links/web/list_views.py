@@ -1,24 +1,26 @@
-"""The cabinet's list of short links, the same as a spreadsheet, and stops of a batch or of all."""
+"""The cabinet's list of short links, as a spreadsheet too, stops of a batch or of all, imports."""
 
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record
-from accounts.models import Member, Mode
+from accounts.models import Company, Member, Mode
 from accounts.people.pages import confirm_page
 from accounts.people.phone_visibility import may_search, text_for
 from accounts.people.roles import (
@@ -32,10 +34,11 @@ from api.pagination import page_or_first
 from cabinet.spreadsheets import csv_download, local_time
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
+from links import link_imports
 from links.addresses import short_hosts
 from links.manage import stopping
 from links.manage.stopping import BatchSummary
-from links.models import Link
+from links.models import Link, LinkImport
 from links.web.forms import STATES, LinkFilter
 from links.web.search_sources import may_name
 
@@ -237,3 +240,109 @@ def _batch(request: CabinetRequest, public_id: str) -> BatchSummary:
         if batch := stopping.batch_summary(request.company, mode, public_id):
             return batch
     raise Http404
+
+
+SHOWN_ROWS = 20
+SHOWN_IMPORTS = 10
+
+
+class ImportForm(forms.Form):
+    file = forms.FileField(
+        label=gettext_lazy("CSV file"),
+        max_length=120,
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.txt,.tsv,text/csv"}),
+    )
+    mode = forms.ChoiceField(
+        label=gettext_lazy("Mode"),
+        choices=[
+            (Mode.LIVE, gettext_lazy("Live: for your customers")),
+            (Mode.TEST, gettext_lazy("Test: to try it")),
+        ],
+        initial=Mode.LIVE,
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
+
+
+@member_required(can_change_settings, can_change_settings)
+def link_import(request: CabinetRequest) -> HttpResponse:
+    is_approved = request.company.status == Company.Status.APPROVED
+    initial = {"mode": Mode.LIVE if is_approved else Mode.TEST}
+    form = ImportForm(request.POST or None, request.FILES or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            uploaded = _upload(request, form)
+        except ValidationError as error:
+            form.add_error("file", error)
+        except DomainError as refused:
+            form.add_error(None, refused.words)
+        else:
+            return redirect("link-import-detail", uploaded.pk)
+    latest = request.company.link_imports.order_by("-id")[:SHOWN_IMPORTS]
+    return render(request, "cabinet/link_import.html", {"form": form, "imports": latest})
+
+
+def _upload(request: CabinetRequest, form: ImportForm) -> LinkImport:
+    file = form.cleaned_data["file"]
+    return link_imports.upload(
+        company=request.company,
+        user=request.user,
+        mode=form.cleaned_data["mode"],
+        name=file.name,
+        content=file.read(),
+    )
+
+
+@member_required(can_change_settings)
+def import_detail(request: CabinetRequest, pk: UUID) -> HttpResponse:
+    job = _import(request, pk)
+    context = {"one": job, **_rows(job)}
+    return render(request, "cabinet/link_import_detail.html", context)
+
+
+def _rows(job: LinkImport) -> dict[str, object]:
+    rows = job.rows.order_by("number")
+    return {
+        "rows": rows.filter(error="")[:SHOWN_ROWS],
+        "faults": rows.exclude(error="")[:SHOWN_ROWS],
+        "shown": SHOWN_ROWS,
+    }
+
+
+@member_required(can_change_settings)
+def import_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
+    """The fragment that the page polls while links are being made."""
+    return render(request, "cabinet/link_import_status.html", {"one": _import(request, pk)})
+
+
+@require_POST
+@member_required(to_change=can_change_settings)
+def import_start(request: CabinetRequest, pk: UUID) -> HttpResponse:
+    job = _import(request, pk)
+    link_imports.start(link_import=job, **request.actor)
+    return redirect("link-import-detail", pk)
+
+
+@require_POST
+@member_required(to_change=can_change_settings)
+def import_discard(request: CabinetRequest, pk: UUID) -> HttpResponse:
+    if not link_imports.discard(_import(request, pk)):
+        return redirect("link-import-detail", pk)
+    messages.success(request, _("The file is discarded."))
+    return redirect("link-import")
+
+
+@member_required(can_change_settings)
+def import_result(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
+    """The file's rows in their order, each with its short link or its error."""
+    job = _import(request, pk)
+    return csv_download(_result(job), f"kvitok-{job.batch}.csv")
+
+
+def _result(job: LinkImport) -> Iterator[list[str | int]]:
+    yield ["row", "url", "alias", "short_url", "error"]  # titles that a program can rely on
+    for row in job.rows.order_by("number").iterator():
+        yield [row.number, row.url, row.alias, row.short_url, row.error]
+
+
+def _import(request: CabinetRequest, pk: UUID) -> LinkImport:
+    return get_object_or_404(request.company.link_imports, pk=pk)

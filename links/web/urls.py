@@ -1,6 +1,6 @@
 from django.urls import path
 
-from links.web import import_views, list_views, views
+from links.web import list_views, views
 
 urlpatterns = [
     path("links", list_views.link_list, name="link-list"),
@@ -14,12 +14,12 @@ urlpatterns = [
         list_views.batch_release,
         name="link-batch-release",
     ),
-    path("links/import", import_views.link_import, name="link-import"),
-    path("links/import/<uuid:pk>", import_views.import_detail, name="link-import-detail"),
-    path("links/import/<uuid:pk>/status", import_views.import_status, name="link-import-status"),
-    path("links/import/<uuid:pk>/start", import_views.import_start, name="link-import-start"),
-    path("links/import/<uuid:pk>/discard", import_views.import_discard, name="link-import-discard"),
-    path("links/import/<uuid:pk>/result.csv", import_views.import_result, name="link-import-csv"),
+    path("links/import", list_views.link_import, name="link-import"),
+    path("links/import/<uuid:pk>", list_views.import_detail, name="link-import-detail"),
+    path("links/import/<uuid:pk>/status", list_views.import_status, name="link-import-status"),
+    path("links/import/<uuid:pk>/start", list_views.import_start, name="link-import-start"),
+    path("links/import/<uuid:pk>/discard", list_views.import_discard, name="link-import-discard"),
+    path("links/import/<uuid:pk>/result.csv", list_views.import_result, name="link-import-csv"),
     path("links/<str:public_id>", views.link_detail, name="link-detail"),
     path("links/<str:public_id>/edit", views.link_edit, name="link-edit"),
     path("links/<str:public_id>/disable", views.link_disable, name="link-disable"),

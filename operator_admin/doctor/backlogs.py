@@ -4,8 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from redis.exceptions import RedisError
 
-from links.clicks import stream
-from links.clicks.clickhouse import completeness, tables
+from links.clicks import clickhouse_tables, stream
 from operator_admin import figures
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from storage import clickhouse
@@ -67,9 +66,9 @@ def click_copy() -> Finding:
     if not clickhouse.is_configured():
         return passed("clickhouse", _("not used"))
     try:
-        if not tables.exists():
+        if not clickhouse_tables.exists():
             return failed("clickhouse", _("it has no table of clicks"), CLICKHOUSE_TABLE_CURE)
-        age, since = stream.sink_lag_seconds(), completeness.complete_since()
+        age, since = stream.sink_lag_seconds(), clickhouse_tables.complete_since()
     except clickhouse.ClickHouseError as error:
         return failed("clickhouse", str(error), CLICKHOUSE_CURE)
     except (RedisError, OSError) as error:

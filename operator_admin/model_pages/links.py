@@ -22,8 +22,7 @@ from accounts.models import Company
 from catalogue.errors import DomainError
 from catalogue.ids import public_id
 from links.addresses import short_hosts, slugs, target_urls
-from links.follow import resolution
-from links.follow.pages import preview_page
+from links.follow import preview_page, resolution
 from links.manage import changes, stopping
 from links.manage.changes import Change
 from links.models import BlockedHost, Link, Report, ShortHost, Stop

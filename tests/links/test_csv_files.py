@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 
 from accounts.models import Company, Member
 from cabinet.spreadsheets import csv_lines
-from links import csv_files
+from links import link_imports
 from links.models import Link
 from links.web.list_views import rows_of
 from persons.export_files import FILES
@@ -52,7 +52,7 @@ URL = "https://example.com/a"
     ],
 )
 def test_table_is_read(text: str, rows: list[dict[str, str]]) -> None:
-    table = csv_files.read(text.encode())
+    table = link_imports.read(text.encode())
 
     assert (table.rows, table.faults) == (rows, {})
 
@@ -60,20 +60,20 @@ def test_table_is_read(text: str, rows: list[dict[str, str]]) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        (f"url,title\n{URL}?a=1,2,Title", csv_files.TOO_MANY_CELLS),
-        (f"{URL}|sale", csv_files.UNQUOTED_ADDRESS),
-        (f"url|alias\n{URL}?a=1|2|sale", csv_files.TOO_MANY_CELLS),
-        (f"url,alias\n{URL},sale,more", csv_files.TOO_MANY_CELLS),
-        (f"sep=,\nurl\n{URL}?a=1,2", csv_files.TOO_MANY_CELLS),
-        (f"{URL},sale,60,more", csv_files.TOO_MANY_CELLS),
-        (f"{URL}?a=1,2", csv_files.UNQUOTED_ADDRESS),
-        (f"{URL}?a=1&amp;sale", csv_files.UNQUOTED_ADDRESS),  # as HTML writes it
-        (f"alias;url;expires_in\nname;{URL}?a=1&#38;60", csv_files.UNQUOTED_ADDRESS),
-        (f"{URL}\n{URL}?list=red,green", csv_files.UNQUOTED_ADDRESS),
+        (f"url,title\n{URL}?a=1,2,Title", link_imports.TOO_MANY_CELLS),
+        (f"{URL}|sale", link_imports.UNQUOTED_ADDRESS),
+        (f"url|alias\n{URL}?a=1|2|sale", link_imports.TOO_MANY_CELLS),
+        (f"url,alias\n{URL},sale,more", link_imports.TOO_MANY_CELLS),
+        (f"sep=,\nurl\n{URL}?a=1,2", link_imports.TOO_MANY_CELLS),
+        (f"{URL},sale,60,more", link_imports.TOO_MANY_CELLS),
+        (f"{URL}?a=1,2", link_imports.UNQUOTED_ADDRESS),
+        (f"{URL}?a=1&amp;sale", link_imports.UNQUOTED_ADDRESS),  # as HTML writes it
+        (f"alias;url;expires_in\nname;{URL}?a=1&#38;60", link_imports.UNQUOTED_ADDRESS),
+        (f"{URL}\n{URL}?list=red,green", link_imports.UNQUOTED_ADDRESS),
     ],
 )
 def test_address_is_never_cut_at_its_comma(text: str, fault: str) -> None:
-    table = csv_files.read(text.encode())
+    table = link_imports.read(text.encode())
 
     last = len(table.rows) - 1
     assert table.faults == {last: fault}
@@ -81,7 +81,7 @@ def test_address_is_never_cut_at_its_comma(text: str, fault: str) -> None:
 
 
 def test_quotes_say_where_an_address_ends() -> None:
-    table = csv_files.read(f'"{URL}?a=1",sale\n"{URL}?a=1,2"\n'.encode())
+    table = link_imports.read(f'"{URL}?a=1",sale\n"{URL}?a=1,2"\n'.encode())
 
     assert table.rows == [{"url": f"{URL}?a=1", "alias": "sale"}, {"url": f"{URL}?a=1,2"}]
     assert table.faults == {}
@@ -94,7 +94,7 @@ def test_exports_of_this_service_are_read(company: Company, language: str) -> No
 
     exported = "".join(csv_lines(rows_of(Link.objects.all(), Member(role="owner")), language))
 
-    assert csv_files.read(exported.encode()).rows == [{"url": link.url} for link in links]
+    assert link_imports.read(exported.encode()).rows == [{"url": link.url} for link in links]
 
 
 @pytest.mark.django_db
@@ -104,14 +104,14 @@ def test_file_of_a_company_export_is_read(company: Company) -> None:
 
     exported = "".join(csv_lines(file.cells([link], with_heading=True), "en"))
 
-    assert csv_files.read(exported.encode()).rows == [{"url": URL}]
+    assert link_imports.read(exported.encode()).rows == [{"url": URL}]
 
 
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1251"]
 )
 def test_spreadsheets_encodings(encoding: str) -> None:
-    table = csv_files.read(f"url;клиент\n{URL};Анна\n".encode(encoding))
+    table = link_imports.read(f"url;клиент\n{URL};Анна\n".encode(encoding))
 
     assert table.rows == [{"url": URL}]
     assert table.ignored == ["клиент"]
@@ -121,11 +121,11 @@ def test_spreadsheets_encodings(encoding: str) -> None:
     "content",
     [
         b"", b"\n \n", b"url,alias\n", b"PK\x03\x04\x00\x00\x00\x08", b"\x00" * 100,
-        b"a" * (csv_files.MAX_BYTES + 1), b"https://e.example\n" * (csv_files.MAX_ROWS + 1),
+        b"a" * (link_imports.MAX_BYTES + 1), b"https://e.example\n" * (link_imports.MAX_ROWS + 1),
         b'"' + b"a" * 200_000,
     ],
     ids=["empty", "blank", "header", "xlsx", "zeros", "large", "long", "one quote"],
 )  # fmt: skip
 def test_what_is_no_table_is_refused(content: bytes) -> None:
     with pytest.raises(ValidationError):
-        csv_files.read(content)
+        link_imports.read(content)

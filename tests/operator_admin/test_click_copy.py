@@ -4,8 +4,8 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
+from links.clicks import clickhouse_sink, clickhouse_tables
 from links.clicks.buffer import STREAM
-from links.clicks.clickhouse import completeness, sink
 from operator_admin.doctor.backlogs import click_copy
 from storage.redis_client import redis_client
 from tests.clickhouse_server import ClickHouseServer, running_clickhouse
@@ -22,7 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseServe
 @pytest.fixture(autouse=True)
 def _no_traces() -> Iterator[None]:
     yield
-    redis_client().delete(STREAM, sink.LOCK, *completeness.KEYS)
+    redis_client().delete(STREAM, clickhouse_sink.LOCK, *clickhouse_tables.KEYS)
 
 
 def test_without_clickhouse_nothing_is_asked(settings: Settings) -> None:
@@ -46,7 +46,7 @@ def test_each_step_of_setting_it_up(server: ClickHouseServer, settings: Settings
     without_table = click_copy()
     server.ask("CREATE TABLE clicks (a UInt8) ENGINE = Memory")
     without_clicks = click_copy()
-    sink.write_clicks()
+    clickhouse_sink.write_clicks()
     found = click_copy()
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 400) * 1000}-0")
     late = click_copy()

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from links.clicks.clickhouse import completeness, tables
+from links.clicks import clickhouse_tables
 from storage import clickhouse
 
 
@@ -15,10 +15,10 @@ class Command(BaseCommand):
         if not clickhouse.is_configured():
             raise CommandError("CLICKHOUSE_URL is not set")
         try:
-            is_new = tables.create()
+            is_new = clickhouse_tables.create()
         except clickhouse.ClickHouseError as error:
             raise CommandError(f"ClickHouse: {error}") from None
         if is_new:
-            completeness.start()  # whatever another table had
+            clickhouse_tables.count_as_complete()  # whatever another table had
         state = "created" if is_new else "was there"
-        self.stdout.write(f"{tables.TABLE}: {state}")
+        self.stdout.write(f"{clickhouse_tables.TABLE}: {state}")

@@ -8,9 +8,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from links.clicks import stream
+from links.clicks import clickhouse_tables, stream
 from links.clicks.buffer import STREAM
-from links.clicks.clickhouse import completeness
 from storage.redis_client import blocking_redis_client
 
 BACKLOG = 3600
@@ -21,7 +20,7 @@ MANY = 300  # Redis trims whole blocks of a hundred
 def _stream(settings: Settings) -> Iterator[None]:
     settings.CLICKHOUSE_URL, settings.CLICKHOUSE_BACKLOG = "http://127.0.0.1:1/", BACKLOG
     yield
-    for key in (STREAM, *completeness.KEYS):
+    for key in (STREAM, *clickhouse_tables.KEYS):
         blocking_redis_client().delete(key)
 
 
@@ -55,7 +54,7 @@ def test_entries_wait_for_clickhouse() -> None:
     stream.trim()
 
     assert length() == MANY
-    assert completeness.complete_since() is None
+    assert clickhouse_tables.complete_since() is None
     assert stream.lag_seconds() == 0
     assert (stream.sink_lag_seconds() or 0) >= BACKLOG / 2 - 1
 
@@ -69,7 +68,7 @@ def test_entries_wait_for_the_backlog_at_most() -> None:
     stream.trim()
 
     assert MANY <= length() < 2 * MANY
-    since = completeness.complete_since()
+    since = clickhouse_tables.complete_since()
     assert since is not None
     assert abs(timezone.now() - timedelta(seconds=BACKLOG) - since) < timedelta(seconds=10)
 
@@ -93,7 +92,7 @@ def test_entries_that_both_have_read_are_trimmed() -> None:
     stream.trim()
 
     assert length() < MANY
-    assert completeness.complete_since() is None
+    assert clickhouse_tables.complete_since() is None
 
 
 def test_group_goes_when_clickhouse_is_turned_off(settings: Settings) -> None:
@@ -114,6 +113,6 @@ def test_full_stream_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
 
     stream.trim()
 
-    since = completeness.complete_since()
+    since = clickhouse_tables.complete_since()
     assert since is not None
     assert abs(timezone.now() - timedelta(seconds=BACKLOG / 2) - since) < timedelta(seconds=10)

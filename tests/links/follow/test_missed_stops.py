@@ -9,7 +9,7 @@ from accounts.models import AuditEvent
 from catalogue.errors import DomainError, Error
 from links.follow import change_feed, resolution
 from links.follow.cached_row import GONE, LinkTarget
-from links.follow.process_cache import StopCache
+from links.follow.change_feed import StopCache
 from links.follow.resolution import Resolver
 from links.manage import stopping
 from links.models import Link, Stop

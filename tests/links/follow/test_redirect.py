@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from links.follow import link_store, resolution
+from links.follow import resolution
 from tests.factories import LinkFactory
 from tests.links.visiting import Ask, call, in_seconds, view
 
@@ -118,7 +118,7 @@ def test_middleware_and_view_respond_alike(asked: dict[str, Any]) -> None:
 
 def test_no_reachable_store_is_503(ask: Ask, no_redis: None, settings: Settings) -> None:
     slug = LinkFactory.create().slug
-    readers = [resolution._resolver._store._sql_readers] * link_store.SQL_READERS
+    readers = [resolution._resolver._store._sql_readers] * resolution.SQL_READERS
     for reader in readers:
         reader.acquire()
 

@@ -6,10 +6,9 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from links.follow import change_feed, process_cache, resolution
+from links.follow import change_feed, resolution
 from links.follow.cached_row import GONE, NOT_FOUND, CachedRow, LinkTarget, pack, unpack
-from links.follow.link_store import LinkStore
-from links.follow.resolution import Resolver
+from links.follow.resolution import LinkStore, Resolver
 from links.manage import changes
 from links.models import Link
 from storage.redis_client import redis_client
@@ -39,7 +38,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 
 def test_cache_ttls_are_at_most_a_second() -> None:
     """Changes reach every process within a second, also one that hears nothing of them."""
-    assert process_cache.TTL <= 1.0
+    assert resolution.TTL <= 1.0
     assert change_feed.RECONNECT_DELAY <= 1.0
 
 
@@ -168,7 +167,7 @@ def test_process_cache_entry_expires(django_assert_num_queries: DjangoAssertNumQ
     resolver.resolve(link.slug)
     until, outcome = resolver._cache.entries[link.slug]
 
-    resolver._cache.entries[link.slug] = until - process_cache.TTL, outcome
+    resolver._cache.entries[link.slug] = until - resolution.TTL, outcome
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
     redis_client().delete(f"l2:{link.key}")
 

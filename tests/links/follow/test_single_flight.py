@@ -22,9 +22,8 @@ from links.follow.cached_row import (
     Resolution,
     redis_key,
 )
-from links.follow.link_store import LinkStore
-from links.follow.process_cache import StopCache
-from links.follow.resolution import Resolver
+from links.follow.change_feed import StopCache
+from links.follow.resolution import LinkStore, Resolver
 from links.models import Link
 from storage.redis_client import redis_client
 from tests.factories import LinkFactory

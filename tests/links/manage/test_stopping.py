@@ -10,7 +10,7 @@ from catalogue.errors import DomainError
 from catalogue.ids import uuid7
 from links.follow import resolution
 from links.follow.cached_row import GONE, LinkTarget
-from links.follow.process_cache import REDIS_COPY, StopCache
+from links.follow.change_feed import REDIS_COPY, StopCache
 from links.follow.resolution import Resolver
 from links.manage import stopping
 from links.models import Link, Stop

@@ -3,8 +3,8 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
+from links.clicks import clickhouse_sink, clickhouse_tables
 from links.clicks.buffer import STREAM
-from links.clicks.clickhouse import completeness, sink, tables
 from storage.redis_client import blocking_redis_client
 from tests.clickhouse_server import ClickHouseServer, running_clickhouse
 
@@ -19,13 +19,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseServe
 def clickhouse(server: ClickHouseServer, settings: Settings) -> ClickHouseServer:
     """With an empty table, and no click in the stream."""
     settings.CLICKHOUSE_URL = server.url
-    server.ask(f"DROP TABLE IF EXISTS {tables.TABLE}")
-    tables.create()
+    server.ask(f"DROP TABLE IF EXISTS {clickhouse_tables.TABLE}")
+    clickhouse_tables.create()
     return server
 
 
 @pytest.fixture(autouse=True)
 def _no_traces() -> Iterator[None]:
     yield
-    for key in (STREAM, sink.LOCK, *completeness.KEYS):
+    for key in (STREAM, clickhouse_sink.LOCK, *clickhouse_tables.KEYS):
         blocking_redis_client().delete(key)

@@ -5,9 +5,9 @@ from uuid import UUID, uuid4
 
 import orjson
 
+from links.clicks import clickhouse_sink, clickhouse_tables
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
-from links.clicks.clickhouse import completeness, sink
 from storage.redis_client import blocking_redis_client
 
 
@@ -28,10 +28,10 @@ def add_rows(*rows: list[object]) -> None:
 
 def forget_lock() -> None:
     """As if its time had passed."""
-    blocking_redis_client().delete(sink.LOCK)
+    blocking_redis_client().delete(clickhouse_sink.LOCK)
 
 
 def be_complete() -> None:
     """As if the group had been made days ago."""
-    sink.write_clicks()
-    blocking_redis_client().set(completeness.KEYS[0], time.time() - 5 * 86_400)
+    clickhouse_sink.write_clicks()
+    blocking_redis_client().set(clickhouse_tables.KEYS[0], time.time() - 5 * 86_400)

@@ -10,9 +10,8 @@ from django.utils import timezone
 from pytest_django import Settings
 from structlog.testing import CapturingLogger
 
-from links.clicks import counting, statistics
+from links.clicks import clickhouse_sink, clickhouse_tables, counting, statistics
 from links.clicks.bot_detection import VisitorKind
-from links.clicks.clickhouse import completeness, erasure, reads, sink
 from links.clicks.statistics import Point, Visitors
 from links.models import ErasedClicks, Link
 from storage.redis_client import redis_client
@@ -30,9 +29,9 @@ NAMES = ["", "a.example", "B.example", "ä", "a b", "кот", "_", *(f"{n}.examp
 @pytest.fixture(autouse=True)
 def _reads(settings: Settings) -> Iterator[None]:
     settings.CLICKHOUSE_READS = True
-    reads._pause.reset()
+    statistics._pause.reset()
     yield
-    reads._pause.reset()
+    statistics._pause.reset()
 
 
 @pytest.fixture
@@ -55,7 +54,7 @@ def link(clickhouse: ClickHouseServer) -> Link:
         ]
         add_rows(*rows)
     counting.count_clicks()
-    sink.CONSUMER.consume(sink.write)
+    clickhouse_sink.CONSUMER.consume(clickhouse_sink.write)
     clickhouse.ask("INSERT INTO clicks SELECT * FROM clicks LIMIT 200")
     return link
 
@@ -74,7 +73,7 @@ def test_both_stores_give_the_same(
     start = end - timedelta(hours=hours)
 
     found = answers(link, start, end)
-    is_asked = reads.visitors(link, start, end, 1) is not None
+    is_asked = statistics.visitors_in_clickhouse(link, start, end, 1) is not None
     settings.CLICKHOUSE_READS = False
 
     assert is_asked
@@ -86,11 +85,11 @@ def test_bounds_are_exact(clickhouse: ClickHouseServer) -> None:
     be_complete()
     at = timezone.now().replace(microsecond=0) - timedelta(hours=1)
     add_rows([link.id.hex, "person", int(at.timestamp() * 1000), "", "ios", ""])
-    sink.write_clicks()
+    clickhouse_sink.write_clicks()
     tick = timedelta(microseconds=1)
 
     def count(start: datetime, end: datetime) -> int:
-        rows = reads.visitors(link, start, end, 10)
+        rows = statistics.visitors_in_clickhouse(link, start, end, 10)
         assert rows is not None
         return sum(row.clicks for row in rows if row.breakdown == "devices")
 
@@ -105,13 +104,13 @@ def test_server_that_is_away_is_told_once(link: Link, settings: Settings) -> Non
     settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"
 
     assert answers(link, end - timedelta(days=2), end) == expected
-    assert reads._pause.is_active
+    assert statistics._pause.is_active
 
 
 def test_off_by_default(link: Link, settings: Settings) -> None:
     settings.CLICKHOUSE_READS = False
 
-    assert reads.visitors(link, timezone.now(), timezone.now(), 10) is None
+    assert statistics.visitors_in_clickhouse(link, timezone.now(), timezone.now(), 10) is None
 
 
 def test_period_before_completeness_is_postgresqls(link: Link) -> None:
@@ -119,35 +118,35 @@ def test_period_before_completeness_is_postgresqls(link: Link) -> None:
     Link.objects.filter(pk=link.pk).update(created_at=now - timedelta(days=9))
     link.refresh_from_db()
 
-    assert reads.by_hour(link, now - timedelta(days=6), now) is None
-    assert reads.by_hour(link, now - timedelta(days=4), now)
-    completeness.note_loss(time.time())
-    assert reads.by_hour(link, now - timedelta(days=4), now) is None
+    assert statistics.hours_in_clickhouse(link, now - timedelta(days=6), now) is None
+    assert statistics.hours_in_clickhouse(link, now - timedelta(days=4), now)
+    clickhouse_tables.note_loss(time.time())
+    assert statistics.hours_in_clickhouse(link, now - timedelta(days=4), now) is None
 
 
 def test_late_sink_leaves_it_to_postgresql(link: Link) -> None:
     now = timezone.now()
-    moment = int((time.time() - 2 * reads.MAX_LAG) * 1000)
+    moment = int((time.time() - 2 * statistics.MAX_LAG) * 1000)
     redis_client().delete("clicks")
     forget_lock()
-    sink.write_clicks()  # makes the group again
+    clickhouse_sink.write_clicks()  # makes the group again
     redis_client().xadd("clicks", {"id": "a"}, id=f"{moment}-0")
 
-    assert reads.by_hour(link, now, now) is None
+    assert statistics.hours_in_clickhouse(link, now, now) is None
 
 
 def test_erased_link_is_postgresqls(link: Link) -> None:
     ErasedClicks.objects.create(link_id=link.pk, erased_at=timezone.now())
 
-    assert reads.by_hour(link, timezone.now(), timezone.now()) is None
-    assert timedelta(0) < erasure.SETTLED_AFTER
+    assert statistics.hours_in_clickhouse(link, timezone.now(), timezone.now()) is None
+    assert timedelta(0) < clickhouse_sink.SETTLED_AFTER
 
 
 def test_without_redis_postgresql_answers(link: Link, settings: Settings) -> None:
     now = timezone.now()
 
     with without_redis(settings):
-        assert reads.by_hour(link, now, now) is None
+        assert statistics.hours_in_clickhouse(link, now, now) is None
 
 
 def test_failure_is_in_the_log(
@@ -157,10 +156,10 @@ def test_failure_is_in_the_log(
     now = timezone.now()
 
     log = CapturingLogger()
-    monkeypatch.setattr(reads, "log", log)  # tests log errors alone
+    monkeypatch.setattr(statistics, "log", log)  # tests log errors alone
 
     for _ in range(2):
-        assert reads.by_hour(link, now, now) is None
+        assert statistics.hours_in_clickhouse(link, now, now) is None
 
     (call,) = log.calls
     assert (call.method_name, call.args) == ("warning", ("clickhouse_not_read",))
@@ -174,7 +173,7 @@ def test_postgresql_answers_for_a_server_that_is_away(settings: Settings) -> Non
 
     assert statistics.visitors(link, link.created_at, timezone.now()) == Visitors([], [], [])
 
-    assert reads._pause.is_active
+    assert statistics._pause.is_active
 
 
 def test_answer_is_read_and_one_link_asked_for(settings: Settings) -> None:
@@ -184,8 +183,8 @@ def test_answer_is_read_and_one_link_asked_for(settings: Settings) -> None:
         be_complete()
         # Before 25.8 64-bit integers come as strings.
         fake.answer = '{"hour": 498190, "clicks": "3", "previews": "0", "scanners": "1"}\n'
-        found = reads.by_hour(link, timezone.now(), timezone.now())
+        found = statistics.hours_in_clickhouse(link, timezone.now(), timezone.now())
         ((_path, _authorization, query),) = fake.requests
 
-    assert found == [reads.HourCount(datetime(2026, 10, 31, 22, tzinfo=UTC), 3, 0, 1)]
+    assert found == [Point(datetime(2026, 10, 31, 22, tzinfo=UTC), 3, 0, 1)]
     assert f"WHERE link_id = toUUID('{link.pk}') AND millis >= ".encode() in query

@@ -13,10 +13,9 @@ from django.db import connection
 from pytest_django import Settings
 
 from links import tasks
-from links.clicks import counting, stream
+from links.clicks import clickhouse_sink, clickhouse_tables, counting, stream
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
-from links.clicks.clickhouse import completeness, sink
 from links.models import ErasedClicks
 from storage.clickhouse import RejectedError, UnavailableError
 from storage.redis_client import blocking_redis_client
@@ -33,13 +32,13 @@ KILLED_WRITER = """
 import os, signal, django
 django.setup()
 from storage import clickhouse
-from links.clicks.clickhouse import sink
+from links.clicks import clickhouse_sink
 insert = clickhouse.insert
 def insert_and_die(*args):
     insert(*args)
     os.kill(os.getpid(), signal.SIGKILL)
 clickhouse.insert = insert_and_die
-sink.write_clicks()
+clickhouse_sink.write_clicks()
 """
 
 
@@ -47,7 +46,7 @@ def test_click_is_written_as_postgresql_stores_it(clickhouse: ClickHouseServer) 
     link = LinkFactory.create()
     add_entry(link.id, 2)
 
-    assert sink.write_clicks() == 1
+    assert clickhouse_sink.write_clicks() == 1
     counting.count_clicks()
 
     with connection.cursor() as cursor:
@@ -65,7 +64,7 @@ def test_entry_that_is_added_twice_counts_once(clickhouse: ClickHouseServer) -> 
     for _ in range(2):  # Redis took the first one, and its answer was lost
         entry = {"id": batch, "batch": f'[["{link.id.hex}","person",{millis},"","",""]]'}
         blocking_redis_client().xadd(STREAM, entry)  # type: ignore[arg-type]
-        sink.write_clicks()
+        clickhouse_sink.write_clicks()
 
     assert clickhouse.ask("SELECT count() FROM clicks") in {"1", "2"}
     assert clickhouse.ask(COUNT) == "1"
@@ -76,7 +75,7 @@ def test_clicks_in_one_millisecond_count_apart(clickhouse: ClickHouseServer) -> 
     add_rows(*([[link.id.hex, "person", millis, "", "", ""]] * 3))
     add_rows([link.id.hex, "person", millis, "", "", ""])
 
-    sink.write_clicks()
+    clickhouse_sink.write_clicks()
 
     assert clickhouse.ask(COUNT) == "4"
 
@@ -98,28 +97,28 @@ def test_kill_between_insert_and_acknowledgement(clickhouse: ClickHouseServer) -
 
     assert killed.returncode == -signal.SIGKILL
     assert clickhouse.ask(COUNT) == "100"
-    assert sink.write_clicks() == 0  # the killed one's lock
+    assert clickhouse_sink.write_clicks() == 0  # the killed one's lock
     forget_lock()
-    assert sink.write_clicks() == 1
+    assert clickhouse_sink.write_clicks() == 1
     assert clickhouse.ask(COUNT) == "100"
     assert stream.sink_lag_seconds() == 0
 
 
 def test_server_away_and_back(clickhouse: ClickHouseServer) -> None:
     link = LinkFactory.create()
-    sink.write_clicks()  # makes the group
+    clickhouse_sink.write_clicks()  # makes the group
     add_entry(link.id, 3)
     clickhouse.kill()
     try:
         with pytest.raises(UnavailableError):
-            sink.write_clicks()
+            clickhouse_sink.write_clicks()
         assert counting.count_clicks() == 1  # PostgreSQL's is not held back
     finally:
         clickhouse.start()
 
-    assert sink.write_clicks() == 0  # it is left alone for a while
+    assert clickhouse_sink.write_clicks() == 0  # it is left alone for a while
     forget_lock()
-    assert sink.write_clicks() == 1
+    assert clickhouse_sink.write_clicks() == 1
 
     link.refresh_from_db()
     assert link.clicks == 3
@@ -134,7 +133,7 @@ def test_bad_row_does_not_hold_up_others(clickhouse: ClickHouseServer) -> None:
     add_entry(link.id)
 
     for _ in range(3):  # a rejection ends a round
-        sink.write_clicks()
+        clickhouse_sink.write_clicks()
 
     assert clickhouse.ask(COUNT) == "2"
     assert (stream.sink_lag_seconds() or 0) > 0  # one waits as a dead letter
@@ -147,7 +146,7 @@ def test_clicks_of_unknown_and_erased_links_are_left_out(clickhouse: ClickHouseS
     add_entry(uuid4())
     add_entry(link.id, kind=VisitorKind.SCANNER)
 
-    sink.write_clicks()
+    clickhouse_sink.write_clicks()
 
     assert clickhouse.ask("SELECT link_id, kind FROM clicks") == f"{link.id}\tscanner"
 
@@ -155,7 +154,7 @@ def test_clicks_of_unknown_and_erased_links_are_left_out(clickhouse: ClickHouseS
 def test_click_with_a_wrong_clock_counts_as_now(clickhouse: ClickHouseServer) -> None:
     add_rows([LinkFactory.create().id.hex, "person", 1000, "", "", ""])
 
-    sink.write_clicks()
+    clickhouse_sink.write_clicks()
 
     now = time.time() * 1000
     assert now - 60_000 < int(clickhouse.ask("SELECT millis FROM clicks")) <= now
@@ -165,11 +164,11 @@ def test_missing_table_loses_nothing(clickhouse: ClickHouseServer) -> None:
     add_entry(LinkFactory.create().id)
     clickhouse.ask("RENAME TABLE clicks TO other")
     with pytest.raises(UnavailableError, match="code 60"):
-        sink.write_clicks()
+        clickhouse_sink.write_clicks()
     clickhouse.ask("RENAME TABLE other TO clicks")
     forget_lock()
 
-    assert sink.write_clicks() == 1
+    assert clickhouse_sink.write_clicks() == 1
 
     assert clickhouse.ask(COUNT) == "1"
 
@@ -199,5 +198,5 @@ def test_task_survives_a_server_that_is_away(settings: Settings) -> None:
     tasks.write_clicks_to_clickhouse()
     tasks.maintain_clickhouse()
 
-    assert completeness.complete_since() is not None
+    assert clickhouse_tables.complete_since() is not None
     assert (stream.sink_lag_seconds() or 0) > 0

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from links.clicks.clickhouse import completeness, erasure, sink, tables
+from links.clicks import clickhouse_sink, clickhouse_tables
 from links.models import ErasedClicks, Link
 from tests.clickhouse_server import ClickHouseServer
 from tests.factories import LinkFactory
@@ -25,7 +25,7 @@ VALUES ('0192f000-0000-7000-8000-000000000001', {millis}, 1, 'person', '', '', '
 
 def note(link: Link, *, ago: timedelta) -> None:
     with connection.cursor() as cursor:
-        erasure.note(cursor, [link.id])
+        clickhouse_sink.note(cursor, [link.id])
     ErasedClicks.objects.filter(link_id=link.id).update(erased_at=timezone.now() - ago)
 
 
@@ -35,11 +35,11 @@ def test_command_makes_the_table_once(
     clickhouse.ask("DROP TABLE clicks")
 
     call_command("clickhouse_tables")
-    since = completeness.complete_since()
+    since = clickhouse_tables.complete_since()
     call_command("clickhouse_tables")
 
     assert capsys.readouterr().out.splitlines() == ["clicks: created", "clicks: was there"]
-    assert since == completeness.complete_since()
+    assert since == clickhouse_tables.complete_since()
 
 
 def test_old_months_are_dropped(clickhouse: ClickHouseServer, settings: Settings) -> None:
@@ -49,8 +49,8 @@ def test_old_months_are_dropped(clickhouse: ClickHouseServer, settings: Settings
         millis = int(moment.timestamp() * 1000)
         clickhouse.ask(INSERT.format(millis=millis))
 
-    assert tables.drop_old_months() == 1
-    assert tables.drop_old_months() == 0
+    assert clickhouse_tables.drop_old_months() == 1
+    assert clickhouse_tables.drop_old_months() == 0
 
     months = clickhouse.ask("SELECT DISTINCT intDiv(millis, 1000) FROM clicks ORDER BY 1")
     seen = {datetime.fromtimestamp(int(line), UTC).month for line in months.splitlines()}
@@ -61,11 +61,11 @@ def test_erased_links_leave_no_click(clickhouse: ClickHouseServer) -> None:
     erased, other = LinkFactory.create(), LinkFactory.create()
     add_entry(erased.id, 3)
     add_entry(other.id, 2)
-    sink.write_clicks()
+    clickhouse_sink.write_clicks()
     note(erased, ago=timedelta(hours=1))
 
-    assert erasure.erase() == 1
-    wait_until(lambda: erasure.erase() == 0)
+    assert clickhouse_sink.erase() == 1
+    wait_until(lambda: clickhouse_sink.erase() == 0)
 
     assert clickhouse.ask("SELECT DISTINCT link_id FROM clicks") == str(other.id)
     assert ErasedClicks.objects.get().is_gone
@@ -74,10 +74,10 @@ def test_erased_links_leave_no_click(clickhouse: ClickHouseServer) -> None:
 def test_erasure_waits_for_inserts_that_had_begun(clickhouse: ClickHouseServer) -> None:
     link = LinkFactory.create()
     add_entry(link.id)
-    sink.write_clicks()
+    clickhouse_sink.write_clicks()
     note(link, ago=timedelta(minutes=1))
 
-    assert erasure.erase() == 0
+    assert clickhouse_sink.erase() == 0
 
     assert not ErasedClicks.objects.get().is_gone
     assert clickhouse.ask("SELECT count() FROM clicks") == "1"
@@ -87,7 +87,7 @@ def test_note_is_forgotten_once_the_stream_cannot_hold_clicks(clickhouse: ClickH
     note(LinkFactory.create(), ago=timedelta(days=7))
     note(LinkFactory.create(), ago=timedelta(days=8))
 
-    erasure.erase()
+    clickhouse_sink.erase()
 
     assert ErasedClicks.objects.count() == 1
     assert ErasedClicks.objects.get().erased_at > timezone.now() - timedelta(days=7, hours=1)
@@ -105,9 +105,9 @@ def test_time_of_completeness_is_that_of_the_group(settings: Settings) -> None:
     settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"
     before = time.time()
 
-    sink.write_clicks()
+    clickhouse_sink.write_clicks()
 
-    found = completeness.complete_since()
+    found = clickhouse_tables.complete_since()
     assert found is not None
     assert before <= found.timestamp() <= time.time()
 

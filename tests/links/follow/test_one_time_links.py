@@ -7,9 +7,8 @@ import time_machine
 from django.utils import timezone
 from pytest_django import Settings
 
-from links.follow import cached_row, resolution
+from links.follow import cached_row, resolution, visitor_pages
 from links.follow.cached_row import redis_key
-from links.follow.pages import visitor_pages
 from links.follow.resolution import Resolver
 from links.models import Link
 from storage.redis_client import redis_client

@@ -6,7 +6,7 @@ from pytest_django import Settings
 
 from accounts.models import Company
 from links.addresses import short_hosts
-from links.follow.pages import preview_page, visitor_pages
+from links.follow import preview_page, visitor_pages
 from links.models import Link, Report
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory

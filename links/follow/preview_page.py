@@ -13,16 +13,9 @@ from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
+from links.follow import visitor_pages
 from links.follow.cached_row import LinkTarget
-from links.follow.pages import visitor_pages
-from links.follow.pages.visitor_pages import (
-    NO_FRAMING,
-    TOO_MANY_REQUESTS,
-    Visit,
-    VisitorResponse,
-    error_page,
-    html_page,
-)
+from links.follow.visitor_pages import Visit, VisitorResponse, error_page
 from links.models import Link, Report
 from parsing.form_fields import LineField, TextField
 from parsing.hosts import unicode_host
@@ -60,12 +53,11 @@ def submit(*, link_id: UUID, reason: str, text: str) -> None:
         Report.objects.create(link_id=link_id, reason=reason, words=text)
 
 
-POLICY = f"; form-action 'self'{NO_FRAMING}"
+POLICY = f"; form-action 'self'{visitor_pages.NO_FRAMING}"
 OK, BAD_REQUEST, FORBIDDEN = "200 OK", "400 Bad Request", "403 Forbidden"
 
 
 def respond(outcome: LinkTarget, visit: Visit) -> VisitorResponse:
-    """To GET, HEAD or POST."""
     with pooled_connection(), translation.override(visit.language):
         rows = Link.objects.select_related("company").filter(pk=UUID(outcome.link_id))
         link = rows.first()
@@ -84,10 +76,10 @@ def _report(link: Link, target: LinkTarget, visit: Visit) -> VisitorResponse:
         return _show(link, target, visit, form, FORBIDDEN)
     if not form.is_by_bot:
         if wait := visitor_pages.seconds_over(visit, "report", REPORT_LIMIT):
-            return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
+            return error_page(visitor_pages.TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
         fields = form.cleaned_data
         submit(link_id=link.pk, reason=fields["reason"], text=fields["words"])
-    return html_page(OK, "links/thanks.html", {}, visit, POLICY)
+    return visitor_pages.html_page(OK, "links/thanks.html", {}, visit, POLICY)
 
 
 def _show(
@@ -101,4 +93,4 @@ def _show(
         "form": form or ReportForm(),
         "nonce": visitor_pages.issue_nonce(target.link_id),
     }
-    return html_page(status, "links/about.html", context, visit, POLICY)
+    return visitor_pages.html_page(status, "links/about.html", context, visit, POLICY)

@@ -15,17 +15,9 @@ from catalogue import languages
 from links.addresses.utm_tags import add_tags
 from links.clicks import bot_detection, buffer
 from links.clicks.bot_detection import VisitorKind
+from links.follow import visitor_pages
 from links.follow.cached_row import ONE_TIME_GONE, LinkTarget
-from links.follow.pages import visitor_pages
-from links.follow.pages.visitor_pages import (
-    NO_FRAMING,
-    Visit,
-    VisitorResponse,
-    error_page,
-    html_page,
-    redirect_to,
-    texts_in,
-)
+from links.follow.visitor_pages import Visit, VisitorResponse, error_page
 from parsing.hosts import unicode_host
 from storage.sessions import pooled_connection
 from storage.statements.named_rows import fetch_one
@@ -49,8 +41,6 @@ _TEXTS = (_("This link opens once"), _("It leads to"), _("Open"))
 
 
 class _Target(NamedTuple):
-    """The row of a live link."""
-
     url: str
     utm: str = ""
     channel: str | None = None
@@ -74,7 +64,9 @@ def open_link(link: LinkTarget, visit: Visit) -> VisitorResponse:
     if row is None:
         return error_page(ONE_TIME_GONE, visit)
     buffer.add(link.link_id, visit.environ)
-    return redirect_to("303 See Other", add_tags(row.url, row.utm, row.channel or "link"))
+    return visitor_pages.redirect_to(
+        "303 See Other", add_tags(row.url, row.utm, row.channel or "link")
+    )
 
 
 def _fetch(statement: str, link: LinkTarget) -> _Target | None:
@@ -87,10 +79,12 @@ def _page(status: str, link: LinkTarget, visit: Visit) -> VisitorResponse:
     other = languages.other(visit.language)
     context = {
         "other": other,
-        "words": texts_in(visit.language, _TEXTS),
-        "other_words": texts_in(other, _TEXTS),
+        "words": visitor_pages.texts_in(visit.language, _TEXTS),
+        "other_words": visitor_pages.texts_in(other, _TEXTS),
         "host": unicode_host(urlsplit(link.url).hostname or ""),
         "nonce": visitor_pages.issue_nonce(link.link_id),
     }
     # No form-action: Chrome and Safari apply it to the redirect after the form, too.
-    return html_page(status, "links/once.html", context, visit, NO_FRAMING)
+    return visitor_pages.html_page(
+        status, "links/once.html", context, visit, visitor_pages.NO_FRAMING
+    )

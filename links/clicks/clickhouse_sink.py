@@ -1,23 +1,30 @@
-"""Writes clicks from the stream to ClickHouse, in a group of its own.
+"""Writes clicks from the stream to ClickHouse, in a group of its own, and erases those of a person.
 
 An entry is acknowledged after the server has answered. What was written without that, because the
 answer was lost or the process killed, is written again with the same keys.
+
+Erased links are noted in the transaction of the erasure. A link stays noted while the stream can
+still hold clicks of it, which are left out, and until ClickHouse has none.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from uuid import UUID
 
 import orjson
 import structlog
+from django.conf import settings
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
 from redis.exceptions import LockError, ResponseError
 
-from links.clicks import counting
+from links.clicks import clickhouse_tables, counting
 from links.clicks.buffer import STREAM
-from links.clicks.clickhouse import completeness, tables
 from links.clicks.stream import SINK, Batch, Click, Consumer, is_sink
+from links.models import ErasedClicks
 from storage import clickhouse
 from storage.redis_client import blocking_redis_client
 from storage.sessions import give_back
@@ -64,7 +71,7 @@ def write(batches: list[Batch]) -> None:
 
 
 def _insert(lines: Sequence[bytes]) -> None:
-    clickhouse.insert(tables.TABLE, b"\n".join(lines))
+    clickhouse.insert(clickhouse_tables.TABLE, b"\n".join(lines))
 
 
 def _is_refused(error: Exception) -> bool:
@@ -81,7 +88,7 @@ def _ensure_group() -> None:
     except ResponseError:  # no such stream
         groups = []
     if not any(is_sink(group) for group in groups):
-        completeness.start()
+        clickhouse_tables.count_as_complete()
         blocking_redis_client().xgroup_create(STREAM, SINK, id="0", mkstream=True)
 
 
@@ -99,3 +106,52 @@ def _line(click: Click, click_id: int, now: int) -> bytes:
 def _click_id(batch_id: str, position: int) -> int:
     """The same whenever the entry is read: half of its random id, and the place in it."""
     return (int(batch_id[:16], 16) + position) % 2**64
+
+
+# An insert that had begun before the erasure is over by then.
+SETTLED_AFTER = timedelta(minutes=10)
+CHUNK = 1000
+
+_NOTE = """
+INSERT INTO links_erasedclicks (link_id, erased_at, is_gone)
+SELECT unnest(%s::uuid[]), now(), false
+ON CONFLICT (link_id) DO UPDATE SET erased_at = now(), is_gone = false
+"""
+
+
+def note(cursor: CursorWrapper, link_ids: Sequence[UUID]) -> None:
+    """To be called in the transaction that erases them."""
+    if clickhouse.is_configured() and link_ids:
+        cursor.execute(_NOTE, [list(link_ids)])
+
+
+def erase() -> int:
+    """Hourly. Starts the erasure of clicks that are still there; returns of how many links.
+
+    ClickHouse erases in the background: the next run finds whether it has.
+    """
+    settled = ErasedClicks.objects.filter(
+        is_gone=False, erased_at__lt=timezone.now() - SETTLED_AFTER
+    )
+    due = list(settled.order_by("erased_at").values_list("link_id", flat=True)[:CHUNK])
+    present = _present(due) if due else set()
+    if present:
+        clickhouse.execute(f"ALTER TABLE {clickhouse_tables.TABLE} DELETE WHERE {_of(present)}")
+    ErasedClicks.objects.filter(link_id__in=set(due) - present).update(is_gone=True)
+    _forget()
+    return len(present)
+
+
+def _present(link_ids: Iterable[UUID]) -> set[UUID]:
+    query = f"SELECT DISTINCT link_id FROM {clickhouse_tables.TABLE} WHERE {_of(link_ids)}"  # noqa: S608
+    return {UUID(row["link_id"]) for row in clickhouse.read(query)}
+
+
+def _of(link_ids: Iterable[UUID]) -> str:
+    return f"link_id IN ({', '.join(map(clickhouse_tables.uuid, link_ids))})"
+
+
+def _forget() -> None:
+    """Notes that the stream has outlived; the batches' ids are kept for the same reason."""
+    kept = counting.BATCH_RETENTION + timedelta(seconds=settings.CLICKHOUSE_BACKLOG)
+    ErasedClicks.objects.filter(is_gone=True, erased_at__lt=timezone.now() - kept).delete()

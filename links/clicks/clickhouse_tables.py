@@ -1,15 +1,19 @@
 """The table of clicks in ClickHouse: monthly partitions, dropped as PostgreSQL's are."""
 
 import re
-from datetime import timedelta
+import time
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.utils import timezone
 
 from storage import clickhouse
 from storage.months.calendar import next_month, parse_month
+from storage.redis_client import blocking_redis_client, redis_client
 
+log = structlog.get_logger(__name__)
 TABLE = "clicks"
 
 # A click that is inserted twice has the same key twice: merges keep one row, and reads ask for
@@ -30,7 +34,6 @@ _MONTH = re.compile(r"(\d{4})(\d\d)")
 
 
 def create() -> bool:
-    """Returns False when the table was there."""
     if exists():
         return False
     clickhouse.execute(CREATE)
@@ -53,5 +56,30 @@ def drop_old_months() -> int:
 
 
 def uuid(value: UUID) -> str:
-    """As SQL."""
     return f"toUUID('{value}')"
+
+
+# Since when ClickHouse has every click: its group was made then, or lost what was older. Kept in
+# Redis beside the stream, so that both are lost together; without it nothing is complete.
+KEYS = _SINCE, _REPORTED = ("clicks:clickhouse-since", "clicks:clickhouse-loss")
+REPORT_PAUSE = 600  # seconds
+
+
+def count_as_complete() -> None:
+    """From now on every click is read."""
+    blocking_redis_client().set(_SINCE, time.time())
+
+
+def note_loss(until: float) -> None:
+    """Clicks earlier than `until`, in Unix seconds, may be missing."""
+    redis = blocking_redis_client()
+    redis.set(_SINCE, max(until, float(redis.get(_SINCE) or 0)))
+    if redis.set(_REPORTED, 1, nx=True, ex=REPORT_PAUSE):
+        until_text = datetime.fromtimestamp(until, UTC).isoformat()
+        log.error("clicks_missing_in_clickhouse", until=until_text)
+
+
+def complete_since() -> datetime | None:
+    """Raises RedisError."""
+    since = redis_client().get(_SINCE)
+    return datetime.fromtimestamp(float(since), UTC) if since else None
