@@ -33,7 +33,7 @@ drill: dev ## one part lost under load, and what that cost: ARGS="redis|redis-re
 	@exec $(PY) -m tools.drills $(ARGS)
 soak: dev ## an hour of steady load: do memory, connections and dead rows stay level? ARGS="--minutes 60 --rate 20 --plot FILE --json FILE"
 	@exec $(PY) -m tools.soak $(ARGS)
-replay: base ## described populations through router and guard in virtual time: ARGS="--world FILE… --seeds 1-20 --json OUT", or --live 2000: through the running service too
+replay: dev ## described populations through router and guard in virtual time: ARGS="--world FILE… --seeds 1-20 --json OUT", or --live 2000: through the running service too
 	@exec $(PY) -m tools.replay $(ARGS)
 mutants: dev ## our guards taken away one by one, each of which a named check must notice; ARGS="name …"
 	@exec $(PY) -m tests.mutants $(ARGS)

@@ -26,18 +26,17 @@ Changes = dict[str, list[Any]]
 
 def changes_of(stored: object, new: Mapping[str, object]) -> Changes:
     """Field → [old, new] of those that differ; of a mapping, its keys: `patience_sms`."""
-    changes: Changes = {}
-    for name, value in new.items():
-        old = getattr(stored, name)
-        if old == value:
-            continue
+    return changes_between(_flat({name: getattr(stored, name) for name in new}), _flat(new))
+
+
+def _flat(values: Mapping[str, object]) -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for name, value in values.items():
         if isinstance(value, Mapping):
-            keys = dict.fromkeys([*old, *value])
-            pairs = {f"{name}_{key}": (old.get(key), value.get(key)) for key in keys}
+            flat |= {f"{name}_{key}": part for key, part in value.items()}
         else:
-            pairs = {name: (old, value)}
-        changes |= {key: _kept(key, pair) for key, pair in pairs.items() if pair[0] != pair[1]}
-    return changes
+            flat[name] = value
+    return flat
 
 
 def changes_between(old: Mapping[str, object], new: Mapping[str, object]) -> Changes:
@@ -55,7 +54,6 @@ def _kept(name: str, values: Iterable[object]) -> list[Any]:
 
 
 def _plain(value: object) -> Any:
-    """As JSON keeps it."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, list | tuple | set | frozenset):
@@ -78,7 +76,6 @@ def record(
     ip: str | None = None,
     changes: Changes | None = None,
 ) -> AuditEvent:
-    """Stores an audit event in the caller's transaction."""
     return AuditEvent.objects.create(
         action=action,
         subject=str(subject)[:200],

@@ -3,6 +3,7 @@
 What fails is counted in `JobFailure` and tried again later and later. After MAX_TRIES it is given
 up: operators see it and are alerted, and what somebody waits for says so. It is still tried, once a
 day or as often as the job says, so that a repaired release goes on with it; a success forgets it.
+Purges of e-mails, cache entries and sessions that are over are here too.
 """
 
 import threading
@@ -14,11 +15,13 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import structlog
+from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db import models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Company, JobFailure
+from accounts.models import CacheEntry, Company, JobFailure, Mail, UserSession
 from catalogue.texts import StrOrPromise
 from storage.store_errors import is_outage, savepoint, write_together
 
@@ -211,7 +214,6 @@ FILES = Turns()  # that companies ask for or upload
 
 
 def _identity(subject: object) -> tuple[str, int | None]:
-    """Its name in the table, and its company."""
     if isinstance(subject, int):  # a company's id
         return str(subject), subject
     if isinstance(subject, Company):
@@ -272,3 +274,30 @@ def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
 
     PURGES.together(keys, delete, key=lambda pk: (label, pk))
     return deleted
+
+
+def retention_cutoff() -> datetime:
+    return timezone.now() - timedelta(days=settings.RAW_RETENTION)
+
+
+def purge_mail(limit: int) -> int:
+    oldest = Mail.objects.filter(created_at__lt=retention_cutoff()).order_by("created_at")
+    return delete_rows(oldest, limit)
+
+
+def purge_cache(limit: int) -> int:
+    """Deletes expired entries: sign-in attempts by strangers would pile up."""
+    over = CacheEntry.objects.filter(expires_at__lt=timezone.now()).order_by("expires_at")
+    return CacheEntry.objects.filter(pk__in=over.values("pk")[:limit]).delete()[0]
+
+
+def purge_sessions(limit: int) -> int:
+    """Deletes expired sessions, both Django's rows and ours."""
+    Session.objects.filter(
+        pk__in=Session.objects.filter(expire_date__lt=timezone.now()).values("pk")[:limit]
+    ).delete()
+    dead = UserSession.objects.dead()
+    return UserSession.objects.filter(pk__in=dead.values("pk")[:limit]).delete()[0]
+
+
+PURGERS = [purge_mail, purge_cache, purge_sessions]

@@ -46,7 +46,6 @@ def digit_groups_in(text: str) -> Iterator[list[str]]:
 
 
 def plain_text(text: str) -> str:
-    """Without percent-encoding, in plain characters."""
     for _round in range(_ROUNDS):
         if "%" not in text or (plainer := unquote(text)) == text:
             break

@@ -2,9 +2,9 @@
 
 from celery import shared_task
 
-from accounts.outbox import mail_delivery
+from accounts.outbox import mail
 
 
 @shared_task(name="accounts.deliver_mail")
 def deliver_mail() -> None:
-    mail_delivery.deliver()
+    mail.deliver()

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys import jwt_keys
+from accounts.keys import client_tokens
 from accounts.models import (
     PURPOSE_LENGTH,
     Invitation,
@@ -31,7 +31,6 @@ from processes.server.client_ip import client_ip
 
 
 def invitation_of(request: HttpRequest | None) -> Invitation | None:
-    """The invitation whose link this visitor opened."""
     token = request.session.get("invitation") if request else None
     return members.invitation_of(token) if token else None
 
@@ -174,9 +173,9 @@ class ClientKeyForm(KeyForm):
     public_key = forms.CharField(
         label=_("Public key"),
         required=False,
-        max_length=jwt_keys.MAX_LENGTH,
+        max_length=client_tokens.MAX_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3, "placeholder": "-----BEGIN PUBLIC KEY-----"}),
-        validators=[jwt_keys.validate_public_key],
+        validators=[client_tokens.validate_public_key],
         help_text=_(
             "For clients that sign tokens with a private key of their own, as Vonage's for Node "
             "does. The key's application id is shown afterwards."

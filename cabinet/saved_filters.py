@@ -32,8 +32,6 @@ MAX_VALUE_LENGTH = 64  # characters of a value; a longer one filters nothing
 
 
 class Chip(NamedTuple):
-    """A saved filter as the list shows it."""
-
     row: SavedFilter
     is_active: bool
 

@@ -75,8 +75,6 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The hits of one source."""
-
     title: StrOrPromise
     hits: list[Hit]
 

@@ -358,7 +358,6 @@ SECTIONS: dict[str, type[SectionForm]] = {
 
 
 def lifetimes(current: int | None) -> list[tuple[int | str, Any]]:
-    """The offered lifetimes, including the current one."""
     seconds = sorted({*LIFETIMES, *([current] if current else [])})
     return [("", _("Never expires")), *((s, lifetime_words(s)) for s in seconds)]
 

@@ -29,7 +29,6 @@ def csv_download(rows: Iterable[Row], name: str) -> StreamingHttpResponse:
 
 
 def csv_response(content: Iterator[str] | Iterator[bytes], name: str) -> StreamingHttpResponse:
-    """What is CSV already, as a file."""
     response = StreamingHttpResponse(content, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

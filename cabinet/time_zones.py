@@ -5,8 +5,7 @@ their rows, so that sums agree whoever reads them. Times of day are the reader's
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -26,7 +25,8 @@ UTC = "Etc/UTC"
 
 class ReaderTemplate(Template):
     def render(self, context: Any = None, request: HttpRequest | None = None) -> str:
-        with in_zone_of_reader(request):
+        # For the text of a page alone: what the code computes with is of the service's zone.
+        with timezone.override(chosen_by(request)):
             return super().render(context, request)
 
 
@@ -36,13 +36,6 @@ class ReaderTemplates(DjangoTemplates):
     def get_template(self, template_name: str) -> ReaderTemplate:
         template: Any = super().get_template(template_name)
         return ReaderTemplate(template.template, self)
-
-
-@contextmanager
-def in_zone_of_reader(request: HttpRequest | None) -> Iterator[None]:
-    """For the text of a page alone: what the code computes with is of the service's zone."""
-    with timezone.override(chosen_by(request)):
-        yield
 
 
 def chosen_by(request: HttpRequest | None) -> ZoneInfo | None:
@@ -86,7 +79,6 @@ def offset_text(offset: timedelta) -> str:
 
 
 def place_of(name: str, language: str) -> str:
-    """The city and its country."""
     country = _countries().get(name, "") if not name.startswith("Etc/") else ""
     known = countries.titles(language).get(country, "")
     return f"{city_of(name, language)}, {known}" if known else city_of(name, language)
@@ -115,7 +107,6 @@ def _names() -> tuple[str, ...]:
 
 
 def _countries() -> Mapping[str, str]:
-    """Codes of countries by the zones' names."""
     zones: Mapping[str, str] = get_global("zone_territories")
     return zones
 

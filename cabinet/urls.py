@@ -1,9 +1,13 @@
 """The pages of the cabinet about a company and its people, and those of one's own account."""
 
+from collections.abc import Callable
+from typing import Any
+
 from allauth.account import views as account_views
 from allauth.mfa.base import views as factor_views
 from allauth.mfa.totp import views as totp_views
-from django.urls import include, path, reverse_lazy
+from django.http import HttpResponse
+from django.urls import URLPattern, include, path, reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.oidc import views as oidc_views
@@ -62,103 +66,93 @@ _cabinet = [
     path("audit", audit_log.audit_list, name="audit-list"),
     path("audit.csv", audit_log.audit_export, name="audit-export"),
 ]
+
+
+def _shown(
+    where: str, view: Any, name: str, template: str = "notice.html", **context: Any
+) -> URLPattern:
+    page: Callable[..., HttpResponse] = view.as_view(template_name=template, extra_context=context)
+    return path(where, page, name=name)
+
+
 # Pages of allauth that say or ask no more than the two shared templates do. They come first, with
 # allauth's own addresses and names.
-_SHOWN = "notice.html"
-_TO_SIGN_IN = {"leads_to_sign_in": True}
+_FORM = "cabinet/form.html"
 _account = [
-    path(
+    _shown(
         "inactive/",
-        account_views.AccountInactiveView.as_view(
-            template_name=_SHOWN,
-            extra_context={
-                "title": _("The account is switched off"),
-                "text": _("Contact the operator of this service if you think this is a mistake."),
-            },
-        ),
-        name="account_inactive",
+        account_views.AccountInactiveView,
+        "account_inactive",
+        title=_("The account is switched off"),
+        text=_("Contact the operator of this service if you think this is a mistake."),
     ),
-    path(
+    _shown(
         "confirm-email/",
-        account_views.EmailVerificationSentView.as_view(
-            template_name=_SHOWN,
-            extra_context=_TO_SIGN_IN
-            | {
-                "title": _("Confirm your e-mail address"),
-                "text": _(
-                    "We have sent you an e-mail with a link. Open it, and your account is ready. "
-                    "Nothing there? Check your spam folder."
-                ),
-            },
+        account_views.EmailVerificationSentView,
+        "account_email_verification_sent",
+        leads_to_sign_in=True,
+        title=_("Confirm your e-mail address"),
+        text=_(
+            "We have sent you an e-mail with a link. Open it, and your account is ready. "
+            "Nothing there? Check your spam folder."
         ),
-        name="account_email_verification_sent",
     ),
-    path(
+    _shown(
         "password/reset/done/",
-        account_views.PasswordResetDoneView.as_view(
-            template_name=_SHOWN,
-            extra_context=_TO_SIGN_IN
-            | {
-                "title": _("The e-mail is on its way"),
-                "text": _(
-                    "If there is an account with this e-mail, a link to choose a new password will "
-                    "arrive within a few minutes. Check your spam folder too."
-                ),
-            },
+        account_views.PasswordResetDoneView,
+        "account_reset_password_done",
+        leads_to_sign_in=True,
+        title=_("The e-mail is on its way"),
+        text=_(
+            "If there is an account with this e-mail, a link to choose a new password will "
+            "arrive within a few minutes. Check your spam folder too."
         ),
-        name="account_reset_password_done",
     ),
-    path(
+    _shown(
         "password/reset/key/done/",
-        account_views.PasswordResetFromKeyDoneView.as_view(
-            template_name=_SHOWN,
-            extra_context={
-                "title": _("The password is changed"),
-                "text": _("Sign in with the new one."),
-                "action": (reverse_lazy("account_login"), _("Sign in")),
-            },
-        ),
-        name="account_reset_password_from_key_done",
+        account_views.PasswordResetFromKeyDoneView,
+        "account_reset_password_from_key_done",
+        title=_("The password is changed"),
+        text=_("Sign in with the new one."),
+        action=(reverse_lazy("account_login"), _("Sign in")),
     ),
-    path(
+    _shown(
         "password/change/",
-        account_views.PasswordChangeView.as_view(
-            template_name="cabinet/form.html",
-            extra_context={"title": _("Password"), "verb": _("Change the password")},
-        ),
-        name="account_change_password",
+        account_views.PasswordChangeView,
+        "account_change_password",
+        _FORM,
+        title=_("Password"),
+        verb=_("Change the password"),
     ),
-    path(
+    _shown(
         "password/set/",
-        account_views.PasswordSetView.as_view(
-            template_name="cabinet/form.html",
-            extra_context={"title": _("Password"), "verb": _("Set the password")},
-        ),
-        name="account_set_password",
+        account_views.PasswordSetView,
+        "account_set_password",
+        _FORM,
+        title=_("Password"),
+        verb=_("Set the password"),
     ),
-    path(
+    _shown(
         "2fa/reauthenticate/",
-        factor_views.ReauthenticateView.as_view(template_name="account/reauthenticate.html"),
-        name="mfa_reauthenticate",
+        factor_views.ReauthenticateView,
+        "mfa_reauthenticate",
+        "account/reauthenticate.html",
     ),
-    path(
+    _shown(
         "2fa/totp/deactivate/",
-        totp_views.DeactivateTOTPView.as_view(
-            template_name="cabinet/form.html",
-            extra_context={
-                "title": _("Disconnect the app"),
-                "texts": [
-                    _(
-                        "Its codes will no longer be asked for when you sign in. Without passkeys, "
-                        "your recovery codes are removed too."
-                    )
-                ],
-                "verb": _("Disconnect"),
-                "is_dangerous": True,
-                "back": (reverse_lazy("mfa_index"), _("Two-step sign-in")),
-            },
-        ),
-        name="mfa_deactivate_totp",
+        totp_views.DeactivateTOTPView,
+        "mfa_deactivate_totp",
+        _FORM,
+        title=_("Disconnect the app"),
+        texts=[
+            _(
+                "Its codes will no longer be asked for when you sign in. Without passkeys, "
+                "your recovery codes are removed too."
+            )
+        ],
+        verb=_("Disconnect"),
+        is_dangerous=True,
+        back=(reverse_lazy("mfa_index"), _("Two-step sign-in")),
     ),
 ]
 _single_sign_on = [

@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from accounts import jobs
 from accounts.jobs import PURGES, delete_rows
-from accounts.outbox import retention as account_retention
 from api import request_log
 from api.models import IdempotentRequest
 from channels import extensions
@@ -56,7 +55,7 @@ def purge() -> int:
         request_log.purge,
         export.purge,
         jobs.purge,
-        *account_retention.PURGERS,
+        *jobs.PURGERS,
         *deliveries.PURGERS,
         *extensions.purgers,
     ]

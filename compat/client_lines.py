@@ -82,7 +82,6 @@ def _lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
 
 @cache
 def _files(dialect: str) -> list[tuple[str, str]]:
-    """Languages and texts, in the order of `TITLES`."""
     folder = Path(__file__).parent / dialect / "snippets"
     files = {path.stem: path.read_text(encoding="utf-8").strip() for path in folder.glob("*.txt")}
     return [(name, files[name]) for name in TITLES if name in files]

@@ -57,7 +57,6 @@ class Dialect:
         return f"/compat/{self.name}"
 
     def find(self, headers: Headers) -> Principal | None:
-        """Whose key the headers present."""
         for way in self.authenticate:
             principal = way(headers)
             if principal is not None:
@@ -72,7 +71,6 @@ def credentials(headers: Headers, scheme: str) -> str:
 
 
 def by_scheme(scheme: str) -> Authenticate:
-    """`Authorization: <scheme> <key>`."""
     return lambda headers: api_keys.find(credentials(headers, scheme))
 
 
@@ -139,7 +137,6 @@ RowT = TypeVar("RowT")
 
 
 def complete(rows: Mapping[Error, RowT]) -> Mapping[Error, RowT]:
-    """With a row for every error."""
     return {error: _row(rows, error) for error in Error}
 
 

@@ -82,7 +82,6 @@ class CompatView(ApiView):
         return response
 
     def form(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Names and texts of a form, in its order."""
         body = self.read_body(request, FORM).decode(errors="replace")
         try:
             return parse_qsl(body, True, max_num_fields=settings.DATA_UPLOAD_MAX_NUMBER_FIELDS)
@@ -195,7 +194,7 @@ def principal_of(dialect: Dialect, headers: Mapping[str, Any]) -> Principal:
     return checked(dialect.find(headers), headers, Scope.VERIFY)
 
 
-PREFIX = "/compat/"
+PREFIX = "/compat/"  # of what follows: bodies received, and refused in front of Django
 
 
 def _sender(environ: Mapping[str, Any]) -> str:

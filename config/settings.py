@@ -287,7 +287,7 @@ ACCOUNT_FORMS = {
 }
 ACCOUNT_ADAPTER = "accounts.sign_in.adapter.AccountAdapter"
 ACCOUNT_RATE_LIMITS = RATE_LIMITS
-PASSWORD_HASHERS = ["accounts.sign_in.hashing.PBKDF2PasswordHasher"]
+PASSWORD_HASHERS = ["accounts.sign_in.passwords.PBKDF2PasswordHasher"]
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # seconds; signing in does not count as one
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True

@@ -68,7 +68,6 @@ WRONG_CHECK = _(
 
 
 def faults_of(mapping: object) -> list[StrOrPromise]:
-    """What keeps the mapping from being saved."""
     if not isinstance(mapping, dict):
         return [format_lazy(NOT_AN_OBJECT, example='{"phone": "/to", "code": "/code"}')]
     faults: list[StrOrPromise] = [

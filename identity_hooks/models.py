@@ -96,6 +96,5 @@ class Socket(models.Model):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its form shows and changes."""
         names = ("name", "purpose", "channels", "allowed_ips", "code_length", "mapping")
         return {name: getattr(self, name) for name in names}

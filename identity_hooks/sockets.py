@@ -136,7 +136,6 @@ def revoke(*, socket: Socket, user: User | None, ip: str | None = None) -> None:
 
 
 def secrets_by_key() -> Counter[str]:
-    """How many secrets each key of MFA_KEYS encrypts."""
     rows = Socket.objects.active().values_list("secret", "previous_secret")
     return Counter(key_id_of(text) for row in rows for text in row if text)
 

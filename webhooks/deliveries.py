@@ -11,9 +11,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import delete_rows
+from accounts.jobs import delete_rows, retention_cutoff
 from accounts.models import Company, User
-from accounts.outbox.retention import retention_cutoff
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
 from webhooks import events

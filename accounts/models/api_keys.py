@@ -64,7 +64,7 @@ class ApiKey(models.Model):
     purpose = models.CharField(
         _("purpose"), max_length=PURPOSE_LENGTH, blank=True, default="", db_default=""
     )
-    # In PEM, of the tokens that its client signs itself: `accounts.keys.jwt_keys`.
+    # In PEM, of the tokens that its client signs itself: `accounts.keys.client_tokens`.
     public_key = models.TextField(_("public key"), blank=True, default="", db_default="")
     # Set by `billing.budgets.key_limits`; None: only the company's budgets limit it.
     day_limit = models.PositiveBigIntegerField(_("tokens per day"), null=True, blank=True)

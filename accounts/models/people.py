@@ -195,7 +195,6 @@ class Company(models.Model):
 
     @property
     def is_closing(self) -> bool:
-        """Whether it is to be deleted, and can still be kept."""
         return self.closes_at is not None and self.deleted_at is None
 
     @property

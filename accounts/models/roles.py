@@ -18,8 +18,6 @@ MANAGE_MONEY = frozenset({Role.OWNER, Role.ACCOUNTANT})
 
 
 class RoleRights(models.Model):
-    """What a member may do by the role."""
-
     role: "models.CharField[str | int | Combinable, str]"
 
     class Meta:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -165,17 +166,11 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
         raise ValidationError(
             _("This key is already being replaced. Create a new one."), code="ending"
         )
+    same = ("company", "mode", "name", "allowed_ips", "expires_at", "day_limit", "purpose")
     successor, plaintext = _issue(
-        company=key.company,
         created_by=user,
-        mode=key.mode,
-        name=key.name,
         scopes=_scopes_within(key.scopes, key.company, user),
-        allowed_ips=key.allowed_ips,
-        expires_at=key.expires_at,
-        day_limit=key.day_limit,
-        purpose=key.purpose,
-        public_key=key.public_key,
+        **{name: getattr(key, name) for name in (*same, "public_key")},
     )
     key.expires_at = last_day
     key.save(update_fields=["expires_at"])
@@ -227,34 +222,14 @@ def _check_new_key(company: Company, user: User, limit: int) -> None:
         )
 
 
-def _issue(
-    *,
-    company: Company,
-    created_by: User,
-    mode: str,
-    name: str,
-    scopes: list[str],
-    allowed_ips: list[str],
-    expires_at: datetime | None,
-    day_limit: int | None = None,
-    purpose: str = "",
-    public_key: str = "",
-) -> tuple[ApiKey, str]:
+def _issue(*, mode: str, **fields: Any) -> tuple[ApiKey, str]:
     plaintext = api_keys.generate(mode)
     key = ApiKey.objects.create(
-        company=company,
-        created_by=created_by,
         mode=mode,
-        name=name,
         prefix=plaintext[:PREFIX_LENGTH],
         last4=plaintext[-4:],
         digest=api_keys.digest(plaintext),
-        scopes=scopes,
-        allowed_ips=allowed_ips,
-        expires_at=expires_at,
-        day_limit=day_limit,
-        purpose=purpose,
-        public_key=public_key,
+        **fields,
     )
     return key, plaintext
 

@@ -43,7 +43,6 @@ GROUPS = {
 
 @cache
 def titles(language: str) -> dict[str, str]:
-    """Code → name of each country and region."""
     return {**Locale(language).territories, **languages.page_texts(language)["country_names"]}
 
 
@@ -59,7 +58,6 @@ def name(code: str) -> str:
 
 
 def currencies(code: str) -> list[str]:
-    """The current legal tender."""
     return list(get_territory_currencies(code))
 
 

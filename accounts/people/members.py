@@ -30,7 +30,6 @@ def token(invitation: Invitation) -> str:
 
 
 def invitation_of(text: str) -> Invitation | None:
-    """The open invitation of a token, or None."""
     try:
         pk, sent_at = signing.loads(text, salt=SALT, max_age=Invitation.LIFETIME)
     except (signing.BadSignature, ValueError):

@@ -65,7 +65,6 @@ def beginning_for(digits: str, member: Member | None) -> str:
 
 
 def event_for(data: Mapping[str, Any], member: Member | None) -> dict[str, Any]:
-    """Event data with the phones masked for this member."""
     return {name: _value_for(value, member, name) for name, value in data.items()}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from allauth.account.models import EmailAddress
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
@@ -174,11 +175,10 @@ def post_company_change(
     **params: str,
 ) -> None:
     """Notifies the owners of a company, the acting user and the affected user (`also`)."""
-    owners = User.objects.filter(
-        memberships__company=company, memberships__role=Member.Role.OWNER, is_active=True
-    )
     params |= {"company": company.name, "who": user.email}
-    for reader in {person.pk: person for person in (user, also or user, *owners)}.values():
+    for reader in {
+        person.pk: person for person in (user, also or user, *_owners(company))
+    }.values():
         _post(kind, reader, params, ip=ip, device="", to=primary_address(reader))
 
 
@@ -191,13 +191,16 @@ def post_to_owners(
     **params: StrOrPromise,
 ) -> None:
     """Notifies the owners alone; at most once per `key` and owner."""
-    owners = User.objects.filter(
-        memberships__company=company, memberships__role=Member.Role.OWNER, is_active=True
-    )
     context = {"company": company.one_line_name, **params}
-    for reader in owners.order_by("pk"):
+    for reader in _owners(company).order_by("pk"):
         once = f"{key}:{reader.pk}" if key else None
         _post(kind, reader, context, ip=ip, device="", to=primary_address(reader), key=once)
+
+
+def _owners(company: Company) -> QuerySet[User]:
+    return User.objects.filter(
+        memberships__company=company, memberships__role=Member.Role.OWNER, is_active=True
+    )
 
 
 def _post(

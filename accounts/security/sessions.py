@@ -31,7 +31,7 @@ from processes.server.client_ip import address_of
 # share their network. What it holds for an account depends on its password and on how often its
 # sessions were ended: whoever knew an old password, or was thrown out, is a stranger again. Nobody
 # can make the cookie without having signed in, of which the owner got an e-mail. The cookie of
-# `sign_in.throttle` is another: it must go on counting when the password changes.
+# `sign_in.adapter` has another: it must go on counting when the password changes.
 BROWSER_COOKIE = "known_browser"
 BROWSER_SALT = "accounts.known_browser"
 BROWSER_LIFETIME = timedelta(days=400)  # the most that browsers allow

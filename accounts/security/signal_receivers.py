@@ -1,5 +1,6 @@
 """Receivers of allauth's signals: audit events, notifications and ended sessions."""
 
+from functools import partial
 from typing import Any
 
 from allauth.account import signals as account
@@ -21,9 +22,9 @@ def connect() -> None:
     user_login_failed.connect(on_login_failed)
     account.user_logged_in.connect(on_login)
     account.authentication_step_completed.connect(on_proof)
-    account.password_changed.connect(on_password_changed)
-    account.password_set.connect(on_password_set)
-    account.password_reset.connect(on_password_reset)
+    for action in ("changed", "set", "reset"):
+        signal = getattr(account, f"password_{action}")
+        signal.connect(partial(on_password, f"password.{action}"), weak=False)
     account.email_added.connect(on_email_added)
     account.email_confirmed.connect(on_email_confirmed)
     account.email_changed.connect(on_email_changed)
@@ -78,19 +79,9 @@ def on_proof(
         )
 
 
-def on_password_changed(request: HttpRequest, user: User, **_rest: Any) -> None:
+def on_password(action: str, request: HttpRequest, user: User, **_rest: Any) -> None:
     sessions.end_all(user)
-    record_authentication_event("password.changed", user=user, request=request)
-
-
-def on_password_set(request: HttpRequest, user: User, **_rest: Any) -> None:
-    sessions.end_all(user)
-    record_authentication_event("password.set", user=user, request=request)
-
-
-def on_password_reset(request: HttpRequest, user: User, **_rest: Any) -> None:
-    sessions.end_all(user)
-    record_authentication_event("password.reset", user=user, request=request)
+    record_authentication_event(action, user=user, request=request)
 
 
 def on_email_added(

@@ -1,15 +1,25 @@
-"""allauth's adapter: mail by the outbox, limits by client network, the user's language."""
+"""allauth's adapter: mail by the outbox, limits by client network, the user's language.
 
+Of sign-ins a low limit counts network and account together, so a stranger's wrong passwords do not
+lock the owner out. Distributed guesses hit the limit per account, from which a browser that has
+signed in before is exempt (OWASP's "device cookies"): it has its own limit. A user who is blocked
+anyway resets the password by mail, which resets all counts.
+"""
+
+import secrets
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context as allauth
+from allauth.core.internal import ratelimit
+from allauth.core.internal.ratelimit import RateLimitUsage
 from allauth.mfa.models import Authenticator
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
+from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import get_language
@@ -20,9 +30,56 @@ from accounts.models import User
 from accounts.outbox import mail
 from accounts.security import sessions
 from accounts.security.reauthentication import has_factor
-from accounts.sign_in import throttle
 from accounts.sign_in.addresses import as_stored
-from processes.server.client_ip import client_ip
+from processes.server.client_ip import client_ip, client_network
+from storage.atomic_limits import hashed
+
+APP = "allauth.account"
+COOKIE = "device"
+SALT = "accounts.device"
+LIFETIME = 365 * 24 * 3600  # seconds a device cookie is valid
+
+
+def key_of(request: HttpRequest, email: str) -> str:
+    """The key of the limit "login_failed". Without the Host header, which the client chooses."""
+    ip = client_ip(request.META)
+    return f"{email.strip().lower()}|{client_network(ip) or ip}"
+
+
+def consume(request: HttpRequest, email: str) -> RateLimitUsage | None:
+    """Counts a try against the account, from any network; None when over the limit."""
+    email = email.strip().lower()
+    device = _device_of(request, email)
+    action = "login_device" if device else "login_account"
+    return ratelimit.consume(request, app=APP, action=action, key=device or email)
+
+
+def clear(request: HttpRequest, email: str) -> None:
+    """Resets the account's limit, after a password reset by mail."""
+    ratelimit.clear(request, app=APP, action="login_account", key=email.strip().lower())
+
+
+def remember_device(response: HttpResponse, email: str) -> None:
+    """Sets the device cookie: others' wrong passwords no longer block this browser."""
+    token = signing.dumps([hashed(email.strip().lower()), secrets.token_hex(8)], salt=SALT)
+    response.set_cookie(
+        COOKIE,
+        token,
+        max_age=LIFETIME,
+        path=reverse("account_login").removesuffix("login/"),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _device_of(request: HttpRequest, email: str) -> str:
+    try:
+        owner, token = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LIFETIME)
+    except (signing.BadSignature, ValueError):
+        return ""
+    return str(token) if owner == hashed(email) else ""
+
 
 PROVIDER_METHOD = {"id": "sso", "description": _("Single sign-on")}
 
@@ -68,13 +125,13 @@ class AccountAdapter(DefaultAccountAdapter):
         )
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        return throttle.key_of(request, credentials.get("email", ""))
+        return key_of(request, credentials.get("email", ""))
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         super().pre_authenticate(request, **credentials)
         near, far = (
             self._login_failed_rl_usage,
-            throttle.consume(request, credentials.get("email", "")),
+            consume(request, credentials.get("email", "")),
         )
         if near is None or far is None:
             self._rollback_login_failed_rl_usage()
@@ -83,7 +140,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
         super()._delete_login_attempts_cached_email(request, **credentials)
-        throttle.clear(request, credentials.get("email", ""))
+        clear(request, credentials.get("email", ""))
 
     def is_safe_url(self, url: str) -> bool:
         try:
@@ -131,5 +188,5 @@ class AccountAdapter(DefaultAccountAdapter):
         response = super().post_login(request, user, **kwargs)
         if isinstance(user, User):
             remember_language(response, user.language)
-            throttle.remember_device(response, user.email)
+            remember_device(response, user.email)
         return response

@@ -22,7 +22,6 @@ def is_same(first: str, other: str) -> bool:
 
 
 def is_of(address: str) -> Q:
-    """The rows whose `email` is this address."""
     return reduce(or_, (Q(email__iexact=spelling) for spelling in address_spellings(address)))
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from itertools import chain
 from unicodedata import normalize
 
+from django.contrib.auth import hashers
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
@@ -19,6 +20,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, User
+from storage.heavy_work import HeavyWork
 
 MIN_STRENGTH = 7.5  # 31 of 20,000 random passwords of 12 letters and digits have less
 MAX_LENGTH = 1000  # characters
@@ -99,7 +101,6 @@ def _strength_of_reading(text: str, obvious: frozenset[str]) -> float:
 
 
 def _next_part(text: str, place: int, obvious: frozenset[str]) -> tuple[str, float]:
-    """The part at `place` and its strength."""
     if year := _YEAR.match(text, place):
         return year[0], 1.0
     for length in range(min(MAX_WORD_LENGTH, len(text) - place), 2, -1):
@@ -127,3 +128,15 @@ def _is_adjacent(before: str, char: str) -> bool:
 def _common_words() -> frozenset[str]:
     """The purely alphabetic ones of Django's 20,000 most common passwords."""
     return frozenset(word for word in CommonPasswordValidator().passwords if word.isalpha())
+
+
+# A hash takes a quarter of a second of a processor, and anybody may sign in.
+HASHES = HeavyWork("hashes of passwords", most=2)  # also in the transaction of a sign-up
+
+
+class PBKDF2PasswordHasher(hashers.PBKDF2PasswordHasher):
+    """Django's, a few at a time."""
+
+    def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
+        with HASHES.turn(None):
+            return super().encode(password, salt, iterations)

@@ -125,7 +125,6 @@ def tokens(text: str) -> list[Token]:
 
 
 def text_of(token: Token) -> str:
-    """Without marks."""
     return _WORDS.renderInlineAsText(token.children, _MARKDOWN.options, {})
 
 

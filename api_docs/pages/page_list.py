@@ -24,7 +24,6 @@ class Page:
 
     @property
     def call(self) -> Call | None:
-        """The call this page is about, if it is about one."""
         return next((call for call in CALLS if call.page == self.slug), None)
 
 
@@ -84,7 +83,6 @@ BY_SLUG = {page.slug: page for page in PAGES}
 
 
 def neighbours(page: Page) -> tuple[Page | None, Page | None]:
-    """The page before and the page after."""
     place = PAGES.index(page)
     before = PAGES[place - 1] if place else None
     return before, PAGES[place + 1] if place + 1 < len(PAGES) else None

@@ -1,19 +1,22 @@
-"""Template filters and tags of the cabinet."""
+"""Template filters and tags of the cabinet, its tabs, the operator's documents."""
 
 from datetime import date, datetime
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from django import template
 from django.conf import settings
 from django.forms import BaseForm, BoundField
-from django.utils import timezone
+from django.urls import reverse
+from django.utils import timezone, translation
 from django.utils.formats import date_format, localize, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext
+from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Member
+from accounts.models import Company, Member
 from accounts.people import phone_visibility
 from cabinet import time_zones
 from catalogue import languages
@@ -187,5 +190,81 @@ def took(ms: int | None) -> str:
 
 @register.filter
 def failure(code: str) -> str:
-    """Why a receiver of webhooks did not answer."""
     return str(DeliveryAttempt.Failure(code).label) if code else ""
+
+
+class LegalLink(NamedTuple):
+    title: str
+    url: str
+
+
+@register.simple_tag(name="legal_lines")  # for e-mails, which are laid out by themselves
+def links(language: str | None = None) -> list[LegalLink]:
+    """The operator's documents, in this language or in the page's own."""
+    with translation.override(language or translation.get_language()):
+        email = settings.SUPPORT_EMAIL
+        support = settings.SUPPORT_URL or (f"mailto:{email}" if email else "")
+        documents = [
+            LegalLink(gettext("Terms of service"), settings.TERMS_URL),
+            LegalLink(gettext("Privacy policy"), settings.PRIVACY_URL),
+            LegalLink(gettext("Support"), support),
+        ]
+        return [document for document in documents if document.url]
+
+
+@register.inclusion_tag("components/legal_links.html")
+def legal_links(language: str | None = None) -> dict[str, object]:
+    return {"links": links(language)}
+
+
+@register.simple_tag
+def support_url(company: Company) -> str:
+    """Where to write about a company; its e-mails name it already. Empty where nothing is set."""
+    if settings.SUPPORT_EMAIL:
+        subject = quote(f"Kvitok: {company.one_line_name} ({company.pk})")
+        return f"mailto:{settings.SUPPORT_EMAIL}?subject={subject}"
+    return str(settings.SUPPORT_URL)
+
+
+class Tab(NamedTuple):
+    name: str
+    view: str
+    title: StrOrPromise
+
+
+SETTINGS = (
+    Tab("settings", "settings", _("Messages and limits")),
+    Tab("policy", "policy", _("Policy")),
+    Tab("budgets", "budget-edit", _("Budgets")),
+    Tab("protection", "protection", _("Protection")),
+    Tab("texts", "text-list", _("Texts")),
+    Tab("links", "link-settings", _("Short links")),
+    Tab("members", "member-list", _("Members")),
+)
+AUDIT = Tab("audit", "audit-list", _("Audit log"))
+MONEY = (
+    Tab("balance", "balance", _("Balance")),
+    Tab("statement", "balance-statement", _("Statement")),
+    Tab("documents", "document-list", _("Documents")),
+    Tab("seals", "balance-seals", _("Seals")),
+    Tab("orders", "balance-order-list", _("Top-ups")),
+    Tab("automatic", "balance-automatic", _("Automatic")),
+    Tab("profile", "balance-profile", _("Billing details")),
+)
+
+
+@register.inclusion_tag("components/tabs.html")
+def settings_tabs(here: str, member: Member) -> dict[str, Any]:
+    return _shown((*SETTINGS, AUDIT) if member.can_manage_keys else SETTINGS, here)
+
+
+@register.inclusion_tag("components/tabs.html")
+def money_tabs(here: str) -> dict[str, Any]:
+    return _shown(MONEY, here)
+
+
+def _shown(tabs: tuple[Tab, ...], here: str) -> dict[str, Any]:
+    links = [
+        {"url": reverse(tab.view), "title": tab.title, "is_here": tab.name == here} for tab in tabs
+    ]
+    return {"tabs": links, "current": next(link for link in links if link["is_here"])}

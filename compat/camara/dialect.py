@@ -5,7 +5,7 @@ https://github.com/camaraproject/OTPValidation, statuses that it leaves out: Com
 
 import re
 
-from accounts.keys import access_tokens, api_keys
+from accounts.keys import api_keys, client_tokens
 from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from channels.recipients.blocked_phones import BlockedPhoneError
@@ -102,7 +102,7 @@ def echoed(headers: Headers) -> dict[str, str]:
 def by_token(headers: Headers) -> Principal | None:
     """The key itself, or what the token endpoint made of it."""
     token = credentials(headers, "Bearer")
-    return api_keys.find(token) or access_tokens.find(token)
+    return api_keys.find(token) or client_tokens.find_issued(token)
 
 
 DIALECT = Dialect(

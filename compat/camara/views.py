@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
 
-from accounts.keys import access_tokens, api_keys
+from accounts.keys import api_keys, client_tokens
 from accounts.models import Scope
 from api import request_fields
 from api.base_view import checked
@@ -136,7 +136,9 @@ WRONG_SCOPE = OAuthError("invalid_scope")
 
 
 class Token(CompatView):
-    """The client's id may be any text; the secret is the key."""
+    """The client-credentials grant of RFC 6749, §4.4. The client's id may be any text; the secret
+    is the key.
+    """
 
     dialect = DIALECT
     is_open = True
@@ -163,9 +165,9 @@ class Token(CompatView):
         self.principal = checked(api_keys.find(key), request.META, Scope.VERIFY)
         self.count_request(request)
         body = {
-            "access_token": access_tokens.issue(key),
+            "access_token": client_tokens.issue(key),
             "token_type": "Bearer",
-            "expires_in": access_tokens.LIFETIME,
+            "expires_in": client_tokens.LIFETIME,
             "scope": SCOPE,
         }
         return self.respond(Answer(200, body, HEADERS))

@@ -130,7 +130,6 @@ class TwilioView(CompatView):
         }
 
     def core(self, shown: FoundVerification | NewVerification) -> dict[str, Any]:
-        """What a verification and its check have in common."""
         binding, status = shown.binding or {}, STATUS[shown.state]
         channels = [message.channel for message in shown.messages]
         times = [shown.created_at, *(message.created_at for message in shown.messages)]

@@ -50,8 +50,6 @@ NO_TEMPLATE = _("Template not found")
 
 
 class Start(NamedTuple):
-    """A request for a verification."""
-
     to: str  # as it was sent
     locale: str | None
     has_fraud_check: bool
@@ -93,7 +91,10 @@ def _lifetime(timeout: int | None, channels: Sized) -> int | None:
 
 
 def _steps(fields: RequestFields) -> list[tuple[str, str]]:
-    """Our channel and the number of each step that we can take."""
+    """Our channel and the number of each step. Those by a channel that we lack (voice, e-mail,
+    silent authentication) are passed over, as Vonage passes over a step that fails; without any
+    other the request is refused.
+    """
     is_given = fields.payload.get(WORKFLOW.name) is not None
     given = fields.array(WORKFLOW) if is_given else []
     if not is_given:

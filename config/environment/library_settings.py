@@ -2,7 +2,7 @@
 
 from typing import Any
 
-# number/time/key; accounts/sign_in/throttle.py says what the keys are
+# number/time/key; accounts/sign_in/adapter.py says what the keys are
 RATE_LIMITS = {
     "login_failed": "10/m/ip,5/5m/key",  # key: account and network
     "login_account": "100/h/key",  # of one account, from browsers that never signed in to it

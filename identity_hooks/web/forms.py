@@ -58,7 +58,6 @@ class SocketForm(RefusesStaleForm, forms.Form):
         )
 
     def clean(self) -> dict[str, Any]:
-        """Combines the selects into `channels`."""
         cleaned = super().clean() or self.cleaned_data
         cleaned["channels"] = fallback_forms.take_chain(self, cleaned)
         return cleaned

@@ -241,7 +241,6 @@ PREFIX = f"{PATH}/"
 
 
 def _parts(environ: Mapping[str, Any]) -> tuple[Kind | None, str, str]:
-    """Kind, id and the secret at the end, of the path."""
     rest = environ["PATH_INFO"].removeprefix(PREFIX)
     kind, _, rest = rest.partition("/")
     url_id, _, secret = rest.partition("/")

@@ -51,7 +51,9 @@ class TrialResult(NamedTuple):
 
 
 def run_trial(*, socket: Socket, phone: str, user: User, ip: str | None = None) -> TrialResult:
-    """Raises a DomainError if `phone` is not a phone."""
+    """Plays the server's own call, signed by the real secret, through the servers' view; raises a
+    DomainError if `phone` is not a phone.
+    """
     number = phone_numbers.normalise(phone, socket.company.country)
     kind = sockets.kind_of(socket)
     code = "".join(secrets.choice("0123456789") for _digit in range(socket.code_length))

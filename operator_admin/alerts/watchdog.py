@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from psycopg_pool import PoolTimeout
 from redis import RedisError
 
-from accounts.outbox import mail_delivery
+from accounts.outbox import mail
 from operator_admin.alerts import evaluation, notices
 from operator_admin.alerts.rules import Group
 from operator_admin.models import AlertRun
@@ -99,7 +99,7 @@ def _is_alone() -> bool:
 def _deliver_mail() -> None:
     """A worker would do this; several may at once."""
     for _batch in range(MAX_BATCHES):
-        if not mail_delivery.deliver():
+        if not mail.deliver():
             return
 
 

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from accounts.models import Mail
 from accounts.outbox import mail
 from config.environment.variables import web_address
-from links.follow.pages import visitor_pages
+from links.follow import visitor_pages
 from tests.factories import LinkFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Company, Mail, Member, User
-from accounts.outbox import mail, mail_delivery
+from accounts.outbox import mail
 from accounts.outbox.mail import UNSUBSCRIBE_SALT, NoticeKind, subject_and_text, unsubscribe_link
 from tests.factories import EndpointFactory, MemberFactory, UserFactory
 
@@ -205,7 +205,7 @@ def test_mail_program_is_told_of_the_link(member: Member) -> None:
     assert one.unsubscribe_url in one.text
     assert one.unsubscribe_url in one.html
 
-    mail_delivery.deliver()
+    mail.deliver()
 
     (message,) = sent.outbox
     assert message.extra_headers["List-Unsubscribe"] == f"<{one.unsubscribe_url}>"

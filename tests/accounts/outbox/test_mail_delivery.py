@@ -14,7 +14,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from accounts.models import Mail
-from accounts.outbox import mail, mail_delivery
+from accounts.outbox import mail
 from tests.api.races import at_once
 from tests.ports import free_port
 
@@ -34,7 +34,7 @@ def make_due() -> None:
 def test_sent_email_loses_its_text() -> None:
     email = post(html="<p>Token 42</p>")
 
-    assert (mail_delivery.deliver(), mail_delivery.deliver()) == (1, 0)
+    assert (mail.deliver(), mail.deliver()) == (1, 0)
 
     (sent,) = django_mail.outbox
     assert isinstance(sent, EmailMultiAlternatives)
@@ -49,7 +49,7 @@ def test_sent_email_loses_its_text() -> None:
 def test_domain_of_an_address_is_encoded_by_uts_46() -> None:
     post("person@faß.de")
 
-    mail_delivery.deliver()
+    mail.deliver()
 
     assert [sent.to for sent in django_mail.outbox] == [["person@xn--fa-hia.de"]]
 
@@ -58,7 +58,7 @@ def test_domain_of_an_address_is_encoded_by_uts_46() -> None:
 def test_address_whose_domain_is_no_host_is_given_up() -> None:
     email = post("person@אb.example")
 
-    assert mail_delivery.deliver() == 0
+    assert mail.deliver() == 0
 
     email.refresh_from_db()
     assert (email.due_at, email.sent_at) == (None, None)
@@ -114,12 +114,12 @@ def _converse(file: object, answer: bytes) -> None:
 def test_busy_server_is_tried_again_later() -> None:
     email = post()
     with mail_server(b"451 busy", b"250 ok") as port, smtp(port):
-        first = mail_delivery.deliver()
+        first = mail.deliver()
         email.refresh_from_db()
         error, left = email.error, email.text
         wait = email.due_at - timezone.now() if email.due_at else None
         make_due()
-        second = mail_delivery.deliver()
+        second = mail.deliver()
 
     email.refresh_from_db()
     assert (first, second) == (0, 1)
@@ -139,16 +139,16 @@ def test_unreachable_server_is_retried_for_a_day() -> None:
     email = post()
 
     with smtp(free_port()):
-        for _ in range(len(mail_delivery.DELAYS) + 1):
+        for _ in range(len(mail.DELAYS) + 1):
             make_due()
-            mail_delivery.deliver()
+            mail.deliver()
     make_due()
 
     email.refresh_from_db()
     assert email.tries == 8
     assert (email.due_at, email.sent_at, email.text) == (None, None, "")
     assert "ConnectionRefusedError" in email.error
-    assert sum(mail_delivery.DELAYS) > 12 * 3600
+    assert sum(mail.DELAYS) > 12 * 3600
 
 
 @pytest.mark.django_db
@@ -157,7 +157,7 @@ def test_unreachable_server_is_tried_once_per_run() -> None:
     post("two@example.com")
 
     with smtp(free_port()):
-        mail_delivery.deliver()
+        mail.deliver()
 
     assert sorted(Mail.objects.values_list("tries", flat=True)) == [0, 1]
 
@@ -167,7 +167,7 @@ def test_refused_recipient_does_not_block_other_emails() -> None:
     refused, taken = post("nobody@example.com"), post("person@example.com")
 
     with mail_server(b"550 no such person", b"250 ok") as port, smtp(port):
-        mail_delivery.deliver()
+        mail.deliver()
 
     refused.refresh_from_db()
     taken.refresh_from_db()
@@ -180,8 +180,8 @@ def test_parallel_workers_send_each_email_once() -> None:
     for n in range(30):
         post(f"person{n}@example.com")
 
-    at_once([mail_delivery._deliver] * 4)  # four processes: within one, only one delivers
-    while mail_delivery.deliver():
+    at_once([mail._deliver] * 4)  # four processes: within one, only one delivers
+    while mail.deliver():
         pass
 
     assert len(django_mail.outbox) == 30
@@ -197,7 +197,7 @@ def test_claims_one_however_it_is_planned() -> None:
         for way in ("hashjoin", "mergejoin", "hashagg", "sort", "material"):
             cursor.execute(f"SET LOCAL enable_{way} = off")
 
-    mail_delivery._claim()
+    mail._claim()
 
     assert sorted(Mail.objects.values_list("tries", flat=True)) == [0, 0, 1]
 
@@ -206,10 +206,10 @@ def test_claims_one_however_it_is_planned() -> None:
 def test_one_thread_of_a_worker_delivers_at_a_time() -> None:
     post()
 
-    with mail_delivery._one_run:
-        meanwhile = mail_delivery.deliver()
+    with mail._one_run:
+        meanwhile = mail.deliver()
 
-    assert (meanwhile, mail_delivery.deliver()) == (0, 1)
+    assert (meanwhile, mail.deliver()) == (0, 1)
 
 
 @pytest.mark.django_db
@@ -217,7 +217,7 @@ def test_claimed_email_of_a_dead_worker_is_sent_after_its_lease() -> None:
     email = post()
     Mail.objects.filter(pk=email.pk).update(tries=1, due_at=timezone.now() + timedelta(seconds=60))
 
-    early = mail_delivery.deliver()
+    early = mail.deliver()
     make_due()
 
-    assert (early, mail_delivery.deliver()) == (0, 1)
+    assert (early, mail.deliver()) == (0, 1)

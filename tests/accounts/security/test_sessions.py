@@ -6,9 +6,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.jobs import purge_sessions
 from accounts.models import User, UserSession
 from accounts.names import device_name
-from accounts.outbox.retention import purge_sessions
 from accounts.security import sessions
 from tests.accounts.security.people import (
     FIREFOX,

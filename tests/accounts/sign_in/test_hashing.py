@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from accounts.sign_in import hashing
+from accounts.sign_in import passwords
 
-OURS = "accounts.sign_in.hashing.PBKDF2PasswordHasher"
+OURS = "accounts.sign_in.passwords.PBKDF2PasswordHasher"
 FIELDS = {"login": "nobody@example.com", "password": "wrong password"}
 
 
@@ -22,8 +22,8 @@ FIELDS = {"login": "nobody@example.com", "password": "wrong password"}
 def real_hashes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     assert production.PASSWORD_HASHERS[-1] == OURS
     settings.PASSWORD_HASHERS = [OURS]
-    monkeypatch.setattr(hashing.PBKDF2PasswordHasher, "iterations", 1)
-    monkeypatch.setattr(hashing.HASHES, "patience", 0.05)
+    monkeypatch.setattr(passwords.PBKDF2PasswordHasher, "iterations", 1)
+    monkeypatch.setattr(passwords.HASHES, "patience", 0.05)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -37,7 +37,7 @@ def test_hash_holds_no_database_connection() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "taken", [hashing.HASHES.turns, hashing.HASHES.queue], ids=["turns", "queue"]
+    "taken", [passwords.HASHES.turns, passwords.HASHES.queue], ids=["turns", "queue"]
 )
 def test_sign_in_beyond_what_is_hashed_at_once_is_refused(
     client: Client, taken: BoundedSemaphore

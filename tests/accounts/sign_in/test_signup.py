@@ -13,7 +13,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.models import Company, Mail, Member, User
-from accounts.outbox import mail_delivery
+from accounts.outbox import mail as outbox
 from tests.factories import PASSWORD, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ FORM = {
 
 def emails() -> list[EmailMessage]:
     """What has arrived once the outbox is emptied."""
-    mail_delivery.deliver()
+    outbox.deliver()
     return mail.outbox
 
 

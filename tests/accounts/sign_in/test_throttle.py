@@ -16,7 +16,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.models import CacheEntry, Mail, User
-from accounts.sign_in import throttle
+from accounts.sign_in import adapter
 from channels import retention
 from storage.redis_client import redis_client
 from tests.factories import PASSWORD
@@ -56,7 +56,7 @@ def block_everywhere() -> None:
     """As `MAX_WRONG_PASSWORDS` sign-ins without a device cookie would, but for their pages."""
     request = RequestFactory().post(reverse(LOGIN))
     for _ in range(MAX_WRONG_PASSWORDS):
-        throttle.consume(request, "owner@example.com")
+        adapter.consume(request, "owner@example.com")
 
 
 @pytest.mark.usefixtures("no_redis")
@@ -148,10 +148,10 @@ def test_browser_is_known_for_its_own_account_alone(owner: User) -> None:
 def test_stolen_device_cookie_has_its_own_limit(owner: User) -> None:
     client = Client()
     log_in(client, "203.0.113.1", PASSWORD)
-    stolen = client.cookies[throttle.COOKIE].value
+    stolen = client.cookies[adapter.COOKIE].value
     for number in range(20):
         thief = Client()
-        thief.cookies[throttle.COOKIE] = stolen
+        thief.cookies[adapter.COOKIE] = stolen
         log_in(thief, f"198.51.{number}.1")
 
     log_in(thief, "198.51.99.1", PASSWORD)
@@ -162,7 +162,7 @@ def test_stolen_device_cookie_has_its_own_limit(owner: User) -> None:
 def test_forged_device_cookie_is_ignored(owner: User) -> None:
     block_everywhere()
     client = Client()
-    client.cookies[throttle.COOKIE] = "W10:1tFake:forged"
+    client.cookies[adapter.COOKIE] = "W10:1tFake:forged"
 
     log_in(client, "203.0.113.1", PASSWORD)
 
@@ -173,7 +173,7 @@ def test_device_cookie_is_http_only_and_scoped_to_sign_in(owner: User) -> None:
     client = Client()
     log_in(client, "203.0.113.1", PASSWORD)
 
-    cookie = client.cookies[throttle.COOKIE]
+    cookie = client.cookies[adapter.COOKIE]
 
     assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/account/")
     assert owner.email not in cookie.value

@@ -1,9 +1,13 @@
-"""JSON Web Tokens that a client signs with a private key of its own (RS256, RFC 7519).
+"""Tokens in place of a key, for the clients of other services.
 
-The company stores the public key with one of its API keys, and gives the client the key's
-application id, which the token names.
+Those that we issue for an hour (RFC 6749, §4.4) are signed, not stored: one names the key by its
+digest, and is worth nothing once the key is revoked. JSON Web Tokens a client signs with a private
+key of its own (RS256, RFC 7519): the company stores the public key with one of its API keys, and
+gives the client the key's application id, which the token names.
 """
 
+import base64
+import binascii
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -12,12 +16,30 @@ from uuid import UUID
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from django.core import signing
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from accounts.models import ApiKey
+
+LIFETIME = 3600  # seconds
+_signer = signing.TimestampSigner(salt="accounts.keys.access_tokens")
+
+
+def issue(key: str) -> str:
+    return _signer.sign(base64.urlsafe_b64encode(api_keys.digest(key)).decode())
+
+
+def find_issued(token: str) -> Principal | None:
+    """None for a token that is not ours or over, and for that of a key which is no longer valid."""
+    try:
+        named = _signer.unsign(token, max_age=LIFETIME)
+        return api_keys.find_by_digest(base64.urlsafe_b64decode(named))
+    except (signing.BadSignature, binascii.Error, ValueError):
+        return None
+
 
 ALGORITHM = "RS256"
 LEEWAY = 60  # seconds that the client's clock may be wrong
@@ -27,7 +49,7 @@ MAX_LENGTH = 4000  # characters of a token, and of a key
 NOT_A_KEY = _("An RSA public key in PEM of at least 2048 bits; it begins with BEGIN PUBLIC KEY")
 
 
-def find(token: str) -> Principal | None:
+def find_signed(token: str) -> Principal | None:
     """None for whatever is not a valid token of a key that is.
 
     No key is looked up for a token that none could have signed, or whose time is not now.

@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class ApiDocsConfig(AppConfig):
-    name = "api_docs"
