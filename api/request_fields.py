@@ -69,8 +69,8 @@ def warnings_of(payload: Mapping[str, Any], call: Call) -> list[FieldWarning]:
 
 def _unknown_names(payload: Mapping[str, Any], fields: Fields, above: str = "") -> Iterator[str]:
     """`chanel`, and `links[].alais` for a field of an array's objects."""
-    known = {field.name for field in fields}
-    yield from (above + name for name in payload if name not in known)
+    names = {field.name for field in fields}
+    yield from (above + name for name in payload if name not in names)
     for field in fields:
         items = payload.get(field.name) if field.fields else None
         for item in items if isinstance(items, list) else ():

@@ -96,8 +96,8 @@ def _countries(codes: list[str] | str) -> str:
 
 
 def _kinds(names: list[str]) -> str:
-    known = dict(EventKind.choices)
-    return ", ".join(str(known.get(name, name)) for name in names)
+    titles = dict(EventKind.choices)
+    return ", ".join(str(titles.get(name, name)) for name in names)
 
 
 def _moment(text: str) -> str:

@@ -144,10 +144,10 @@ class KeyForm(forms.Form):
 
     def __init__(self, *args: Any, role: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        given = [Scope(name) for name in every_scope() if name in scopes_of_role(role)]
+        granted = [Scope(name) for name in every_scope() if name in scopes_of_role(role)]
         field = cast("forms.MultipleChoiceField", self.fields["scopes"])
-        field.choices = [(scope.value, scope.label) for scope in given]
-        field.initial = [scope.value for scope in given]
+        field.choices = [(scope.value, scope.label) for scope in granted]
+        field.initial = [scope.value for scope in granted]
 
     def clean_expires_on(self) -> datetime | None:
         day = self.cleaned_data["expires_on"]

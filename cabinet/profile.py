@@ -71,15 +71,15 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
         field.choices = [("", _service_zone()), *self._choices()]
 
     def _choices(self) -> list[tuple[str, str]]:
-        known = time_zones.choices(timezone.now(), get_language() or settings.LANGUAGE_CODE)
+        zones = time_zones.choices(timezone.now(), get_language() or settings.LANGUAGE_CODE)
         chosen = self.instance.time_zone
-        if chosen and chosen not in dict(known):  # chosen before the data of zones dropped it
-            known.insert(0, (chosen, chosen))
-        return known
+        if chosen and chosen not in dict(zones):  # chosen before the data of zones dropped it
+            zones.insert(0, (chosen, chosen))
+        return zones
 
     def save(self, commit: bool = True) -> User:
-        wanted = self.cleaned_data["notices"]
-        self.instance.muted_notices = [kind for kind in NoticeKind.values if kind not in wanted]
+        notices = self.cleaned_data["notices"]
+        self.instance.muted_notices = [kind for kind in NoticeKind.values if kind not in notices]
         user: User = super().save(commit)
         return user
 

@@ -74,10 +74,10 @@ def save(
     if is_default:
         rows.update(is_default=False)
     values: dict[str, Any] = {"query": query_of(page, given), "is_default": is_default}
-    if known := rows.filter(name__iexact=name).first():
-        known.query, known.is_default = values["query"], is_default
-        known.save(update_fields=["query", "is_default"])
-        return known
+    if existing := rows.filter(name__iexact=name).first():
+        existing.query, existing.is_default = values["query"], is_default
+        existing.save(update_fields=["query", "is_default"])
+        return existing
     if rows.count() >= SavedFilter.MAX_SAVED:
         raise ValidationError(
             _("You have %(most)d saved filters here. Delete one first."),

@@ -93,8 +93,8 @@ def register_pages(*pages: Page) -> None:
 
 def find(member: Member, text: str) -> list[Group]:
     """What this member may open, exact hits first; nothing for an empty text."""
-    wanted = clean(text)
-    groups = [group for group in _groups(member, wanted) if group.hits] if wanted else []
+    query = clean(text)
+    groups = [group for group in _groups(member, query) if group.hits] if query else []
     return sorted(groups, key=lambda group: not any(hit.is_exact for hit in group.hits))
 
 
@@ -117,8 +117,8 @@ def _groups(member: Member, text: str) -> Iterator[Group]:
 
 
 def _pages_found(member: Member, text: str) -> list[Hit]:
-    wanted = text.lower()
-    pages = (page for page in _pages if page.allows(member) and page.matches(wanted))
+    query = text.lower()
+    pages = (page for page in _pages if page.allows(member) and page.matches(query))
     return [Hit(str(page.title), reverse(page.name)) for page in pages][:MAX_HITS]
 
 
@@ -161,8 +161,8 @@ def _names_key(text: str, key: ApiKey) -> bool:
 
 def requests(member: Member, text: str) -> list[Hit]:
     """`request_id` has no index: the time in it does."""
-    wanted = text.lower()
-    at = started_at(wanted)
+    query = text.lower()
+    at = started_at(query)
     if at is None:
         return []
     around = (at - AROUND, at + AROUND)
@@ -171,7 +171,7 @@ def requests(member: Member, text: str) -> list[Hit]:
     )
     return [
         Hit(row.request_id, reverse("request-detail", args=[row.request_id]), _outcome(row), True)
-        for row in rows.filter(request_id=wanted)[:MAX_HITS]
+        for row in rows.filter(request_id=query)[:MAX_HITS]
     ]
 
 

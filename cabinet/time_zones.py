@@ -80,15 +80,15 @@ def offset_text(offset: timedelta) -> str:
 
 def place_of(name: str, language: str) -> str:
     country = _countries().get(name, "") if not name.startswith("Etc/") else ""
-    known = countries.titles(language).get(country, "")
-    return f"{city_of(name, language)}, {known}" if known else city_of(name, language)
+    title = countries.titles(language).get(country, "")
+    return f"{city_of(name, language)}, {title}" if title else city_of(name, language)
 
 
 def city_of(name: str, language: str) -> str:
     """In the words of CLDR, which has some cities by an older name."""
     spellings = [name, *_older_names().get(name, ())]
-    known = Locale(language).time_zones
-    cities = (known.get(spelling, {}).get("city") for spelling in spellings)
+    zone_names = Locale(language).time_zones
+    cities = (zone_names.get(spelling, {}).get("city") for spelling in spellings)
     return next(filter(None, cities), None) or name.rpartition("/")[2].replace("_", " ")
 
 
@@ -101,9 +101,9 @@ def _offset(name: str, now: datetime) -> timedelta:
 @lru_cache(maxsize=1)
 def _names() -> tuple[str, ...]:
     """One name of each place's zone, and UTC; the system's data may know fewer than CLDR."""
-    known = available_timezones()
+    zones = available_timezones()
     places = (name for name in _countries() if not name.startswith("Etc/"))
-    return tuple(name for name in (UTC, *places) if name in known)
+    return tuple(name for name in (UTC, *places) if name in zones)
 
 
 def _countries() -> Mapping[str, str]:

@@ -79,8 +79,8 @@ def _country(code: int) -> _Country | None:
     regions = COUNTRY_CODE_TO_REGION_CODE.get(code)
     if regions is None:
         return None
-    known = [PhoneMetadata.metadata_for_region(region, None) for region in regions]
-    plans = [plan for plan in known if plan is not None]
+    all_metadata = [PhoneMetadata.metadata_for_region(region, None) for region in regions]
+    plans = [plan for plan in all_metadata if plan is not None]
     if len(plans) != len(regions):
         return _Country(None, [])  # codes of no country
     return _Country(_compiled(plans[0].national_prefix_for_parsing), [*map(_plan, plans)])

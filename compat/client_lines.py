@@ -91,7 +91,7 @@ def _files(dialect: str) -> list[tuple[str, str]]:
 def client_lines(request: CabinetRequest) -> HttpResponse:
     """For the key that is asked for, else the newest."""
     keys = list(request.company.api_keys.active().exclude(purpose=""))
-    asked = request.GET.get("key", "")
-    chosen = next((key for key in keys if str(key.pk) == asked), next(iter(keys), None))
+    key_choice = request.GET.get("key", "")
+    chosen = next((key for key in keys if str(key.pk) == key_choice), next(iter(keys), None))
     page = {"keys": keys, "chosen": chosen, "lines": lines_for(chosen, "") if chosen else []}
     return render(request, "cabinet/client_lines.html", page)

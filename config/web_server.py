@@ -152,10 +152,10 @@ def limit_unread_responses(seconds: float) -> None:
 def raise_open_file_limit() -> None:
     """Raises the soft limit within the hard one. macOS reports infinity and refuses it."""
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
-    if now != resource.RLIM_INFINITY and now < wanted:
+    limit = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
+    if now != resource.RLIM_INFINITY and now < limit:
         with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
 
 
 def main() -> None:

@@ -362,16 +362,16 @@ def _make_chunk(job: LinkImport) -> None:
 
 
 def _make(rows: Sequence[LinkImportRow], job: LinkImport, principal: Principal) -> None:
-    wanted: list[tuple[LinkImportRow, NewLink]] = []
+    new_links: list[tuple[LinkImportRow, NewLink]] = []
     for row in rows:
         try:
-            wanted.append((row, _wanted(row.cells, principal)))
+            new_links.append((row, _wanted(row.cells, principal)))
         except DomainError as refused:  # the company's settings have changed since the upload
             row.error = _words(refused)
     links = create.shorten_many(
-        owner=principal, wanted=[link for _row, link in wanted], batch_id=job.pk
+        owner=principal, new_links=[link for _row, link in new_links], batch_id=job.pk
     )
-    for (row, _link), made in zip(wanted, links, strict=True):
+    for (row, _link), made in zip(new_links, links, strict=True):
         if isinstance(made, Link):
             row.short_url = made.short_url
         else:

@@ -96,8 +96,8 @@ def page(
 
 def may_open(user: Any, name: str) -> bool:
     models = [model.split(".") for model in _shown.get(name, ())]
-    wanted = [f"{app}.{verb}_{model}" for app, model in models for verb in ("view", "change")]
-    return not wanted or any(map(user.has_perm, wanted))
+    permissions = [f"{app}.{verb}_{model}" for app, model in models for verb in ("view", "change")]
+    return not permissions or any(map(user.has_perm, permissions))
 
 
 def page_response(

@@ -137,15 +137,15 @@ def alerts(request: HttpRequest) -> HttpResponse:
 @page("attention/", "attention")
 def waiting(request: HttpRequest) -> HttpResponse:
     allowed = attention.kinds_for(request)
-    asked = request.GET.get("kind", "")
+    kind_name = request.GET.get("kind", "")
     number = parse_page(request.GET.get("page", ""))
-    page = attention.page([asked] if asked in allowed else allowed, number)
+    page = attention.page([kind_name] if kind_name in allowed else allowed, number)
     counts = attention.counts(allowed)
     context = {
         **paged("items", page, number, attention.PAGE_SIZE),
         "counts": counts,
         "total": sum(count.number for count in counts),
-        "kind": asked if asked in allowed else "",
+        "kind": kind_name if kind_name in allowed else "",
     }
     return page_response(request, "attention", gettext_lazy("Needs attention"), context)
 

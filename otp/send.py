@@ -269,9 +269,9 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
     params = message.params() | _verification_params(principal, request)
     link_params: dict[str, str] = {}
     if link:
-        made = link.row(principal)
-        params |= links_sql.params(made, link.lifetime)
-        link_params = {"short_url": short_url(made["slug"], link.host), "link": made["id"].hex}
+        row = link.row(principal)
+        params |= links_sql.params(row, link.lifetime)
+        link_params = {"short_url": short_url(row["slug"], link.host), "link": row["id"].hex}
     # A message with a fallback chain keeps its text for every channel.
     channels = CHANNELS if message.plan.chain else (message.plan.channel,)
     params["params"] = _renderer_params(principal, request, channels, link_params)

@@ -77,12 +77,12 @@ class Webhooks(_View):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
-        wanted = _requested_fields(RequestFields(payload), self.principal.scopes)
+        values = _requested_fields(RequestFields(payload), self.principal.scopes)
 
         def effect() -> dict[str, Any]:
             company = Company.objects.get(pk=self.principal.company_id)
             endpoint, _secret = endpoints.create(
-                company=company, mode=self.principal.mode, **wanted, **self.by(request)
+                company=company, mode=self.principal.mode, **values, **self.by(request)
             )
             return self.success(body_of(endpoint, ENDPOINT))
 
@@ -101,8 +101,8 @@ class WebhookDetail(_View):
         fields = RequestFields(payload)
         enabled = fields.boolean(ENABLED)
         scopes = self.principal.scopes
-        wanted = _requested_fields(fields, scopes, endpoint)
-        endpoints.change(endpoint=endpoint, changes=wanted, scopes=scopes, **self.by(request))
+        changes = _requested_fields(fields, scopes, endpoint)
+        endpoints.change(endpoint=endpoint, changes=changes, scopes=scopes, **self.by(request))
         if enabled is not None:
             switch = endpoints.enable if enabled else endpoints.disable
             switch(endpoint=endpoint, **self.by(request))
@@ -169,14 +169,14 @@ def _requested_fields(
     url = fields.text(NEW_URL if stored else URL)
     description = fields.text(DESCRIPTION)
     kinds = fields.payload.get(EVENTS.name)
-    wanted: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if description is not None:
-        wanted["description"] = description
+        values["description"] = description
     with fields.collecting():
         if stored is None or kinds is not None:
-            wanted["kinds"] = endpoints.check_kinds(kinds, scopes, stored.kinds if stored else ())
+            values["kinds"] = endpoints.check_kinds(kinds, scopes, stored.kinds if stored else ())
     with fields.collecting():
         if url is not None:
-            wanted["url"] = endpoints.check_url(url)
+            values["url"] = endpoints.check_url(url)
     fields.check()
-    return wanted
+    return values

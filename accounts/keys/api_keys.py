@@ -93,11 +93,11 @@ def _find_in_database(key_digest: bytes) -> Principal | None:
     unknown = _unknown.entries.get(key_digest)
     if unknown is not None and unknown[0] > time.monotonic():
         return None
-    known = _read([key_digest]).get(key_digest)
-    if known is None:
+    entry = _read([key_digest]).get(key_digest)
+    if entry is None:
         return None
     _known.used.add(key_digest)
-    return known.value
+    return entry.value
 
 
 def without_key(company: Company, mode: str) -> Principal:
@@ -145,10 +145,10 @@ def clear_cache() -> None:
 def _read(digests: list[bytes]) -> dict[bytes, Known[Principal]]:
     read_at = time.monotonic()  # before the read, or a revoked key might live longer
     rows = fetch_rows(_READ.format(texts=column_sql()), {"digests": digests}, dict[str, Any])
-    known = {bytes(row["digest"]): _known_of(row) for row in rows}
-    _known.store(digests, known, read_at)
-    _unknown.store({digest: None for digest in digests if digest not in known}, read_at)
-    return known
+    principals = {bytes(row["digest"]): _known_of(row) for row in rows}
+    _known.store(digests, principals, read_at)
+    _unknown.store({digest: None for digest in digests if digest not in principals}, read_at)
+    return principals
 
 
 def _known_of(row: Mapping[str, Any]) -> Known[Principal]:

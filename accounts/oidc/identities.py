@@ -83,8 +83,8 @@ def _apply_to_companies(user: User, granted: list[Grant], request: HttpRequest) 
     roles: dict[int, str] = {}
     for grant in granted:
         roles.setdefault(int(grant.target), grant.role)  # the first of a company counts
-    given = user.memberships.filter(from_provider=True).select_related("company")
-    for member in given.exclude(company__in=roles):
+    roles_given = user.memberships.filter(from_provider=True).select_related("company")
+    for member in roles_given.exclude(company__in=roles):
         members.withdraw(member=member, ip=address_of(request))
     for company in Company.objects.filter(pk__in=roles).order_by("pk"):
         role = Member.Role(roles[company.pk])

@@ -189,11 +189,11 @@ def revoke_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> None:
     _evict_after_commit([key])
 
 
-def _scopes_within(wanted: Iterable[str], company: Company, user: User) -> list[str]:
+def _scopes_within(scopes: Iterable[str], company: Company, user: User) -> list[str]:
     """What this member may give a key of these scopes; raises if nothing is left of them."""
     role = company.members.filter(user=user).values_list("role", flat=True).first()
-    given = scopes_of_role(role)
-    if not (left := [str(scope) for scope in wanted if scope in given]):
+    allowed = scopes_of_role(role)
+    if not (left := [str(scope) for scope in scopes if scope in allowed]):
         raise ValidationError(_("Your role may give a key none of these rights."), code="scopes")
     return left
 

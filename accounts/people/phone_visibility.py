@@ -46,9 +46,9 @@ def may_look_up(number: str, member: Member) -> bool:
     """
     if member.can_see_phones:
         return True
-    known = Window(f"look-up:{member.pk}:{hashed(number)}", 1, LOOK_UPS[1])
+    look_up = Window(f"look-up:{member.pk}:{hashed(number)}", 1, LOOK_UPS[1])
     try:
-        verdict = acquire([known, Window(f"look-ups:{member.pk}", *LOOK_UPS)]).verdict
+        verdict = acquire([look_up, Window(f"look-ups:{member.pk}", *LOOK_UPS)]).verdict
     except LimiterDownError:
         return True
     return verdict <= 1  # 1: the first window is full, as it is a known one

@@ -94,8 +94,8 @@ def _take(claimed: Authenticator, response: AuthenticationResponse) -> Authentic
     stored: Authenticator | None = rows.first()
     if stored is None or not cache.add(f"mfa.challenge?{challenge}", "y", CHALLENGE_LIFETIME):
         raise get_adapter().validation_error("incorrect_code")
-    made: int = stored.wrap().authenticator_data.counter  # type: ignore[no-untyped-call]
-    last, now = stored.data.get(COUNTER, made), said.authenticator_data.counter
+    counter: int = stored.wrap().authenticator_data.counter  # type: ignore[no-untyped-call]
+    last, now = stored.data.get(COUNTER, counter), said.authenticator_data.counter
     if (last or now) and now <= last:
         raise ValidationError(
             _(

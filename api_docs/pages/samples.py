@@ -87,8 +87,8 @@ class Sample:
 @cache
 def samples(stem: str) -> dict[str, Sample]:
     """One example in every language that has it, by the language's name."""
-    made = {language.name: _sample(language, stem) for language in LANGUAGES}
-    return {name: sample for name, sample in made.items() if sample}
+    samples = {language.name: _sample(language, stem) for language in LANGUAGES}
+    return {name: sample for name, sample in samples.items() if sample}
 
 
 def _sample(language: Language, stem: str) -> Sample | None:

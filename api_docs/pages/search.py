@@ -40,8 +40,8 @@ class Found:
 
 def search(query: str, language: str) -> list[Found]:
     """The best sections that have every word of the query, or a form of it."""
-    asked = _WORD.findall(folded(query[:MAX_QUERY_LENGTH]))
-    stems = list(dict.fromkeys(map(stem, asked)))[:MAX_WORDS]
+    query_words = _WORD.findall(folded(query[:MAX_QUERY_LENGTH]))
+    stems = list(dict.fromkeys(map(stem, query_words)))[:MAX_WORDS]
     if not stems:
         return []
     scored = [(score(item, stems, language), item) for item in sections(language)]

@@ -37,12 +37,12 @@ def in_asked_language(view: View) -> View:
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
-        asked = request.GET.get("lang", "")
-        if asked not in dict(settings.LANGUAGES):
+        language = request.GET.get("lang", "")
+        if language not in dict(settings.LANGUAGES):
             return view(request, *args, **kwargs)
-        translation.activate(asked)
+        translation.activate(language)
         response = view(request, *args, **kwargs)
-        remember(response, asked)
+        remember(response, language)
         return response
 
     return wrapped

@@ -16,8 +16,10 @@ class OpenApi(ApiView):
         pass
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        asked = request.GET.get("lang")
-        return ApiResponse(document(asked if asked in languages.codes() else languages.active()))
+        language = request.GET.get("lang")
+        return ApiResponse(
+            document(language if language in languages.codes() else languages.active())
+        )
 
 
 @cache

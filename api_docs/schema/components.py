@@ -30,10 +30,10 @@ def is_array(schema: Schema) -> bool:
 
 def published(schema: Schema) -> Schema:
     """The schema without our two additions."""
-    made = {name: value for name, value in schema.items() if name not in {"nullable", "title"}}
-    if "items" in made:
-        made["items"] = published(made["items"])
-    return made | {"type": [made["type"], "null"]} if schema.get("nullable") else made
+    result = {name: value for name, value in schema.items() if name not in {"nullable", "title"}}
+    if "items" in result:
+        result["items"] = published(result["items"])
+    return result | {"type": [result["type"], "null"]} if schema.get("nullable") else result
 
 
 class Components:

@@ -137,13 +137,13 @@ def _fields(line: StatementLine) -> dict[str, object]:
 
 
 def _named_orders(line: StatementLine) -> list[Order]:
-    wanted = Q(pk=None)
+    condition = Q(pk=None)
     for order_id in map(str.lower, TOP_UP.findall(line.purpose)[:MAX_NUMBERS]):
-        wanted |= Q(pk=parse_id("top", order_id))
+        condition |= Q(pk=parse_id("top", order_id))
     numbers = NUMBER.findall(line.purpose)[:MAX_NUMBERS] or _short_numbers(line)
     for year, number in numbers:
-        wanted |= Q(invoice_year=int(year), invoice_number=min(int(number), 2**31 - 1))
-    return list(Order.objects.filter(wanted).order_by("pk")[:MAX_NUMBERS])
+        condition |= Q(invoice_year=int(year), invoice_number=min(int(number), 2**31 - 1))
+    return list(Order.objects.filter(condition).order_by("pk")[:MAX_NUMBERS])
 
 
 def _short_numbers(line: StatementLine) -> list[tuple[str, str]]:
@@ -219,11 +219,11 @@ def _credit(transfer: BankTransfer, order: Order, payment_id: str) -> Payment | 
 def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Payment | None:
     """The payment that this transfer is, if it came by a notice or was confirmed by hand."""
     rows = Payment.objects.select_related("order")
-    known = rows.exclude(bank_transfers__direction=BankTransfer.Direction.INCOMING)
+    candidates = rows.exclude(bank_transfers__direction=BankTransfer.Direction.INCOMING)
     if is_by_link:
-        return known.filter(order=order, payment_id=order.payment_id).first()
+        return candidates.filter(order=order, payment_id=order.payment_id).first()
     number = payments.bank_reference_number(transfer.document_number)
-    credited = known.filter(is_credited=True).exclude(confirmed_by=None)
+    credited = candidates.filter(is_credited=True).exclude(confirmed_by=None)
     for payment in credited.filter(Q(order=order) | _second_of(transfer, order)).order_by("pk"):
         if number and payments.bank_reference_number(payment.reference) == number:
             return payment

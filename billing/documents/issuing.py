@@ -177,8 +177,8 @@ def _taxed(
 ) -> list[dict[str, Any]]:
     """With the rate of the day, for this buyer: that of the top-up if the seller has no regimes."""
     profile = BillingProfile.of(company)
-    known = [Decimal(row["vat_rate"]) if row["vat_rate"] else None for row in charges]
-    rates = [vat_rates.vat_rate(seller, profile, day, without_regime=rate) for rate in known]
+    charge_rates = [Decimal(row["vat_rate"]) if row["vat_rate"] else None for row in charges]
+    rates = [vat_rates.vat_rate(seller, profile, day, without_regime=rate) for rate in charge_rates]
     return [
         {**charge, "vat_rate": str(rate) if rate is not None else None}
         for charge, rate in zip(charges, rates, strict=True)

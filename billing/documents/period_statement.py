@@ -127,14 +127,14 @@ def money_by_period(company_id: int, bounds: Sequence[datetime]) -> list[list[Tu
     closed = list(ClosedMonth.objects.filter(company=company_id).order_by("month"))
     if not closed:
         return [[] for _pair in pairwise(bounds)]
-    known = start_of(closed[0].month)
-    sums = prepaid.opening(company_id, max(bounds[0], known))
-    entries = prepaid.entries(company_id, max(bounds[0], known), bounds[-1])
+    first_closed = start_of(closed[0].month)
+    sums = prepaid.opening(company_id, max(bounds[0], first_closed))
+    entries = prepaid.entries(company_id, max(bounds[0], first_closed), bounds[-1])
     periods = []
     for start, end in pairwise(bounds):
         mine = [entry for entry in entries if start <= entry.at < end]
         ends = [row for row in closed if start < start_of(next_month(row.month)) <= end]
-        rows = list(_turnovers(sums, mine, ends)) if end > known else []
+        rows = list(_turnovers(sums, mine, ends)) if end > first_closed else []
         sums = {row.currency: row.closing for row in rows} or sums
         periods.append(rows)
     return periods

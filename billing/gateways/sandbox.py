@@ -49,8 +49,8 @@ class Sandbox(Gateway):
         return Charge(payment_id, event)
 
     def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | None:
-        given = webhook.headers.get(SIGNATURE, "").encode()
-        if not hmac.compare_digest(given, self.sign(webhook.body).encode()):
+        signature = webhook.headers.get(SIGNATURE, "").encode()
+        if not hmac.compare_digest(signature, self.sign(webhook.body).encode()):
             raise InvalidWebhookError
         return _parse(webhook.body)
 

@@ -187,8 +187,8 @@ class Stripe(Gateway):
         if abs(time.time() - int(sent_at)) > TOLERANCE:
             raise InvalidWebhookError
         ours = self.sign(sent_at, body).encode()
-        given = [value.encode() for name, value in pairs if name == "v1"]
-        if not any(hmac.compare_digest(signature, ours) for signature in given):
+        signatures = [value.encode() for name, value in pairs if name == "v1"]
+        if not any(hmac.compare_digest(signature, ours) for signature in signatures):
             raise InvalidWebhookError
 
     def sign(self, sent_at: str, body: bytes) -> str:

@@ -93,8 +93,8 @@ class TBank(Gateway):
                 raise
 
     def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | StatementEvent | None:
-        given = webhook.headers.get("Authorization", "").encode()
-        if not hmac.compare_digest(given, f"Bearer {self.webhook_secret}".encode()):
+        authorization = webhook.headers.get("Authorization", "").encode()
+        if not hmac.compare_digest(authorization, f"Bearer {self.webhook_secret}".encode()):
             raise InvalidWebhookError
         try:
             notice = read_object(webhook.body)

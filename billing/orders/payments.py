@@ -263,9 +263,9 @@ def _bank_transfer_id(company: Company, paid_on: date, reference: str) -> str:
 
 def _is_from_statement(order: Order, amount: Decimal, reference: str) -> bool:
     """The account's statement was faster than the operator."""
-    known = order.payments.filter(is_credited=True, amount=amount, bank_transfers__isnull=False)
+    credited = order.payments.filter(is_credited=True, amount=amount, bank_transfers__isnull=False)
     number = bank_reference_number(reference)
-    return any(bank_reference_number(payment.reference) == number for payment in known)
+    return any(bank_reference_number(payment.reference) == number for payment in credited)
 
 
 def _may_correct(payment: Payment, order: Order, amount: Decimal) -> bool:

@@ -49,8 +49,13 @@ def sold_currencies() -> list[str]:
 def currency_of(profile: BillingProfile) -> str:
     """The company's own, else its country's, else the service's: the first with a price."""
     sold = sold_currencies()
-    wanted = (profile.currency, *currencies(profile.effective_country), settings.CURRENCY, *sold)
-    return next((code for code in wanted if code in sold), str(settings.CURRENCY))
+    choices = (
+        profile.currency,
+        *currencies(profile.effective_country),
+        settings.CURRENCY,
+        *sold,
+    )
+    return next((code for code in choices if code in sold), str(settings.CURRENCY))
 
 
 def packages_in(currency: str) -> list[Package]:

@@ -61,8 +61,8 @@ def _label(tag: str) -> str:
 
 def match(tag: str, company: str = "") -> str:
     """The language of messages nearest to a tag, else to the company's, else the worldwide one."""
-    known = message_codes()
-    return match_among(tag, known) or match_among(company, known) or worldwide()
+    codes = message_codes()
+    return match_among(tag, codes) or match_among(company, codes) or worldwide()
 
 
 def has_match(tag: str) -> bool:
@@ -125,8 +125,8 @@ def declared(default: str) -> list[tuple[str, str]]:
     """Codes and own names, for the settings: the default is the first, and the last is the one
     without countries, for whoever has none of the others.
     """
-    known = sorted(translated(), key=lambda code: (code != default, not texts(code)["countries"]))
-    return [(code, texts(code)["name"]) for code in known]
+    ordered = sorted(translated(), key=lambda code: (code != default, not texts(code)["countries"]))
+    return [(code, texts(code)["name"]) for code in ordered]
 
 
 def choices() -> list[tuple[str, str]]:
@@ -147,11 +147,11 @@ def active() -> str:
 
 def in_each(text: StrOrPromise, **facts: StrOrPromise) -> dict[str, str]:
     """A translated text by language, with its `%(name)s` filled in."""
-    made = {}
+    loaded = {}
     for code in codes():
         with translation.override(code):
-            made[code] = str(text) % facts
-    return made
+            loaded[code] = str(text) % facts
+    return loaded
 
 
 def other(code: str) -> str:

@@ -45,31 +45,33 @@ def closest(tag: str, among: frozenset[str]) -> str:
         return closest("-".join((extended, *rest)), among) or closest(
             "-".join((language, *rest)), among
         )
-    wanted = _locale(language, subtags)
+    requested = _locale(language, subtags)
     known = {_locale_of(code): code for code in sorted(among)}
     names = {locale.name: code for locale, code in known.items()}
-    for name in _parents(wanted.name):
+    for name in _parents(requested.name):
         if name in names:
             return names[name]
-    return _nearest(wanted, known)
+    return _nearest(requested, known)
 
 
-def _nearest(wanted: _Locale, known: dict[_Locale, str]) -> str:
-    distances = {locale: _distance(wanted, locale) for locale in known}
+def _nearest(requested: _Locale, supported: dict[_Locale, str]) -> str:
+    distances = {locale: _distance(requested, locale) for locale in supported}
     near = [locale for locale, distance in distances.items() if distance < OTHER_SCRIPT]
-    near = near or [locale for locale in known if locale.language == wanted.language]
-    return known[min(near, key=distances.__getitem__)] if near else ""
+    near = near or [locale for locale in supported if locale.language == requested.language]
+    return supported[min(near, key=distances.__getitem__)] if near else ""
 
 
-def _distance(wanted: _Locale, other: _Locale) -> int:
+def _distance(requested: _Locale, other: _Locale) -> int:
     far = 2 * OTHER_SCRIPT
     apart = (
-        0 if wanted.language == other.language else _languages(other.language, wanted.language, far)
+        0
+        if requested.language == other.language
+        else _languages(other.language, requested.language, far)
     )
-    if wanted.script == other.script:
+    if requested.script == other.script:
         return apart
     pairs = _tables()["scripts"].get(f"{other.language}-{other.script}", {})
-    return apart + int(pairs.get(f"{wanted.language}-{wanted.script}", OTHER_SCRIPT))
+    return apart + int(pairs.get(f"{requested.language}-{requested.script}", OTHER_SCRIPT))
 
 
 def _languages(supported: str, desired: str, far: int) -> int:

@@ -102,14 +102,14 @@ class Guard:
         the people around it.
         """
         verdicts: list[Verdict] = []
-        known = [(scope, self.found[scope]) for scope in scopes if scope in self.found]
+        of_scopes = [(scope, self.found[scope]) for scope in scopes if scope in self.found]
         usual = self._usual(now)
-        for n, (scope, evidence) in reversed(list(enumerate(known))):
+        for n, (scope, evidence) in reversed(list(enumerate(of_scopes))):
             verdict = self._judge_scope(now, scopes, scope, evidence, usual)
             if verdict.step >= GuardStep.CHALLENGE and scope.kind in SMALL:
-                self._set_apart(evidence, [wider for _scope, wider in known[:n]])
+                self._set_apart(evidence, [wider for _scope, wider in of_scopes[:n]])
             verdicts.append(verdict)
-        for (_scope, evidence), verdict in zip(known, verdicts[::-1], strict=True):
+        for (_scope, evidence), verdict in zip(of_scopes, verdicts[::-1], strict=True):
             if verdict.step is GuardStep.REFUSE and verdict.rule == "unverified":
                 evidence.ease()
         return verdicts[::-1]

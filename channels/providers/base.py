@@ -233,7 +233,7 @@ class Provider(ABC):
             alerts=[alert] if alert else [],
         )
 
-    def checks(self, wanted: AccountRequirements) -> list[Check]:
+    def checks(self, requirements: AccountRequirements) -> list[Check]:
         """Checks what a fresh account may lack, by calls that change nothing.
 
         If the account itself does not work, returns that check alone.
@@ -244,13 +244,13 @@ class Provider(ABC):
             return [Check("away", False, str(error))]
         except SendError as error:
             return [Check("account", False, str(error))]
-        return [Check("account", True), *self.more_checks(wanted)]
+        return [Check("account", True), *self.more_checks(requirements)]
 
-    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
+    def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         """Further checks of an account that works."""
         return []
 
-    def renew(self, wanted: AccountRequirements) -> None:  # noqa: B027 - most vendors drop nothing
+    def renew(self, requirements: AccountRequirements) -> None:  # noqa: B027 - most vendors drop nothing
         """Sets up again what the vendor drops by itself, and nothing that is in order.
 
         Raises a SendError if the vendor refuses it or does not answer.

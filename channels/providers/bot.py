@@ -70,10 +70,10 @@ class Bot(http.HttpProvider):
     def answer(self, chat_id: int, locale: str, word: BotText) -> None:
         """Replies to a person who wrote to the bot; SHARE adds a button to share the number."""
 
-    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
+    def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         return [
             Check("secret", bool(self._secret_token)),
-            *http.run_check("webhook", lambda: self._webhook(wanted.hook_url)),
+            *http.run_check("webhook", lambda: self._webhook(requirements.hook_url)),
         ]
 
     @abstractmethod

@@ -130,11 +130,11 @@ def _smart_plan(
     cheap = {name: price for name, price in prices.items() if not BY_NAME[name].has_segments}
     is_sms_avoided = avoids_sms and 0 < len(cheap) < len(prices)
     prices = cheap if is_sms_avoided else prices
-    made = smart_plan.plan(principal.company_id, request.phone, prices, is_preview=is_preview)
-    if made is None:
+    smart = smart_plan.plan(principal.company_id, request.phone, prices, is_preview=is_preview)
+    if smart is None:
         return None
     # As in the policy's order, only the first channel must have an account at this moment.
-    steps = list(made.steps)
+    steps = list(smart.steps)
     while steps and not _has_account(principal, request, steps[0].channel):
         del steps[0]
     if not steps:
@@ -152,7 +152,7 @@ def _smart_plan(
             )
             for step in rest
         ),
-        route=made.route,
+        route=smart.route,
         is_sms_avoided=is_sms_avoided,
     )
 

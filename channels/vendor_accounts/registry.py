@@ -92,10 +92,10 @@ def use_stored(options: Mapping[str, Mapping[str, str]]) -> None:
 
 
 def _instance(name: str, vendor: Vendor, options: Mapping[str, Any]) -> Provider:
-    known = _instances.get(name)
-    if known is None or known[0] != dict(options):
-        known = _instances[name] = (dict(options), _build(name, vendor, options))
-    return known[1]
+    instance = _instances.get(name)
+    if instance is None or instance[0] != dict(options):
+        instance = _instances[name] = (dict(options), _build(name, vendor, options))
+    return instance[1]
 
 
 def provider_class(vendor: Vendor) -> type[Provider]:

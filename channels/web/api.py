@@ -85,11 +85,11 @@ class Channels(ApiView):
     calls = (LIST_CHANNELS,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        asked = QueryFields(request.GET)
-        country = (asked.text(IN_COUNTRY) or "").upper()
+        query = QueryFields(request.GET)
+        country = (query.text(IN_COUNTRY) or "").upper()
         if country and country not in countries.CODES:
-            asked.add_error(IN_COUNTRY, NOT_A_COUNTRY)
-        asked.check()
+            query.add_error(IN_COUNTRY, NOT_A_COUNTRY)
+        query.check()
         data = [_channel(channel, self.principal.mode, country) for channel in CHANNELS]
         return ApiResponse(self.success({"data": data}))
 
@@ -98,9 +98,9 @@ class Lookup(ApiView):
     calls = (LOOK_UP,)
 
     def get(self, request: HttpRequest, phone: str) -> HttpResponse:
-        asked = QueryFields(request.GET)
-        purpose = asked.text(LOOKUP_PURPOSE) or DEFAULT_PURPOSE
-        asked.check()
+        query = QueryFields(request.GET)
+        purpose = query.text(LOOKUP_PURPOSE) or DEFAULT_PURPOSE
+        query.check()
         number = phone_numbers.normalise(phone, self.principal.country)
         self.phone = mask_phone(number)
         facts = look_up(self.principal, number, purpose)

@@ -80,9 +80,9 @@ class PeriodForm(forms.Form):
 
     @property
     def name(self) -> str:
-        asked = self.data.get("period", "")
-        known = {preset.name for preset in self.presets}
-        return asked if asked in known or (self.is_own and self.is_valid()) else str(DAYS)
+        period = self.data.get("period", "")
+        names = {preset.name for preset in self.presets}
+        return period if period in names or (self.is_own and self.is_valid()) else str(DAYS)
 
     @property
     def query(self) -> str:

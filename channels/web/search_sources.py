@@ -42,11 +42,11 @@ def find(member: Member, text: str) -> list[Hit]:
         return [Hit(title, _list_url(Mode.LIVE, number), TOO_MANY_LOOK_UPS)]
     if (part := _part(text, member)) is not None:
         return _to_phones_like(messages, part, text, member)
-    wanted = text.lower()
-    if not wanted.startswith(("msg_", "req_")):
+    query = text.lower()
+    if not query.startswith(("msg_", "req_")):
         return _with_reference(messages, text, member)
-    rows = list(messages.filter(by_id(wanted))[:MAX_HITS])
-    return [hit(row, member, is_exact=wanted.startswith("msg_")) for row in rows]
+    rows = list(messages.filter(by_id(query))[:MAX_HITS])
+    return [hit(row, member, is_exact=query.startswith("msg_")) for row in rows]
 
 
 def _with_reference(messages: MessageQuerySet, text: str, member: Member) -> list[Hit]:

@@ -152,8 +152,8 @@ class Token(CompatView):
             return self._refuse(INVALID_REQUEST, "grant_type is missing.")
         if form["grant_type"] != "client_credentials":
             return self._refuse(GRANT, "Only client_credentials is supported.")
-        asked = [name for name in form.get("scope", "").split(" ") if name]
-        if any(name != SCOPE and not name.startswith("dpv:") for name in asked):
+        scopes = [name for name in form.get("scope", "").split(" ") if name]
+        if any(name != SCOPE and not name.startswith("dpv:") for name in scopes):
             return self._refuse(WRONG_SCOPE, f"Only {SCOPE} is supported.")
         return self._issue(request, form)
 

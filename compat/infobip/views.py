@@ -162,8 +162,8 @@ class Message(InfobipView):
 
     def put(self, request: HttpRequest, message: str, **_path: str) -> HttpResponse:
         length = self.length_of(message)
-        asked = pin_length(self.json_object(request), is_new=False)
-        if asked not in (None, length):
+        options = pin_length(self.json_object(request), is_new=False)
+        if options not in (None, length):
             raise invalid_input(pinLength="The template of another length has another messageId")
         return self.answer(self.template(length))
 
@@ -197,20 +197,20 @@ class SendingView(InfobipView):
 
 class Pins(SendingView):
     def post(self, request: HttpRequest) -> HttpResponse:
-        asked = values(self.json_object(request), PIN)
-        self.check_application(asked["applicationId"])
-        length = self.length_of(asked["messageId"])
-        number = self.number(asked["to"], needs_plus=False)
-        return self.sent(number, length, is_tracked=bool(asked["trackDelivery"]))
+        fields = values(self.json_object(request), PIN)
+        self.check_application(fields["applicationId"])
+        length = self.length_of(fields["messageId"])
+        number = self.number(fields["to"], needs_plus=False)
+        return self.sent(number, length, is_tracked=bool(fields["trackDelivery"]))
 
 
 class Resend(SendingView):
     def post(self, request: HttpRequest, pin: str) -> HttpResponse:
-        asked = values(self.json_object(request), TRACKING)
+        fields = values(self.json_object(request), TRACKING)
         verification = self.find(pin)
         if verification.state is not State.PENDING:
             raise DomainError(Error.INVALID_INPUT, message=ENDED)
-        return self.sent(verification.phone, None, is_tracked=bool(asked["trackDelivery"]))
+        return self.sent(verification.phone, None, is_tracked=bool(fields["trackDelivery"]))
 
 
 class Verify(InfobipView):
@@ -240,13 +240,13 @@ class Statuses(InfobipView):
             phone=phone, created_at__gte=since
         )
         of_phone = verifications.of_messages(sent)
-        asked = query.get("verified", "").lower()
+        filter_value = query.get("verified", "").lower()
         return self.answer(
             {
                 "verifications": [
                     status_of(each)
                     for each in of_phone
-                    if asked in ("", str(each.state is State.VERIFIED).lower())
+                    if filter_value in ("", str(each.state is State.VERIFIED).lower())
                 ]
             }
         )

@@ -84,15 +84,15 @@ def signals_of(body: Mapping[str, Any], company_id: int) -> Requester:
 def options_of(body: Mapping[str, Any], texts: CompanyTexts) -> dict[str, Any]:
     """With `channels` and `payment` read as well."""
     options = values(body, OPTIONS, "options")
-    given: Mapping[str, Any] = body.get("options") or {}
-    options["channels"] = _channels(given.get("channels"))
+    written: Mapping[str, Any] = body.get("options") or {}
+    options["channels"] = _channels(written.get("channels"))
     faults = {
         "channel_not_enabled_in_region": options["method"] == "voice",
         "invalid_sender_id": options["sender_id"],
         "invalid_request": options["channels"] and options["preferred_channel"],
         "custom_size_conflict": options["custom_code"] and options["code_size"],
         "invalid_template_id": (options["template_id"] or PSD2) != PSD2
-        or (given.get("variables") and not options["template_id"]),
+        or (written.get("variables") and not options["template_id"]),
     }
     for code in (code for code, is_fault in faults.items() if is_fault):
         raise refused(code)
@@ -100,13 +100,13 @@ def options_of(body: Mapping[str, Any], texts: CompanyTexts) -> dict[str, Any]:
     return options | {"payment": _payment(body) if options["template_id"] else None}
 
 
-def _channels(given: Any) -> tuple[str, ...]:
-    if given is None:
+def _channels(names: Any) -> tuple[str, ...]:
+    if names is None:
         return ()
-    is_list = isinstance(given, list) and 0 < len(given) <= len(CHANNEL_NAMES)
-    if not is_list or any(name not in CHANNEL_NAMES for name in given):
+    is_list = isinstance(names, list) and 0 < len(names) <= len(CHANNEL_NAMES)
+    if not is_list or any(name not in CHANNEL_NAMES for name in names):
         raise invalid_input(**{"options.channels": f"A list of {', '.join(CHANNEL_NAMES)}"})
-    return tuple(dict.fromkeys(given))
+    return tuple(dict.fromkeys(names))
 
 
 def named_channels(channels: Iterable[str]) -> list[str]:

@@ -68,8 +68,8 @@ class PreludeView(CompatView):
 
     def answered(self, **body: Any) -> HttpResponse:
         """Without what is empty: Prelude's optional fields are absent, not null."""
-        given = {name: value for name, value in body.items() if value}
-        return self.answer(given | {"request_id": self.request_id})
+        filled = {name: value for name, value in body.items() if value}
+        return self.answer(filled | {"request_id": self.request_id})
 
 
 class Verifications(PreludeView):
@@ -131,13 +131,13 @@ class Verifications(PreludeView):
             return ()
         policy = policy_for(self.principal, phone, self.principal.purpose)
         usual = policy.fallback.chain if policy.fallback else [policy.order[0].name]
-        known = [name for name in dict.fromkeys(chosen or (preferred, *usual)) if name in BY_NAME]
+        names = [name for name in dict.fromkeys(chosen or (preferred, *usual)) if name in BY_NAME]
         if is_challenged:
             safe = [channel.name for channel in CHANNELS if not channel.has_segments]
-            known = [name for name in known if name in safe] or safe
-        if not known or any(name not in BY_NAME for name in chosen):
+            names = [name for name in names if name in safe] or safe
+        if not names or any(name not in BY_NAME for name in chosen):
             raise refused("channel_not_enabled_in_region")
-        return tuple(known if most is None else known[: most + 1])
+        return tuple(names if most is None else names[: most + 1])
 
     def _not_sent(
         self, error: DomainError, asked: CodeSendRequest, restricted: Restricted | None
@@ -165,7 +165,7 @@ class Checks(PreludeView):
         code, payment = values(body, CHECK)["code"], payment_of(body, "psd2")
         phone = self.number(target_of(body))
         live = self.find_live(phone)
-        known = _identity(live.id, live.reference) if live else {}
+        identity = _identity(live.id, live.reference) if live else {}
         try:
             self.check(code, phone=phone, binding=payment if live and live.binding else None)
             status = "success"
@@ -175,7 +175,7 @@ class Checks(PreludeView):
             status = CHECK_STATUS[error.error]
             if status == "transaction_mismatch" and payment is None:
                 status = "transaction_missing"
-        return self.answered(status=status, **known)
+        return self.answered(status=status, **identity)
 
 
 class Lookup(PreludeView):

@@ -127,12 +127,12 @@ class Service(TwilioView):
 
 class Verifications(TwilioView):
     def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
-        wanted = self._request(self.fields(request))
+        code_request = self._request(self.fields(request))
         shown: FoundVerification | NewVerification
         try:
-            shown = self._shown(self.send(wanted), wanted)
+            shown = self._shown(self.send(code_request), code_request)
         except DomainError as error:
-            shown = self.running(wanted, error)
+            shown = self.running(code_request, error)
         return self.answer(self.verification_body(shown), 201)
 
     def _request(self, fields: RequestFields) -> CodeSendRequest:
@@ -235,7 +235,7 @@ class Attempts(TwilioView):
     def get(self, request: HttpRequest) -> HttpResponse:
         fields = QueryFields(request.GET.dict())
         sid, to = fields.text(VERIFICATION_SID), fields.text(ATTEMPTS_TO)
-        wanted = {
+        filters = {
             "service_sid": fields.text(SERVICE),
             "channel": fields.text(ANY_CHANNEL),
             "conversion_status": fields.text(CONVERSION),
@@ -247,7 +247,7 @@ class Attempts(TwilioView):
         rows = [
             row
             for row in (self.attempt_bodies(verification) if verification else [])
-            if all(value in {None, row[name]} for name, value in wanted.items())
+            if all(value in {None, row[name]} for name, value in filters.items())
         ]
         return self.answer(self.page("attempts", rows, "/Attempts"))
 

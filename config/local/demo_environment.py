@@ -55,11 +55,11 @@ def _makers() -> dict[str, Callable[[], str]]:
 
 def stored_secrets(path: Path) -> dict[str, str]:
     """The secrets in a file, generated at the first run; later runs add new ones."""
-    known = _read(path)
-    if missing := (makers := _makers()).keys() - known:
-        known |= {name: makers[name]() for name in missing}
-        _write(path, known)
-    return known
+    stored = _read(path)
+    if missing := (makers := _makers()).keys() - stored:
+        stored |= {name: makers[name]() for name in missing}
+        _write(path, stored)
+    return stored
 
 
 def accounts(
@@ -81,8 +81,8 @@ def accounts(
 def _simulated(
     prefix: str, options: Iterable[Option], secrets: Mapping[str, str]
 ) -> dict[str, str]:
-    made = [(variable(prefix, item), item.simulated) for item in options if item.simulated]
-    return {name: text if isinstance(text, str) else secrets[name] for name, text in made}
+    values = [(variable(prefix, item), item.simulated) for item in options if item.simulated]
+    return {name: text if isinstance(text, str) else secrets[name] for name, text in values}
 
 
 def _addresses(
@@ -128,7 +128,7 @@ def environment(
     environ: Mapping[str, str], *, var: Path, host: str, port: int, simulator_port: int
 ) -> dict[str, str]:
     """The environment of `make run`'s processes, except for the stores' addresses."""
-    known = stored_secrets(var / "secrets.json")
+    stored = stored_secrets(var / "secrets.json")
     set_by_user = {name: value for name, value in environ.items() if value}
     defaults = {
         "PUBLIC_URL": f"http://{reachable(host)}:{port}",
@@ -137,10 +137,10 @@ def environment(
         "STATUS_MIN_COMPANIES": "1",  # the demo has one that sends
         "MAX_BREAKER_PAUSE": "30",  # short, to try out faults
         "OPERATOR_MFA": "0",  # the demo login opens the admin without a second factor
-        "SECRET_KEY": known["SECRET_KEY"],
-        "OTP_KEYS": known["OTP_KEYS"],
-        "WEBHOOK_KEYS": known["WEBHOOK_KEYS"],
-        "MFA_KEYS": known["MFA_KEYS"],
+        "SECRET_KEY": stored["SECRET_KEY"],
+        "OTP_KEYS": stored["OTP_KEYS"],
+        "WEBHOOK_KEYS": stored["WEBHOOK_KEYS"],
+        "MFA_KEYS": stored["MFA_KEYS"],
     }
     ours = {
         "ENVIRONMENT": "development",
@@ -151,9 +151,9 @@ def environment(
         "PYTHONUNBUFFERED": "1",
     }
     chosen = defaults | set_by_user | ours
-    smpp = {} if is_set(set_by_user, "SMPP_URL") else simulated_smpp(chosen, known)
-    chosen |= accounts(chosen["SIMULATOR_URL"], known, set_by_user)
-    return chosen | payment_accounts(chosen["SIMULATOR_URL"], known, chosen) | smpp
+    smpp = {} if is_set(set_by_user, "SMPP_URL") else simulated_smpp(chosen, stored)
+    chosen |= accounts(chosen["SIMULATOR_URL"], stored, set_by_user)
+    return chosen | payment_accounts(chosen["SIMULATOR_URL"], stored, chosen) | smpp
 
 
 def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
@@ -165,9 +165,9 @@ def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> di
     return {"SMPP_URL": f"smpp://{login}@127.0.0.1:{port}?source=Kvitok"}
 
 
-def publish(made: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:
+def publish(values: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:
     """Stores what `environ` lacks, so `manage.py` in another terminal uses this service."""
-    ours = {name: value for name, value in made.items() if environ.get(name) != value}
+    ours = {name: value for name, value in values.items() if environ.get(name) != value}
     _write(var / _RUNNING_FILE, ours)
 
 

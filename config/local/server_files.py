@@ -61,24 +61,24 @@ def reachable_programs(account: Account | None) -> Programs:
     return _shared_copy(account, installed)
 
 
-def reachable_directory(wanted: Path, account: Account | None) -> Path:
-    """`wanted`, owned by the account; a symlink to a shared directory if it is out of reach."""
+def reachable_directory(directory: Path, account: Account | None) -> Path:
+    """`directory`, owned by the account; a symlink to a shared directory if it is out of reach."""
     if account is None:
-        wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return wanted.resolve()
-    if wanted.is_symlink() and wanted.is_dir():
-        return wanted.resolve()
-    wanted.parent.mkdir(parents=True, exist_ok=True)
-    if wanted.is_symlink():  # a dangling link
-        wanted.unlink()
-    is_new = not wanted.exists()
-    _assign(wanted, account)
-    if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(wanted)):
-        return wanted.resolve()
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return directory.resolve()
+    if directory.is_symlink() and directory.is_dir():
+        return directory.resolve()
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    if directory.is_symlink():  # a dangling link
+        directory.unlink()
+    is_new = not directory.exists()
+    _assign(directory, account)
+    if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(directory)):
+        return directory.resolve()
     if not is_new:
-        raise StartError(f"{wanted} can no longer be reached by {account.name}: move it away")
-    wanted.rmdir()
-    return _link_to_shared(wanted, account)
+        raise StartError(f"{directory} can no longer be reached by {account.name}: move it away")
+    directory.rmdir()
+    return _link_to_shared(directory, account)
 
 
 def temporary_directory(account: Account | None) -> Path:
@@ -168,15 +168,15 @@ def _make_readable(folder: Path) -> None:
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
-def _link_to_shared(wanted: Path, account: Account) -> Path:
-    home = _shared_directory(account) / f"{wanted.name}-{digest(wanted)}"
+def _link_to_shared(directory: Path, account: Account) -> Path:
+    home = _shared_directory(account) / f"{directory.name}-{digest(directory)}"
     if home.exists():
         # No link points there: var/ was removed for a fresh start.
         old = home.with_suffix(".old")
         shutil.rmtree(old, ignore_errors=True)
         home.rename(old)
     _assign(home, account)
-    wanted.symlink_to(home)
+    directory.symlink_to(home)
     return home
 
 

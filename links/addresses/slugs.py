@@ -56,10 +56,10 @@ def reads_as_ours(name: str, routes: Iterable[str] = ()) -> bool:
     """Whether a name reads as the service's: its brand somewhere, one of the words, or several of
     them in a row as in `account-verify`. `routes`: further words.
     """
-    known = _SKELETONS.union(map(skeleton, routes))
-    if _BRAND in skeleton(name) or skeleton(name) in known:
+    skeletons = _SKELETONS.union(map(skeleton, routes))
+    if _BRAND in skeleton(name) or skeleton(name) in skeletons:
         return True
-    return all(skeleton(part) in known for part in _SEPARATORS.split(name))
+    return all(skeleton(part) in skeletons for part in _SEPARATORS.split(name))
 
 
 # No vowels, so no accidental words; none of 0 O 1 l I, so it survives being read aloud.

@@ -32,14 +32,14 @@ def add_tags(url: str, utm: str, channel: str) -> str:
         return url
     address, hash_, fragment = url.partition("#")
     base, _, query = address.partition("?")
-    given = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
+    present = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
     tags = [
         tag
         for tag in utm.replace(CHANNEL_PLACEHOLDER, channel).split("&")
-        if _name(tag) not in given
+        if _name(tag) not in present
     ]
-    wanted = "&".join(filter(None, [query.rstrip("&"), *tags]))
-    return f"{base}?{wanted}{hash_}{fragment}" if any(tags) else url
+    new_query = "&".join(filter(None, [query.rstrip("&"), *tags]))
+    return f"{base}?{new_query}{hash_}{fragment}" if any(tags) else url
 
 
 def _name(tag: str) -> str:
@@ -58,12 +58,12 @@ def _read(text: str) -> tuple[StrOrPromise | None, str]:
     if not text:
         return None, ""
     pairs = [pair.partition("=") for pair in text.split("&")]
-    given = [name for name, _, _ in pairs]
+    names = [name for name, _, _ in pairs]
     values = [value for _, _, value in pairs]
     tags = "&".join(f"{name}={_encode(value)}" for name, _, value in pairs)
-    if not all(map(_KEY.fullmatch, given)) or not all(map(_is_value, values)):
+    if not all(map(_KEY.fullmatch, names)) or not all(map(_is_value, values)):
         return _PAIRS, ""
-    if len(set(given)) < len(given):
+    if len(set(names)) < len(names):
         return _TWICE, ""
     if any(brace in value.replace(CHANNEL_PLACEHOLDER, "") for value in values for brace in "{}"):
         return _PLACEHOLDER, ""

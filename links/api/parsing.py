@@ -123,28 +123,28 @@ def _own_host(name: str, principal: Principal) -> Host | None:
     return host if host and host.company_id == principal.company_id else None
 
 
-def _expired_url(asked: str | None, principal: Principal) -> str:
+def _expired_url(url: str | None, principal: Principal) -> str:
     """Empty: none, though the company has a usual one. That is left out while its site is blocked,
     or every request would be refused for what none of them asked.
     """
     rules = principal.link_rules
     if _is_pending(principal):  # or its links would outlive the hour that they have
-        if asked:
+        if url:
             raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
         return ""
-    if asked is None:
+    if url is None:
         return "" if target_urls.is_blocked(rules.expired_url) else rules.expired_url
-    if not asked:
+    if not url:
         return ""
-    return target_urls.check_target(asked, field="expired_url", allowed=rules.targets)
+    return target_urls.check_target(url, field="expired_url", allowed=rules.targets)
 
 
 def _is_pending(principal: Principal) -> bool:
     return principal.company_status == Company.Status.PENDING
 
 
-def _lifetime(asked: int | None, principal: Principal) -> int | None:
-    lifetime = asked or principal.default_link_lifetime
+def _lifetime(seconds: int | None, principal: Principal) -> int | None:
+    lifetime = seconds or principal.default_link_lifetime
     if _is_pending(principal):
         return min(lifetime or PENDING_LIFETIME, PENDING_LIFETIME)
     return lifetime

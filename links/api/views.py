@@ -68,14 +68,14 @@ class Links(LinkView):
 
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
         """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
-        asked = QueryFields(query)
+        params = QueryFields(query)
         slug, batch, state = (
-            asked.text(declared.WITH_SLUG),
-            asked.text(declared.OF_BATCH),
-            asked.text(declared.WITH_STATE),
+            params.text(declared.WITH_SLUG),
+            params.text(declared.OF_BATCH),
+            params.text(declared.WITH_STATE),
         )
-        start, end = asked.time(declared.CREATED_FROM), asked.time(declared.CREATED_TO)
-        asked.check()
+        start, end = params.time(declared.CREATED_FROM), params.time(declared.CREATED_TO)
+        params.check()
         history = made_between(self.own(), start, end)
         links = history.in_state(state) if state else history
         if slug:
@@ -265,14 +265,14 @@ class BulkLinks(LinkView):
             return self._make(items, key)
 
     def _make(self, items: Sequence[object], key: IdempotencyKey | None) -> HttpResponse:
-        wanted, batch_id = [self._wanted(item) for item in items], uuid7()
+        new_links, batch_id = [self._wanted(item) for item in items], uuid7()
 
         def effect() -> dict[str, Any]:
-            good = [item for item in wanted if isinstance(item, NewLink)]
-            links = create.shorten_many(owner=self.principal, wanted=good, batch_id=batch_id)
+            good = [item for item in new_links if isinstance(item, NewLink)]
+            links = create.shorten_many(owner=self.principal, new_links=good, batch_id=batch_id)
             made = iter(links)
-            results = [next(made) if isinstance(item, NewLink) else item for item in wanted]
-            data = [self._result(*both) for both in zip(results, wanted, strict=True)]
+            results = [next(made) if isinstance(item, NewLink) else item for item in new_links]
+            data = [self._result(*both) for both in zip(results, new_links, strict=True)]
             is_new = any(isinstance(item, Link) and not item.was_there for item in links)
             batch = public_id("bat", batch_id) if is_new else None
             message = self._message(data)
@@ -292,9 +292,9 @@ class BulkLinks(LinkView):
         assert link is not None  # noqa: S101 - `check` raises where it is
         return link
 
-    def _result(self, made: Link | DomainError, wanted: NewLink | DomainError) -> dict[str, Any]:
-        if isinstance(made, Link) and isinstance(wanted, NewLink):
-            reused = {"expires_in": wanted.seconds_left(made), "reused": made.was_there}
+    def _result(self, made: Link | DomainError, new_link: NewLink | DomainError) -> dict[str, Any]:
+        if isinstance(made, Link) and isinstance(new_link, NewLink):
+            reused = {"expires_in": new_link.seconds_left(made), "reused": made.was_there}
             return {"success": True, **body_of(made, of.ADDRESS), **reused}
         assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
         body = made.body(request_id=self.request_id)
@@ -302,8 +302,8 @@ class BulkLinks(LinkView):
         return body
 
     def _message(self, data: list[dict[str, Any]]) -> StrOrPromise:
-        made = sum(row["success"] for row in data)
-        return format_lazy(_("Links created: {made} of {total}"), made=made, total=len(data))
+        created = sum(row["success"] for row in data)
+        return format_lazy(_("Links created: {made} of {total}"), made=created, total=len(data))
 
 
 class Batch(LinkView):

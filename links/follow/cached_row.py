@@ -210,10 +210,10 @@ def read(keys: Sequence[str]) -> dict[str, CachedRow | None]:
     return {key: unpack(value) for key, value in zip(keys, values, strict=True) if value}
 
 
-def store(known: Mapping[str, CachedRow | None]) -> None:
+def store(rows: Mapping[str, CachedRow | None]) -> None:
     """Stores rows read from the database; overwrites nothing."""
     commands: list[Command] = [
-        ("SET", redis_key(key), pack(row), "PX", ttl_ms(row), "NX") for key, row in known.items()
+        ("SET", redis_key(key), pack(row), "PX", ttl_ms(row), "NX") for key, row in rows.items()
     ]
     call_together(*commands)
 

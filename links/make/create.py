@@ -78,13 +78,15 @@ class _Found(NamedTuple):
 
 
 def find_or_create(
-    *, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID | None = None
+    *, owner: Owner, new_links: Sequence[NewLink], batch_id: UUID | None = None
 ) -> list[Link]:
-    """Links in the order of `wanted`, which all have `is_reused`; equal items share one link."""
+    """Links in the order of `new_links`, which all have `is_reused`; equal items share one link."""
     for left in reversed(range(MAX_TRIES)):
-        rows = [link.row(owner, batch_id=batch_id) for link in wanted]
+        rows = [link.row(owner, batch_id=batch_id) for link in new_links]
         first = {row["reuse_key"]: n for n, row in reversed(list(enumerate(rows)))}.values()
-        params = sql.params_of_many([rows[n] for n in first], [wanted[n].lifetime for n in first])
+        params = sql.params_of_many(
+            [rows[n] for n in first], [new_links[n].lifetime for n in first]
+        )
         try:
             with transaction.atomic():
                 links = _execute(params)
@@ -168,7 +170,7 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
     if owner.mode == Mode.TEST:
         rate_limit.consume_test_quota(owner.company_id, "links")
     if link.is_reused:
-        (reused,) = find_or_create(owner=owner, wanted=[link])
+        (reused,) = find_or_create(owner=owner, new_links=[link])
         return reused
     for left in reversed(range(MAX_TRIES)):
         try:
@@ -185,14 +187,14 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
     raise AssertionError("the last try returns or raises")
 
 
-def _insert(owner: Owner, wanted: NewLink) -> Link:
-    row = wanted.row(owner)
+def _insert(owner: Owner, new_link: NewLink) -> Link:
+    row = new_link.row(owner)
     # A savepoint, so that a slug that is taken does not break an open transaction.
     needs_block = row["is_alias"] or connection.in_atomic_block
     with transaction.atomic() if needs_block else nullcontext():
         if row["is_alias"] and retire_aliases(owner, [row]):
             raise DomainError(Error.ALIAS_TAKEN)
-        (made,) = fetch_rows(sql.SHORTEN, sql.params(row, wanted.lifetime), _Made)
+        (made,) = fetch_rows(sql.SHORTEN, sql.params(row, new_link.lifetime), _Made)
     return Link(**row, expires_at=made.expires_at)
 
 
@@ -315,44 +317,44 @@ MAX_LINKS = 1000
 Result = Link | DomainError
 
 
-def shorten_many(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> list[Result]:
-    """Results in the order of `wanted`; an alias that is taken fails its own item alone."""
+def shorten_many(*, owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) -> list[Result]:
+    """Results in the order of `new_links`; an alias that is taken fails its own item alone."""
     with transaction.atomic():
         if owner.mode == Mode.TEST:
-            rate_limit.consume_test_quota(owner.company_id, "links", len(wanted))
-        results = _reuse_some(owner, wanted, batch_id)
-        rows = {n: link.row(owner) for n, link in enumerate(wanted) if link.alias}
+            rate_limit.consume_test_quota(owner.company_id, "links", len(new_links))
+        results = _reuse_some(owner, new_links, batch_id)
+        rows = {n: link.row(owner) for n, link in enumerate(new_links) if link.alias}
         taken = retire_aliases(owner, list(rows.values()))
         results |= {
             n: DomainError(Error.ALIAS_TAKEN) for n, row in rows.items() if row["key"] in taken
         }
         for left in reversed(range(MAX_TRIES)):
-            open_items = [n for n in range(len(wanted)) if n not in results]
+            open_items = [n for n in range(len(new_links)) if n not in results]
             if not open_items:
                 break
             results |= _insert_many(
-                owner, {n: wanted[n] for n in open_items}, batch_id, is_last=not left
+                owner, {n: new_links[n] for n in open_items}, batch_id, is_last=not left
             )
     aliases = [link for link in results.values() if isinstance(link, Link) and link.is_alias]
     if aliases:
         transaction.on_commit(lambda: resolution.cache_new(*aliases))
-    return [results[n] for n in range(len(wanted))]
+    return [results[n] for n in range(len(new_links))]
 
 
-def _reuse_some(owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> dict[int, Result]:
-    asked = {n: link for n, link in enumerate(wanted) if link.is_reused}
+def _reuse_some(owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) -> dict[int, Result]:
+    asked = {n: link for n, link in enumerate(new_links) if link.is_reused}
     if not asked:
         return {}
-    links = find_or_create(owner=owner, wanted=list(asked.values()), batch_id=batch_id)
+    links = find_or_create(owner=owner, new_links=list(asked.values()), batch_id=batch_id)
     return dict(zip(asked, links, strict=True))
 
 
 def _insert_many(
-    owner: Owner, wanted: Mapping[int, NewLink], batch_id: UUID, *, is_last: bool
+    owner: Owner, new_links: Mapping[int, NewLink], batch_id: UUID, *, is_last: bool
 ) -> dict[int, Result]:
     """Links made and items refused; a generated slug that is taken is left for the next try."""
-    rows = {n: link.row(owner, batch_id=batch_id) for n, link in wanted.items()}
-    lifetimes = [link.lifetime for link in wanted.values()]
+    rows = {n: link.row(owner, batch_id=batch_id) for n, link in new_links.items()}
+    lifetimes = [link.lifetime for link in new_links.values()]
     with connection.cursor() as cursor:
         cursor.execute(sql.INSERT_MANY, sql.params_of_many(list(rows.values()), lifetimes))
         expiries: dict[UUID, datetime | None] = dict(cursor.fetchall())

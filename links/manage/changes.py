@@ -101,18 +101,18 @@ def _reason_not_to_enable(link: Link) -> StrOrPromise | None:
     return STOPPED if Link.objects.with_stops().get(pk=link.pk).is_stopped else None
 
 
-def _apply(link: Link, wanted: Change) -> list[str]:
+def _apply(link: Link, new_values: Change) -> list[str]:
     names = ("url", "expired_url", "utm", "expires_at", "disabled_at", "is_barred")
     before = [getattr(link, name) for name in names]
     for name in ("url", "expired_url", "utm"):
-        if (value := getattr(wanted, name)) is not None:
+        if (value := getattr(new_values, name)) is not None:
             setattr(link, name, value)
-    if wanted.is_endless or wanted.lifetime is not None:
-        link.expires_at = _expiry(link, wanted.lifetime)
-    if wanted.is_enabled is not None:
+    if new_values.is_endless or new_values.lifetime is not None:
+        link.expires_at = _expiry(link, new_values.lifetime)
+    if new_values.is_enabled is not None:
         off = link.disabled_at or timezone.now()
-        link.disabled_at = None if wanted.is_enabled else off
-        link.is_barred = not wanted.is_enabled and (link.is_barred or wanted.by_operator)
+        link.disabled_at = None if new_values.is_enabled else off
+        link.is_barred = not new_values.is_enabled and (link.is_barred or new_values.by_operator)
     changed = [name for name, was in zip(names, before, strict=True) if was != getattr(link, name)]
     if link.reuse_key is None or set(changed) <= {"disabled_at", "is_barred"}:
         return changed
@@ -121,11 +121,11 @@ def _apply(link: Link, wanted: Change) -> list[str]:
 
 
 def _expiry(link: Link, lifetime: int | None) -> datetime | None:
-    wanted = None if lifetime is None else timezone.now() + timedelta(seconds=lifetime)
+    expires_at = None if lifetime is None else timezone.now() + timedelta(seconds=lifetime)
     if link.company.status != Company.Status.PENDING:
-        return wanted
+        return expires_at
     latest = link.created_at + timedelta(seconds=PENDING_LIFETIME)
-    return min(wanted or latest, latest)
+    return min(expires_at or latest, latest)
 
 
 def disable_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) -> None:

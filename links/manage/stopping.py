@@ -133,9 +133,9 @@ def batch_summary(company: Company, mode: str, public_id: str) -> BatchSummary |
     if batch_id is None:
         return None
     links = Link.objects.filter(company=company, mode=mode, batch_id=batch_id)
-    made = links.aggregate(count=Count("pk"), made_at=Min("created_at"))
+    totals = links.aggregate(count=Count("pk"), made_at=Min("created_at"))
     stop = company.link_stops.filter(batch_id=batch_id).first()
-    return BatchSummary(batch_id, mode, stop=stop, **made) if made["count"] else None
+    return BatchSummary(batch_id, mode, stop=stop, **totals) if totals["count"] else None
 
 
 def find_batch(*, owner: Owner, public_id: str) -> tuple[Company, UUID]:

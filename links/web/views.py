@@ -190,10 +190,10 @@ def link_qr(request: CabinetRequest, public_id: str, kind: str) -> HttpResponse:
 
 
 def _changed(
-    request: CabinetRequest, link: Link, wanted: changes.Change, text: str
+    request: CabinetRequest, link: Link, change: changes.Change, text: str
 ) -> HttpResponse:
     try:
-        changes.change(link=link, wanted=wanted, **request.actor)
+        changes.change(link=link, wanted=change, **request.actor)
     except DomainError as refused:
         is_renamed = refused.error is Error.ALIAS_TAKEN
         renamed = _("The name of this link has been given to another one.")

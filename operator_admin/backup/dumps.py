@@ -206,8 +206,8 @@ def migrate() -> list[str]:
 
 
 def _unknown_migrations(manifest: Manifest) -> list[str]:
-    known = {".".join(row) for row in _known_migrations()}
-    return [name for name in manifest.migrations if name not in known]
+    present = {".".join(row) for row in _known_migrations()}
+    return [name for name in manifest.migrations if name not in present]
 
 
 def _known_migrations() -> Iterator[tuple[str, str]]:

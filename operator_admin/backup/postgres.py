@@ -167,9 +167,9 @@ def _major(program: Path) -> int:
 
 
 def _access() -> tuple[str, dict[str, str]]:
-    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
+    keywords = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
     params = connection.get_connection_params()
-    kept = {name: params[name] for name in known - _NOT_FOR_PROGRAMS if name in params}
+    kept = {name: params[name] for name in keywords - _NOT_FOR_PROGRAMS if name in params}
     environ = os.environ | {"PGOPTIONS": _OPTIONS}
     if params.get("password"):
         environ["PGPASSWORD"] = params["password"]

@@ -227,12 +227,12 @@ def identity_roles() -> list[Finding]:
 
 
 def _missing_companies() -> list[str]:
-    wanted = {int(row.target) for row in settings.OIDC_ROLES if row.role not in {STAFF, SUPERUSER}}
-    known = Company.objects.filter(pk__in=wanted).values_list("pk", flat=True)
-    return [f"company {pk}" for pk in sorted(wanted - set(known))]
+    ids = {int(row.target) for row in settings.OIDC_ROLES if row.role not in {STAFF, SUPERUSER}}
+    existing = Company.objects.filter(pk__in=ids).values_list("pk", flat=True)
+    return [f"company {pk}" for pk in sorted(ids - set(existing))]
 
 
 def _missing_groups() -> list[str]:
-    wanted = {role.target for role in settings.OIDC_ROLES if role.role == STAFF and role.target}
-    known = Group.objects.filter(name__in=wanted).values_list("name", flat=True)
-    return [f"group {name}" for name in sorted(wanted - set(known))]
+    names = {role.target for role in settings.OIDC_ROLES if role.role == STAFF and role.target}
+    existing = Group.objects.filter(name__in=names).values_list("name", flat=True)
+    return [f"group {name}" for name in sorted(names - set(existing))]

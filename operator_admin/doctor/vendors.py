@@ -107,12 +107,12 @@ def check_accounts(
     `renew` first sets up again what a vendor has dropped.
     """
     expected = _load_expected()
-    wanted = {
+    requirements = {
         name: AccountRequirements(registry.hook_url(name), expected.countries) for name in accounts
     }
     with ThreadPoolExecutor(max(1, len(accounts)), thread_name_prefix="vendor") as pool:
         futures = {
-            name: pool.submit(_check, provider, wanted[name], renew=renew)
+            name: pool.submit(_check, provider, requirements[name], renew=renew)
             for name, provider in accounts.items()
         }
         return {
@@ -121,11 +121,11 @@ def check_accounts(
         }
 
 
-def _check(provider: Provider, wanted: AccountRequirements, *, renew: bool) -> list[Check]:
+def _check(provider: Provider, requirements: AccountRequirements, *, renew: bool) -> list[Check]:
     if renew:
         with suppress(SendError):  # the checks will name it
-            provider.renew(wanted)
-    return provider.checks(wanted)
+            provider.renew(requirements)
+    return provider.checks(requirements)
 
 
 @dataclass(frozen=True, slots=True)

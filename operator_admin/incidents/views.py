@@ -67,11 +67,11 @@ def channel(request: HttpRequest, name: str) -> HttpResponse:
 @page("incidents/channels/<str:name>/pause/", "channel-pause", permission=PAUSE)
 @require_POST
 def pause(request: HttpRequest, name: str) -> HttpResponse:
-    wanted = _channel(name)
+    channel = _channel(name)
     reason = one_line(request.POST.get("reason", ""))[:REASON_LENGTH]
     if not reason:
         messages.error(request, _("Say why it is paused: the other operators will see it."))
-    elif pauses.pause_channel(channel=wanted, reason=reason, **actor(request)):
+    elif pauses.pause_channel(channel=channel, reason=reason, **actor(request)):
         availability.refresh()
         messages.success(request, _("Paused. Within two seconds nothing more is sent through it."))
     else:
@@ -82,8 +82,8 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 @page("incidents/channels/<str:name>/resume/", "channel-resume", permission=PAUSE)
 @require_POST
 def resume(request: HttpRequest, name: str) -> HttpResponse:
-    wanted = _channel(name)
-    if pauses.resume_channel(channel=wanted, **actor(request)):
+    channel = _channel(name)
+    if pauses.resume_channel(channel=channel, **actor(request)):
         availability.refresh()
         messages.success(request, _("Resumed. Messages are sent through it again."))
     else:

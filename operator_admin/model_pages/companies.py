@@ -218,25 +218,25 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
 
     def status_view(self, request: HttpRequest, status: str) -> HttpResponse:
         """Asks for a reason and a confirmation, then changes the companies' status."""
-        wanted = Status(status) if status in TITLES else Status.SUSPENDED
-        companies = list(_requested_companies(request).exclude(status=wanted))
+        new_status = Status(status) if status in TITLES else Status.SUSPENDED
+        companies = list(_requested_companies(request).exclude(status=new_status))
         if not self.has_change_permission(request) or not companies:
             messages.info(request, _("No company to change: already done."))
             return redirect("admin:accounts_company_changelist")
         if settings.OPERATOR_MFA:
             reauthentication.require(request)
         may_give = request.user.has_perm("billing.change_wallet")
-        form = StatusForm(request.POST or None, status=wanted, may_give=may_give)
+        form = StatusForm(request.POST or None, status=new_status, may_give=may_give)
         if form.is_valid():
-            return self._change(request, companies, wanted, form)
+            return self._change(request, companies, new_status, form)
         context = {
             "companies": [company_facts.of(company) for company in companies[:SHOWN_FACTS]],
             "others": companies[SHOWN_FACTS:],
-            "status": wanted,
+            "status": new_status,
             "form": form,
             "opts": self.opts,
         }
-        return page_response(request, "company_status", TITLES[wanted], context)
+        return page_response(request, "company_status", TITLES[new_status], context)
 
     def _change(
         self, request: HttpRequest, companies: list[Company], status: Status, form: StatusForm

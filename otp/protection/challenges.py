@@ -36,8 +36,8 @@ def new(company_id: int, phone: str) -> dict[str, Any]:
         data={"for": _recipient(company_id, phone)},
         hmac_secret=_secret(),
     )
-    made: dict[str, Any] = challenge.to_dict()
-    return made
+    fields: dict[str, Any] = challenge.to_dict()
+    return fields
 
 
 def check(company_id: int, phone: str, solved: str) -> None:

@@ -86,8 +86,8 @@ OF_COMPANY = (ScopeKind.COMPANY.value, "")
 def load_guard(company_id: int, scopes: Iterable[Scope]) -> Guard:
     """A guard that knows these scopes of the company, as far as anything is known of them."""
     guard = Guard()
-    wanted = {(scope.kind.value, scope.value) for scope in scopes} | {OF_COMPANY}
-    for row in _rows(company_id, sorted(wanted)):
+    keys = {(scope.kind.value, scope.value) for scope in scopes} | {OF_COMPANY}
+    for row in _rows(company_id, sorted(keys)):
         evidence = _evidence(row)
         if row.kind == ScopeKind.COMPANY:
             guard.company = evidence
@@ -96,10 +96,10 @@ def load_guard(company_id: int, scopes: Iterable[Scope]) -> Guard:
     return guard
 
 
-def _rows(company_id: int, wanted: list[tuple[str, str]]) -> Iterable[GuardEvidence]:
-    for start in range(0, len(wanted), BATCH):
+def _rows(company_id: int, keys: list[tuple[str, str]]) -> Iterable[GuardEvidence]:
+    for start in range(0, len(keys), BATCH):
         by_kind: dict[str, list[str]] = {}
-        for kind, value in wanted[start : start + BATCH]:
+        for kind, value in keys[start : start + BATCH]:
             by_kind.setdefault(kind, []).append(value)
         any_of = Q()
         for kind, values in by_kind.items():

@@ -148,9 +148,9 @@ def _renew(restriction: GuardRestriction, verdict: Verdict, now: datetime) -> No
     until = (
         now + LASTS[rule] if verdict.until is None else datetime.fromtimestamp(verdict.until, UTC)
     )
-    known = restriction.step, restriction.rule, restriction.is_early
+    stored = restriction.step, restriction.rule, restriction.is_early
     is_fresh = restriction.pk and restriction.until - now > (until - now) / 2
-    if known == (verdict.step.value, rule, verdict.is_early) and is_fresh:
+    if stored == (verdict.step.value, rule, verdict.is_early) and is_fresh:
         return
     restriction.step = verdict.step.value
     restriction.is_early = verdict.is_early

@@ -55,8 +55,8 @@ def run() -> None:
 
 def _begin() -> None:
     """Companies that were here before the guard have watched since it came."""
-    known = GuardReport.objects.filter(company=OuterRef("pk"))
-    new = Company.objects.filter(~Exists(known), **WATCHING).order_by("pk")[:BATCH]
+    reported = GuardReport.objects.filter(company=OuterRef("pk"))
+    new = Company.objects.filter(~Exists(reported), **WATCHING).order_by("pk")[:BATCH]
     due_at = timezone.now() + WEEK
     GuardReport.objects.bulk_create(
         [GuardReport(company=company, due_at=due_at) for company in new], ignore_conflicts=True

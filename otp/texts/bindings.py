@@ -39,13 +39,13 @@ def check(value: object) -> dict[str, str]:
 
 
 def _faults(binding: Mapping[str, Any]) -> Iterator[str]:
-    known = DOCUMENT if "document" in binding else PAYMENT
+    fields = DOCUMENT if "document" in binding else PAYMENT
     if not all(isinstance(text, str) for text in binding.values()):
         yield _("All values must be strings")
         return
-    for name in binding.keys() - set(known):
+    for name in binding.keys() - set(fields):
         yield _("Not expected here: %(name)s") % {"name": name[:20]}
-    if known is DOCUMENT:
+    if fields is DOCUMENT:
         if not _HASH.fullmatch(binding["document"].lower()):
             yield _("document: the SHA-256 of the document, 64 hexadecimal digits")
     else:

@@ -68,13 +68,13 @@ def check(body: str) -> None:
 
 
 def _variables(body: str) -> Iterator[str]:
-    known = ", ".join(f"{{{variable}}}" for variable in VARIABLES)
+    names = ", ".join(f"{{{variable}}}" for variable in VARIABLES)
     for variable in dict.fromkeys(_BRACED.findall(body)):
         if variable not in VARIABLES:
-            values = {"name": f"{{{variable}}}", "known": known}
+            values = {"name": f"{{{variable}}}", "known": names}
             yield _("There is no variable %(name)s: there are %(known)s.") % values
     if set("{}") & set(_BRACED.sub("", body)):
-        yield _("Braces may only enclose the name of a variable: %(known)s.") % {"known": known}
+        yield _("Braces may only enclose the name of a variable: %(known)s.") % {"known": names}
 
 
 def _code(body: str) -> Iterator[str]:

@@ -22,9 +22,9 @@ class ExportPerson(ApiView):
     calls = (EXPORT,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        asked = QueryFields(request.GET)
-        phone = asked.text(PERSON)
-        asked.check()
+        query = QueryFields(request.GET)
+        phone = query.text(PERSON)
+        query.check()
         if not phone:
             raise invalid_input(phone=REQUIRED)
         person = _person(self.principal, phone)

@@ -150,8 +150,8 @@ class Gateway:
             self._refuse_body(slow, Error.REQUEST_TIMEOUT)
         if body.is_over:
             return
-        wanted = body.longest + 1 if body.length is None else body.length
-        if body.size >= wanted:
+        needed = body.longest + 1 if body.length is None else body.length
+        if body.size >= needed:
             self._finish(body)
         else:
             self._receive(body)

@@ -22,9 +22,9 @@ class Command(BaseCommand):
         name = options["account"]
         provider = registry.hosted_providers().get(name)
         if provider is None:
-            known = ", ".join(registry.hosted_providers()) or "none"
+            names = ", ".join(registry.hosted_providers()) or "none"
             raise CommandError(
-                f"No SMPP account {name!r} is configured (there are: {known}): set SMPP_URL, or "
+                f"No SMPP account {name!r} is configured (there are: {names}): set SMPP_URL, or "
                 "name it in SMPP_ACCOUNTS and set its SMPP_…_URL."
             )
         metrics.start()

@@ -88,9 +88,9 @@ class MaxBot(Bot):
         rows = http.objects(self._get("/subscriptions").get("subscriptions"))
         return {http.text_of(row, "url"): row.get("update_types") for row in rows}
 
-    def renew(self, wanted: AccountRequirements) -> None:
+    def renew(self, requirements: AccountRequirements) -> None:
         """MAX drops a subscription whose address has failed for eight hours, and tells nobody."""
-        subscriptions, url = self._subscriptions(), wanted.hook_url
+        subscriptions, url = self._subscriptions(), requirements.hook_url
         is_whole = url in subscriptions and not _missing(subscriptions[url])
         if is_whole or not self._secret_token:
             return

@@ -152,7 +152,7 @@ class Smsc(http.HttpProvider):
     def check(self) -> None:
         list(self._balance())  # raises the error of an account that cannot read it
 
-    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
+    def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         return [
             *http.run_check("balance", self._balance),
             *http.run_check("sender", self._approval),

@@ -115,7 +115,7 @@ class TelegramGateway(http.HttpProvider):
         if answer.data.get("ok") is not True and answer.data.get("error") != "REQUEST_ID_INVALID":
             raise self._refusal(answer)
 
-    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
+    def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         # Only the response to a paid send holds the balance; `send` warns when it is low.
         return [Check("balance", None)]
 

@@ -143,12 +143,12 @@ class Twilio(http.HttpProvider):
         if status != "active":
             raise answer.error(http.ACCOUNT_REFUSED, "account_status", status)
 
-    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
+    def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         """Money, a sender, the countries that it may send to."""
         ((kind, sender),) = self._sender.items()
         topic = "service" if kind == "MessagingServiceSid" else "sender"
         look = self._check_service if topic == "service" else self._check_sender
-        countries = wanted.countries
+        countries = requirements.countries
         return [
             *http.run_check("trial", self._check_trial),
             *http.run_check("balance", self._check_balance),

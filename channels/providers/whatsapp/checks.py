@@ -47,7 +47,7 @@ class Account:
         return http.text(self.get("app?fields=id").get("id")) or ""
 
 
-def checks(account: Account, wanted: AccountRequirements) -> Iterator[Check]:
+def checks(account: Account, requirements: AccountRequirements) -> Iterator[Check]:
     yield from http.run_check("number", lambda: _number(account))
     yield Check("app_secret", bool(account.app_secret))
     yield Check("verify_token", bool(account.verify_token))
@@ -56,7 +56,7 @@ def checks(account: Account, wanted: AccountRequirements) -> Iterator[Check]:
         yield from http.run_check("templates", lambda: _templates(account))
     else:
         yield Check("business_account", None)
-    yield from http.run_check("webhook", lambda: _webhook(account, wanted.hook_url))
+    yield from http.run_check("webhook", lambda: _webhook(account, requirements.hook_url))
 
 
 def _number(account: Account) -> Iterator[Check]:

@@ -134,8 +134,8 @@ class WhatsAppCloud(http.HttpProvider):
         if http.text(answer.data.get("id")) is None:
             raise self._refusal(answer)
 
-    def more_checks(self, wanted: AccountRequirements) -> list[Check]:
-        return list(checks(self._account, wanted))
+    def more_checks(self, requirements: AccountRequirements) -> list[Check]:
+        return list(checks(self._account, requirements))
 
     def approvals(self) -> list[Approval] | None:
         """None without the id of the business account, which has the templates."""

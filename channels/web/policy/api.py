@@ -53,11 +53,11 @@ class Policy(ApiView):
         fields = RequestFields(self.payload(request))
         if fields.payload.get(RULES.name) is None:
             fields.add_error(RULES, REQUIRED)
-        given = [] if fields.errors else fields.array(RULES)
+        rules = [] if fields.errors else fields.array(RULES)
         fields.check()
         company = Company.objects.get(pk=self.principal.company_id)
         policy_rules.replace_rules(
-            company=company, rules=_parse(given), user=None, ip=client_ip(request.META)
+            company=company, rules=_parse(rules), user=None, ip=client_ip(request.META)
         )
         company.refresh_from_db(fields=["policy"])
         return self._rules(company)
@@ -71,10 +71,10 @@ class PreviewPolicy(ApiView):
     calls = (PREVIEW_POLICY,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        asked = QueryFields(request.GET)
-        phone, purpose = asked.text(OF_PHONE), asked.text(FOR_PURPOSE)
-        kind = asked.text(OF_KIND) or "code"
-        asked.check()
+        query = QueryFields(request.GET)
+        phone, purpose = query.text(OF_PHONE), query.text(FOR_PURPOSE)
+        kind = query.text(OF_KIND) or "code"
+        query.check()
         number = phone_numbers.normalise(phone or "", self.principal.country)
         preview = plan_preview.preview(
             self.principal, number, kind=kind, purpose=purpose or DEFAULT_PURPOSE

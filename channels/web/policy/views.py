@@ -29,15 +29,15 @@ from channels.web.policy.forms import PreviewForm, RuleForm
 
 @member_required(can_read_settings)
 def policy(request: CabinetRequest) -> HttpResponse:
-    asked = PreviewForm(request.GET or None, member=request.member)
+    form = PreviewForm(request.GET or None, member=request.member)
     principal = api_keys.without_key(request.company, Mode.LIVE)
     context = {
         "rules": policy_rules.rules_of(request.company),
         "limit": policy_rules.MAX_RULES,
         "standard": company_policy.channel_order(principal.default_channel, principal.fallback),
         "falls_back": principal.fallback is not None,
-        "form": asked,
-        "preview": _preview(principal, **asked.cleaned_data) if asked.is_valid() else None,
+        "form": form,
+        "preview": _preview(principal, **form.cleaned_data) if form.is_valid() else None,
     }
     return render(request, "cabinet/policy.html", context)
 

@@ -104,15 +104,15 @@ def _newest(before: str | None) -> date | None:
         kept = settings.MESSAGES_KEPT_MONTHS
         return partitions.newest_to_archive(kept, timezone.now()) if kept else None
     try:
-        asked = datetime.strptime(f"{before}+0000", "%Y-%m%z").date()
+        month = datetime.strptime(f"{before}+0000", "%Y-%m%z").date()
     except ValueError:
         raise CommandError("--before is a month, as 2026-05") from None
-    if asked > next_month(oldest_kept):
+    if month > next_month(oldest_kept):
         raise CommandError(
             f"Messages of {oldest_kept:%Y-%m} and later may still change: --before "
             f"{next_month(oldest_kept):%Y-%m} at the latest."
         )
-    return (asked - timedelta(days=1)).replace(day=1)
+    return (month - timedelta(days=1)).replace(day=1)
 
 
 def _directory(given: Path | None) -> Path:

@@ -30,7 +30,7 @@ def alone(owner: LinkOwner, wanted: NewLink) -> Link:
 
 
 def in_a_batch(owner: LinkOwner, wanted: NewLink) -> Link:
-    (made,) = create.shorten_many(owner=owner, wanted=[wanted], batch_id=uuid7())
+    (made,) = create.shorten_many(owner=owner, new_links=[wanted], batch_id=uuid7())
     assert isinstance(made, Link)
     return made
 
