@@ -5,6 +5,7 @@ kept RAW_RETENTION days. With CLICKHOUSE_READS, ClickHouse answers for these, fo
 has in full; for others, for days, and when it fails or is late, PostgreSQL does.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from redis.exceptions import RedisError
 from links.clicks import clickhouse_tables, stream
 from links.models import ClickDay, ErasedClicks, Link
 from storage import clickhouse
+from storage.heavy_work import HeavyWork
 from storage.redis_client import BackOff
 from storage.sessions import give_back
 from storage.statements.named_rows import fetch_all
@@ -128,6 +130,10 @@ def _point(row: dict[str, Any]) -> Point:
     return Point(_EPOCH + int(row["hour"]) * HOUR, *counts)
 
 
+MANY = 20_000  # clicks of a link that are read in no time
+# Ten seconds for some millions, which anybody can make by opening a link in a loop.
+COUNTING = HeavyWork("clicks counted", most=1)
+
 BREAKDOWN_SIZE = 10  # of a breakdown
 MAX_DAYS, MAX_HOURS = 366, 24 * 31  # the longest series
 
@@ -146,6 +152,12 @@ SELECT CASE WHEN GROUPING(referrer) = 0 THEN 'referrers'
 FROM links_click WHERE link_id = %s AND kind = 'person' AND at >= %s AND at < %s
 GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY clicks DESC, name
 """
+
+
+def turn_of(link: Link) -> AbstractContextManager[None]:
+    """For whoever reads the clicks of a link: those of many clicks take turns."""
+    is_long = link.clicks + link.previews + link.scanners > MANY
+    return COUNTING.turn(link.company_id) if is_long else nullcontext()
 
 
 def by_day(link: Link, first: date, last: date) -> list[Point]:
@@ -172,7 +184,7 @@ def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
 def _hours(link: Link, start: datetime, end: datetime) -> list[Point]:
     if (points := hours_in_clickhouse(link, start, end)) is not None:
         return points
-    with connection.cursor() as cursor:
+    with turn_of(link), connection.cursor() as cursor:
         cursor.execute(_HOURS, [link.pk, start, end])
         return fetch_all(cursor, Point)
 
@@ -188,7 +200,7 @@ def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
 
 
 def _visitors(link: Link, start: datetime, end: datetime) -> list[VisitorCount]:
-    with connection.cursor() as cursor:
+    with turn_of(link), connection.cursor() as cursor:
         cursor.execute(_VISITORS, [link.pk, start, end])
         return fetch_all(cursor, VisitorCount)
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from channels.extensions import TimelineEntry
 from channels.models import Message
+from links.clicks import statistics
 from links.models import Link
 from storage.statements.named_rows import fetch_all
 
@@ -46,7 +47,7 @@ def opened_at(message: Message) -> datetime | None:
 
 
 def _bot_visits(link: Link) -> Iterator[TimelineEntry]:
-    with connection.cursor() as cursor:
+    with statistics.turn_of(link), connection.cursor() as cursor:
         cursor.execute(_BOT_VISITS, [link.pk])
         rows = fetch_all(cursor, _BotVisits)
     for row in rows:

@@ -12,7 +12,7 @@ from catalogue.errors import DomainError, Error, invalid_input
 from channels import phone_numbers
 from channels.web.fields import PHONE
 from persons.erasure import NotFinishedError, erase
-from persons.export import export
+from persons.export import EXPORTING, export
 from persons.person import Person
 from persons.web.calls import ERASE, ERASED, EXPORT, PERSON
 from processes.server.client_ip import client_ip
@@ -28,7 +28,9 @@ class ExportPerson(ApiView):
         if not phone:
             raise invalid_input(phone=REQUIRED)
         person = _person(self.principal, phone)
-        return ApiResponse(self.success(export(person=person, ip=client_ip(request.META))))
+        with EXPORTING.turn(person.company_id):
+            data = export(person=person, ip=client_ip(request.META))
+        return ApiResponse(self.success(data))
 
 
 class ErasePerson(IdempotentView):

@@ -19,11 +19,13 @@ from api.pagination import LONG_PAGES, PAGE
 from billing.orders.pdf import DRAWING
 from billing.signed_links import DOCUMENTS, INVOICES
 from links.api.views import MAKING, SMALL_BULK
+from links.clicks.statistics import COUNTING, MANY
 from links.link_imports import READING
+from persons.export import EXPORTING
 from storage.heavy_work import HeavyWork
 from tests.api.clients import Api
 from tests.document_factories import DocumentFactory
-from tests.factories import OrderFactory
+from tests.factories import LinkFactory, MessageFactory, OrderFactory
 
 pytestmark = pytest.mark.django_db
 Call = Callable[[Client, Company], Any]
@@ -134,6 +136,42 @@ def test_long_pages_of_one_company_leave_places_to_others(api: Api, path: str) -
         others = api.get(f"{path}?limit={PAGE + 1}")
 
     assert (refused.status, others.status) == (503, 200)
+
+
+@pytest.mark.parametrize("query", ["", "?interval=hour"])
+def test_counts_of_many_clicks_wait_for_their_turn_and_of_few_do_not(api: Api, query: str) -> None:
+    """Anybody can open a link a million times; twenty calls then took every connection."""
+    few = LinkFactory.create(company=api.company, clicks=MANY)
+    many = LinkFactory.create(company=api.company, clicks=MANY, previews=1)
+    with COUNTING.turn(None):
+        answers = [api.get(f"/links/{link.public_id}/stats{query}") for link in (few, many)]
+
+    assert [answer.status for answer in answers] == [200, 503]
+    assert api.get(f"/links/{many.public_id}/stats{query}").status == 200
+
+
+def test_pages_with_many_clicks_wait_for_their_turn(client: Client, owner: Member) -> None:
+    message = MessageFactory.create(company=owner.company, kind="link")
+    link = LinkFactory.create(
+        company=owner.company, pk=message.subject_id, message_id=message.pk, clicks=MANY + 1
+    )
+    pages = [
+        reverse("link-detail", args=[link.public_id]),
+        reverse("message-detail", args=[message.public_id]),
+    ]
+    with COUNTING.turn(None):
+        busy = [client.get(page).status_code for page in pages]
+
+    assert busy == [503, 503]
+    assert [client.get(page).status_code for page in pages] == [200, 200]
+
+
+def test_export_of_a_person_waits_for_its_turn(api: Api) -> None:
+    with EXPORTING.turn(None):
+        busy = api.get("/persons/export", {"phone": "+79161234567"})
+
+    assert (busy.status, busy.body["code"]) == (503, "unavailable")
+    assert api.get("/persons/export", {"phone": "+79161234567"}).status == 200
 
 
 def test_one_company_has_half_of_the_places() -> None:
