@@ -69,7 +69,7 @@ def page_context(company: Company) -> dict[str, Any]:
     return {
         "title": company.name,
         "subtitle": None,
-        "one": of(company),
+        "company_facts": of(company),
         "note_url": reverse("admin:company-note", args=[company.pk]),
         "day": operator_figures.companies([company.pk])[company.pk],
         "unpaid": Order.objects.filter(company=company, state=Order.State.PENDING).count(),
