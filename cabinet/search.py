@@ -251,7 +251,7 @@ PAGES = (
         can_read_keys,
     ),
     Page(
-        "socket-list",
+        "hook-list",
         _("Identity servers"),
         _("Supabase, Keycloak, Logto, Zitadel, authentik, Ory, sign-in server"),
         can_read_keys,

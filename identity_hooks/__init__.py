@@ -1,1 +1,1 @@
-"""Sockets of identity servers: their codes, sent to us by HTTP, go out by our channels."""
+"""Hooks of identity servers: their codes, sent to us by HTTP, go out by our channels."""

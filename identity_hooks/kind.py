@@ -15,8 +15,8 @@ from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage
 from identity_hooks.signatures import BEARER, Check, SecretForm
 
 
-class SocketOptions(NamedTuple):
-    """What a member set for the socket that the reading depends on."""
+class HookOptions(NamedTuple):
+    """What a member set for the hook that the reading depends on."""
 
     code_length: int = 6  # digits of a code inside a sentence
     mapping: Mapping[str, Any] = {}  # of the generic kind
@@ -29,7 +29,7 @@ class Trial(NamedTuple):
     phone: str
     code: str
     at: float
-    options: SocketOptions = SocketOptions()
+    options: HookOptions = HookOptions()
 
 
 CLOUD = _("Cloud")
@@ -56,7 +56,7 @@ class Kind:
     title: StrOrPromise
     source: str  # the code or the page of the server that this follows
     check: Check
-    read: Callable[[HookCall, SocketOptions], WantedMessage]
+    read: Callable[[HookCall, HookOptions], WantedMessage]
     simulate: Callable[[Trial], SimulatedCall]
     settings: tuple[Setting, ...]
     notes: tuple[StrOrPromise, ...] = ()
@@ -75,7 +75,7 @@ class Kind:
     def has_mapping(self) -> bool:
         return self.check_by_mapping is not None
 
-    def is_authentic(self, call: HookCall, secret: str, options: SocketOptions) -> bool:
+    def is_authentic(self, call: HookCall, secret: str, options: HookOptions) -> bool:
         by_mapping = self.check_by_mapping
         return (by_mapping(options.mapping) if by_mapping else self.check)(call, secret)
 

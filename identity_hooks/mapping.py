@@ -26,7 +26,7 @@ from identity_hooks.hook_call import (
     json_call,
     unreadable,
 )
-from identity_hooks.kind import SocketOptions, Trial
+from identity_hooks.kind import HookOptions, Trial
 from identity_hooks.signatures import Check, SecretForm
 
 PATHS = ("phone", "code", "text", "link", "purpose", "locale", "ip", "repeat_id", "sent_at")
@@ -140,7 +140,7 @@ def steps_of(path: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
 
 
-def read_by(mapping: Mapping[str, Any], call: HookCall, options: SocketOptions) -> WantedMessage:
+def read_by(mapping: Mapping[str, Any], call: HookCall, options: HookOptions) -> WantedMessage:
     """Raises NothingToSendError for a body that `only_if` leaves out."""
     payload = call.payload
     for path, expected in mapping.get("only_if", {}).items():

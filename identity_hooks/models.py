@@ -1,4 +1,4 @@
-"""Sockets: the addresses at which companies' identity servers call."""
+"""Hooks: the addresses at which companies' identity servers call."""
 
 from datetime import timedelta
 from typing import Any
@@ -22,12 +22,12 @@ def new_url_id() -> str:
     return get_random_string(ID_LENGTH)
 
 
-class SocketQuerySet(models.QuerySet["Socket"]):
-    def active(self) -> "SocketQuerySet":
+class HookQuerySet(models.QuerySet["Hook"]):
+    def active(self) -> "HookQuerySet":
         return self.filter(revoked_at=None)
 
 
-class Socket(models.Model):
+class Hook(models.Model):
     """What an identity server of one kind calls; it holds no phone and no code.
 
     Secrets are stored encrypted: some are the server's own, so none can be derived.
@@ -36,7 +36,7 @@ class Socket(models.Model):
     ROTATION = timedelta(hours=24)  # how long a replaced secret is accepted beside the new one
 
     company = models.ForeignKey(
-        Company, models.CASCADE, related_name="sockets", verbose_name=_("company")
+        Company, models.CASCADE, related_name="identity_hooks", verbose_name=_("company")
     )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     kind = models.CharField(_("identity server"), max_length=20)  # of `identity_hooks.kinds`
@@ -66,13 +66,13 @@ class Socket(models.Model):
     revoked_at = models.DateTimeField(_("revoked"), null=True)
     last_used_at = models.DateTimeField(_("last used"), null=True)
 
-    objects = SocketQuerySet.as_manager()
+    objects = HookQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("identity server's connection")
         verbose_name_plural = _("connections of identity servers")
         ordering = ["-created_at", "-id"]
-        constraints = [models.UniqueConstraint(fields=["url_id"], name="socket_url_once")]
+        constraints = [models.UniqueConstraint(fields=["url_id"], name="hook_url_once")]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.kind})"
@@ -84,7 +84,7 @@ class Socket(models.Model):
     @property
     def reference(self) -> str:
         """Under which equal codes are one message."""
-        return f"socket:{self.pk}"
+        return f"hook:{self.pk}"
 
     @property
     def is_active(self) -> bool:

@@ -22,7 +22,7 @@ from channels.models import Message
 from channels.routing.company_policy import AskedOrder, locale_for
 from channels.waiting.outcome_signals import SendOutcome
 from channels.web.fields import DEFAULT_PURPOSE
-from identity_hooks import sockets
+from identity_hooks import hooks
 from identity_hooks.hook_call import (
     CallRefusedError,
     HookCall,
@@ -31,7 +31,7 @@ from identity_hooks.hook_call import (
     unreadable,
 )
 from identity_hooks.kind import Kind
-from identity_hooks.models import Socket
+from identity_hooks.models import Hook
 from links.api.parsing import new_link
 from links.make import create
 from links.make.create import LinkSendRequest
@@ -51,9 +51,9 @@ CALLER_REFUSALS = {"bad_signature", "address_not_allowed"}
 NOT_SIGNED = _("The signature or the secret is wrong, or there is no such connection")
 
 
-def find(kind: str, url_id: str) -> Socket | None:
+def find(kind: str, url_id: str) -> Hook | None:
     """None for one that was revoked, too."""
-    rows = Socket.objects.active().select_related("company")
+    rows = Hook.objects.active().select_related("company")
     return rows.filter(kind=kind, url_id=url_id).first()
 
 
@@ -62,31 +62,31 @@ def refuse_caller(reason: str) -> CallRefusedError:
     return CallRefusedError(reason, Error.INVALID_API_KEY, NOT_SIGNED)
 
 
-def check_caller(socket: Socket | None, kind: Kind, call: HookCall) -> None:
+def check_caller(hook: Hook | None, kind: Kind, call: HookCall) -> None:
     """All that is known without the body; raises a CallRefusedError."""
-    if socket is None:
-        raise refuse_caller("no_such_socket")
-    if socket.allowed_ips and not is_within(socket.allowed_ips, call.ip):
+    if hook is None:
+        raise refuse_caller("no_such_hook")
+    if hook.allowed_ips and not is_within(hook.allowed_ips, call.ip):
         raise refuse_caller("address_not_allowed")
     if kind.is_checked_by_headers:
-        check_signature(socket, kind, call)
+        check_signature(hook, kind, call)
 
 
-def check_signature(socket: Socket, kind: Kind, call: HookCall) -> None:
-    options = sockets.options_of(socket)
-    secrets = sockets.secrets_of(socket)
+def check_signature(hook: Hook, kind: Kind, call: HookCall) -> None:
+    options = hooks.options_of(hook)
+    secrets = hooks.secrets_of(hook)
     if not any(kind.is_authentic(call, secret, options) for secret in secrets):
         raise refuse_caller("bad_signature")
 
 
-def note_use(socket: Socket) -> None:
-    rows = Socket.objects.filter(pk=socket.pk)
+def note_use(hook: Hook) -> None:
+    rows = Hook.objects.filter(pk=hook.pk)
     long_ago = Q(last_used_at=None) | Q(last_used_at__lt=timezone.now() - USED_EVERY)
     rows.filter(long_ago).update(last_used_at=timezone.now())
 
 
 def send(
-    socket: Socket, principal: Principal, wanted: WantedMessage, *, at: float, request_id: str
+    hook: Hook, principal: Principal, wanted: WantedMessage, *, at: float, request_id: str
 ) -> SendOutcome:
     """Sends the code or the link; a repeat is answered by its first message.
 
@@ -99,16 +99,16 @@ def send(
     number = phone_numbers.normalise(wanted.phone, principal.country)
     sender = Sender(principal, request_id, wait=WAIT)
     if wanted.link:
-        return _send_link(socket, sender, number, wanted)
-    return send_code(sender=sender, request=code_request(socket, principal, number, wanted)).outcome
+        return _send_link(hook, sender, number, wanted)
+    return send_code(sender=sender, request=code_request(hook, principal, number, wanted)).outcome
 
 
 def code_request(
-    socket: Socket, principal: Principal, number: str, wanted: WantedMessage
+    hook: Hook, principal: Principal, number: str, wanted: WantedMessage
 ) -> CodeSendRequest:
     if not _CODE.fullmatch(wanted.code):
         raise unreadable("bad_code" if wanted.code else "no_code")
-    purpose = socket.purpose or wanted.purpose[:PURPOSE_LENGTH] or DEFAULT_PURPOSE
+    purpose = hook.purpose or wanted.purpose[:PURPOSE_LENGTH] or DEFAULT_PURPOSE
     if not is_line(purpose):
         raise unreadable("bad_purpose")
     return CodeSendRequest(
@@ -116,13 +116,13 @@ def code_request(
         purpose=purpose,
         locale=_locale(principal, number, purpose, wanted.locale),
         channel=None,
-        order=AskedOrder(tuple(socket.channels)),
+        order=AskedOrder(tuple(hook.channels)),
         link=None,
         requester=Requester(ip=_hashed_ip(principal, wanted.ip)),
         custom_code=wanted.code,
         lifetime=_lifetime(wanted.lifetime),
-        reference=socket.reference,
-        door=socket.kind,
+        reference=hook.reference,
+        door=hook.kind,
     )
 
 
@@ -142,7 +142,7 @@ def _lifetime(seconds: float | None) -> int | None:
     return int(min(max(seconds, least), most))
 
 
-def _send_link(socket: Socket, sender: Sender, number: str, wanted: WantedMessage) -> SendOutcome:
+def _send_link(hook: Hook, sender: Sender, number: str, wanted: WantedMessage) -> SendOutcome:
     principal = sender.principal
     fields = RequestFields({"url": wanted.link})
     link = new_link(fields, principal, length=SLUG_LENGTH_IN_MESSAGES)
@@ -150,7 +150,7 @@ def _send_link(socket: Socket, sender: Sender, number: str, wanted: WantedMessag
     assert link is not None  # noqa: S101 - `check` raises where it is
     locale = _locale(principal, number, "", wanted.locale)
     request = LinkSendRequest(number, locale, None, "", link)
-    key = _link_key(socket, principal, number, wanted.link)
+    key = _link_key(hook, principal, number, wanted.link)
     if sent := _find(key):
         return sent
     try:
@@ -165,12 +165,12 @@ def _with(sender: Sender, key: IdempotencyKey) -> Sender:
     return Sender(sender.principal, sender.request_id, key, wait=sender.wait)
 
 
-def _link_key(socket: Socket, principal: Principal, number: str, link: str) -> IdempotencyKey:
+def _link_key(hook: Hook, principal: Principal, number: str, link: str) -> IdempotencyKey:
     digest = salted_hmac(_SALT, f"{number}\n{link}", algorithm="sha256")
     return IdempotencyKey(
         principal.company_id,
         principal.mode,
-        f"/sockets/{socket.pk}",
+        f"/hooks/{hook.pk}",
         digest.hexdigest(),
         digest.digest(),
     )

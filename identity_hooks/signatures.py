@@ -13,7 +13,7 @@ from django.utils.crypto import get_random_string
 
 from identity_hooks.hook_call import HookCall
 
-Check = Callable[[HookCall, str], bool]  # with one of the socket's secrets
+Check = Callable[[HookCall, str], bool]  # with one of the hook's secrets
 TOLERANCE = 300  # seconds between the signature's time and our clock, either way
 SECRET_PREFIX = "whsec_"  # noqa: S105 - of Standard Webhooks
 _SIGNATURE_V1 = re.compile(r"(?:^|[\s,])v1,([A-Za-z0-9+/]+=*)")

@@ -139,7 +139,7 @@ NOT_OF_RECIPIENTS = {
     "django_content_type": "app_label model",
     "django_migrations": "app name",
     "django_session": "session_key session_data",
-    "identity_hooks_socket": "kind name url_id secret previous_secret allowed_ips purpose channels"
+    "identity_hooks_hook": "kind name url_id secret previous_secret allowed_ips purpose channels"
     " mapping",
     "links_blockedhost": "host reason",
     "links_linkimport": "file_name ignored state reason",

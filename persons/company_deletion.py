@@ -27,7 +27,7 @@ from accounts.security.notifications import post_to_owners
 from api.models import ApiRequest, IdempotentRequest
 from billing.orders import auto_top_up
 from channels.models import Message, MessageExport, RouteDay
-from identity_hooks.models import Socket
+from identity_hooks.models import Hook
 from links.clicks import clickhouse_sink as clicks_in_clickhouse
 from links.follow import resolution
 from links.manage import stopping
@@ -57,7 +57,7 @@ DELETED: tuple[type[Model], ...] = (
     CompanyExport,
     SavedFilter,
     Invitation,
-    Socket,  # with its secrets
+    Hook,  # with its secrets
     CodeText,
     Autofill,
     GuardEvidence,
@@ -103,7 +103,7 @@ def delete(company: Company) -> bool:
     companies.evict_keys(stored)
     stored.api_keys.filter(revoked_at=None).update(revoked_at=now)
     Endpoint.objects.filter(company=stored, deleted_at=None).update(deleted_at=now)
-    Socket.objects.active().filter(company=stored).update(revoked_at=now)
+    Hook.objects.active().filter(company=stored).update(revoked_at=now)
     stopping.stop(company=stored, by_operator=True)  # nobody but the operator could release them
     auto_top_up.turn_off(company=stored, user=None)
     auto_top_up.remove_method(company=stored, user=None)

@@ -18,7 +18,7 @@ from accounts.models import ApiKey, AuditEvent, Company, Member, Mode
 from billing.models import BillingProfile, Budget, Document, Order, Payment, Transfer
 from catalogue.texts import StrOrPromise
 from channels.models import Message
-from identity_hooks.models import Socket
+from identity_hooks.models import Hook
 from links.models import Link
 from otp.models import Autofill, CodeText, Verification
 from webhooks.models import Endpoint
@@ -142,7 +142,7 @@ FILES = (
     ExportFile(
         "identity-servers.csv",
         _("Connections of identity servers, without their secrets and addresses."),
-        lambda company: Socket.objects.filter(company=company).select_related("created_by"),
+        lambda company: Hook.objects.filter(company=company).select_related("created_by"),
         {
             **_same("id kind name mode purpose channels allowed_ips code_length mapping"),
             "created_by": lambda row: _email(row.created_by),

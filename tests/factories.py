@@ -27,8 +27,8 @@ from accounts.models import ApiKey, Company, Invitation, Member, Mode, User, eve
 from billing.models import Order, Package, Seller, Tariff, Transfer, Wallet
 from catalogue.ids import uuid7
 from channels.models import Attempt, Message, Receipt
-from identity_hooks import sockets
-from identity_hooks.models import Socket
+from identity_hooks import hooks
+from identity_hooks.models import Hook
 from links.models import Link, ShortHost
 from otp.models import CodeText, Verification
 from tools.demo.past_transfers import correct_balances
@@ -132,15 +132,15 @@ class EndpointFactory(DjangoModelFactory[Endpoint]):
     key_id = "1"
 
 
-class SocketFactory(DjangoModelFactory[Socket]):
+class HookFactory(DjangoModelFactory[Hook]):
     class Meta:
-        model = Socket
+        model = Hook
 
     company = SubFactory(CompanyFactory)
     mode = Mode.LIVE
     kind = "logto"
     name = Sequence(lambda n: f"Logto {n}")
-    secret = LazyFunction(lambda: sockets.TEXTS.encrypt("kvh_" + secrets.token_hex(20)))
+    secret = LazyFunction(lambda: hooks.TEXTS.encrypt("kvh_" + secrets.token_hex(20)))
 
 
 class EventFactory(DjangoModelFactory[Event]):

@@ -6,10 +6,10 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.errors import DomainError
 from identity_hooks import answers, signatures
 from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, json_call
-from identity_hooks.kind import EVERYWHERE, Kind, Setting, SocketOptions, Trial
+from identity_hooks.kind import EVERYWHERE, HookOptions, Kind, Setting, Trial
 
 
-def _read(call: HookCall, _options: SocketOptions) -> WantedMessage:
+def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
     """`Body` is the code alone, `Message` a sentence. `To` is as the person typed it."""
     return WantedMessage(phone=call.text("To"), code=call.text("Body"), text=call.text("Message"))
 

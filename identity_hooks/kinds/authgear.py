@@ -8,7 +8,7 @@ from catalogue import languages
 from catalogue.errors import DomainError, Error
 from identity_hooks import answers, signatures
 from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, code_in, json_call
-from identity_hooks.kind import CLOUD, SELF_HOSTED, Kind, Setting, SocketOptions, Trial
+from identity_hooks.kind import CLOUD, SELF_HOSTED, HookOptions, Kind, Setting, Trial
 
 SIGNATURE = "x-authgear-body-signature"
 # The codes of pkg/lib/infra/sms/custom/client.go.
@@ -34,7 +34,7 @@ CODES = {
 }
 
 
-def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
+def _read(call: HookCall, options: HookOptions) -> WantedMessage:
     variables = "template_variables"
     code, link, text = call.text(variables, "code"), call.text(variables, "link"), call.text("body")
     if not code and not link:

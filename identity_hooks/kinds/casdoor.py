@@ -6,10 +6,10 @@ from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
 from identity_hooks.hook_call import FORM, HookCall, SimulatedCall, WantedMessage, code_in
-from identity_hooks.kind import EVERYWHERE, Kind, Setting, SocketOptions, Trial
+from identity_hooks.kind import EVERYWHERE, HookOptions, Kind, Setting, Trial
 
 
-def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
+def _read(call: HookCall, options: HookOptions) -> WantedMessage:
     text = call.text("content") or call.text("code")
     is_code = text.isascii() and text.isalnum() and 4 <= len(text) <= 10
     return WantedMessage(

@@ -13,7 +13,7 @@ from identity_hooks.hook_call import (
     code_in,
     json_call,
 )
-from identity_hooks.kind import Kind, Setting, SocketOptions, Trial
+from identity_hooks.kind import HookOptions, Kind, Setting, Trial
 
 # The plugin puts the sentence between quotes as it is, so that a quote or a line break in it
 # breaks the JSON.
@@ -22,7 +22,7 @@ _BEGINNING = re.compile(r'"(?:text|message)"\s*:\s*"')
 _END = re.compile(r'"\s*,\s*"(?:to|phone)"\s*:\s*"([^"]*)"')
 
 
-def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
+def _read(call: HookCall, options: HookOptions) -> WantedMessage:
     try:
         phone = call.text("to") or call.text("phone")
         text = call.text("text") or call.text("message")

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
 from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, json_call
-from identity_hooks.kind import EVERYWHERE, Kind, Setting, SocketOptions, Trial
+from identity_hooks.kind import EVERYWHERE, HookOptions, Kind, Setting, Trial
 
 PURPOSES = {
     "SignIn": "login",
@@ -19,7 +19,7 @@ PURPOSES = {
 }
 
 
-def _read(call: HookCall, _options: SocketOptions) -> WantedMessage:
+def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
     code = call.text("payload", "code")
     return WantedMessage(
         phone=_with_plus(call.text("to")),

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
 from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, code_in, json_call
-from identity_hooks.kind import CLOUD, EVERYWHERE, SELF_HOSTED, Kind, Setting, SocketOptions, Trial
+from identity_hooks.kind import CLOUD, EVERYWHERE, SELF_HOSTED, HookOptions, Kind, Setting, Trial
 
 PURPOSES = {
     "login_code": "login",
@@ -27,7 +27,7 @@ JSONNET = """function(ctx) {
 }"""
 
 
-def _read(call: HookCall, options: SocketOptions) -> WantedMessage:
+def _read(call: HookCall, options: HookOptions) -> WantedMessage:
     text = call.text("text") or call.text("body") or call.text("Body")
     code = call.text("code")
     template = call.text("type").removesuffix("_valid")

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.errors import DomainError, Error
 from identity_hooks import answers, signatures
 from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, json_call
-from identity_hooks.kind import CLOUD, Kind, Setting, SocketOptions, Trial
+from identity_hooks.kind import CLOUD, HookOptions, Kind, Setting, Trial
 
 _AS_STATUS = {
     Error.INVALID_API_KEY,
@@ -19,7 +19,7 @@ _AS_STATUS = {
 }
 
 
-def _read(call: HookCall, _options: SocketOptions) -> WantedMessage:
+def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
     phone = call.text("sms", "phone") or call.text("user", "phone")
     is_second_factor = call.text("sms", "sms_type") == "mfa"
     return WantedMessage(

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from identity_hooks import signatures
 from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, json_call
-from identity_hooks.kind import Kind, Setting, SocketOptions, Trial
+from identity_hooks.kind import HookOptions, Kind, Setting, Trial
 
 NANOSECONDS = 1e9
 PURPOSES = {
@@ -16,7 +16,7 @@ PURPOSES = {
 }
 
 
-def _read(call: HookCall, _options: SocketOptions) -> WantedMessage:
+def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
     """The code is `args.code` for a phone's verification and `args.oTP` for a sign-in: Zitadel
     lowers the first letter alone.
     """

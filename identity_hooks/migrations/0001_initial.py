@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Socket',
+            name='Hook',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
@@ -37,14 +37,14 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='created')),
                 ('revoked_at', models.DateTimeField(null=True, verbose_name='revoked')),
                 ('last_used_at', models.DateTimeField(null=True, verbose_name='last used')),
-                ('company', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sockets', to='accounts.company', verbose_name='company')),
+                ('company', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='identity_hooks', to='accounts.company', verbose_name='company')),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='created by')),
             ],
             options={
                 'verbose_name': "identity server's connection",
                 'verbose_name_plural': 'connections of identity servers',
                 'ordering': ['-created_at', '-id'],
-                'constraints': [models.UniqueConstraint(fields=('url_id',), name='socket_url_once')],
+                'constraints': [models.UniqueConstraint(fields=('url_id',), name='hook_url_once')],
             },
         ),
     ]

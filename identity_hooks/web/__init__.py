@@ -1,1 +1,1 @@
-"""The servers' view, and the cabinet's pages about sockets."""
+"""The servers' view, and the cabinet's pages about hooks."""

@@ -1,4 +1,4 @@
-"""The cabinet's forms about sockets."""
+"""The cabinet's forms about hooks."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from cabinet.forms import AddressesField
 from identity_hooks import mapping
 from identity_hooks.kind import Kind
 from identity_hooks.kinds import kinds
-from identity_hooks.models import NAME_LENGTH, Socket
+from identity_hooks.models import NAME_LENGTH, Hook
 from parsing.form_fields import IntegerField, LineField, TextField
 from parsing.stale_forms import RefusesStaleForm
 
@@ -22,7 +22,7 @@ CODE_LENGTHS = (4, 10)
 MAX_MAPPING = 4000  # characters
 
 
-class SocketForm(RefusesStaleForm, forms.Form):
+class HookForm(RefusesStaleForm, forms.Form):
     name = LineField(
         label=_("Name"),
         max_length=NAME_LENGTH,
@@ -94,7 +94,7 @@ class MappingField(TextField):
         return stored
 
 
-class NewSocketForm(SocketForm):
+class NewHookForm(HookForm):
     kind = forms.ChoiceField(label=_("Identity server"))
     mode = forms.ChoiceField(
         label=_("Mode"),
@@ -112,7 +112,7 @@ class NewSocketForm(SocketForm):
         self.fields["kind"].choices = choices  # type: ignore[attr-defined]
 
     def values(self) -> dict[str, Any]:
-        """What `sockets.create` takes beside kind and mode."""
+        """What `hooks.create` takes beside kind and mode."""
         values = {
             name: value for name, value in self.cleaned_data.items() if name not in {"kind", "mode"}
         }
@@ -143,7 +143,7 @@ class TrialForm(forms.Form):
     )
 
 
-def form_for(socket: Socket, kind: Kind, data: Any, draft: dict[str, Any]) -> SocketForm:
-    initial = socket.settings
+def form_for(hook: Hook, kind: Kind, data: Any, draft: dict[str, Any]) -> HookForm:
+    initial = hook.settings
     channels = initial.pop("channels")
-    return SocketForm(data, kind=kind, channels=channels, initial=initial | draft)
+    return HookForm(data, kind=kind, channels=channels, initial=initial | draft)

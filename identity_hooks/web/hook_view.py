@@ -26,12 +26,12 @@ from catalogue import ids, languages
 from catalogue.errors import DomainError, Error
 from channels import phone_numbers
 from channels.waiting.outcome_signals import SendOutcome
-from identity_hooks import receive, sockets
+from identity_hooks import hooks, receive
 from identity_hooks.answers import refused_json
 from identity_hooks.hook_call import CallRefusedError, HookCall, NothingToSendError
 from identity_hooks.kind import Kind
 from identity_hooks.kinds import kinds
-from identity_hooks.models import PATH, Socket
+from identity_hooks.models import PATH, Hook
 from processes import logs
 from processes.monitoring import metrics
 from processes.server.client_ip import client_ip
@@ -54,7 +54,7 @@ class _Handling:
         self.phone = ""
         self.language = languages.of_accept_language(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
         self.message_id: UUID | None = None
-        self.socket: Socket | None = None
+        self.hook: Hook | None = None
 
     def answer(self, url_id: str) -> HttpResponse:
         """In the language of the person, as far as the call or the company says it."""
@@ -80,30 +80,30 @@ class _Handling:
     def _send(self, url_id: str) -> SendOutcome:
         if self.request.method not in self.kind.methods:
             raise CallRefusedError("method_not_allowed", Error.METHOD_NOT_ALLOWED)
-        socket = self.socket = receive.find(self.kind.name, url_id)
+        hook = self.hook = receive.find(self.kind.name, url_id)
         call = self._authentic_call()
-        assert socket is not None  # noqa: S101 - nothing is authentic without one
-        principal = api_keys.without_key(socket.company, socket.mode)
-        self._count(socket, principal)
+        assert hook is not None  # noqa: S101 - nothing is authentic without one
+        principal = api_keys.without_key(hook.company, hook.mode)
+        self._count(hook, principal)
         check_status(principal)
-        receive.note_use(socket)
+        receive.note_use(hook)
         self.language = languages.of_accept_language("", principal.language)
-        wanted = self.kind.read(call, sockets.options_of(socket))
+        wanted = self.kind.read(call, hooks.options_of(hook))
         self.phone = _masked(wanted.phone, principal)
         self.language = languages.of_accept_language(wanted.locale, principal.language)
-        outcome = receive.send(socket, principal, wanted, at=self.at, request_id=self.id)
+        outcome = receive.send(hook, principal, wanted, at=self.at, request_id=self.id)
         self.message_id = outcome.message_id
         return outcome
 
     def _authentic_call(self) -> HookCall:
         """Raises a CallRefusedError before the body is read, wherever headers tell."""
         receive.check_caller(
-            self.socket, self.kind, call_of(self.request.META, self.at, self.path_secret)
+            self.hook, self.kind, call_of(self.request.META, self.at, self.path_secret)
         )
         body = self._body()
         call = call_of(self.request.META, self.at, self.path_secret, body)
-        if self.socket and not self.kind.is_checked_by_headers:
-            receive.check_signature(self.socket, self.kind, call)
+        if self.hook and not self.kind.is_checked_by_headers:
+            receive.check_signature(self.hook, self.kind, call)
         return call
 
     def _body(self) -> bytes:
@@ -112,21 +112,21 @@ class _Handling:
             raise CallRefusedError("too_large", Error.INVALID_INPUT)
         return self.request.body
 
-    def _count(self, socket: Socket, principal: Principal) -> None:
-        # The rate of an API key, for each socket.
-        usage = key_rate_limiter.count(self.request, replace(principal, key_id=_RATES - socket.pk))
+    def _count(self, hook: Hook, principal: Principal) -> None:
+        # The rate of an API key, for each hook.
+        usage = key_rate_limiter.count(self.request, replace(principal, key_id=_RATES - hook.pk))
         if usage is not None and usage.left < 0:
             raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
 
     def keep(self, status: int) -> None:
         """For the company's log of requests, once it is known whose call this is."""
-        if self.socket is None or not request_log.is_on() or self._is_flood():
+        if self.hook is None or not request_log.is_on() or self._is_flood():
             return
         request_log.buffer.add(
             request_log.Entry(
-                self.socket.company_id,
+                self.hook.company_id,
                 0,
-                self.socket.mode,
+                self.hook.mode,
                 self.id,
                 self.at,
                 str(self.request.method),
@@ -143,8 +143,8 @@ class _Handling:
     def _is_flood(self) -> bool:
         """Nothing limits the number of calls that nobody signed: one a second is kept."""
         is_unsigned = self.code in receive.CALLER_REFUSALS
-        assert self.socket is not None  # noqa: S101 - checked before
-        return is_unsigned and not cache.add(f"hook-refused:{self.socket.pk}", 1, 1)
+        assert self.hook is not None  # noqa: S101 - checked before
+        return is_unsigned and not cache.add(f"hook-refused:{self.hook.pk}", 1, 1)
 
     @property
     def milliseconds(self) -> int:
@@ -209,7 +209,7 @@ def receive_call(
     log.info(
         "identity_hook",
         kind=kind,
-        socket=handling.socket.pk if handling.socket else None,
+        hook=handling.hook.pk if handling.hook else None,
         status=answer.status_code,
         code=handling.code,
         duration_ms=handling.milliseconds,
@@ -220,7 +220,7 @@ def receive_call(
 
 @csrf_exempt
 def refuse_path(request: HttpRequest, kind: str) -> HttpResponse:
-    """Answers a path that no socket has, such as one with a slash at its end."""
+    """Answers a path that no hook has, such as one with a slash at its end."""
     declared = kinds().get(kind)
     refused = declared.refused if declared else refused_json
     header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
@@ -248,14 +248,14 @@ def _parts(environ: Mapping[str, Any]) -> tuple[Kind | None, str, str]:
 
 
 def _sender(environ: Mapping[str, Any]) -> str:
-    """The socket; raises a DomainError for whom headers alone give away."""
+    """The hook; raises a DomainError for whom headers alone give away."""
     kind, url_id, secret = _parts(environ)
     if kind is None:
         raise DomainError(Error.NOT_FOUND)
-    socket = receive.find(kind.name, url_id)
-    receive.check_caller(socket, kind, call_of(environ, time.time(), secret))
-    assert socket is not None  # noqa: S101 - `check_caller` raises without one
-    return f"socket {socket.pk}"
+    hook = receive.find(kind.name, url_id)
+    receive.check_caller(hook, kind, call_of(environ, time.time(), secret))
+    assert hook is not None  # noqa: S101 - `check_caller` raises without one
+    return f"hook {hook.pk}"
 
 
 def _refuse(environ: Mapping[str, Any], refusal: DomainError, _request_id: str) -> Refusal:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from accounts.sign_in import mfa
 from catalogue.texts import StrOrPromise
 from channels.vendor_accounts import stored_credentials
-from identity_hooks import sockets
+from identity_hooks import hooks
 from operator_admin import figures
 from operator_admin.doctor.finding import Finding, failed, passed
 from otp.history import live_codes_by_key
@@ -29,9 +29,7 @@ USES: dict[str, tuple[Callable[[], Counter[str]], StrOrPromise]] = {
         gettext_lazy("secrets of endpoints and erasures"),
     ),
     "MFA_KEYS": (
-        lambda: (
-            mfa.secrets_by_key() + stored_credentials.secrets_by_key() + sockets.secrets_by_key()
-        ),
+        lambda: mfa.secrets_by_key() + stored_credentials.secrets_by_key() + hooks.secrets_by_key(),
         gettext_lazy("second factors, credentials of vendors and secrets of identity servers"),
     ),
 }

@@ -27,7 +27,7 @@ from accounts.security import notifications, sessions
 from accounts.sign_in import addresses, mfa
 from api.models import IdempotentRequest
 from cabinet import audit_log
-from identity_hooks.models import Socket
+from identity_hooks.models import Hook
 from operator_admin.model_pages.audited_admin import AuditedAdmin
 from operator_admin.model_pages.bases import (
     ActionAdmin,
@@ -272,8 +272,8 @@ class ApiKeyAdmin(ActionAdmin):
         self.message_user(request, text % {"n": len(active)}, messages.SUCCESS)
 
 
-@admin.register(Socket)
-class SocketAdmin(ReadOnlyAdmin):
+@admin.register(Hook)
+class HookAdmin(ReadOnlyAdmin):
     """Identity servers of companies."""
 
     list_display = ("name", "company", "kind", "mode", "purpose", "last_used_at", "revoked_at")

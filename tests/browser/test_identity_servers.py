@@ -3,7 +3,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from channels.models import Message
-from identity_hooks.models import Socket
+from identity_hooks.models import Hook
 from tests.browser.test_cabinet import sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,7 +60,7 @@ def test_server_is_connected_tried_and_revoked(
     page.get_by_role("link", name="Отозвать").click()
     page.get_by_role("button", name="Отозвать").click()
     expect(page.get_by_text("Подключение отозвано")).to_be_visible()
-    assert Socket.objects.get().revoked_at is not None
+    assert Hook.objects.get().revoked_at is not None
 
 
 def test_mapping_is_checked_when_it_is_saved(page: Page, live_server: LiveServer) -> None:
@@ -76,5 +76,5 @@ def test_mapping_is_checked_when_it_is_saved(page: Page, live_server: LiveServer
     page.get_by_role("button", name="Сохранить").click()
     expect(page.get_by_text("Изменения сохранены")).to_be_visible()
 
-    stored = Socket.objects.get()
+    stored = Hook.objects.get()
     assert (stored.mapping, stored.channels) == ({"phone": "/to", "code": "data.code"}, ["sms"])

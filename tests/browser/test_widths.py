@@ -28,7 +28,7 @@ WIDTHS = (320, 360, 600, 768, 1024, 1200)
 CABINET = (
     *("overview", "message-list", "link-list", "key-list", "member-list", "balance"),
     *("balance-order-list", "balance-statement", "balance-seals", "webhook-list", "text-list"),
-    "socket-list",
+    "hook-list",
     *("audit-list", "settings", "link-settings", "balance-profile", "test-phone"),
 )
 LONG = "ООО «Производственно-коммерческое объединение Северо-Западного округа»"

@@ -14,12 +14,12 @@ from tests.factories import (
     CodeTextFactory,
     DeliveryFactory,
     EndpointFactory,
+    HookFactory,
     InvitationFactory,
     LinkFactory,
     MemberFactory,
     MessageFactory,
     OrderFactory,
-    SocketFactory,
 )
 
 
@@ -55,8 +55,8 @@ def _endpoints(company: Company, count: int) -> None:
         DeliveryFactory.create(endpoint=endpoint)
 
 
-def _sockets(company: Company, count: int) -> None:
-    SocketFactory.create_batch(count, company=company)
+def _hooks(company: Company, count: int) -> None:
+    HookFactory.create_batch(count, company=company)
 
 
 def _orders(company: Company, count: int) -> None:
@@ -91,7 +91,7 @@ LISTS = {
     "message-list": List(_messages, filter="state=failed"),
     "text-list": List(_texts, is_paged=False, above="settings"),
     "webhook-list": List(_endpoints, is_paged=False, most=20),
-    "socket-list": List(_sockets, is_paged=False, most=20),
+    "hook-list": List(_hooks, is_paged=False, most=20),
     "key-list": List(_keys, is_paged=False, most=5),
     "request-list": List(_requests, filter="outcome=ok"),
     "document-list": List(_months, most=12, above="balance", rows_open=False),

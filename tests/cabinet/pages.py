@@ -29,6 +29,7 @@ from tests.factories import (
     CodeTextFactory,
     DeliveryFactory,
     EndpointFactory,
+    HookFactory,
     InvitationFactory,
     LinkFactory,
     MemberFactory,
@@ -37,7 +38,6 @@ from tests.factories import (
     PackageFactory,
     ReceiptFactory,
     SellerFactory,
-    SocketFactory,
     TariffFactory,
     TransferFactory,
     UserFactory,
@@ -71,7 +71,7 @@ def create_content(company: Company) -> None:
     fail(MessageFactory.create(company=company, channel="sms", price=16))
 
     create_webhooks(company)
-    SocketFactory.create(company=company, channels=["whatsapp", "sms"])
+    HookFactory.create(company=company, channels=["whatsapp", "sms"])
     CodeTextFactory.create(company=company, locale="en", body="{code} — your code.\n{link}")
     Autofill.objects.create(company=company, webotp_host="example.com", app_hash="FA+9qCX9VSu")
     rule = StoredRule("RU", "№ 1", ["telegram", "sms"], {"sms": 60}, 16, ["whatsapp"])
@@ -259,7 +259,7 @@ def addresses(company: Company) -> list[str]:
     names = ["overview", "message-list", "key-list", "key-create", "settings", "test-phone"]
     names += ["member-list", "member-invite", "audit-list", "settings-preview"]
     names += ["webhook-list", "webhook-create", "text-list", "text-create", "text-preview"]
-    names += ["socket-list", "socket-create"]
+    names += ["hook-list", "hook-create"]
     names += ["autofill-edit", "autofill-preview", "link-list", "link-create"]
     names += ["link-stop-all", "link-settings", "budget-edit"]
     names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
@@ -279,10 +279,9 @@ def addresses(company: Company) -> list[str]:
         reverse(f"webhook-{name}", args=[endpoint.public_id])
         for name in ("detail", "edit", "rotate", "delete")
     ]
-    socket = company.sockets.get()
-    sockets = [
-        reverse(f"socket-{name}", args=[socket.pk])
-        for name in ("detail", "edit", "rotate", "revoke")
+    hook = company.identity_hooks.get()
+    hooks = [
+        reverse(f"hook-{name}", args=[hook.pk]) for name in ("detail", "edit", "rotate", "revoke")
     ]
     deliveries = [
         reverse("delivery-detail", args=[delivery.public_id])
@@ -316,7 +315,7 @@ def addresses(company: Company) -> list[str]:
         *statuses,
         *key_pages,
         *webhooks,
-        *sockets,
+        *hooks,
         *links,
         *texts,
         reverse("text-preview") + "?locale=en&body=It’s {code}",

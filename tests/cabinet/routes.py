@@ -82,8 +82,8 @@ def _endpoint(company: Company) -> Args:
     return {"public_id": company.endpoints.filter(disabled_at=None)[0].public_id}
 
 
-def _socket(company: Company) -> Args:
-    return {"pk": company.sockets.active().get().pk}
+def _hook(company: Company) -> Args:
+    return {"pk": company.identity_hooks.active().get().pk}
 
 
 def _delivery(company: Company) -> Args:
@@ -189,13 +189,13 @@ CABINET = {
     "delivery-detail": Route(READERS, of=_delivery),
     "delivery-status": Route(READERS, of=_delivery, kind=Kind.PART),
     "delivery-replay": Route(NOBODY, MANAGERS, of=_delivery),
-    "socket-list": Route(READERS),
-    "socket-create": Route(MANAGERS, MANAGERS),
-    "socket-detail": Route(READERS, of=_socket),
-    "socket-edit": Route(MANAGERS, MANAGERS, of=_socket),
-    "socket-rotate": Route(MANAGERS, MANAGERS, of=_socket),
-    "socket-revoke": Route(MANAGERS, MANAGERS, of=_socket),
-    "socket-try": Route(NOBODY, MANAGERS, of=_socket),
+    "hook-list": Route(READERS),
+    "hook-create": Route(MANAGERS, MANAGERS),
+    "hook-detail": Route(READERS, of=_hook),
+    "hook-edit": Route(MANAGERS, MANAGERS, of=_hook),
+    "hook-rotate": Route(MANAGERS, MANAGERS, of=_hook),
+    "hook-revoke": Route(MANAGERS, MANAGERS, of=_hook),
+    "hook-try": Route(NOBODY, MANAGERS, of=_hook),
     "balance": Route(MONEY_READERS, MONEY),
     "balance-quote": Route(MONEY_READERS, kind=Kind.PART),
     "balance-alert": Route(NOBODY, MONEY),

@@ -29,7 +29,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("key-create", {"name": "x", "mode": "test", "allowed_ips": "y"}, "scopes"),
     ("member-invite", {"role": "viewer"}, "email"),
     ("webhook-create", {"mode": "live"}, "url"),
-    ("socket-create", {"mode": "test", "kind": "logto"}, "name"),
+    ("hook-create", {"mode": "test", "kind": "logto"}, "name"),
     ("link-create", {"url": "x"}, "url"),
     ("link-settings", {"link_utm": "&&"}, "link_utm"),
     ("text-create", {"locale": "ru"}, "body"),

@@ -22,7 +22,7 @@ FORMS = {
     "text-edit": ("", "body", "{code} is your code.", "{code}: your code."),
     "autofill-edit": ("", "webotp_host", "shop.example.com", "login.example.com"),
     "webhook-edit": ("", "description", "first", "second"),
-    "socket-edit": ("", "name", "first", "second"),
+    "hook-edit": ("", "name", "first", "second"),
     "link-edit": ("", "url", "https://example.com/first", "https://example.com/second"),
     "link-settings": ("", "link_utm", "utm_source=first", "utm_source=second"),
     "budget-edit": ("", "day", "7", "9"),
@@ -37,7 +37,7 @@ OTHERS = {"member-role", "balance", "settings"}
 BESIDE = {"balance-automatic": {"consent": "on", "sum_a_month": "1000000", "package": "start"}}
 # Nothing is stored yet of what they make or list.
 NEW = {"link-import", "document-list", "link-create", "send", "key-create", "key-create-client"}
-NEW |= {"webhook-create", "socket-create", "text-create", "policy-rule-create"}
+NEW |= {"webhook-create", "hook-create", "text-create", "policy-rule-create"}
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_form_that_was_overtaken_changes_nothing(
 
 
 @pytest.mark.parametrize("is_overtaken", [False, True])
-@pytest.mark.parametrize("name", ["balance-profile", "socket-edit"])
+@pytest.mark.parametrize("name", ["balance-profile", "hook-edit"])
 def test_form_is_as_old_as_it_was_before_its_reader_confirmed_who_they_are(
     client: Client, company: Company, name: str, *, is_overtaken: bool
 ) -> None:
@@ -105,7 +105,7 @@ def test_form_is_as_old_as_it_was_before_its_reader_confirmed_who_they_are(
 
     then = parse_qs(urlsplit(asked["Location"]).query)["next"][0]
     draft = filled_in(late, then)
-    late.post(then if name == "socket-edit" else path, draft)
+    late.post(then if name == "hook-edit" else path, draft)
 
     assert draft[field] == second
     assert filled_in(client, path)[field] == (first if is_overtaken else second)

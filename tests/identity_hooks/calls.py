@@ -1,4 +1,4 @@
-"""Sockets, and calls of their servers."""
+"""Hooks, and calls of their servers."""
 
 import time
 from typing import Any, cast
@@ -8,41 +8,41 @@ from django.http import HttpResponse
 from django.test import Client
 
 from accounts.models import Company
-from identity_hooks import sockets
+from identity_hooks import hooks
 from identity_hooks.hook_call import SimulatedCall
 from identity_hooks.kind import Trial
-from identity_hooks.models import Socket
+from identity_hooks.models import Hook
 
 PHONE, CODE = "+79161234567", "561166"
 
 
-def make_socket(company: Company, kind: str, mode: str = "live", **values: Any) -> Socket:
-    socket, _secret = sockets.create(
+def make_hook(company: Company, kind: str, mode: str = "live", **values: Any) -> Hook:
+    hook, _secret = hooks.create(
         company=company, user=None, kind=kind, mode=mode, values={"name": kind, **values}
     )
-    return socket
+    return hook
 
 
-def secret_of(socket: Socket) -> str:
-    return sockets.secrets_of(socket)[0]
+def secret_of(hook: Hook) -> str:
+    return hooks.secrets_of(hook)[0]
 
 
 def simulated(
-    socket: Socket,
+    hook: Hook,
     *,
     phone: str = PHONE,
     code: str = CODE,
     secret: str = "",
     at: float | None = None,
 ) -> SimulatedCall:
-    kind, options = sockets.kind_of(socket), sockets.options_of(socket)
+    kind, options = hooks.kind_of(hook), hooks.options_of(hook)
     now = time.time() if at is None else at
-    return kind.simulate(Trial(secret or secret_of(socket), phone, code, now, options))
+    return kind.simulate(Trial(secret or secret_of(hook), phone, code, now, options))
 
 
-def send(socket: Socket, call: SimulatedCall, path: str = "", **meta: Any) -> HttpResponse:
+def send(hook: Hook, call: SimulatedCall, path: str = "", **meta: Any) -> HttpResponse:
     headers = {name: text for name, text in call.headers.items() if name != "Content-Type"}
-    address = (path or socket.path) + (f"?{call.query}" if call.query else "")
+    address = (path or hook.path) + (f"?{call.query}" if call.query else "")
     content_type = call.headers.get("Content-Type", "")
     return call_at(address, call.method, call.body, content_type, headers=headers, **meta)
 

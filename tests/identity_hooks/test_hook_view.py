@@ -9,18 +9,18 @@ from django.utils import timezone
 
 from accounts.models import Company, Mode
 from channels.models import Message
-from identity_hooks import sockets
+from identity_hooks import hooks
 from identity_hooks.hook_call import json_call
 from identity_hooks.kinds import kinds
 from identity_hooks.mapping import DEFAULT
-from identity_hooks.models import Socket
+from identity_hooks.models import Hook
 from tests.factories import CompanyFactory
 from tests.identity_hooks.calls import (
     CODE,
     PHONE,
     body_of,
     call_at,
-    make_socket,
+    make_hook,
     secret_of,
     send,
     simulated,
@@ -32,10 +32,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued_at_once", "
 
 
 @pytest.fixture(params=KINDS)
-def socket(request: pytest.FixtureRequest, company: Company) -> Socket:
+def hook(request: pytest.FixtureRequest, company: Company) -> Hook:
     Company.objects.update(language="en")
     mapping = {"phone": "/to", "code": "data.code"} if request.param == "generic" else {}
-    return make_socket(company, request.param, mapping=mapping)
+    return make_hook(company, request.param, mapping=mapping)
 
 
 def accepted(kind: str, response: HttpResponse) -> bool:
@@ -49,34 +49,34 @@ def accepted(kind: str, response: HttpResponse) -> bool:
     return 200 <= response.status_code < 300
 
 
-def test_servers_own_call_becomes_a_message(socket: Socket) -> None:
-    response = send(socket, simulated(socket))
+def test_servers_own_call_becomes_a_message(hook: Hook) -> None:
+    response = send(hook, simulated(hook))
 
-    assert accepted(socket.kind, response), response.content
+    assert accepted(hook.kind, response), response.content
     message = Message.objects.get()
     assert (message.phone, message.mode, message.kind) == (PHONE, "live", "code")
-    assert message.params["door"] == socket.kind
+    assert message.params["door"] == hook.kind
     assert response["Content-Type"].startswith(("application/json", "text/plain"))
-    socket.refresh_from_db()
-    assert socket.last_used_at is not None
+    hook.refresh_from_db()
+    assert hook.last_used_at is not None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_repeat_is_one_message(socket: Socket) -> None:
+def test_repeat_is_one_message(hook: Hook) -> None:
     """Each try has a signature, a time and, where there are some, ids of its own."""
-    first, second = send(socket, simulated(socket)), send(socket, simulated(socket))
+    first, second = send(hook, simulated(hook)), send(hook, simulated(hook))
 
-    assert accepted(socket.kind, first)
-    assert accepted(socket.kind, second), second.content
+    assert accepted(hook.kind, first)
+    assert accepted(hook.kind, second), second.content
     assert Message.objects.count() == 1
 
 
 def test_code_is_nowhere_but_in_the_message(
-    socket: Socket, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    hook: Hook, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = simulated(socket, phone="+7", code="770012")
+    wrong = simulated(hook, phone="+7", code="770012")
 
-    answers = [send(socket, simulated(socket)).content, send(socket, wrong).content]
+    answers = [send(hook, simulated(hook)).content, send(hook, wrong).content]
 
     said = str(answers) + caplog.text + "".join(capsys.readouterr())
     assert (CODE in said, "770012" in said) == (False, False)
@@ -103,26 +103,26 @@ WRONG_PHONE = {
 }
 
 
-def test_wrong_phone_is_refused_in_the_servers_words(socket: Socket) -> None:
-    response = send(socket, simulated(socket, phone="+7916"))
+def test_wrong_phone_is_refused_in_the_servers_words(hook: Hook) -> None:
+    response = send(hook, simulated(hook, phone="+7916"))
 
-    expected = WRONG_PHONE.get(socket.kind, (422, "invalid_phone"))
-    assert refusal(socket.kind, response) == expected
-    assert not accepted(socket.kind, response)
+    expected = WRONG_PHONE.get(hook.kind, (422, "invalid_phone"))
+    assert refusal(hook.kind, response) == expected
+    assert not accepted(hook.kind, response)
     assert not Message.objects.exists()
 
 
-def test_callers_are_refused_alike(socket: Socket) -> None:
+def test_callers_are_refused_alike(hook: Hook) -> None:
     """Whether the id is unknown, revoked or another kind's, or the secret is wrong."""
-    other = make_socket(socket.company, socket.kind)
-    call, forged = simulated(socket), simulated(socket, secret=secret_of(other))
-    prefix = socket.path.rpartition("/")[0]
-    unknown = send(socket, call, f"{prefix}/{'a' * 24}")
-    wrong_secret = send(socket, forged)
-    unsigned = call_at(socket.path, "POST", call.body)
-    another_address = send(make_limited(socket), simulated(socket))
-    sockets.revoke(socket=socket, user=None)
-    revoked = send(socket, call)
+    other = make_hook(hook.company, hook.kind)
+    call, forged = simulated(hook), simulated(hook, secret=secret_of(other))
+    prefix = hook.path.rpartition("/")[0]
+    unknown = send(hook, call, f"{prefix}/{'a' * 24}")
+    wrong_secret = send(hook, forged)
+    unsigned = call_at(hook.path, "POST", call.body)
+    another_address = send(make_limited(hook), simulated(hook))
+    hooks.revoke(hook=hook, user=None)
+    revoked = send(hook, call)
 
     answers = [unknown, wrong_secret, unsigned, another_address, revoked]
     assert {answer.status_code for answer in answers} == {401}
@@ -131,9 +131,9 @@ def test_callers_are_refused_alike(socket: Socket) -> None:
     assert not Message.objects.exists()
 
 
-def make_limited(socket: Socket) -> Socket:
-    limited = make_socket(socket.company, socket.kind, allowed_ips=["203.0.113.0/24"])
-    limited.secret = socket.secret
+def make_limited(hook: Hook) -> Hook:
+    limited = make_hook(hook.company, hook.kind, allowed_ips=["203.0.113.0/24"])
+    limited.secret = hook.secret
     limited.save(update_fields=["secret"])
     return limited
 
@@ -142,10 +142,10 @@ ADDRESSES = ("203.0.113.9", "2001:db8::1", "198.51.100.7", "", "not an address")
 
 
 def test_server_calls_from_an_allowed_address(company: Company) -> None:
-    socket = make_socket(company, "logto", allowed_ips=["203.0.113.0/24", "2001:db8::/32"])
+    hook = make_hook(company, "logto", allowed_ips=["203.0.113.0/24", "2001:db8::/32"])
 
     answers = [
-        send(socket, simulated(socket, phone=f"+7916123456{n}"), REMOTE_ADDR=address).status_code
+        send(hook, simulated(hook, phone=f"+7916123456{n}"), REMOTE_ADDR=address).status_code
         for n, address in enumerate(ADDRESSES)
     ]
 
@@ -173,80 +173,80 @@ BODIES: list[tuple[bytes, str]] = [
 ]
 
 
-def test_no_body_is_answered_500(socket: Socket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_body_is_answered_500(hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     """Signed by the right server, whatever it says."""
     monkeypatch.setattr("identity_hooks.receive.check_signature", lambda *_args: None)
 
-    answers = [call_at(socket.path, "POST", body, content_type) for body, content_type in BODIES]
+    answers = [call_at(hook.path, "POST", body, content_type) for body, content_type in BODIES]
 
-    is_event = socket.kind == "clerk"  # of which those that ask for nothing are in order
+    is_event = hook.kind == "clerk"  # of which those that ask for nothing are in order
     statuses = {
-        200 if is_event and b"ignored" in answer.content else refusal(socket.kind, answer)[0]
+        200 if is_event and b"ignored" in answer.content else refusal(hook.kind, answer)[0]
         for answer in answers
     }
     assert statuses <= {415, 422} | ({200} if is_event else set())
     assert not Message.objects.exists()
 
 
-def test_other_methods_are_refused(socket: Socket) -> None:
-    others = {"GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"} - kinds()[socket.kind].methods
+def test_other_methods_are_refused(hook: Hook) -> None:
+    others = {"GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"} - kinds()[hook.kind].methods
 
-    assert {call_at(socket.path, method).status_code for method in others} == {405}
+    assert {call_at(hook.path, method).status_code for method in others} == {405}
 
 
 def test_unknown_kind_is_not_found(company: Company) -> None:
-    socket = make_socket(company, "logto")
+    hook = make_hook(company, "logto")
 
-    for path in ("/hooks/identity/okta/x", f"/hooks/identity/logto/{socket.url_id}/secret"):
+    for path in ("/hooks/identity/okta/x", f"/hooks/identity/logto/{hook.url_id}/secret"):
         assert call_at(path, "POST").status_code == 404
 
 
 @pytest.mark.parametrize("end", ["/", "/secret/x", "//"])
-def test_path_with_more_behind_is_refused_in_the_servers_words(socket: Socket, end: str) -> None:
-    answer = call_at(f"{socket.path}{end}", "POST")
+def test_path_with_more_behind_is_refused_in_the_servers_words(hook: Hook, end: str) -> None:
+    answer = call_at(f"{hook.path}{end}", "POST")
 
-    unknown = call_at(f"/hooks/identity/{socket.kind}/x", "POST")
+    unknown = call_at(f"/hooks/identity/{hook.kind}/x", "POST")
     assert answer.status_code == 404
     assert answer.headers["Content-Type"] == unknown.headers["Content-Type"]
     assert b"<" not in answer.content
 
 
-def test_secret_of_before_is_accepted_for_a_day(socket: Socket) -> None:
-    old = secret_of(socket)
-    new = sockets.rotate(socket=socket, user=None)
+def test_secret_of_before_is_accepted_for_a_day(hook: Hook) -> None:
+    old = secret_of(hook)
+    new = hooks.rotate(hook=hook, user=None)
 
-    assert accepted(socket.kind, send(socket, simulated(socket, secret=old)))
-    other = simulated(socket, secret=new, phone="+79161234568")
-    assert accepted(socket.kind, send(socket, other))
-    Socket.objects.update(previous_until=timezone.now())
-    assert send(socket, simulated(socket, secret=old)).status_code == 401
+    assert accepted(hook.kind, send(hook, simulated(hook, secret=old)))
+    other = simulated(hook, secret=new, phone="+79161234568")
+    assert accepted(hook.kind, send(hook, other))
+    Hook.objects.update(previous_until=timezone.now())
+    assert send(hook, simulated(hook, secret=old)).status_code == 401
 
 
 def test_only_two_secrets_are_accepted(company: Company) -> None:
-    socket = make_socket(company, "logto")
-    first = secret_of(socket)
-    sockets.rotate(socket=socket, user=None)
-    Socket.objects.update(previous_until=timezone.now() + Socket.ROTATION / 2)
-    sockets.rotate(socket=socket, user=None)
+    hook = make_hook(company, "logto")
+    first = secret_of(hook)
+    hooks.rotate(hook=hook, user=None)
+    Hook.objects.update(previous_until=timezone.now() + Hook.ROTATION / 2)
+    hooks.rotate(hook=hook, user=None)
 
-    assert send(socket, simulated(socket, secret=first)).status_code == 401
+    assert send(hook, simulated(hook, secret=first)).status_code == 401
 
 
 @pytest.mark.parametrize("kind", ["supabase", "zitadel", "clerk"])
 @pytest.mark.parametrize("seconds", [-301, 301])
 def test_replay_outside_the_tolerance_is_refused(company: Company, kind: str, seconds: int) -> None:
-    socket = make_socket(company, kind)
+    hook = make_hook(company, kind)
     now = timezone.now().timestamp()
 
-    assert send(socket, simulated(socket, at=now + seconds)).status_code == 401
+    assert send(hook, simulated(hook, at=now + seconds)).status_code == 401
     assert not Message.objects.exists()
 
 
-def test_test_socket_sends_nothing(socket: Socket) -> None:
-    Socket.objects.update(mode=Mode.TEST)
-    socket.refresh_from_db()
+def test_test_hook_sends_nothing(hook: Hook) -> None:
+    Hook.objects.update(mode=Mode.TEST)
+    hook.refresh_from_db()
 
-    assert accepted(socket.kind, send(socket, simulated(socket)))
+    assert accepted(hook.kind, send(hook, simulated(hook)))
     assert Message.objects.get().mode == "test"
 
 
@@ -262,18 +262,18 @@ def test_test_socket_sends_nothing(socket: Socket) -> None:
 def test_company_that_may_not_send_is_refused(
     company: Company, status: str, mode: str, code: str
 ) -> None:
-    socket = make_socket(company, "logto", mode)
+    hook = make_hook(company, "logto", mode)
     Company.objects.filter(pk=company.pk).update(status=status)
 
-    answer = body_of(send(socket, simulated(socket)))
+    answer = body_of(send(hook, simulated(hook)))
 
     assert answer.get("code", "") == code
 
 
 def test_company_without_tokens_tells_the_person_nothing_of_it(db: None) -> None:
-    socket = make_socket(CompanyFactory.create(language="en"), "supabase")
+    hook = make_hook(CompanyFactory.create(language="en"), "supabase")
 
-    answer = body_of(send(socket, simulated(socket)))
+    answer = body_of(send(hook, simulated(hook)))
 
     assert answer == {
         "error": {"http_code": 402, "message": "The code could not be sent. Try again later."}
@@ -283,18 +283,18 @@ def test_company_without_tokens_tells_the_person_nothing_of_it(db: None) -> None
 def test_unreadable_call_is_refused_in_the_company_language(company: Company) -> None:
     for language, words in (("en", "Check the request fields"), ("ru", "Проверьте поля запроса")):
         Company.objects.update(language=language)
-        socket = make_socket(company, "logto")
+        hook = make_hook(company, "logto")
 
-        answer = send(socket, replace(simulated(socket), body=b"[]"))
+        answer = send(hook, replace(simulated(hook), body=b"[]"))
 
         assert (answer.status_code, body_of(answer)["message"]) == (422, words)
 
 
 def test_held_back_call_asks_no_server_for_a_proof(company: Company) -> None:
     Company.objects.update(language="en")
-    socket = make_socket(company, "logto", "test")
+    hook = make_hook(company, "logto", "test")
 
-    message = body_of(send(socket, simulated(socket, phone="+79990000015")))["message"]
+    message = body_of(send(hook, simulated(hook, phone="+79990000015")))["message"]
 
     assert "Protection" in message
     assert "challenge" not in message
@@ -302,26 +302,26 @@ def test_held_back_call_asks_no_server_for_a_proof(company: Company) -> None:
 
 def test_person_reads_the_company_language(company: Company) -> None:
     Company.objects.update(language="ru")
-    socket = make_socket(company, "authentik")
+    hook = make_hook(company, "authentik")
 
-    answer = send(socket, simulated(socket, phone="+7916")).content.decode()
+    answer = send(hook, simulated(hook, phone="+7916")).content.decode()
 
     assert "Проверьте" in answer
 
 
-def mine(socket: Socket, payload: dict[str, Any]) -> HttpResponse:
-    return send(socket, json_call(payload, {"Authorization": f"Bearer {secret_of(socket)}"}))
+def mine(hook: Hook, payload: dict[str, Any]) -> HttpResponse:
+    return send(hook, json_call(payload, {"Authorization": f"Bearer {secret_of(hook)}"}))
 
 
 def test_logto_invitation_becomes_a_link(company: Company) -> None:
-    socket = make_socket(company, "logto")
+    hook = make_hook(company, "logto")
     payload = {
         "to": PHONE,
         "type": "OrganizationInvitation",
         "payload": {"link": "https://example.com/invitation?token=1"},
     }
 
-    answers = [mine(socket, payload).status_code for _try in range(2)]
+    answers = [mine(hook, payload).status_code for _try in range(2)]
 
     message = Message.objects.get()
     assert answers == [200, 200]
@@ -331,27 +331,27 @@ def test_logto_invitation_becomes_a_link(company: Company) -> None:
 
 @pytest.mark.parametrize("link", ["http://10.0.0.1/", "not a link", "javascript:alert(1)"])
 def test_link_that_may_not_be_shortened_is_refused(company: Company, link: str) -> None:
-    socket = make_socket(company, "logto")
+    hook = make_hook(company, "logto")
 
-    answer = mine(socket, {"to": PHONE, "type": "Generic", "payload": {"link": link}})
+    answer = mine(hook, {"to": PHONE, "type": "Generic", "payload": {"link": link}})
 
     assert answer.status_code == 422
 
 
 @pytest.mark.parametrize("code", ["123", "12345678901", "12 34", "١٢٣٤٥٦", "", "1234\n"])
 def test_code_that_cannot_be_one_is_refused(company: Company, code: str) -> None:
-    socket = make_socket(company, "logto")
+    hook = make_hook(company, "logto")
 
-    answer = mine(socket, {"to": PHONE, "type": "SignIn", "payload": {"code": code}})
+    answer = mine(hook, {"to": PHONE, "type": "SignIn", "payload": {"code": code}})
 
     assert answer.status_code == 422
 
 
 @pytest.mark.parametrize("purpose", ["a\x00b", "\x00", "lo\u202egin", "two\nlines"])
 def test_purpose_that_cannot_be_one_is_refused(company: Company, purpose: str) -> None:
-    socket = make_socket(company, "generic", mapping=DEFAULT)
+    hook = make_hook(company, "generic", mapping=DEFAULT)
 
-    answer = mine(socket, {"phone": PHONE, "code": CODE, "purpose": purpose})
+    answer = mine(hook, {"phone": PHONE, "code": CODE, "purpose": purpose})
 
     assert answer.status_code == 422
     assert not Message.objects.exists()
@@ -361,17 +361,17 @@ def test_purpose_that_cannot_be_one_is_refused(company: Company, purpose: str) -
 def test_event_is_sent_while_its_code_is_of_use(company: Company, seconds: int) -> None:
     """One far ahead of our clock would be of use for ever, however late it comes."""
     stored = {"phone": "/to", "code": "/code", "sent_at": "/at", "lifetime": 600}
-    socket = make_socket(company, "generic", mapping=stored)
+    hook = make_hook(company, "generic", mapping=stored)
 
-    answer = mine(socket, {"to": PHONE, "code": CODE, "at": timezone.now().timestamp() + seconds})
+    answer = mine(hook, {"to": PHONE, "code": CODE, "at": timezone.now().timestamp() + seconds})
 
     assert (answer.status_code, Message.objects.exists()) == (200, abs(seconds) < 600)
 
 
-def test_channels_and_purpose_of_the_socket_hold(company: Company) -> None:
-    socket = make_socket(company, "logto", channels=["sms", "whatsapp"], purpose="customers")
+def test_channels_and_purpose_of_the_hook_hold(company: Company) -> None:
+    hook = make_hook(company, "logto", channels=["sms", "whatsapp"], purpose="customers")
 
-    mine(socket, {"to": PHONE, "type": "Register", "payload": {"code": CODE}})
+    mine(hook, {"to": PHONE, "type": "Register", "payload": {"code": CODE}})
 
     message = Message.objects.get()
     assert (message.channel, message.chain[0]["channel"]) == ("sms", "whatsapp")
@@ -379,7 +379,7 @@ def test_channels_and_purpose_of_the_socket_hold(company: Company) -> None:
 
 def test_rate_is_that_of_a_key(company: Company) -> None:
     Company.objects.update(api_rate=1)
-    first, second = make_socket(company, "logto"), make_socket(company, "logto")
+    first, second = make_hook(company, "logto"), make_hook(company, "logto")
 
     calls = [(first, PHONE), (first, "+79161234568"), (second, "+79161234569")]
     answers = [send(one, simulated(one, phone=phone)).status_code for one, phone in calls]

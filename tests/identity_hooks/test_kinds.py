@@ -15,7 +15,7 @@ from identity_hooks.hook_call import (
     NothingToSendError,
     WantedMessage,
 )
-from identity_hooks.kind import SocketOptions
+from identity_hooks.kind import HookOptions
 from identity_hooks.kinds import kinds
 
 AT = 1_795_176_000.0
@@ -24,7 +24,7 @@ JSON = {"content-type": "application/json"}
 
 def read(kind: str, payload: dict[str, Any], **options: Any) -> WantedMessage:
     call = HookCall("POST", JSON, "", orjson.dumps(payload), AT)
-    return kinds()[kind].read(call, SocketOptions(**options))
+    return kinds()[kind].read(call, HookOptions(**options))
 
 
 def test_supabase_number_has_no_plus() -> None:
@@ -187,7 +187,7 @@ def test_keycloak_writes_quotes_as_they_are() -> None:
     text = 'Your "Example\nCompany" code is 561166'
     body = f'{{"text":"{text}","to":"+4917612345678","from":"Realm"}}'.encode()
 
-    wanted = kinds()["keycloak"].read(HookCall("POST", JSON, "", body, AT), SocketOptions())
+    wanted = kinds()["keycloak"].read(HookCall("POST", JSON, "", body, AT), HookOptions())
 
     assert (wanted.phone, wanted.code) == ("+4917612345678", "561166")
 
@@ -197,7 +197,7 @@ def test_keycloak_broken_body_is_read_in_linear_time() -> None:
     started = time.process_time()
 
     with pytest.raises(CallRefusedError):
-        kinds()["keycloak"].read(HookCall("POST", JSON, "", body, AT), SocketOptions())
+        kinds()["keycloak"].read(HookCall("POST", JSON, "", body, AT), HookOptions())
 
     assert time.process_time() - started < 0.3  # its square took 2 s
 
@@ -212,7 +212,7 @@ def test_keycloak_list_of_one_receiver_is_read() -> None:
 def test_keycloak_calls_by_query_too() -> None:
     query = urlencode({"to": "+4917612345678", "text": "Code 561166"})
 
-    wanted = kinds()["keycloak"].read(HookCall("GET", {}, query, b"", AT), SocketOptions())
+    wanted = kinds()["keycloak"].read(HookCall("GET", {}, query, b"", AT), HookOptions())
 
     assert (wanted.phone, wanted.code) == ("+4917612345678", "561166")
 
@@ -252,7 +252,7 @@ CASDOOR = {"phoneNumber": "+8613812345678", "content": "561166"}
 )
 def test_casdoor_calls_in_four_ways(call: HookCall) -> None:
     """object/sms_custom_http.go, 2026-08."""
-    wanted = kinds()["casdoor"].read(call, SocketOptions())
+    wanted = kinds()["casdoor"].read(call, HookOptions())
 
     assert (wanted.phone, wanted.code) == ("+8613812345678", "561166")
 
@@ -261,7 +261,7 @@ def test_casdoor_writes_the_number_into_the_address_as_it_is() -> None:
     """`?phoneNumber={mobile}&content={code}`; without its plus this number may be Chinese."""
     query = "phoneNumber=+13135550123&content=561166"
 
-    wanted = kinds()["casdoor"].read(HookCall("GET", {}, query, b"", AT), SocketOptions())
+    wanted = kinds()["casdoor"].read(HookCall("GET", {}, query, b"", AT), HookOptions())
 
     assert (wanted.phone, wanted.code) == ("+13135550123", "561166")
 

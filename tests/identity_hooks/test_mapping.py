@@ -5,7 +5,7 @@ import pytest
 
 from identity_hooks import mapping
 from identity_hooks.hook_call import CallRefusedError, HookCall, NothingToSendError, WantedMessage
-from identity_hooks.kind import SocketOptions
+from identity_hooks.kind import HookOptions
 
 AT = 1_795_176_000.0
 
@@ -13,7 +13,7 @@ AT = 1_795_176_000.0
 def read(stored: dict[str, Any], payload: dict[str, Any]) -> WantedMessage:
     headers = {"content-type": "application/json"}
     call = HookCall("POST", headers, "", orjson.dumps(payload), AT)
-    return mapping.read_by(stored, call, SocketOptions())
+    return mapping.read_by(stored, call, HookOptions())
 
 
 @pytest.mark.parametrize(

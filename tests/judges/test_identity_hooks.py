@@ -1,4 +1,4 @@
-"""Libraries that identity servers use judge the sockets; others' servers and connectors that npm
+"""Libraries that identity servers use judge the hooks; others' servers and connectors that npm
 has are in `tests/identity_hooks/servers`.
 """
 
@@ -8,7 +8,7 @@ import pytest
 
 from channels.models import Message
 from identity_hooks.kinds.ory import JSONNET
-from tests.identity_hooks.calls import make_socket, secret_of
+from tests.identity_hooks.calls import make_hook, secret_of
 from tests.judges.programs import run
 from tests.stack.stack import Stack
 
@@ -21,18 +21,18 @@ NOT_A_PHONE = {
 
 
 @pytest.mark.parametrize("kind", NOT_A_PHONE)
-def test_socket_understands_the_server(stack: Stack, kind: str) -> None:
+def test_hook_understands_the_server(stack: Stack, kind: str) -> None:
     company, phone = stack.sender().company, stack.phone()
-    socket, another = make_socket(company, kind), make_socket(company, kind)
-    call = partial(run, "identity_calls.py", kind, f"{stack.url}{socket.path}")
+    hook, another = make_hook(company, kind), make_hook(company, kind)
+    call = partial(run, "identity_calls.py", kind, f"{stack.url}{hook.path}")
 
     sent, repeated, forged, wrong = (
         call(secret, to, "561166", JSONNET)
         for secret, to in [
-            (secret_of(socket), phone),
-            (secret_of(socket), phone),
+            (secret_of(hook), phone),
+            (secret_of(hook), phone),
             (secret_of(another), stack.phone()),
-            (secret_of(socket), "+7916"),
+            (secret_of(hook), "+7916"),
         ]
     )
 

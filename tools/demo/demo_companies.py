@@ -24,7 +24,7 @@ from billing.orders import billing_profiles, orders, payments, prices
 from billing.wallet import ledger
 from compat.dialect import dialects
 from compat.twilio.dialect import service_sid
-from identity_hooks import sockets
+from identity_hooks import hooks
 from identity_hooks.kinds import kinds
 from identity_hooks.mapping import DEFAULT
 from tools.command_line import say
@@ -73,7 +73,7 @@ COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
 TOKENS = 1_000_000
 PURPOSE = "login"  # of the codes of its key for another service's client
 HISTORY_MESSAGES, HISTORY_DAYS = 900, 28
-DEMO_SOCKET = "demo"
+DEMO_HOOK = "demo"
 
 
 def make() -> None:
@@ -91,7 +91,7 @@ def make() -> None:
         "compat": {
             name: f"{settings.PUBLIC_URL}{dialect.path}" for name, dialect in dialects().items()
         },
-        "sockets": _sockets(Company.objects.get(api_keys__digest=digest(demo["live_key"]))),
+        "sockets": _hooks(Company.objects.get(api_keys__digest=digest(demo["live_key"]))),
     }
     # Written atomically; only the owner can read it.
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,21 +102,21 @@ def make() -> None:
     say(f"Demo data: {path}")
 
 
-def _sockets(company: Company) -> dict[str, dict[str, str]]:
+def _hooks(company: Company) -> dict[str, dict[str, str]]:
     """One of each kind, live: its address and the secret that its server knows."""
-    made = {socket.kind: socket for socket in company.sockets.active().filter(name=DEMO_SOCKET)}
+    made = {hook.kind: hook for hook in company.identity_hooks.active().filter(name=DEMO_HOOK)}
     for kind in kinds().values():
         if kind.name not in made:
-            values = {"name": DEMO_SOCKET, "mapping": DEFAULT if kind.has_mapping else {}}
-            made[kind.name], _secret = sockets.create(
+            values = {"name": DEMO_HOOK, "mapping": DEFAULT if kind.has_mapping else {}}
+            made[kind.name], _secret = hooks.create(
                 company=company, user=None, kind=kind.name, mode=Mode.LIVE, values=values
             )
     return {
         name: {
-            "url": f"{settings.PUBLIC_URL}{socket.path}",
-            "secret": sockets.secrets_of(socket)[0],
+            "url": f"{settings.PUBLIC_URL}{hook.path}",
+            "secret": hooks.secrets_of(hook)[0],
         }
-        for name, socket in sorted(made.items())
+        for name, hook in sorted(made.items())
     }
 
 

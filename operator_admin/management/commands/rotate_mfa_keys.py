@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.sign_in import mfa
 from channels.vendor_accounts import stored_credentials
-from identity_hooks import sockets
+from identity_hooks import hooks
 from operator_admin.doctor import key_rotation
 from storage.key_rings import PLAINTEXT, current_key_id
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
 
     def handle(self, **_options: Any) -> None:
         _refuse_before_all_know_the_key()
-        counts = mfa.rotate() + stored_credentials.rotate() + sockets.rotate_keys()
+        counts = mfa.rotate() + stored_credentials.rotate() + hooks.rotate_keys()
         current = current_key_id()
         for key_id, count in sorted(counts.items()):
             name = "no key" if key_id == PLAINTEXT else f"key {key_id}"

@@ -14,7 +14,7 @@ from accounts.models import ApiKey, Company, Member, Scope, every_scope, scopes_
 from accounts.people import companies, members
 from api.calls import Call
 from api_docs.calls import CALLS
-from identity_hooks import sockets
+from identity_hooks import hooks
 from tests.api.blocking import behind_us
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, EndpointFactory, EventFactory, MemberFactory
@@ -217,16 +217,14 @@ def _makes_an_endpoint(former: Member) -> object:
     )
 
 
-def _makes_a_socket(former: Member) -> object:
-    return sockets.create(
+def _makes_a_hook(former: Member) -> object:
+    return hooks.create(
         company=former.company, user=former.user, kind="logto", mode="live", values={"name": "x"}
     )
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(
-    "act", [_makes_a_key, _replaces_a_key, _makes_an_endpoint, _makes_a_socket]
-)
+@pytest.mark.parametrize("act", [_makes_a_key, _replaces_a_key, _makes_an_endpoint, _makes_a_hook])
 @pytest.mark.parametrize("end", ["removed", "demoted"])
 def test_who_is_being_removed_takes_no_new_secret_along(
     act: Callable[[Member], object], end: str
@@ -247,5 +245,5 @@ def test_who_is_being_removed_takes_no_new_secret_along(
         assert isinstance(began.exception(), PermissionDenied)
 
     company = owner.company
-    made = company.api_keys.count(), company.endpoints.count(), company.sockets.count()
+    made = company.api_keys.count(), company.endpoints.count(), company.identity_hooks.count()
     assert made == (1, 0, 0)

@@ -1,1 +1,1 @@
-"""Identity servers as their makers publish them on npm, which call our sockets."""
+"""Identity servers as their makers publish them on npm, which call our hooks."""

@@ -1,4 +1,4 @@
-"""A site whose people sign in by a code that django-allauth makes and a socket delivers.
+"""A site whose people sign in by a code that django-allauth makes and a hook delivers.
 
 `allauth_site.py PORT PHONE URL SECRET` runs on django-allauth's own views and templates; PHONE is
 that of its one user. Only the adapter is a site's own, as its documentation asks for:
@@ -9,13 +9,13 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
-from socketserver import ThreadingMixIn
 from typing import Any
 from urllib.request import Request, urlopen
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import django
 from django.conf import settings
+from socketserver import ThreadingMixIn
 
 PORT, PHONE, URL, SECRET = sys.argv[1:5]
 APPS = ("auth", "contenttypes", "sessions", "messages")

@@ -1,4 +1,4 @@
-"""better-auth and django-allauth sign people in through a socket; Logto's connector calls one."""
+"""better-auth and django-allauth sign people in through a hook; Logto's connector calls one."""
 
 import json
 import subprocess
@@ -15,11 +15,11 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Company, Mode
 from channels.models import Message
 from identity_hooks.kinds.generic import BETTER_AUTH, OUR_CODE
-from identity_hooks.models import Socket
+from identity_hooks.models import Hook
 from otp import sealed_codes
 from tests.api.clients import Api, ClientOf
 from tests.browser.conftest import browser
-from tests.identity_hooks.calls import make_socket, secret_of
+from tests.identity_hooks.calls import make_hook, secret_of
 from tests.identity_hooks.servers.packages import program, run, source
 from tests.ports import free_port
 
@@ -75,9 +75,9 @@ def api(company: Company, client_of: ClientOf) -> Api:
 
 
 @pytest.fixture
-def generic(company: Company) -> Socket:
+def generic(company: Company) -> Hook:
     mapping = {"phone": "/phone", "code": "/code"}
-    return make_socket(company, "generic", mapping=mapping)
+    return make_hook(company, "generic", mapping=mapping)
 
 
 def received(api: Api) -> str:
@@ -102,7 +102,7 @@ def sign_in(page: Page, api: Api, address: str) -> None:
 
 
 def test_person_signs_in_by_the_code_of_better_auth(
-    page: Page, live_server: LiveServer, api: Api, generic: Socket
+    page: Page, live_server: LiveServer, api: Api, generic: Hook
 ) -> None:
     url, secret = f"{live_server.url}{generic.path}", secret_of(generic)
 
@@ -114,7 +114,7 @@ def test_person_signs_in_by_the_code_of_better_auth(
 
 
 def test_person_signs_in_by_the_code_of_django_allauth(
-    page: Page, live_server: LiveServer, api: Api, generic: Socket
+    page: Page, live_server: LiveServer, api: Api, generic: Hook
 ) -> None:
     program = Path(__file__).with_name("allauth_site.py")
     told = (PHONE, f"{live_server.url}{generic.path}", secret_of(generic))
@@ -143,10 +143,10 @@ def test_person_signs_in_by_our_code(page: Page, live_server: LiveServer, api: A
     assert Message.objects.count() == 1
 
 
-def logto(live_server: LiveServer, socket: Socket, message: dict[str, Any]) -> dict[str, Any]:
+def logto(live_server: LiveServer, hook: Hook, message: dict[str, Any]) -> dict[str, Any]:
     config = {
-        "endpoint": f"{live_server.url}{socket.path}",
-        "authorization": f"Bearer {secret_of(socket)}",
+        "endpoint": f"{live_server.url}{hook.path}",
+        "authorization": f"Bearer {secret_of(hook)}",
     }
     answer: dict[str, Any] = json.loads(run("logto.mjs", json.dumps(config), json.dumps(message)))
     return answer
@@ -155,11 +155,11 @@ def logto(live_server: LiveServer, socket: Socket, message: dict[str, Any]) -> d
 def test_logto_connector_sends_and_understands_a_refusal(
     live_server: LiveServer, company: Company, api: Api
 ) -> None:
-    socket = make_socket(company, "logto")
+    hook = make_hook(company, "logto")
     message = {"to": PHONE, "type": "SignIn", "payload": {"code": "561166"}, "ip": "203.0.113.7"}
 
-    sent = logto(live_server, socket, message)
-    refused = logto(live_server, socket, message | {"to": "+7"})
+    sent = logto(live_server, hook, message)
+    refused = logto(live_server, hook, message | {"to": "+7"})
 
     assert sent["status"] == 200
     assert received(api) == "561166"

@@ -65,20 +65,20 @@ def test_demo_is_made_once(demo: Path) -> None:
     assert Message.objects.count() == 900
 
 
-def test_demo_has_a_socket_of_each_kind_that_works(
+def test_demo_has_a_hook_of_each_kind_that_works(
     demo: Path, queued_at_once: None, settings: Settings
 ) -> None:
     stored = json.loads(demo.read_text(encoding="utf-8"))["sockets"]
     Company.objects.update(status=Company.Status.APPROVED)
-    company = Company.objects.get(sockets__url_id=stored["logto"]["url"].rpartition("/")[2])
+    company = Company.objects.get(identity_hooks__url_id=stored["logto"]["url"].rpartition("/")[2])
 
     answers = {
-        socket.kind: send(
-            socket,
-            simulated(socket, phone=f"+791612345{n:02}", secret=stored[socket.kind]["secret"]),
-            stored[socket.kind]["url"].removeprefix(settings.PUBLIC_URL),
+        hook.kind: send(
+            hook,
+            simulated(hook, phone=f"+791612345{n:02}", secret=stored[hook.kind]["secret"]),
+            stored[hook.kind]["url"].removeprefix(settings.PUBLIC_URL),
         ).status_code
-        for n, socket in enumerate(company.sockets.all())
+        for n, hook in enumerate(company.identity_hooks.all())
     }
 
     assert answers == dict.fromkeys(kinds(), 200)

@@ -1,4 +1,4 @@
-"""Operations on sockets. Each is one transaction and one audit event."""
+"""Operations on hooks. Each is one transaction and one audit event."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from accounts.audit import changes_of, record
 from accounts.models import Company, User
 from accounts.people import members
 from catalogue.errors import DomainError, Error, invalid_input
-from identity_hooks.kind import Kind, SocketOptions
+from identity_hooks.kind import HookOptions, Kind
 from identity_hooks.kinds import kinds
-from identity_hooks.models import Socket
+from identity_hooks.models import Hook
 from storage.key_rings import EncryptedTexts, key_id_of
 
 TEXTS = EncryptedTexts("kvitok identity servers", "secrets of identity servers")
@@ -35,17 +35,17 @@ TOO_MANY_NEW = format_lazy(
 WRONG_SECRET = _("This is no secret of that server: copy it whole, as the server shows it")
 
 
-def kind_of(socket: Socket) -> Kind:
-    return kinds()[socket.kind]
+def kind_of(hook: Hook) -> Kind:
+    return kinds()[hook.kind]
 
 
-def options_of(socket: Socket) -> SocketOptions:
-    return SocketOptions(socket.code_length, socket.mapping)
+def options_of(hook: Hook) -> HookOptions:
+    return HookOptions(hook.code_length, hook.mapping)
 
 
-def secrets_of(socket: Socket) -> list[str]:
+def secrets_of(hook: Hook) -> list[str]:
     """The accepted secrets, the newest first; none if their key of the ring is gone."""
-    stored = [socket.secret, *([socket.previous_secret] if socket.is_rotating else [])]
+    stored = [hook.secret, *([hook.previous_secret] if hook.is_rotating else [])]
     try:
         return [TEXTS.decrypt(text) for text in stored if text]
     except ImproperlyConfigured:
@@ -61,19 +61,19 @@ def create(
     mode: str,
     values: Mapping[str, Any],
     ip: str | None = None,
-) -> tuple[Socket, str]:
-    """A new socket, and its secret in plain text. `values` are of `Socket.settings`."""
+) -> tuple[Hook, str]:
+    """A new hook, and its secret in plain text. `values` are of `Hook.settings`."""
     # The company's row is the lock: a parallel request waits here.
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if user is not None:
         members.require_key_maker(company, user)
-    if company.sockets.active().count() >= MAX_ACTIVE:
+    if company.identity_hooks.active().count() >= MAX_ACTIVE:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
     a_day_ago = timezone.now() - timedelta(days=1)
-    if company.sockets.filter(created_at__gt=a_day_ago).count() >= MAX_NEW:
+    if company.identity_hooks.filter(created_at__gt=a_day_ago).count() >= MAX_NEW:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_NEW)
     secret = kinds()[kind].secret_form(values.get("mapping", {})).make()
-    socket = Socket.objects.create(
+    hook = Hook.objects.create(
         company=company,
         created_by=user,
         kind=kind,
@@ -81,74 +81,72 @@ def create(
         secret=TEXTS.encrypt(secret),
         **values,
     )
-    record("socket.created", socket, company=company, user=user, ip=ip)
-    return socket, secret
+    record("hook.created", hook, company=company, user=user, ip=ip)
+    return hook, secret
 
 
 @transaction.atomic
 def change(
-    *, socket: Socket, user: User | None, values: Mapping[str, Any], ip: str | None = None
+    *, hook: Hook, user: User | None, values: Mapping[str, Any], ip: str | None = None
 ) -> None:
-    socket.refresh_from_db(from_queryset=Socket.objects.select_for_update(no_key=True))
-    changed = [name for name, value in values.items() if getattr(socket, name) != value]
+    hook.refresh_from_db(from_queryset=Hook.objects.select_for_update(no_key=True))
+    changed = [name for name, value in values.items() if getattr(hook, name) != value]
     if not changed:
         return
-    changes = changes_of(socket, values)
+    changes = changes_of(hook, values)
     for name in changed:
-        setattr(socket, name, values[name])
-    socket.save(update_fields=changed)
-    record("socket.changed", socket, company=socket.company, user=user, ip=ip, changes=changes)
+        setattr(hook, name, values[name])
+    hook.save(update_fields=changed)
+    record("hook.changed", hook, company=hook.company, user=user, ip=ip, changes=changes)
 
 
 @transaction.atomic
-def rotate(
-    *, socket: Socket, user: User | None, own_secret: str = "", ip: str | None = None
-) -> str:
+def rotate(*, hook: Hook, user: User | None, own_secret: str = "", ip: str | None = None) -> str:
     """Replaces the secret by a new one, or by one that the server made. The old one is accepted
     for 24 hours; one that was older is not any more.
 
     Within a minute it is the same click again, and the same secret.
     """
-    socket.refresh_from_db(from_queryset=Socket.objects.select_for_update(no_key=True))
+    hook.refresh_from_db(from_queryset=Hook.objects.select_for_update(no_key=True))
     now = timezone.now()
-    until = socket.previous_until
-    is_repeated = until is not None and now < until - Socket.ROTATION + DOUBLE_CLICK
-    if is_repeated and own_secret in {"", *secrets_of(socket)[:1]}:
-        return secrets_of(socket)[0]
-    form = kind_of(socket).secret_form(socket.mapping)
+    until = hook.previous_until
+    is_repeated = until is not None and now < until - Hook.ROTATION + DOUBLE_CLICK
+    if is_repeated and own_secret in {"", *secrets_of(hook)[:1]}:
+        return secrets_of(hook)[0]
+    form = kind_of(hook).secret_form(hook.mapping)
     if own_secret and not form.is_valid(own_secret):
         raise invalid_input(own_secret=WRONG_SECRET)
     secret = own_secret or form.make()
-    socket.previous_secret, socket.secret = socket.secret, TEXTS.encrypt(secret)
-    socket.previous_until = now + Socket.ROTATION
-    socket.save(update_fields=["secret", "previous_secret", "previous_until"])
-    record("socket.rotated", socket, company=socket.company, user=user, ip=ip)
+    hook.previous_secret, hook.secret = hook.secret, TEXTS.encrypt(secret)
+    hook.previous_until = now + Hook.ROTATION
+    hook.save(update_fields=["secret", "previous_secret", "previous_until"])
+    record("hook.rotated", hook, company=hook.company, user=user, ip=ip)
     return secret
 
 
 @transaction.atomic
-def revoke(*, socket: Socket, user: User | None, ip: str | None = None) -> None:
+def revoke(*, hook: Hook, user: User | None, ip: str | None = None) -> None:
     """From now on its calls are answered as if it had never been there."""
     now = timezone.now()
-    if Socket.objects.active().filter(pk=socket.pk).update(revoked_at=now):
-        record("socket.revoked", socket, company=socket.company, user=user, ip=ip)
-    socket.refresh_from_db()
+    if Hook.objects.active().filter(pk=hook.pk).update(revoked_at=now):
+        record("hook.revoked", hook, company=hook.company, user=user, ip=ip)
+    hook.refresh_from_db()
 
 
 def secrets_by_key() -> Counter[str]:
-    rows = Socket.objects.active().values_list("secret", "previous_secret")
+    rows = Hook.objects.active().values_list("secret", "previous_secret")
     return Counter(key_id_of(text) for row in rows for text in row if text)
 
 
 def rotate_keys() -> Counter[str]:
     """Encrypts all under the current key; returns the counts by former key."""
     counts: Counter[str] = Counter()
-    for pk in Socket.objects.values_list("pk", flat=True):
+    for pk in Hook.objects.values_list("pk", flat=True):
         with transaction.atomic():
-            socket = Socket.objects.select_for_update(no_key=True).get(pk=pk)
+            hook = Hook.objects.select_for_update(no_key=True).get(pk=pk)
             for name in ("secret", "previous_secret"):
-                if text := getattr(socket, name):
+                if text := getattr(hook, name):
                     counts[key_id_of(text)] += 1
-                    setattr(socket, name, TEXTS.under_current_key(text))
-            socket.save(update_fields=["secret", "previous_secret"])
+                    setattr(hook, name, TEXTS.under_current_key(text))
+            hook.save(update_fields=["secret", "previous_secret"])
     return counts

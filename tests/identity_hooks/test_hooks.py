@@ -1,4 +1,4 @@
-"""Operations on sockets, their secrets at rest, their trial and what the company reads of calls."""
+"""Operations on hooks, their secrets at rest, their trial and what the company reads of calls."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,14 +15,14 @@ from api import request_log
 from api.models import ApiRequest
 from catalogue.errors import DomainError
 from channels.models import Message
-from identity_hooks import receive, signatures, sockets
+from identity_hooks import hooks, receive, signatures
 from identity_hooks.kinds import kinds
-from identity_hooks.models import Socket
+from identity_hooks.models import Hook
 from identity_hooks.web import views
 from identity_hooks.web.hook_view import ENTRY_POINT
 from tests.api.races import at_once
 from tests.factories import UserFactory
-from tests.identity_hooks.calls import CODE, PHONE, make_socket, secret_of, send, simulated
+from tests.identity_hooks.calls import CODE, PHONE, make_hook, secret_of, send, simulated
 
 pytestmark = pytest.mark.django_db
 
@@ -45,14 +45,14 @@ def rows() -> list[ApiRequest]:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("queued_at_once", "logged")
 def test_company_reads_of_calls_without_anything_secret(company: Company) -> None:
-    socket = make_socket(company, "zitadel")
-    send(socket, simulated(socket))
-    call = simulated(socket)
+    hook = make_hook(company, "zitadel")
+    send(hook, simulated(hook))
+    call = simulated(hook)
     old = Client().post(
-        f"{socket.path}/{secret_of(socket)}", call.body, content_type="application/json"
+        f"{hook.path}/{secret_of(hook)}", call.body, content_type="application/json"
     )
-    send(socket, simulated(socket, secret="kvh_another_secret_of_40_characters_0000"))
-    send(socket, simulated(socket, phone="+7"))
+    send(hook, simulated(hook, secret="kvh_another_secret_of_40_characters_0000"))
+    send(hook, simulated(hook, phone="+7"))
 
     sent, _repeated, refused, wrong = rows()
 
@@ -62,128 +62,128 @@ def test_company_reads_of_calls_without_anything_secret(company: Company) -> Non
     assert (refused.status, refused.code, refused.phone) == (401, "bad_signature", "")
     assert (wrong.status, wrong.code) == (422, "invalid_phone")
     said = str(ApiRequest.objects.values())
-    for secret in (CODE, PHONE, socket.url_id, secret_of(socket)):
+    for secret in (CODE, PHONE, hook.url_id, secret_of(hook)):
         assert secret not in said
 
 
 @pytest.mark.usefixtures("queued_at_once", "logged")
 def test_flood_of_unsigned_calls_is_one_row_a_second(company: Company) -> None:
-    socket = make_socket(company, "logto")
-    call = simulated(socket, secret="kvh_another_secret_of_40_characters_0000")
+    hook = make_hook(company, "logto")
+    call = simulated(hook, secret="kvh_another_secret_of_40_characters_0000")
 
     for _try in range(5):
-        send(socket, call)
+        send(hook, call)
 
     assert len(rows()) <= 2
 
 
 @pytest.mark.usefixtures("logged")
 def test_unknown_address_is_nobodys(company: Company) -> None:
-    socket = make_socket(company, "logto")
+    hook = make_hook(company, "logto")
 
-    send(socket, simulated(socket), f"/hooks/identity/logto/{'x' * 24}")
+    send(hook, simulated(hook), f"/hooks/identity/logto/{'x' * 24}")
 
     assert rows() == []
 
 
 def test_secret_is_encrypted_at_rest(company: Company) -> None:
-    socket, secret = sockets.create(
+    hook, secret = hooks.create(
         company=company, user=None, kind="logto", mode="live", values={"name": "x"}
     )
 
-    assert secret not in str(Socket.objects.values())
-    assert secret_of(socket) == secret
+    assert secret not in str(Hook.objects.values())
+    assert secret_of(hook) == secret
 
 
 def test_secrets_come_under_the_current_key(company: Company, settings: Settings) -> None:
-    socket, secret = sockets.create(
+    hook, secret = hooks.create(
         company=company, user=None, kind="logto", mode="live", values={"name": "x"}
     )
     (old,) = settings.MFA_KEYS
     settings.MFA_KEYS = {"new": b"n" * 32, **settings.MFA_KEYS}
 
-    assert sockets.rotate_keys() == {old: 1}
+    assert hooks.rotate_keys() == {old: 1}
 
     settings.MFA_KEYS = {"new": b"n" * 32}
-    socket.refresh_from_db()
-    assert secret_of(socket) == secret
-    assert sockets.secrets_by_key() == {"new": 1}
+    hook.refresh_from_db()
+    assert secret_of(hook) == secret
+    assert hooks.secrets_by_key() == {"new": 1}
 
 
-def test_socket_whose_key_is_lost_lets_nobody_in(company: Company) -> None:
-    socket = make_socket(company, "logto")
-    call = simulated(socket)
+def test_hook_whose_key_is_lost_lets_nobody_in(company: Company) -> None:
+    hook = make_hook(company, "logto")
+    call = simulated(hook)
 
     with override_settings(MFA_KEYS={"other": b"o" * 32}):
-        answer = send(socket, call)
+        answer = send(hook, call)
 
     assert answer.status_code == 401
 
 
 def test_server_may_bring_its_own_secret(company: Company) -> None:
-    socket = make_socket(company, "clerk")
+    hook = make_hook(company, "clerk")
     own = signatures.standard()
 
-    sockets.rotate(socket=socket, user=None, own_secret=own)
+    hooks.rotate(hook=hook, user=None, own_secret=own)
 
-    assert secret_of(socket) == own
+    assert secret_of(hook) == own
     with pytest.raises(DomainError):
-        sockets.rotate(socket=socket, user=None, own_secret="whsec_short")
-    assert secret_of(socket) == own
+        hooks.rotate(hook=hook, user=None, own_secret="whsec_short")
+    assert secret_of(hook) == own
 
 
 def test_second_click_makes_no_second_secret(company: Company) -> None:
-    socket = make_socket(company, "logto")
+    hook = make_hook(company, "logto")
 
-    first, second = (sockets.rotate(socket=socket, user=None) for _click in range(2))
+    first, second = (hooks.rotate(hook=hook, user=None) for _click in range(2))
 
     assert first == second
 
 
 def test_company_has_twenty_at_most(company: Company) -> None:
-    for _number in range(sockets.MAX_ACTIVE):
-        last = make_socket(company, "logto")
+    for _number in range(hooks.MAX_ACTIVE):
+        last = make_hook(company, "logto")
     with pytest.raises(DomainError):
-        make_socket(company, "logto")
+        make_hook(company, "logto")
 
-    sockets.revoke(socket=last, user=None)
-    make_socket(company, "logto")
+    hooks.revoke(hook=last, user=None)
+    make_hook(company, "logto")
 
 
 def test_revoked_ones_of_a_day_have_a_bound(
     company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are kept, and the list shows them."""
-    monkeypatch.setattr(sockets, "MAX_NEW", 2)
+    monkeypatch.setattr(hooks, "MAX_NEW", 2)
     for _number in range(2):
-        sockets.revoke(socket=make_socket(company, "logto"), user=None)
+        hooks.revoke(hook=make_hook(company, "logto"), user=None)
 
     with pytest.raises(DomainError):
-        make_socket(company, "logto")
+        make_hook(company, "logto")
 
-    company.sockets.update(created_at=timezone.now() - timedelta(days=2))
-    make_socket(company, "logto")
+    company.identity_hooks.update(created_at=timezone.now() - timedelta(days=2))
+    make_hook(company, "logto")
 
 
 def test_operations_are_audited_without_secrets(company: Company) -> None:
-    socket = make_socket(company, "logto")
-    sockets.change(socket=socket, user=None, values={"purpose": "login", "channels": ["sms"]})
-    sockets.rotate(socket=socket, user=None)
-    sockets.revoke(socket=socket, user=None)
+    hook = make_hook(company, "logto")
+    hooks.change(hook=hook, user=None, values={"purpose": "login", "channels": ["sms"]})
+    hooks.rotate(hook=hook, user=None)
+    hooks.revoke(hook=hook, user=None)
 
     events = AuditEvent.objects.filter(company=company).order_by("id")
     assert [event.action for event in events] == [
-        f"socket.{word}" for word in ("created", "changed", "rotated", "revoked")
+        f"hook.{word}" for word in ("created", "changed", "rotated", "revoked")
     ]
     assert events[1].changes == {"purpose": ["", "login"], "channels": [[], ["sms"]]}
-    assert secret_of(socket) not in str(events.values())
+    assert secret_of(hook) not in str(events.values())
 
 
 @pytest.mark.usefixtures("queued_at_once")
 @pytest.mark.parametrize("kind", list(kinds()))
 def test_trial_plays_the_servers_call(company: Company, kind: str) -> None:
     mapping = {"phone": "/to", "text": "text", "auth": "hmac-sha256:X-Signature"}
-    socket = make_socket(
+    hook = make_hook(
         company,
         kind,
         "test",
@@ -192,11 +192,11 @@ def test_trial_plays_the_servers_call(company: Company, kind: str) -> None:
     )
 
     with override_settings(TRUSTED_PROXY_COUNT=2):
-        result = views.run_trial(socket=socket, phone="8 999 000-00-00", user=UserFactory.create())
+        result = views.run_trial(hook=hook, phone="8 999 000-00-00", user=UserFactory.create())
 
     assert (result.status, result.is_sent) == (200, True), result.answer
     assert Message.objects.get().phone == "+79990000000"
-    assert AuditEvent.objects.get(action="socket.tried").subject.endswith("+7999•••••00")
+    assert AuditEvent.objects.get(action="hook.tried").subject.endswith("+7999•••••00")
 
 
 def environ(path: str, **headers: str) -> dict[str, str]:
@@ -205,15 +205,15 @@ def environ(path: str, **headers: str) -> dict[str, str]:
 
 
 def test_body_is_received_from_whom_headers_let_in(company: Company) -> None:
-    socket = make_socket(company, "logto")
-    good = {"authorization": f"Bearer {secret_of(socket)}"}
+    hook = make_hook(company, "logto")
+    good = {"authorization": f"Bearer {secret_of(hook)}"}
 
-    assert ENTRY_POINT.sender(environ(socket.path, **good)) == f"socket {socket.pk}"
+    assert ENTRY_POINT.sender(environ(hook.path, **good)) == f"hook {hook.pk}"
     for path, headers in [
-        (socket.path, {}),
-        (socket.path, {"authorization": "Bearer kvh_wrong"}),
+        (hook.path, {}),
+        (hook.path, {"authorization": "Bearer kvh_wrong"}),
         (f"/hooks/identity/logto/{'x' * 24}", good),
-        (f"/hooks/identity/okta/{socket.url_id}", good),
+        (f"/hooks/identity/okta/{hook.url_id}", good),
         ("/hooks/identity/", good),
     ]:
         with pytest.raises(DomainError):
@@ -224,9 +224,9 @@ def test_same_call_at_once_is_one_message(
     transactional_db: None, queued_at_once: None, company: Company
 ) -> None:
     """The server gave up waiting and called again, twice."""
-    socket = make_socket(company, "supabase")
+    hook = make_hook(company, "supabase")
 
-    answers = at_once([partial(send, socket, simulated(socket)) for _try in range(4)])
+    answers = at_once([partial(send, hook, simulated(hook)) for _try in range(4)])
 
     assert [answer.content for answer in answers] == [b"{}"] * 4
     assert Message.objects.count() == 1
