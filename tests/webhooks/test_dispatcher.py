@@ -124,29 +124,6 @@ def test_pending_deliveries_of_disabled_endpoints_are_cancelled(
     assert Delivery.objects.get(state="pending") == other
 
 
-def test_deleted_endpoints_cost_the_search_for_undeliverable_ones_nothing(
-    delivery: Delivery, endpoint: Endpoint
-) -> None:
-    """Anybody may make and delete them all day; every five seconds all were looked at."""
-    EndpointFactory.create_batch(30, company=endpoint.company, deleted_at=timezone.now())
-    Endpoint.objects.filter(pk=endpoint.pk).update(deleted_at=timezone.now())
-    with connection.cursor() as cursor:
-        # As the planner has it where there are many.
-        for way in ("seqscan", "hashjoin", "mergejoin"):
-            cursor.execute(f"SET LOCAL enable_{way} = off")
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {dispatcher.CANCEL_UNDELIVERABLE}", [10])
-        (((plan,),),) = cursor.fetchall()
-    delivery.refresh_from_db()
-
-    assert delivery.state == "failed"
-    assert 1 <= _rows_read(plan["Plan"], "webhooks_endpoint") <= 2
-
-
-def _rows_read(node: dict[str, Any], table: str) -> float:
-    own = node["Actual Rows"] * node["Actual Loops"] if node.get("Relation Name") == table else 0
-    return float(own) + sum(_rows_read(part, table) for part in node.get("Plans", ()))
-
-
 def test_disabling_an_endpoint_does_not_touch_its_deliveries(
     delivery: Delivery, endpoint: Endpoint, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:

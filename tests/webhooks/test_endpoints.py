@@ -1,7 +1,9 @@
 from collections import Counter
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from standardwebhooks import WebhookVerificationError
 
@@ -13,7 +15,7 @@ from tests.api.races import at_once
 from tests.factories import DeliveryFactory, EndpointFactory, MemberFactory
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.rounds import make_due, make_round
-from webhooks import endpoints, signing
+from webhooks import dispatcher, endpoints, signing
 from webhooks.models import Delivery, Endpoint
 
 NOBODY = "http://127.0.0.1:9/hook"
@@ -225,3 +227,27 @@ def test_address_of_an_endpoint_that_has_just_got_money_stays(api: Api) -> None:
 
     endpoint.refresh_from_db()
     assert endpoint.url != URL
+
+
+def test_deleted_endpoints_cost_the_search_for_undeliverable_ones_nothing(
+    endpoint: Endpoint,
+) -> None:
+    """Anybody may make and delete them all day; every five seconds all were looked at."""
+    delivery = DeliveryFactory.create(endpoint=endpoint)
+    EndpointFactory.create_batch(30, company=endpoint.company, deleted_at=timezone.now())
+    Endpoint.objects.filter(pk=endpoint.pk).update(deleted_at=timezone.now())
+    with connection.cursor() as cursor:
+        # As the planner has it where there are many.
+        for way in ("seqscan", "hashjoin", "mergejoin"):
+            cursor.execute(f"SET LOCAL enable_{way} = off")
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {dispatcher.CANCEL_UNDELIVERABLE}", [10])
+        (((plan,),),) = cursor.fetchall()
+    delivery.refresh_from_db()
+
+    assert delivery.state == "failed"
+    assert 1 <= _rows_read(plan["Plan"], "webhooks_endpoint") <= 2
+
+
+def _rows_read(node: dict[str, Any], table: str) -> float:
+    own = node["Actual Rows"] * node["Actual Loops"] if node.get("Relation Name") == table else 0
+    return float(own) + sum(_rows_read(part, table) for part in node.get("Plans", ()))

@@ -9,13 +9,13 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
+from socketserver import ThreadingMixIn
 from typing import Any
 from urllib.request import Request, urlopen
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import django
 from django.conf import settings
-from socketserver import ThreadingMixIn
 
 PORT, PHONE, URL, SECRET = sys.argv[1:5]
 APPS = ("auth", "contenttypes", "sessions", "messages")
