@@ -24,7 +24,7 @@ ORDER BY country, starts_at
 
 
 class _Step(NamedTuple):
-    """A price from a moment on; None: that of all countries."""
+    """A price from a moment on; None: the price for all countries."""
 
     starts_at: float
     tokens: int | None

@@ -28,7 +28,7 @@ from catalogue.ids import parse_id, public_id, started_at
 from parsing.days import start_of
 from parsing.form_fields import DayBoundField, LineField
 
-AROUND = timedelta(minutes=1)  # between the time in an id and that of its request
+AROUND = timedelta(minutes=1)  # between the times of an id and its request
 OUTCOMES: dict[str, tuple[Any, Q]] = {
     "ok": (_("answered"), Q(status__lt=400)),
     "warned": (_("with unknown fields"), Q(status__lt=400) & ~Q(fields=[])),
@@ -149,7 +149,7 @@ def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
     error = {error.code: error for error in Error}.get(row.code)
     faulty, unknown = _named_fields(row)
     context = {
-        "one": row,
+        "call": row,
         "faulty_fields": faulty,
         "unknown_fields": unknown,
         "words": error.message if error else "",

@@ -128,7 +128,7 @@ def _begins_a_word(name: str, text: str) -> bool:
 
 MIN_WORD_LENGTH = 2  # letters; one is in every name
 MAX_KEYS = 500  # of a company, the newest: ended ones are kept
-AROUND = timedelta(minutes=1)  # between the time in an id and that of its request
+AROUND = timedelta(minutes=1)  # between the times of an id and its request
 
 
 def register_company() -> None:

@@ -1,6 +1,6 @@
 """Normalises phones to E.164, so that a code sent to one spelling verifies under any other.
 
-One person has one number here, whoever spells it: a client, a vendor, a shared contact.
+A number has one form here, whether a client, a vendor or a shared contact wrote it.
 """
 
 import re

@@ -11,7 +11,7 @@ class OperatorAdminConfig(AppConfig):
 
 
 class OperatorAdminSiteConfig(SimpleAdminConfig):
-    """Django's admin, on a site of ours."""
+    """Django's admin, on our own site."""
 
     default = False
     default_site = "operator_admin.site.OperatorAdminSite"

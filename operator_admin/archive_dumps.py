@@ -76,7 +76,7 @@ def differences(month: date) -> list[str]:
 
 @contextmanager
 def visible(month: date) -> Iterator[None]:
-    """The copy's tables in place of the service's own, for statements that only read."""
+    """Reads the copy's tables instead of the service's: for statements that only read."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
         cursor.execute(f"SET LOCAL search_path = {schema(month)}, public")
@@ -100,7 +100,7 @@ def _rows(table: str, month: date) -> str:
         cursor.execute(_COLUMNS, [_PREFIX, table, left_out])
         (columns,) = cursor.fetchone()
     if table in MONTHLY:
-        return f"SELECT {columns} FROM {partition(table, month)}"  # noqa: S608 - names of ours
+        return f"SELECT {columns} FROM {partition(table, month)}"  # noqa: S608 - our names
     return f"SELECT {columns} FROM {table} WHERE {_condition(month)}"  # noqa: S608
 
 

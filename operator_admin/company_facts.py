@@ -1,4 +1,4 @@
-"""A company at the desk: what operators look at before they approve it, and its form."""
+"""A company in the admin: what operators look at before they approve it, and its form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def of(company: Company) -> dict[str, Any]:
 
 
 def page_context(company: Company) -> dict[str, Any]:
-    """What the company's own page at the desk shows above its form."""
+    """What the company's own page in the admin shows above its form."""
     return {
         "title": company.name,
         "subtitle": None,

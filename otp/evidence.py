@@ -13,7 +13,7 @@ from channels.providers.base import Content
 from otp.texts import rendering
 from otp.verifications import FoundVerification
 
-HIDDEN = "•"  # in place of each character of the code
+HIDDEN = "•"  # for each character of the code
 
 
 def evidence_of(company_id: int, verification: FoundVerification) -> dict[str, Any]:

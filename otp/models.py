@@ -268,7 +268,7 @@ class GuardRestriction(models.Model):
 
 
 class GuardProgress(models.Model):
-    """One row: up to when outcomes of codes are counted as evidence. Locked by whoever counts."""
+    """One row: the end of the counted outcomes of codes. The counting worker locks it."""
 
     ONLY = 1
 

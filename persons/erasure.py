@@ -136,7 +136,7 @@ def _forget_routes(person: Person) -> int:
 
 
 def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> None:
-    """In the service's audit log, and in that of every company whose rows changed."""
+    """In the audit logs of the service and of every company whose rows changed."""
     companies = Company.objects.filter(pk__in=rows.companies)
     if person.is_everywhere:
         record("person.erased", person.anonymised, company=None, user=user, ip=ip)

@@ -5,7 +5,7 @@ nothing, even a confirmed one, until its user connects the identity while signed
 somebody typed and nobody confirmed is nobody's: the person whom the provider vouches for gets it,
 with an account of his own, so that nothing a stranger prepared under it is his.
 
-What the provider's groups grant, the operator's desk and roles in companies, is applied at every
+What the provider's groups grant, operators' rights and roles in companies, is applied at every
 sign-in: what no group gives any longer is taken. Rights that an operator or an owner gave here are
 left alone.
 """
@@ -35,7 +35,7 @@ from accounts.sign_in.addresses import is_of, is_same
 from processes.server.client_ip import address_of
 
 log = structlog.get_logger(__name__)
-DESK = (SUPERUSER, STAFF)
+OPERATOR_ROLES = (SUPERUSER, STAFF)
 
 
 def granted_to(groups: frozenset[str]) -> list[Grant]:
@@ -48,18 +48,22 @@ def apply_grants(user: User, groups: frozenset[str], request: HttpRequest) -> No
     # The lock: of two sign-ins at a time, each gives all that it says, or none of it.
     user.refresh_from_db(from_queryset=User.objects.select_for_update(no_key=True))
     granted = granted_to(groups)
-    _apply_to_desk(user, [grant for grant in granted if grant.role in DESK], request)
-    _apply_to_companies(user, [grant for grant in granted if grant.role not in DESK], request)
+    _apply_operator_rights(
+        user, [grant for grant in granted if grant.role in OPERATOR_ROLES], request
+    )
+    _apply_to_companies(
+        user, [grant for grant in granted if grant.role not in OPERATOR_ROLES], request
+    )
 
 
-def _apply_to_desk(user: User, granted: list[Grant], request: HttpRequest) -> None:
+def _apply_operator_rights(user: User, granted: list[Grant], request: HttpRequest) -> None:
     if user.is_staff and not user.desk_from_provider:
         return  # an operator gave it
-    before = _desk_rights(user)
+    before = _operator_rights(user)
     user.is_staff = user.desk_from_provider = bool(granted)
     user.is_superuser = any(grant.role == SUPERUSER for grant in granted)
     user.groups.set(_groups_of(granted))
-    after = _desk_rights(user)
+    after = _operator_rights(user)
     if before == after:
         return
     user.save(update_fields=["is_staff", "is_superuser", "desk_from_provider"])
@@ -72,7 +76,7 @@ def _groups_of(granted: list[Grant]) -> Iterable[Group]:
     return Group.objects.filter(name__in=[grant.target for grant in granted if grant.target])
 
 
-def _desk_rights(user: User) -> str:
+def _operator_rights(user: User) -> str:
     if not user.is_staff:
         return "—"
     names = user.groups.order_by("name").values_list("name", flat=True)
@@ -128,7 +132,7 @@ def _is_taken(address: str) -> bool:
 
 
 def _unconfirmed(address: str) -> QuerySet[EmailAddress]:
-    """The operators of the desk may have been given theirs by hand."""
+    """Excludes operators: their addresses may have been set by hand."""
     return EmailAddress.objects.filter(is_of(address), verified=False, user__is_staff=False)
 
 

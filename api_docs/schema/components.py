@@ -43,7 +43,7 @@ class Components:
         self.schemas: dict[str, Schema] = {}
 
     def add(self, name: str, schema: Schema) -> Schema:
-        """A reference to it. Two things of one name would be a mistake of ours."""
+        """A reference to it. Two things with one name would be our mistake."""
         if self.schemas.setdefault(name, schema) != schema:
             raise ValueError(f"two components are called {name}")
         return reference(name)

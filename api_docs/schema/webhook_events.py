@@ -36,7 +36,7 @@ def data_of(kind: EventKind) -> dict[str, Any]:
 
 @cache
 def signed() -> Signed:
-    """A small event with a published secret: whoever checks signatures can try theirs on it."""
+    """A small event with a published secret: a client can try its check of signatures on it."""
     event_id = parse_id("evt", EVENT_ID)
     assert event_id is not None  # noqa: S101 - it is written above
     data = {"available": 96, "threshold": 100, "test": False}

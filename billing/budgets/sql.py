@@ -62,7 +62,7 @@ HOUR_BASE = "CASE WHEN w.hour >= p.hour THEN w.hour_tokens ELSE '{}' END"
 # What each API key has spent today has a day of its own: the last release moves `day` alone.
 KEY_BASE = "CASE WHEN w.key_day >= p.today THEN w.key_tokens ELSE '{}' END"
 NO_LIMIT = 2**62  # tokens; a key without a limit
-NO_KEY = "0"  # in place of a key: the cabinet, and the service itself
+NO_KEY = "0"  # for sends without a key: by the cabinet, and by the service itself
 
 
 def key_name(api_key_id: int | None) -> str:

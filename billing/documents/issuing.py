@@ -175,7 +175,7 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
 def _taxed(
     charges: Sequence[Mapping[str, Any]], seller: Seller, company: Company, day: date
 ) -> list[dict[str, Any]]:
-    """With the rate of the day, for this buyer: that of the top-up if the seller has no regimes."""
+    """With this buyer's rate on that day; without regimes of the seller, the top-up's rate."""
     profile = BillingProfile.of(company)
     charge_rates = [Decimal(row["vat_rate"]) if row["vat_rate"] else None for row in charges]
     rates = [vat_rates.vat_rate(seller, profile, day, without_regime=rate) for rate in charge_rates]

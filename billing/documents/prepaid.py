@@ -83,7 +83,7 @@ def charged_in(*months: ClosedMonth) -> Sums:
 def opening(company_id: int, at: datetime) -> Sums:
     """What was prepaid and not yet charged at a moment, charges being booked at the month's end.
 
-    Before the first closed month nothing is known: as of its beginning.
+    Nothing is known before the first closed month: then at its beginning.
     """
     months = ClosedMonth.objects.filter(company=company_id).order_by("month")
     day = day_of(at)

@@ -28,7 +28,7 @@ def advance_title(line: dict[str, Any]) -> str:
     return f"Предварительная оплата{number}: {SERVICE[0].lower()}{SERVICE[1:]}"
 
 
-ENCODING = "windows-1251"  # that of the format
+ENCODING = "windows-1251"  # the format demands it
 VERSION, FORM_CODE, PROGRAM = "5.03", "1115131", "Kvitok"
 CURRENCIES = {
     "RUB": ("643", "Российский рубль"),

@@ -46,7 +46,7 @@ def note(name: str) -> StrOrPromise:
 def _build(name: str) -> Gateway:
     module = import_module(f"billing.gateways.{name}")
     make = cast(Callable[..., Gateway], getattr(module, GATEWAYS[name].class_name))
-    if not GATEWAYS[name].url:  # of ours
+    if not GATEWAYS[name].url:  # our own
         return make(public_url=settings.PUBLIC_URL)
     return make(**settings.GATEWAY_ACCOUNTS[name])
 

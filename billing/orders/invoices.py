@@ -1,4 +1,4 @@
-"""An invoice: its number, the parties as of the order, line, tax and payment QR code."""
+"""An invoice: its number, the parties at the time of the order, line, tax and payment QR code."""
 
 from dataclasses import dataclass
 from datetime import date

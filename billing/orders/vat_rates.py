@@ -1,7 +1,7 @@
 """The VAT in a price: its rate by seller, buyer and day.
 
-A price is the same for everybody: the tax is a part of it, or there is none. An advance has the
-rate of the day of payment, a delivery that of the last day of its month.
+Everybody pays the same price, with or without tax in it. An advance has the rate of the day of
+payment, a delivery the rate of the last day of its month.
 """
 
 from collections.abc import Mapping

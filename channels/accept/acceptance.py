@@ -45,7 +45,7 @@ class Sender:
     principal: Principal
     request_id: str
     idempotency_key: IdempotencyKey | None = None
-    own_key_hash: str = ""  # what recognises a repeat in place of that key
+    own_key_hash: str = ""  # recognises a repeat instead of that key
     wait: float | None = None  # seconds for the first outcome; None: SEND_WAIT
 
     @property

@@ -35,7 +35,7 @@ class AccountTakenError(Exception):
 def host(provider: HostedProvider, *, handle: HandleEvents) -> None:
     """Runs until SIGTERM or SIGINT, then stops claiming, finishes the calls under way, and unbinds.
 
-    `handle` is given the account's name and whatever comes in.
+    `handle` gets the account's name and what comes in.
 
     Raises AccountTakenError when another process hosts the account, or took it over while
     PostgreSQL was away.

@@ -30,7 +30,7 @@ class BlockedPhone(models.Model):
 
 
 class Contact(models.Model):
-    """A person who shared their phone with a bot of ours, so that bot may write to them."""
+    """A person who shared their phone with one of our bots, which may write to them."""
 
     provider = models.CharField(_("provider"), max_length=40)
     phone = models.CharField(_("phone"), max_length=16)

@@ -6,7 +6,7 @@ from accounts.models import Company
 
 
 class RouterState(models.Model):
-    """One row: everything learned that is not about one phone. Locked by whoever learns."""
+    """One row: everything learned that is not about one phone. The learning worker locks it."""
 
     ONLY = 1
 

@@ -1,4 +1,4 @@
-"""Contacts: people who let a bot of ours write to them, and the link that invites others to it."""
+"""Contacts: people who let our bots write to them, and the link that invites others to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Vendors' user ids, which a vendor may report in place of the phone.
+"""Vendors' user ids, which a vendor may report instead of the phone.
 
 They are stored from receipts of our messages, so that STOP works for a person who hides the phone,
 and from a vendor's answer that names another number than the one we sent to.

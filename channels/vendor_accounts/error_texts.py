@@ -152,7 +152,7 @@ def receipt_failure_text(receipt: Receipt) -> StrOrPromise:
 
 
 def api_error_text(code: str) -> str:
-    """The text that the API gives for an error code of ours; the code itself if unknown."""
+    """The text that the API gives for one of our error codes; the code itself if unknown."""
     error = {error.code: error for error in Error}.get(code)
     return str(error.message) if error else code
 

@@ -83,7 +83,7 @@ class SendCode(CamaraView):
 
 
 def _text(fields: RequestFields) -> str:
-    """The caller's message as a text of ours, whose rules hold: no addresses, no other numbers."""
+    """The caller's message as a code text, under our rules: no addresses, no other numbers."""
     message = fields.text(MESSAGE) or ""
     if message and LABEL not in message:
         fields.add_error(MESSAGE, NO_LABEL)

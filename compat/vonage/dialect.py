@@ -94,7 +94,7 @@ ABOUT = {Error.CHANNEL_UNAVAILABLE: "workflow", Error.INVALID_INPUT: "body"}
 
 
 class ProblemError(DomainError):
-    """A problem of Vonage's that no error of ours is; `members` are added to it."""
+    """A problem that Vonage has and we do not; `members` are added to it."""
 
     def __init__(self, row: Row, error: Error = Error.INVALID_INPUT, **members: Any) -> None:
         super().__init__(error)

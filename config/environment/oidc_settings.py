@@ -36,8 +36,8 @@ def _grant(item: str) -> Grant:
     group, is_there, right = (part.strip() for part in item.rpartition("="))
     role, _, target = (part.strip() for part in right.partition(":"))
     is_company_role = role in COMPANY_ROLES and target.isascii() and target.isdecimal()
-    is_desk_role = (role == SUPERUSER and not target) or role == STAFF
-    if not (is_there and group and (is_company_role or is_desk_role)):
+    is_operator_role = (role == SUPERUSER and not target) or role == STAFF
+    if not (is_there and group and (is_company_role or is_operator_role)):
         raise ImproperlyConfigured(
             f"OIDC_ROLES: {item!r} must be group=superuser, group=staff, group=staff:GROUP or "
             f"group=ROLE:COMPANY, with a ROLE of {', '.join(COMPANY_ROLES)} and the company's id"

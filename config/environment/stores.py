@@ -73,7 +73,7 @@ DATABASES["default"] |= {
         # Planning some hot statements takes longer than running them, and the plan of a list must
         # not depend on its parameters.
         " -c plan_cache_mode=force_generic_plan"
-        # The default, 4, is that of rotating disks: a few rows of a table of some ten thousand
+        # The default, 4, suits rotating disks: a few rows of a table of some ten thousand
         # were found by reading all of it.
         " -c random_page_cost=1.1"
         f" -c idle_in_transaction_session_timeout=20000 {_SESSION}",

@@ -43,7 +43,7 @@ _SEPARATORS = re.compile(r"[-_]+")
 
 
 def skeleton(name: str) -> str:
-    """What is left when look-alike characters are one, and hyphens and underscores none."""
+    """The slug with look-alike characters unified, and without hyphens and underscores."""
     plain = _SEPARATORS.sub("", name.lower()).translate(_ALIKE)
     return plain.replace("rn", "m").replace("vv", "w")
 

@@ -101,7 +101,7 @@ def host_of(address: str, *, allowed: Iterable[str] = ()) -> str:
 
 
 def check_site(name: object, field: str = "host") -> str:
-    """A host in lower case and ASCII, such as is on the internet; raises a DomainError."""
+    """A public host, in lower case and ASCII; raises a DomainError."""
     try:
         host = _host(str(name).strip().removeprefix("*."))
     except _InvalidError as invalid:

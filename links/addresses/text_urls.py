@@ -118,7 +118,7 @@ def _ending(label: str) -> str | None:
 
 @cache
 def _top_level_domains() -> frozenset[str]:
-    """From the Public Suffix List, which a library of ours ships; in letters and in Punycode."""
+    """From the Public Suffix List, which one of our libraries ships; in letters and in Punycode."""
     listed = (files("fido2") / "public_suffix_list.dat").read_text("utf-8")
     rules = (line.strip() for line in listed.splitlines())
     names = {rule.rpartition(".")[2] for rule in rules if rule and not rule.startswith("//")}

@@ -298,7 +298,7 @@ class BulkLinks(LinkView):
             return {"success": True, **body_of(made, of.ADDRESS), **reused}
         assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
         body = made.body(request_id=self.request_id)
-        del body["request_id"]  # that of the whole request
+        del body["request_id"]  # it belongs to the whole request
         return body
 
     def _message(self, data: list[dict[str, Any]]) -> StrOrPromise:

@@ -174,7 +174,7 @@ def _is_link_path(text: str) -> bool:
 
 
 def _is_allowed(header: str) -> bool:
-    """Whether Django serves this host: that of short links, or one of ALLOWED_HOSTS."""
+    """Whether Django serves this host: the host of short links, or one of ALLOWED_HOSTS."""
     if visitor_pages.normalize_host(header) == visitor_pages.normalize_host(
         urlsplit(settings.SHORT_URL).netloc
     ):

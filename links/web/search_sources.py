@@ -46,7 +46,7 @@ def find(member: Member, text: str) -> list[Hit]:
 
 
 def may_name(slug: str, member: Member) -> bool:
-    """A slug with a phone in it is looked for as the phone is: whoever sees it masked finds it by
+    """A slug that contains a phone is found like the phone: whoever sees it masked finds it by
     trying no sooner.
     """
     if text_for(slug, member) == slug:

@@ -1,4 +1,4 @@
-"""What is wrong now: by our own stores each minute, by others' word each quarter of an hour."""
+"""What is wrong now: our own stores are asked each minute, other services every 15 minutes."""
 
 import shutil
 import tempfile

@@ -68,7 +68,7 @@ def differences(expected: Sums, actual: Sums) -> list[str]:
 
 def _value(expression: str, table: str) -> str:
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {expression} FROM {table} t")  # noqa: S608 - names of ours
+        cursor.execute(f"SELECT {expression} FROM {table} t")  # noqa: S608 - our names
         return str(cursor.fetchone()[0])
 
 

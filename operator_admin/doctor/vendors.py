@@ -80,7 +80,7 @@ def providers() -> list[Finding]:
 
 
 def vendor_approvals() -> list[Finding]:
-    """Templates and senders in use that a vendor has taken out of use, as of its last answer."""
+    """Templates and senders in use that a vendor had taken out of use at its last answer."""
     used = list(VendorApproval.objects.filter(is_used=True).order_by("provider", "name"))
     bad = [row for row in used if row.status in approvals.BAD]
     if bad:

@@ -61,8 +61,8 @@ class EmailAddressAdmin(AuditedAdmin, FormFields, AllauthEmailAddressAdmin):
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user":
-            desk = User.objects.filter(Q(is_staff=True) | Q(is_superuser=True))
-            others = [row.pk for row in desk if not may_change_user(request, row)]
+            operators = User.objects.filter(Q(is_staff=True) | Q(is_superuser=True))
+            others = [row.pk for row in operators if not may_change_user(request, row)]
             kwargs["queryset"] = User.objects.exclude(pk__in=others)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
@@ -94,7 +94,7 @@ IDENTITY_NAMES = {
 
 
 def _name_in_our_languages(model: type[Model], singular: Any, several: Any, fields: Any) -> None:
-    """The library has no names of ours, and a proxy model would move its permissions."""
+    """The library has no translated names, and a proxy model would move its permissions."""
     options: Any = model._meta  # noqa: SLF001 - Django's documented Options API
     options.verbose_name, options.verbose_name_plural = singular, several
     for field, name in fields.items():

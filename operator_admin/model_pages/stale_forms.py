@@ -1,5 +1,6 @@
-"""The desk's forms refuse to undo what somebody has changed since they were opened: the fingerprint
-of `parsing.stale_forms`, of the rows beside the form too, in `templates/admin/change_form.html`.
+"""The admin's forms refuse to undo what somebody has changed since they were opened: the
+fingerprint of `parsing.stale_forms`, of the rows beside the form too, in
+`templates/admin/change_form.html`.
 """
 
 from collections.abc import Iterable

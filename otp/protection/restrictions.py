@@ -54,7 +54,7 @@ JudgeAnew = Callable[[GuardRestriction, datetime], Judged]
 def update(several: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) -> None:
     """Opens, renews and ends restrictions; in the caller's transaction, which has `GuardProgress`.
 
-    The companies are locked all at once and in order, as by whoever else locks several.
+    Locks all companies at once and in order, as every other place that locks several.
     """
     strict = {item.company_id: item for item in several}
     over = GuardRestriction.objects.filter(ended_at=None, until__lte=now)

@@ -23,7 +23,7 @@ BRAND_UNITS = 30  # UTF-16 units; longer brands are cut, which bounds the length
 def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str) -> Rendered:
     """Renders a verification's message; a worker calls it right before handing it over.
 
-    Uses the template the message was accepted with, whatever the company has changed since.
+    Uses the template with which the message was accepted, not a later one.
     """
     code = _code(subject_id, params)
     text = text_with(code, params=params, locale=locale, channel=channel)

@@ -34,7 +34,7 @@ from otp.protection import notices, restrictions, week_replay
 from parsing import clipboard
 from parsing.stale_forms import RefusesStaleForm
 
-HIDDEN = "•"  # in place of digits, as this page writes a range
+HIDDEN = "•"  # for digits, as this page writes a range
 KIND_OF = {digits: kind for kind, digits in CUTS}
 _RANGE = re.compile(rf"(\+[1-9][0-9]+)({HIDDEN}+|\*+)")
 

@@ -13,7 +13,7 @@ from tests.operator_admin.operators import code_now, make_operator, sign_in
 
 pytestmark = pytest.mark.django_db
 __all__ = ["acme", "identity_provider", "provider"]
-DESK = "/admin/"
+ADMIN = "/admin/"
 
 
 @pytest.fixture
@@ -26,24 +26,24 @@ def anna(acme: Company, provider: IdentityProvider, settings: Settings) -> User:
     return user
 
 
-def test_desk_opens_after_the_second_factor_of_ours(anna: User) -> None:
+def test_admin_opens_after_the_second_factor_of_ours(anna: User) -> None:
     add_app(anna)
     client = signed_in("anna")
     client.post(reverse("mfa_authenticate"), {"code": code_now()})
 
-    assert client.get(DESK).status_code == 200
+    assert client.get(ADMIN).status_code == 200
 
 
-def test_desk_asks_for_a_second_factor(anna: User) -> None:
+def test_admin_asks_for_a_second_factor(anna: User) -> None:
     client = signed_in("anna")
 
-    assert client.get(DESK, follow=True).redirect_chain[1][0] == reverse("mfa_activate_totp")
+    assert client.get(ADMIN, follow=True).redirect_chain[1][0] == reverse("mfa_activate_totp")
 
 
-def test_trusted_factor_of_the_provider_opens_the_desk(anna: User, settings: Settings) -> None:
+def test_trusted_factor_of_the_provider_opens_the_admin(anna: User, settings: Settings) -> None:
     settings.OIDC_TRUSTED_AMR = frozenset({"pwd"})
 
-    assert signed_in("anna").get(DESK).status_code == 200
+    assert signed_in("anna").get(ADMIN).status_code == 200
 
 
 def test_rights_of_a_group_do_not_count_after_a_password(anna: User) -> None:
@@ -53,24 +53,24 @@ def test_rights_of_a_group_do_not_count_after_a_password(anna: User) -> None:
     other = Client()
     sign_in(other, anna, "password", "mfa")
 
-    answer = other.get(DESK, follow=True)
+    answer = other.get(ADMIN, follow=True)
 
     assert answer.redirect_chain[-1][0] == "/account/sso/required?next=%2Fadmin%2F"
     assert "Acme ID" in answer.content.decode()
-    assert client.get(DESK).status_code == 200
+    assert client.get(ADMIN).status_code == 200
 
 
-def test_desk_closes_once_the_group_is_gone(
+def test_admin_closes_once_the_group_is_gone(
     anna: User, provider: IdentityProvider, settings: Settings
 ) -> None:
     settings.OIDC_TRUSTED_AMR = frozenset({"pwd"})
     client = signed_in("anna")
-    before = client.get(DESK).status_code
+    before = client.get(ADMIN).status_code
     provider.person("anna")
     signed_in("anna")
 
     assert before == 200
-    assert client.get(DESK, follow=True).status_code == 403
+    assert client.get(ADMIN, follow=True).status_code == 403
 
 
 def test_fresh_proof_by_the_provider_opens_pages_about_people(
@@ -94,10 +94,10 @@ def test_local_operator_needs_the_provider_where_a_setting_says_so(
 ) -> None:
     user = make_operator()
     sign_in(client, user, "mfa")
-    before = client.get(DESK).status_code
+    before = client.get(ADMIN).status_code
     settings.OIDC_REQUIRED_FOR_DESK = True
 
-    answer = client.get(DESK, follow=True)
+    answer = client.get(ADMIN, follow=True)
 
     assert before == 200
     assert answer.redirect_chain[-1][0].startswith("/account/sso/required")
@@ -119,7 +119,7 @@ def test_operator_disconnects_an_identity(client: Client, anna: User) -> None:
 
 
 @pytest.mark.parametrize("model", ["socialapp", "socialtoken"])
-def test_desk_has_no_page_for_secrets_of_providers(client: Client, model: str) -> None:
+def test_admin_has_no_page_for_secrets_of_providers(client: Client, model: str) -> None:
     sign_in(client, make_operator(), "mfa")
 
     assert client.get(f"/admin/socialaccount/{model}/").status_code == 404

@@ -136,7 +136,7 @@ class Smpp(HostedProvider):
     def send(self, message: Outgoing) -> Accepted:
         """Sends a concatenated message part by part.
 
-        Once a part is accepted the message is never restarted, whatever happens to the rest.
+        Once a part is accepted the message is never restarted, even if the rest fail.
         """
         bind = self._bind
         if bind is None:

@@ -102,7 +102,7 @@ class TelegramBot(Bot):
         self._deliver(payload)
 
     def notify(self, chat: str, text: str) -> None:
-        """Writes to a chat of ours, by its id or, of a channel, by its @name."""
+        """Writes to one of our chats, by its id or a channel by its @name."""
         is_id = chat.removeprefix("-").isdecimal()
         payload: http.Json = {
             "chat_id": int(chat) if is_id else chat,

@@ -34,7 +34,7 @@ WEBHOOK_FIELDS = (
 
 
 def _with_meta_code(codes: Iterable[str]) -> str:
-    """`ru:ru,en:en_US`: a language of ours and Meta's code of the template's."""
+    """`ru:ru,en:en_US`: our language and Meta's code of the template's language."""
     return ",".join(f"{code}:{languages.texts(code)['whatsapp']['language']}" for code in codes)
 
 

@@ -57,7 +57,7 @@ def load_many(phones: Iterable[str]) -> dict[str, PhoneMemory]:
 
 
 def save_many(memories: Mapping[str, PhoneMemory], now: float) -> None:
-    """In the order of their hashes, as by whoever else writes several."""
+    """In the order of their hashes, as every other place that writes several."""
     key = settings.SECRET_KEY
     common = {"key_id": _key_id(key), "seen_at": _time(now)}
     rows = [

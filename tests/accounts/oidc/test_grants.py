@@ -131,7 +131,9 @@ def test_role_by_a_group_cannot_be_changed_here(
     assert "через единый вход" in listed
 
 
-def test_desk_is_given_and_taken(provider: IdentityProvider, acme: Company, anna: User) -> None:
+def test_operator_rights_are_given_and_taken(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
     support = Group.objects.create(name="Support")
     provider.person("anna", "operators")
     signed_in("anna")
@@ -162,7 +164,9 @@ def test_superuser_needs_a_group_of_its_own(
     assert (anna.is_staff, anna.is_superuser) == (True, False)
 
 
-def test_desk_given_here_stands(provider: IdentityProvider, acme: Company, anna: User) -> None:
+def test_operator_rights_given_here_stand(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
     anna.is_staff = anna.is_superuser = True
     anna.save()
 
