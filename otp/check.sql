@@ -7,18 +7,19 @@
 -- another transaction holds; they run alone: so no guess waits for another company's, and no two
 -- groups for each other.
 WITH guesses AS MATERIALIZED (
-  SELECT * FROM json_to_recordset(%(guesses)s::json) AS n(
+  SELECT * FROM json_to_recordset(%(guesses)s::json) AS guess(
     number int, company_id bigint, mode text, phone text, purpose text, macs bytea[],
     verification_id uuid, binding jsonb)
   LIMIT json_array_length(%(guesses)s::json)),
 free AS MATERIALIZED (
-  SELECT * FROM guesses n
+  SELECT * FROM guesses guess
   WHERE {is_alone} OR (
     EXISTS (
-      SELECT FROM otp_verification v
-      WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
-        AND v.purpose = n.purpose AND v.superseded_at IS NULL
-        AND v.id BETWEEN :first_id AND :last_id
+      SELECT FROM otp_verification code
+      WHERE code.company_id = guess.company_id AND code.mode = guess.mode
+        AND code.phone = guess.phone
+        AND code.purpose = guess.purpose AND code.superseded_at IS NULL
+        AND code.id BETWEEN :first_id AND :last_id
       FOR NO KEY UPDATE SKIP LOCKED)
     AND pg_try_advisory_xact_lock(
       hashtextextended('guess:' || company_id || ':' || mode || ':' || phone, 0))))

@@ -26,8 +26,8 @@ route AS MATERIALIZED (
   WHERE a.id IS NULL OR {is_counted}
     OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS NULL)),
 due AS (
-  SELECT m.id, o.priority, o.due_at, chosen.*
-  FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+  SELECT m.id, queued.priority, queued.due_at, chosen.*
+  FROM channels_openmessage queued JOIN channels_message m ON m.id = queued.message_id
   CROSS JOIN LATERAL (
     SELECT r.provider, r.needs_contact, r.allowance, r.trips, r.is_ours,
       count(*) FILTER (WHERE fit.rank = 0) OVER () > 1 AS has_other_account,
@@ -51,32 +51,33 @@ due AS (
         uuid_hash_extended(m.id, m.tries)) & 9007199254740991)::float8 + 0.5) / 9007199254740992)
       / r.weight
     LIMIT 1) chosen
-  WHERE chosen.is_ours AND o.due_at <= now() AND m.due_at <= now()
-    AND o.route_key = ANY(ARRAY(SELECT concat_ws(' ', mode, channel, content) FROM route
+  WHERE chosen.is_ours AND queued.due_at <= now() AND m.due_at <= now()
+    AND queued.route_key = ANY(ARRAY(SELECT concat_ws(' ', mode, channel, content) FROM route
       WHERE is_ours))
     AND m.state IN ('queued', 'sent') AND m.id BETWEEN :first_id AND :last_id
     AND m.useful_until > now() + make_interval(secs => %(margin)s)
-  ORDER BY o.priority, o.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
+  ORDER BY queued.priority, queued.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
 {picked}
 claimed AS (
   UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
-  FROM picked p WHERE m.id = p.id AND m.id BETWEEN :first_id AND :last_id
-  RETURNING m.*, p.provider, p.needs_contact, p.allowance, p.trips, p.has_other_account,
-    p.has_contact_account),
+  FROM picked WHERE m.id = picked.id AND m.id BETWEEN :first_id AND :last_id
+  RETURNING m.*, picked.provider, picked.needs_contact, picked.allowance, picked.trips,
+    picked.has_other_account, picked.has_contact_account),
 intent AS (
   INSERT INTO channels_attempt
     (id, message_id, n, hold, price, channel, provider, state, lease_until)
   SELECT gen_random_uuid(), id, tries, hold, price, channel, provider, 'submitting',
          now() + make_interval(secs => %(lease)s)
   FROM claimed RETURNING id, message_id)
-SELECT intent.id AS attempt_id, c.id AS message_id, c.tries AS n, c.kind, c.content, c.phone,
-  c.subject_id, c.params, c.locale, c.mode, c.provider,
-  EXTRACT(epoch FROM c.useful_until - now())::int AS ttl,
-  CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END AS chat_id,
-  c.allowance IS NOT NULL AS is_counted, c.trips, c.has_other_account, c.has_contact_account,
-  c.channel, c.price,
-  CASE WHEN c.tries = 1 AND NOT {has_subscribers} THEN pg_current_xact_id()::xid::text END
+SELECT intent.id AS attempt_id, claimed.id AS message_id, claimed.tries AS n, claimed.kind,
+  claimed.content, claimed.phone, claimed.subject_id, claimed.params, claimed.locale, claimed.mode,
+  claimed.provider,
+  EXTRACT(epoch FROM claimed.useful_until - now())::int AS ttl,
+  CASE WHEN contact.blocked_at IS NULL THEN contact.chat_id ELSE 0 END AS chat_id,
+  claimed.allowance IS NOT NULL AS is_counted, claimed.trips, claimed.has_other_account,
+  claimed.has_contact_account, claimed.channel, claimed.price,
+  CASE WHEN claimed.tries = 1 AND NOT {has_subscribers} THEN pg_current_xact_id()::xid::text END
     AS claim_xid
-FROM claimed c JOIN intent ON intent.message_id = c.id
-LEFT JOIN channels_contact k
-  ON c.needs_contact AND k.phone = c.phone AND k.provider = c.provider
+FROM claimed JOIN intent ON intent.message_id = claimed.id
+LEFT JOIN channels_contact contact
+  ON claimed.needs_contact AND contact.phone = claimed.phone AND contact.provider = claimed.provider

@@ -18,7 +18,7 @@ from storage.statements.single_statement import fetch_rows
 from webhooks import events
 
 _CLAIM = sql_files.read("channels/deliver/claim.sql")
-_HAS_SUBSCRIBERS = events.has_endpoint_sql("c")
+_HAS_SUBSCRIBERS = events.has_endpoint_sql("claimed")
 
 # For when no account is counted; it skips counted accounts, and costs half as much.
 CLAIM = sql_files.fill(

@@ -3,23 +3,24 @@
 -- locked before its attempt. Returns the attempts written; the others are read and decided about.
 -- {stale_days} marks their day's counts stale.
 WITH unchanged AS (
-  SELECT n.* FROM (
-    SELECT * FROM json_to_recordset(%(acceptances)s::json) AS n(
+  SELECT acceptance.* FROM (
+    SELECT * FROM json_to_recordset(%(acceptances)s::json) AS acceptance(
       message_id uuid, attempt_id uuid, claim_xid xid, provider_id text, poll_in float)
-    LIMIT json_array_length(%(acceptances)s::json)) AS n
-  JOIN channels_message m ON m.id = n.message_id
-  WHERE m.xmin = n.claim_xid AND m.id BETWEEN :first_id AND :last_id
+    LIMIT json_array_length(%(acceptances)s::json)) AS acceptance
+  JOIN channels_message m ON m.id = acceptance.message_id
+  WHERE m.xmin = acceptance.claim_xid AND m.id BETWEEN :first_id AND :last_id
   ORDER BY m.id FOR UPDATE OF m),
 accepted AS (
-  UPDATE channels_attempt a SET state = 'sent', provider_id = n.provider_id, lease_until = NULL,
-    accepted_at = now(), poll_at = now() + make_interval(secs => n.poll_in)
-  FROM unchanged n
-  WHERE a.id = n.attempt_id AND a.xmin = n.claim_xid
-    AND a.message_id BETWEEN :first_id AND :last_id
-  RETURNING a.message_id, a.id),
+  UPDATE channels_attempt attempt SET state = 'sent', provider_id = unchanged.provider_id,
+    lease_until = NULL, accepted_at = now(),
+    poll_at = now() + make_interval(secs => unchanged.poll_in)
+  FROM unchanged
+  WHERE attempt.id = unchanged.attempt_id AND attempt.xmin = unchanged.claim_xid
+    AND attempt.message_id BETWEEN :first_id AND :last_id
+  RETURNING attempt.message_id, attempt.id),
 changed AS (
   UPDATE channels_message m SET state = 'sent', sent_at = GREATEST(m.created_at, now())
-  FROM accepted a WHERE m.id = a.message_id AND m.id BETWEEN :first_id AND :last_id
-  RETURNING a.id, m.company_id, m.mode, (m.created_at AT TIME ZONE %(zone)s)::date AS day),
+  FROM accepted WHERE m.id = accepted.message_id AND m.id BETWEEN :first_id AND :last_id
+  RETURNING accepted.id, m.company_id, m.mode, (m.created_at AT TIME ZONE %(zone)s)::date AS day),
 stale AS ({stale_days})
 SELECT id FROM changed

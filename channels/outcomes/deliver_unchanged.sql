@@ -6,58 +6,65 @@
 --
 -- {capture} charges for `changed`, and {stale_days} marks their day's counts stale.
 WITH stored AS (
-  SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.ref, r.at,
-    r.phone = '' AND r.alternatives = '{}' AS is_plain
-  FROM channels_receipt r
-  WHERE r.due_at <= now() AND r.received_at >= :start AND r.received_at < :end
-  ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED),
+  SELECT id, state, provider, provider_id, error_code, ref, at,
+    phone = '' AND alternatives = '{}' AS is_plain
+  FROM channels_receipt
+  WHERE due_at <= now() AND received_at >= :start AND received_at < :end
+  ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED),
 matched AS (
-  SELECT s.id AS receipt_id, s.state AS said, s.provider, s.provider_id, s.at,
-    a.message_id, a.id, a.hold, a.state
-  FROM stored s CROSS JOIN LATERAL (
+  SELECT stored.id AS receipt_id, stored.state AS said, stored.provider, stored.provider_id,
+    stored.at, attempt.message_id, attempt.id, attempt.hold, attempt.state
+  FROM stored CROSS JOIN LATERAL (
     SELECT message_id, id, hold, state FROM channels_attempt
-    WHERE provider = s.provider AND provider_id = s.provider_id
+    WHERE provider = stored.provider AND provider_id = stored.provider_id
       AND message_id BETWEEN :first_id AND :last_id
-    ORDER BY message_id DESC LIMIT 1) AS a
-  WHERE s.state IN ('sent', 'delivered') AND s.error_code = '' AND s.is_plain
-    AND COALESCE(s.ref, a.id) = a.id
-    AND NOT EXISTS (SELECT 1 FROM channels_part p
-                    WHERE p.provider = s.provider AND p.provider_id = s.provider_id)),
+    ORDER BY message_id DESC LIMIT 1) AS attempt
+  WHERE stored.state IN ('sent', 'delivered') AND stored.error_code = '' AND stored.is_plain
+    AND COALESCE(stored.ref, attempt.id) = attempt.id
+    AND NOT EXISTS (SELECT 1 FROM channels_part part
+                    WHERE part.provider = stored.provider
+                      AND part.provider_id = stored.provider_id)),
 known AS (
-  SELECT n.receipt_id, n.id AS attempt_id FROM matched n JOIN channels_message m
-    ON m.id = n.message_id AND m.id BETWEEN :first_id AND :last_id
-  WHERE n.said = 'sent' AND n.state IN ('sent', 'delivered') AND m.state IN ('sent', 'delivered')),
+  SELECT matched.receipt_id, matched.id AS attempt_id FROM matched JOIN channels_message m
+    ON m.id = matched.message_id AND m.id BETWEEN :first_id AND :last_id
+  WHERE matched.said = 'sent' AND matched.state IN ('sent', 'delivered')
+    AND m.state IN ('sent', 'delivered')),
 deliveries AS (
-  SELECT DISTINCT ON (message_id) * FROM matched n
+  SELECT DISTINCT ON (message_id) * FROM matched
   WHERE said = 'delivered' AND NOT EXISTS (  -- whatever came first counts
-    SELECT 1 FROM stored o WHERE o.provider = n.provider AND o.provider_id = n.provider_id
-      AND o.state NOT IN ('sent', 'delivered'))),
+    SELECT 1 FROM stored WHERE stored.provider = matched.provider
+      AND stored.provider_id = matched.provider_id
+      AND stored.state NOT IN ('sent', 'delivered'))),
 unchanged AS (
-  SELECT n.* FROM deliveries n JOIN channels_message m ON m.id = n.message_id
-  WHERE m.state = 'sent' AND m.hold = n.hold AND m.id BETWEEN :first_id AND :last_id
+  SELECT deliveries.* FROM deliveries JOIN channels_message m ON m.id = deliveries.message_id
+  WHERE m.state = 'sent' AND m.hold = deliveries.hold AND m.id BETWEEN :first_id AND :last_id
     AND NOT {has_subscribers}
   ORDER BY m.id FOR UPDATE OF m SKIP LOCKED),
 delivered AS (
-  UPDATE channels_attempt a SET state = 'delivered', lease_until = NULL, poll_at = NULL,
-    accepted_at = COALESCE(a.accepted_at, now()), finished_at = COALESCE(a.finished_at, now())
-  FROM unchanged n
-  WHERE a.id = n.id AND a.state = 'sent' AND a.message_id BETWEEN :first_id AND :last_id
-  RETURNING a.message_id, a.id, n.receipt_id, n.provider, n.at),
+  UPDATE channels_attempt attempt SET state = 'delivered', lease_until = NULL, poll_at = NULL,
+    accepted_at = COALESCE(attempt.accepted_at, now()),
+    finished_at = COALESCE(attempt.finished_at, now())
+  FROM unchanged
+  WHERE attempt.id = unchanged.id AND attempt.state = 'sent'
+    AND attempt.message_id BETWEEN :first_id AND :last_id
+  RETURNING attempt.message_id, attempt.id, unchanged.receipt_id, unchanged.provider, unchanged.at),
 changed AS (
   UPDATE channels_message m SET state = 'delivered', is_undelivered = false, error = '',
     fallback_at = NULL, due_at = NULL,
-    sent_at = COALESCE(m.sent_at, GREATEST(m.created_at, LEAST(d.at, now()))),
-    delivered_at = COALESCE(m.delivered_at, GREATEST(m.created_at, m.sent_at, LEAST(d.at, now()))),
+    sent_at = COALESCE(m.sent_at, GREATEST(m.created_at, LEAST(delivered.at, now()))),
+    delivered_at = COALESCE(m.delivered_at, GREATEST(m.created_at, m.sent_at,
+      LEAST(delivered.at, now()))),
     finished_at = COALESCE(m.finished_at, now())
-  FROM delivered d WHERE m.id = d.message_id AND m.id BETWEEN :first_id AND :last_id
-  RETURNING d.receipt_id, d.provider, d.id AS attempt_id, m.id AS message_id, m.company_id, m.mode,
-    m.channel, m.price, m.hold, (m.created_at AT TIME ZONE %(zone)s)::date AS day),
+  FROM delivered WHERE m.id = delivered.message_id AND m.id BETWEEN :first_id AND :last_id
+  RETURNING delivered.receipt_id, delivered.provider, delivered.id AS attempt_id,
+    m.id AS message_id, m.company_id, m.mode, m.channel, m.price, m.hold,
+    (m.created_at AT TIME ZONE %(zone)s)::date AS day),
 stale AS ({stale_days}),
 applied AS (
-  UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
-  FROM (SELECT receipt_id, attempt_id FROM changed UNION ALL SELECT * FROM known) AS n
-  WHERE r.id = n.receipt_id AND r.received_at >= :start AND r.received_at < :end
-  RETURNING r.id),
+  UPDATE channels_receipt receipt SET due_at = NULL, applied_at = now(), attempt_id = met.attempt_id
+  FROM (SELECT receipt_id, attempt_id FROM changed UNION ALL SELECT * FROM known) AS met
+  WHERE receipt.id = met.receipt_id AND receipt.received_at >= :start AND receipt.received_at < :end
+  RETURNING receipt.id),
 {capture}
 SELECT (SELECT count(*) FROM stored) AS due, (SELECT count(*) FROM applied) AS applied,
   message_id, attempt_id, mode, channel, price, provider

@@ -5,8 +5,9 @@ locked AS (
   ORDER BY id FOR NO KEY UPDATE),
 stored AS (
   INSERT INTO links_click (link_id, at, kind, referrer, device, country)
-  SELECT s.link_id, to_timestamp(s.millis / 1000), s.kind, s.referrer, s.device, s.country
-  FROM received s JOIN locked ON locked.id = s.link_id
+  SELECT received.link_id, to_timestamp(received.millis / 1000), received.kind, received.referrer,
+    received.device, received.country
+  FROM received JOIN locked ON locked.id = received.link_id
   RETURNING link_id, at, kind),
 days AS (
   INSERT INTO links_clickday AS d (link_id, day, clicks, previews, scanners)
@@ -17,14 +18,16 @@ days AS (
   FROM stored GROUP BY 1, 2 ORDER BY 1, 2
   ON CONFLICT (link_id, day) DO UPDATE SET clicks = d.clicks + excluded.clicks,
     previews = d.previews + excluded.previews, scanners = d.scanners + excluded.scanners)
-UPDATE links_link l SET clicks = l.clicks + n.clicks, previews = l.previews + n.previews,
-  scanners = l.scanners + n.scanners, first_click_at = LEAST(l.first_click_at, n.first_at),
-  last_click_at = GREATEST(l.last_click_at, n.last_at)
+UPDATE links_link link SET clicks = link.clicks + counts.clicks,
+  previews = link.previews + counts.previews,
+  scanners = link.scanners + counts.scanners,
+  first_click_at = LEAST(link.first_click_at, counts.first_at),
+  last_click_at = GREATEST(link.last_click_at, counts.last_at)
 FROM (
   SELECT link_id, count(*) FILTER (WHERE kind = 'person') AS clicks,
     count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')) AS previews,
     count(*) FILTER (WHERE kind = 'scanner') AS scanners,
     min(at) FILTER (WHERE kind = 'person') AS first_at,
     max(at) FILTER (WHERE kind = 'person') AS last_at
-  FROM stored GROUP BY 1) n
-WHERE l.id = n.link_id
+  FROM stored GROUP BY 1) counts
+WHERE link.id = counts.link_id

@@ -3,12 +3,13 @@
 -- Earlier days are counted again at the end of the hour: people open links for days, and each
 -- count of a large company's day reads all its messages.
 WITH clicked AS (
-  SELECT l.id, n.at FROM links_link l JOIN unnest(%(ids)s::uuid[], %(times)s::float[]) AS n(id, at)
-    USING (id)
-  WHERE l.message_id IS NOT NULL AND l.clicked_at IS NULL ORDER BY l.id FOR UPDATE OF l),
+  SELECT link.id, click.at FROM links_link link
+    JOIN unnest(%(ids)s::uuid[], %(times)s::float[]) AS click(id, at) USING (id)
+  WHERE link.message_id IS NOT NULL AND link.clicked_at IS NULL
+  ORDER BY link.id FOR UPDATE OF link),
 noted AS (
-  UPDATE links_link l SET clicked_at = to_timestamp(clicked.at)
-  FROM clicked WHERE l.id = clicked.id RETURNING l.message_id),
+  UPDATE links_link link SET clicked_at = to_timestamp(clicked.at)
+  FROM clicked WHERE link.id = clicked.id RETURNING link.message_id),
 opened AS (
   SELECT m.id, m.subject_id, m.company_id, m.mode,
     (m.created_at AT TIME ZONE %(zone)s)::date AS day

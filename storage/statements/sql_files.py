@@ -12,7 +12,7 @@ _COMMENT = re.compile(r"--.*")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # As the files write it; the limit is explained in `json_rows`.
 _JSON_ROWS = re.compile(
-    r"MATERIALIZED \( SELECT \* FROM json_to_recordset\((%\(\w+\)s::json)\) AS n\(\s?(.+?)\)"
+    r"MATERIALIZED \( SELECT \* FROM json_to_recordset\((%\(\w+\)s::json)\) AS \w+\(\s?(.+?)\)"
     r" LIMIT json_array_length\(\1\)\)"
 )
 
