@@ -28,7 +28,8 @@ class Section:
 
 
 CLICKS_OF_LINK = 1000
-EXPORTING = HeavyWork("persons exported", most=1, waiting=4)  # seconds for who has much
+# The statements of exports and erasures have no timeout: seconds each where a company has much.
+AT_WORK = HeavyWork("persons looked for", most=1)
 
 SECTIONS = {
     "messages": Section(

@@ -12,7 +12,7 @@ from catalogue.errors import DomainError, Error, invalid_input
 from channels import phone_numbers
 from channels.web.fields import PHONE
 from persons.erasure import NotFinishedError, erase
-from persons.export import EXPORTING, export
+from persons.export import AT_WORK, export
 from persons.person import Person
 from persons.web.calls import ERASE, ERASED, EXPORT, PERSON
 from processes.server.client_ip import client_ip
@@ -28,7 +28,7 @@ class ExportPerson(ApiView):
         if not phone:
             raise invalid_input(phone=REQUIRED)
         person = _person(self.principal, phone)
-        with EXPORTING.turn(person.company_id):
+        with AT_WORK.turn(person.company_id):
             data = export(person=person, ip=client_ip(request.META))
         return ApiResponse(self.success(data))
 
@@ -52,7 +52,8 @@ class ErasePerson(IdempotentView):
                 raise DomainError(Error.PERSON_BUSY, retry_after=busy.seconds) from None
             return self.success({"erased": {field.name: counts[field.name] for field in ERASED}})
 
-        return self.once_atomic(self.idempotency_key(request, payload), effect)
+        with AT_WORK.turn(person.company_id):
+            return self.once_atomic(self.idempotency_key(request, payload), effect)
 
 
 def _person(principal: Principal, phone: str) -> Person:

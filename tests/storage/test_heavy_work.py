@@ -21,7 +21,7 @@ from billing.signed_links import DOCUMENTS, INVOICES
 from links.api.views import MAKING, SMALL_BULK
 from links.clicks.statistics import COUNTING, MANY
 from links.link_imports import READING
-from persons.export import EXPORTING
+from persons.export import AT_WORK
 from storage.heavy_work import HeavyWork
 from tests.api.clients import Api
 from tests.document_factories import DocumentFactory
@@ -166,12 +166,14 @@ def test_pages_with_many_clicks_wait_for_their_turn(client: Client, owner: Membe
     assert [client.get(page).status_code for page in pages] == [200, 200]
 
 
-def test_export_of_a_person_waits_for_its_turn(api: Api) -> None:
-    with EXPORTING.turn(None):
-        busy = api.get("/persons/export", {"phone": "+79161234567"})
+def test_exports_and_erasures_of_persons_wait_for_their_turn(api: Api) -> None:
+    person = {"phone": "+79161234567"}
+    with AT_WORK.turn(None):
+        busy = api.get("/persons/export", person), api.post("/persons/erase", person)
 
-    assert (busy.status, busy.body["code"]) == (503, "unavailable")
-    assert api.get("/persons/export", {"phone": "+79161234567"}).status == 200
+    assert [(answer.status, answer.body["code"]) for answer in busy] == [(503, "unavailable")] * 2
+    free = api.get("/persons/export", person), api.post("/persons/erase", person)
+    assert [answer.status for answer in free] == [200, 200]
 
 
 def test_one_company_has_half_of_the_places() -> None:
