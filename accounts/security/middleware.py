@@ -4,6 +4,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from allauth.core import ratelimit
 from allauth.core.exceptions import ReauthenticationRequired
 from django.contrib import messages
 from django.contrib.auth import get_user, logout
@@ -79,9 +80,15 @@ class AccountSecurityMiddleware:
         self, request: HttpRequest, view: object, args: object, kwargs: object
     ) -> HttpResponse | None:
         user = getattr(request, "user", None)  # API requests have none: config.middleware.Shortcut
+        name = _view_name(request)
+        if name == PASSKEY_LOGIN and request.method != "POST":
+            # Each challenge is a session, kept for hours.
+            limited: HttpResponse | None = ratelimit.consume_or_429(
+                request, action="passkey", limit_get=True
+            )
+            return limited
         if not isinstance(user, User):
             return None
-        name = _view_name(request)
         if (
             name in REAUTHENTICATION_VIEWS
             and request.method == "POST"

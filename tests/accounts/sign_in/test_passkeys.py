@@ -12,11 +12,13 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.internal import auth
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
+from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.test import Client
 from django.urls import reverse
 from fido2.cose import ES256
 from fido2.webauthn import AttestationObject, AttestedCredentialData, AuthenticatorData
+from pytest_django import Settings
 
 from accounts.models import User
 from accounts.sign_in import factor_forms
@@ -189,6 +191,19 @@ def test_of_two_answers_at_once_one_counts() -> None:
     answer = key.answer(challenge_of(first), VERIFIED, 0)
 
     assert [_sign_in(client, answer) for client in (first, second)] == [True, False]
+
+
+def test_challenges_for_strangers_have_a_bound(settings: Settings) -> None:
+    """Each is a session: 264 a second from one machine, kept for twelve hours."""
+    settings.ACCOUNT_RATE_LIMITS = settings.ACCOUNT_RATE_LIMITS | {"passkey": "2/m/ip"}
+    page = reverse("mfa_login_webauthn")
+
+    script = {"x-requested-with": "XMLHttpRequest"}
+
+    statuses = [Client().get(page, headers=script).status_code for _time in range(3)]
+
+    assert (statuses, Session.objects.count()) == ([200, 200, 429], 2)
+    assert Client().get(reverse("account_login")).status_code == 200
 
 
 def test_passkey_removed_meanwhile_opens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
