@@ -139,8 +139,8 @@ class ApiView(View):
 
     def success(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body with the envelope around it."""
-        made = {"success": True, "message": self.call.message, **body}
-        return made | {"warnings": self.warnings} if self.warnings else made
+        envelope = {"success": True, "message": self.call.message, **body}
+        return envelope | {"warnings": self.warnings} if self.warnings else envelope
 
     def refusal(self, error: DomainError) -> dict[str, Any]:
         body = error.body(request_id=self.request_id)

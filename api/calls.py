@@ -274,8 +274,8 @@ class Call:
 
     def request_example(self) -> dict[str, Any]:
         """Every field that has an example, or whose objects have one."""
-        given = [field for field in self.body if field.example is not None or field.fields]
-        return example_of(tuple(given))
+        shown = [field for field in self.body if field.example is not None or field.fields]
+        return example_of(tuple(shown))
 
     def answer_example(self) -> dict[str, Any]:
         body = {"success": True, "message": str(self.message)}

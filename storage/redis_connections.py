@@ -126,7 +126,7 @@ def connection_options(address: RedisAddress, connect_timeout: float) -> dict[st
     """The options of redis-py's connection, and how it finds its master."""
     options = dict(address.options)
     if (named := address.sentinels) is not None:
-        asked = Sentinel(  # type: ignore[no-untyped-call]
+        sentinel = Sentinel(  # type: ignore[no-untyped-call]
             named.addresses,
             sentinel_kwargs={
                 "socket_timeout": connect_timeout,
@@ -136,7 +136,7 @@ def connection_options(address: RedisAddress, connect_timeout: float) -> dict[st
                 **named.options,
             },
         )
-        options["find_master"] = partial(asked.discover_master, named.service)
+        options["find_master"] = partial(sentinel.discover_master, named.service)
     return options
 
 

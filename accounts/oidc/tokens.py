@@ -137,8 +137,8 @@ def claims_of(tokens: dict[str, Any], *, nonce: str) -> dict[str, Any]:
 
 def verify(token: str, *, nonce: str) -> dict[str, Any]:
     claims = _signed_claims(token)
-    given = str(claims.get("nonce", "")).encode(errors="replace")  # JSON has lone surrogates
-    if not hmac.compare_digest(given, nonce.encode()):
+    claimed = str(claims.get("nonce", "")).encode(errors="replace")  # JSON has lone surrogates
+    if not hmac.compare_digest(claimed, nonce.encode()):
         raise RefusedError(Reason.INVALID, "nonce differs")
     if not (0 < len(claims["sub"]) <= MAX_SUBJECT and is_line(claims["sub"])):
         raise RefusedError(Reason.INVALID, "sub is empty, too long or no line")

@@ -49,8 +49,8 @@ def titles(language: str) -> dict[str, str]:
 @cache
 def names(language: str) -> dict[str, str]:
     """Code → name of those that one can send to, sorted by name."""
-    known = {code: titles(language)[code] for code in CODES if code in titles(language)}
-    return dict(sorted(known.items(), key=lambda pair: pair[1].casefold().replace("ё", "е")))
+    names = {code: titles(language)[code] for code in CODES if code in titles(language)}
+    return dict(sorted(names.items(), key=lambda pair: pair[1].casefold().replace("ё", "е")))
 
 
 def name(code: str) -> str:

@@ -104,9 +104,9 @@ class EnumerationSafeSignupForm(BoundedPasswordsMixin, allauth.SignupForm):
         """Rate the password against the company name as well, which validators cannot know yet."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if password := cleaned.get("password1"):
-            known = passwords.words_of(cleaned.get("email", ""), cleaned.get("company", ""))
+            personal = passwords.words_of(cleaned.get("email", ""), cleaned.get("company", ""))
             try:
-                passwords.require_strong(password, known)
+                passwords.require_strong(password, personal)
             except ValidationError as error:
                 if not self.has_error("password1", error.code):
                     self.add_error("password1", error)

@@ -93,7 +93,7 @@ def _by_path(call: Call) -> tuple[str, int]:
 
 
 def operation(call: Call) -> dict[str, Any]:
-    made = {
+    operation = {
         "operationId": call.name,
         "summary": str(call.title),
         "description": str(call.description),
@@ -104,8 +104,8 @@ def operation(call: Call) -> dict[str, Any]:
         "responses": responses(call),
     }
     if call.has_body:
-        made["requestBody"] = request_body(call)
-    return made
+        operation["requestBody"] = request_body(call)
+    return operation
 
 
 def parameters(call: Call) -> list[Schema]:

@@ -114,13 +114,13 @@ def render(document: Document) -> bytes:
     """Characters that the encoding lacks become references."""
     root = Element("Файл", ИдФайл=file_id(document), ВерсФорм=VERSION, ВерсПрог=PROGRAM)
     function = function_of(document)
-    made = timezone.localtime(document.created_at, timezone.get_default_timezone())
+    created = timezone.localtime(document.created_at, timezone.get_default_timezone())
     body = SubElement(root, "Документ", КНД=FORM_CODE, Функция=function)
     if function in FUNCTION_TITLES:
         body.set("ПоФактХЖ", FUNCTION_TITLES[function])
         body.set("НаимДокОпр", OWN_TITLES[function])
-    body.set("ДатаИнфПр", f"{made:%d.%m.%Y}")
-    body.set("ВремИнфПр", f"{made:%H.%M.%S}")
+    body.set("ДатаИнфПр", f"{created:%d.%m.%Y}")
+    body.set("ВремИнфПр", f"{created:%H.%M.%S}")
     body.set("НаимЭконСубСост", _economic_entity(document.seller))
     _head(body, document, function)
     _table(body, document)

@@ -70,9 +70,9 @@ class Seals(ApiView):
     calls = (LIST_SEALS,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        asked = QueryFields(request.GET)
-        period = asked.text(PERIOD)
-        asked.check()
+        params = QueryFields(request.GET)
+        period = params.text(PERIOD)
+        params.check()
         rows = Seal.objects.filter(company=self.principal.company_id).defer("parts")
         rows = rows if period == DAY else rows.last_of_months()
         return _listed(self, request, rows, SEAL)

@@ -76,8 +76,8 @@ def _store(name: str, approvals: list[Approval]) -> None:
     with connection.cursor() as cursor:
         cursor.executemany(_UPSERT, [_row(name, item) for item in ordered])
     listed = {(item.kind.value, item.name[:120], item.language[:10]) for item in approvals}
-    known = VendorApproval.objects.filter(provider=name)
-    gone = [row.pk for row in known if (row.kind, row.name, row.language) not in listed]
+    stored = VendorApproval.objects.filter(provider=name)
+    gone = [row.pk for row in stored if (row.kind, row.name, row.language) not in listed]
     VendorApproval.objects.filter(pk__in=gone).delete()
 
 

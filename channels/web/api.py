@@ -141,13 +141,13 @@ def _list(
     view: ApiView, query: Mapping[str, str], body_of_row: Callable[[Message], dict[str, Any]]
 ) -> dict[str, Any]:
     """By phone in any format, reference, channel, status, kind, time (`from` ≤ created < `to`)."""
-    asked = QueryFields(query)
-    phone, state = asked.text(WITH_PHONE), asked.text(WITH_STATUS)
-    start, end = asked.time(CREATED_FROM), asked.time(CREATED_TO)
-    reference = asked.text(WITH_REFERENCE)
-    chosen = {"channel": asked.text(OF_CHANNEL), "kind": asked.text(OF_KIND)}
+    params = QueryFields(query)
+    phone, state = params.text(WITH_PHONE), params.text(WITH_STATUS)
+    start, end = params.time(CREATED_FROM), params.time(CREATED_TO)
+    reference = params.text(WITH_REFERENCE)
+    chosen = {"channel": params.text(OF_CHANNEL), "kind": params.text(OF_KIND)}
     chosen = {name: value for name, value in chosen.items() if value}
-    asked.check()
+    params.check()
     history = _own_messages(view)
     if start:
         history = history.filter(created_at__gte=start)

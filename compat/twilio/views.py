@@ -81,11 +81,11 @@ def read_tags(read: RequestFields) -> Mapping[str, str]:
 
 def read_binding(read: RequestFields) -> dict[str, str] | None:
     """What the person agrees to by the code: an amount and who gets it."""
-    given = {"amount": read.text(AMOUNT), "payee": read.text(PAYEE)}
-    if not any(given.values()):
+    payment = {"amount": read.text(AMOUNT), "payee": read.text(PAYEE)}
+    if not any(payment.values()):
         return None
     try:
-        return bindings.check(given)
+        return bindings.check(payment)
     except ValidationError as error:
         for fault in error.messages:
             name, _colon, reason = fault.partition(": ")

@@ -96,15 +96,15 @@ def _steps(fields: RequestFields) -> list[tuple[str, str]]:
     other the request is refused.
     """
     is_given = fields.payload.get(WORKFLOW.name) is not None
-    given = fields.array(WORKFLOW) if is_given else []
+    workflow = fields.array(WORKFLOW) if is_given else []
     if not is_given:
         fields.add_error(WORKFLOW, REQUIRED)
-    errors = dict(fault for n, step in enumerate(given) if (fault := _fault(n, step)))
+    errors = dict(fault for n, step in enumerate(workflow) if (fault := _fault(n, step)))
     fields.errors |= {name: [reason] for name, reason in errors.items()}
     if fields.errors:
         return []
     steps = [
-        (CHANNELS[step["channel"]], step["to"]) for step in given if step["channel"] in CHANNELS
+        (CHANNELS[step["channel"]], step["to"]) for step in workflow if step["channel"] in CHANNELS
     ]
     if not steps:
         fields.errors["workflow[0].channel"] = [NOT_OURS]

@@ -60,9 +60,9 @@ def key(host_id: int | None, slug: str) -> str:
 
 def keys(slug: str, company_id: int | None = None) -> list[str]:
     """Every key that the slug may have, under our host and those of a company, or of all."""
-    known = _hosts.get().values() if company_id is None else of_company(company_id)
+    hosts = _hosts.get().values() if company_id is None else of_company(company_id)
     names = dict.fromkeys((slug, slug.lower()))
-    ids = (None, *(host.id for host in known))
+    ids = (None, *(host.id for host in hosts))
     return [key(host_id, name) for host_id in ids for name in names]
 
 
@@ -71,8 +71,8 @@ def is_ours(host: str) -> bool:
     plain = host.removeprefix("www.")
     if plain in _own(settings.SHORT_URL, settings.PUBLIC_URL):
         return True
-    known = _hosts.get()
-    return host in known or plain in known
+    hosts = _hosts.get()
+    return host in hosts or plain in hosts
 
 
 def is_service_host(name: str) -> bool:

@@ -101,8 +101,8 @@ class LinkDetail(LinkView):
 
     def patch(self, request: HttpRequest, public_id: str) -> HttpResponse:
         link = self.link(public_id)
-        wanted = parsing.link_change(RequestFields(self.payload(request)), self.principal)
-        changed = changes.change(link=link, wanted=wanted, ip=client_ip(request.META))
+        new_values = parsing.link_change(RequestFields(self.payload(request)), self.principal)
+        changed = changes.change(link=link, wanted=new_values, ip=client_ip(request.META))
         changed.is_stopped = link.is_stopped
         return self.answer(body_of(changed, of.LINK))
 

@@ -112,8 +112,8 @@ def error_page(outcome: NoTarget | str, visit: Visit, *headers: tuple[str, str])
 def html_page(
     status: str, template: str, context: dict[str, Any], visit: Visit, policy: str
 ) -> VisitorResponse:
-    known = {"language": visit.language, "stylesheet": _stylesheet(visit.is_short_host)}
-    body = render_to_string(template, known | context).encode()
+    shared = {"language": visit.language, "stylesheet": _stylesheet(visit.is_short_host)}
+    body = render_to_string(template, shared | context).encode()
     return _page(status, body, visit, _HTML, _content_security_policy(visit.is_short_host, policy))
 
 

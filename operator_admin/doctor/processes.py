@@ -124,10 +124,10 @@ def translations() -> Finding:
 
 def static_files() -> Finding:
     """Production reads the storage's manifest; elsewhere the finders serve the files."""
-    wanted = "favicon.svg"
+    static_file = "favicon.svg"
     cure = _("Run: python manage.py collectstatic --noinput, and restart the web process.")
     if settings.WHITENOISE_USE_FINDERS:
-        is_found = finders.find(wanted) is not None
+        is_found = finders.find(static_file) is not None
         return verdict("static files", _("served from their sources"), cure, ok=is_found)
     path = settings.STATIC_ROOT / ManifestFilesMixin.manifest_name
     try:
@@ -139,4 +139,4 @@ def static_files() -> Finding:
             cure,
         )
     detail = _("{count} collected").format(count=len(paths))
-    return verdict("static files", detail, cure, ok=wanted in paths)
+    return verdict("static files", detail, cure, ok=static_file in paths)

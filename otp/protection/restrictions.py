@@ -232,13 +232,13 @@ def let_through(
     list(GuardProgress.objects.select_for_update())
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     now = timezone.now()
-    known = GuardRestriction.objects.filter(
+    existing = GuardRestriction.objects.filter(
         company=stored, kind=scope.kind.value, value=scope.value, ended_at=None
     ).first()
-    if known is not None and known.step == GuardRestriction.Step.ALLOW:
-        GuardRestriction.objects.filter(pk=known.pk).update(until=now + LIFTED_FOR)
-    elif known is not None:
-        lift(restriction=known, user=user, ip=ip)
+    if existing is not None and existing.step == GuardRestriction.Step.ALLOW:
+        GuardRestriction.objects.filter(pk=existing.pk).update(until=now + LIFTED_FOR)
+    elif existing is not None:
+        lift(restriction=existing, user=user, ip=ip)
         return
     else:
         _let_through(stored, scope, country, user, now)

@@ -192,5 +192,5 @@ def figures(company_id: int, until: datetime) -> WeekFigures:
 
 def keep(company: Company, figures: WeekFigures, now: datetime) -> None:
     """The newest replay, in the caller's transaction: the page shows the figures of the e-mail."""
-    made = {"asked_at": now, "started_at": now, "made_at": now, "is_failed": False}
-    GuardReplay.objects.update_or_create(company=company, defaults=made | asdict(figures))
+    times = {"asked_at": now, "started_at": now, "made_at": now, "is_failed": False}
+    GuardReplay.objects.update_or_create(company=company, defaults=times | asdict(figures))

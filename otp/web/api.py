@@ -264,10 +264,10 @@ class VerificationList(ApiView):
         return ApiResponse(self.success(self._body(request.GET)))
 
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
-        asked, principal = QueryFields(query), self.principal
-        phone, reference = asked.text(WITH_PHONE), asked.text(WITH_REFERENCE) or ""
-        purpose, state = asked.text(WITH_PURPOSE) or "", asked.text(IN_STATE) or ""
-        asked.check()
+        params, principal = QueryFields(query), self.principal
+        phone, reference = params.text(WITH_PHONE), params.text(WITH_REFERENCE) or ""
+        purpose, state = params.text(WITH_PURPOSE) or "", params.text(IN_STATE) or ""
+        params.check()
         rows = verifications.listed(principal, purpose=purpose, reference=reference, state=state)
         if phone:
             rows = messages.with_phone(rows, phone_numbers.normalise(phone, principal.country))

@@ -54,16 +54,16 @@ def _split(text: str) -> dict[str, str]:
     """`smpps://system_id:password@host:port?source=…`; with `smpp` nothing is encrypted."""
     try:
         url = urlsplit(text)
-        given = dict(parse_qsl(url.query, keep_blank_values=True, strict_parsing=bool(url.query)))
+        options = dict(parse_qsl(url.query, keep_blank_values=True, strict_parsing=bool(url.query)))
     except ValueError:  # which quotes what may be a part of the password
         raise ValueError(_SHAPE) from None
     login, _at, hosts = url.netloc.rpartition("@")
     system_id, _colon, password = login.partition(":")
     if url.scheme not in {"smpp", "smpps"} or url.path.strip("/") or url.fragment or not hosts:
         raise ValueError(_SHAPE)
-    if unknown := given.keys() - _IN_THE_QUERY:
+    if unknown := options.keys() - _IN_THE_QUERY:
         raise ValueError(f"has no option {min(unknown)}; known: {', '.join(sorted(_IN_THE_QUERY))}")
-    return given | {
+    return options | {
         "host": hosts,
         "tls": str(int(url.scheme == "smpps")),
         "system_id": unquote(system_id),

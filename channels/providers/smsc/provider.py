@@ -191,10 +191,10 @@ class Smsc(http.HttpProvider):
             "sha1": hashlib.sha1(signed, usedforsecurity=False).hexdigest(),
         }
         # The handler's URL asks for one or both; each one given must match.
-        given = fields.keys() & expected.keys()
-        if not (self._secret and given):
+        present = fields.keys() & expected.keys()
+        if not (self._secret and present):
             raise InvalidWebhookError("there is no signature")
-        if not all(http.constant_time_equal(fields[name], expected[name]) for name in given):
+        if not all(http.constant_time_equal(fields[name], expected[name]) for name in present):
             raise InvalidWebhookError("the signature does not match")
         return number, phone, word, fields.get("err", "")
 

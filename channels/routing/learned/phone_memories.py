@@ -90,10 +90,10 @@ def purge(limit: int) -> int:
 
 def _purge_unknown(limit: int) -> int:
     """What was hashed with a key that is no longer here: nobody could find it to erase it."""
-    known = sorted(_key_id(key) for key in _keys())
+    key_ids = sorted(_key_id(key) for key in _keys())
     # Ranges, as no index serves `<>`.
-    unknown = Q(key_id__lt=known[0]) | Q(key_id__gt=known[-1])
-    for key_id, following in pairwise(known):
+    unknown = Q(key_id__lt=key_ids[0]) | Q(key_id__gt=key_ids[-1])
+    for key_id, following in pairwise(key_ids):
         unknown |= Q(key_id__gt=key_id, key_id__lt=following)
     rows = RememberedPhone.objects.filter(unknown).values("pk")[: max(0, limit)]
     return RememberedPhone.objects.filter(pk__in=rows).delete()[0]
