@@ -26,7 +26,7 @@ MAY_LIST = {
     "tools/simulator/channels.py": "the simulator's own: it shares no code with the product",
     "links/addresses/slugs.py": "words that nobody may take as a short name",
     "templates/cabinet/text_list.html": "sentences about who words a code",
-    "templates/cabinet/socket_list.html": "a sentence about what becomes of the codes",
+    "templates/cabinet/hook_list.html": "a sentence about what becomes of the codes",
     "compat/prelude/fields.py": "Prelude's channels, ours among them",
 }
 # `whatsapp_cloud` and `/hooks/telegram-bot` are no channels.
