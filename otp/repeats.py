@@ -9,12 +9,15 @@ another message.
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
+from django.conf import settings
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 
 from accounts.keys.principal import Principal
 from api import idempotency
@@ -25,8 +28,11 @@ from channels.routing.channel_plan import SendRequest
 from channels.routing.company_policy import AskedOrder
 from channels.waiting.outcome_signals import raise_if_failed
 from otp import codes, sql
+from otp.models import Verification
 from otp.tried_channels import channels_of
 from storage import advisory_locks
+from storage import atomic_limits as counters
+from storage.atomic_limits import LimiterDownError, Window
 from storage.statements.json_rows import array_text
 from storage.statements.named_rows import fetch_one
 
@@ -63,6 +69,55 @@ def once(
 
     One that comes while the first is being written waits for it.
     """
+    with guess(sender.principal, request):
+        return _once(sender, request, send, answer)
+
+
+@contextmanager
+def guess(principal: Principal, request: OwnCodeRequest) -> Iterator[None]:
+    """Around whatever tells whether the code of the request is the live one of its phone: a repeat
+    is answered, another code is refused. Refusals are limited like wrong codes that are checked;
+    raises too_many_attempts, then of the right code, too.
+    """
+    owner = f"{principal.company_id}:{principal.mode}:{counters.hashed(request.phone)}"
+    windows = [
+        Window(f"own-code:{seconds}:{owner}", limit, seconds)
+        for limit, seconds in settings.WRONG_CODE_LIMITS
+    ]
+    try:
+        counted = counters.acquire(windows)
+    except LimiterDownError:  # the cool-down of sends is counted in the database then
+        yield
+        return
+    if counted.verdict != counters.GRANTED:
+        raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=counted.wait)
+    try:
+        yield
+    except DomainError:
+        if not _has_live_one(principal, request):
+            counters.release(windows, cool_down="", holder="")
+        raise
+    counters.release(windows, cool_down="", holder="")
+
+
+def _has_live_one(principal: Principal, request: OwnCodeRequest) -> bool:
+    return Verification.objects.filter(
+        company_id=principal.company_id,
+        mode=principal.mode,
+        phone=request.phone,
+        purpose=request.purpose,
+        is_custom=True,
+        superseded_at=None,
+        expires_at__gt=timezone.now(),
+    ).exists()
+
+
+def _once(
+    sender: Sender,
+    request: OwnCodeRequest,
+    send: Callable[[Sender], Sent],
+    answer: Callable[[Message], Sent],
+) -> Sent:
     give_up_at = time.monotonic() + WAIT
     while True:
         message = find(sender.principal, request)

@@ -13,7 +13,7 @@ from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from api import pagination
 from api.base_view import ApiResponse, ApiView
-from api.idempotency import IdempotentView
+from api.idempotency import IdempotencyKey, IdempotentView, Rebuild
 from api.request_fields import QueryFields, RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import parse_id, public_id
@@ -26,7 +26,7 @@ from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, DEFAULT_PURPOSE, LOCALE, PHONE
 from channels.web.send_view import SendView
 from links.api.parsing import link_for_code
-from otp import verifications
+from otp import repeats, verifications
 from otp.check import check_code, find_phone
 from otp.evidence import evidence_of
 from otp.feedback import is_own_code, report_entered
@@ -120,9 +120,21 @@ class KeyedByHashedCode(IdempotentView):
 class SendCode(KeyedByHashedCode, SendView):
     calls = (SEND_CODE,)
     kind = "code"
+    guessed: CodeSendRequest | None = None  # with a code of the company's own
 
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
-        return parse_code(payload, self.principal)
+        parsed = parse_code(payload, self.principal)
+        self.guessed = parsed if parsed.custom_code is not None else None
+        return parsed
+
+    def once(
+        self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]], rebuild: Rebuild
+    ) -> HttpResponse:
+        """A key of another request tells whether the code is that request's."""
+        if key is None or self.guessed is None:
+            return super().once(key, effect, rebuild)
+        with repeats.guess(self.principal, self.guessed):
+            return super().once(key, effect, rebuild)
 
     def send(self, sender: Sender, request: CodeSendRequest) -> dict[str, Any]:
         return self.body(send_code(sender=sender, request=request))

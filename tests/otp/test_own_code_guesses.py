@@ -1,0 +1,55 @@
+"""Sends of a company's own code, by which its holder could find the code that lives already."""
+
+from functools import partial
+
+import pytest
+
+from tests.api.clients import Answer, Api
+from tests.api.races import at_once
+from tests.channels.message_stages import PHONE
+from tests.otp.test_own_codes import CODE, send
+
+pytestmark = pytest.mark.django_db(transaction=True)
+GUESSES = {
+    "within the pause": {},
+    "too long for an SMS": {"channel": "sms", "text": "{code} " + "слово " * 60},
+}
+
+
+@pytest.mark.parametrize("fields", GUESSES.values(), ids=list(GUESSES))
+def test_sends_guess_a_live_own_code_no_oftener_than_checks(
+    api: Api, fields: dict[str, str]
+) -> None:
+    """A repeat is answered and another code refused: who sends learns which one is right."""
+    sent = send(api, channel="sms")
+
+    guesses = [send(api, f"{1000 + n}", **fields) for n in range(10)]
+    right = send(api, **fields)
+
+    assert sent.status == 200
+    assert {guess.status for guess in guesses} <= {422, 429}
+    assert right.code == "too_many_attempts"
+
+
+def test_idempotency_key_of_a_send_guesses_its_own_code_no_oftener(api: Api) -> None:
+    def keyed(code: str) -> Answer:
+        return api.post("/otp/send", {"phone": PHONE, "code": code}, Idempotency_Key="login-1")
+
+    assert keyed(CODE).status == 200
+    guesses = [keyed(f"{1000 + n}") for n in range(10)]
+
+    assert {guess.code for guess in guesses} == {"idempotency_mismatch"}
+    assert keyed(CODE).code == "too_many_attempts"
+
+
+def test_guesses_at_once_are_limited_too(api: Api) -> None:
+    assert send(api).status == 200
+
+    guesses = at_once([partial(send, api, f"{1000 + n}") for n in range(16)])
+
+    assert send(api).code == "too_many_attempts"
+    assert {guess.status for guess in guesses} == {429}
+
+
+def test_repeats_are_no_guesses(api: Api) -> None:
+    assert {send(api).status for _ in range(25)} == {200}
