@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from parsing.characters import as_seen, is_line
 
 # A domain is the brand of many companies; a URL path, an account or a phone number is not.
-_ADDRESS = re.compile(r"://|@|[^\W\d_][.。．｡][^\W\d_]+[/?#:]|www\.", re.IGNORECASE)
+_ADDRESS = re.compile(r"://|@|[^\s\d_][.。．｡][^\W\d_]+[/?#:]|www\.", re.IGNORECASE)
 _TELEPHONE = re.compile(r"\d(?:[\W_]*\d){6,}")
 
 # Endings that mail programs turn into links; other dotted names, as "Dr.Web", are fine.

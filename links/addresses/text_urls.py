@@ -45,7 +45,7 @@ def check(text: str, *, target: str, allowed: Iterable[str]) -> None:
     """
     listed = frozenset(allowed)
     home = _site(urlsplit(target).hostname or "")
-    for address in _addresses(_plain(text)):
+    for address in addresses(text):
         if reason := _refusal_reason(address, home, listed):
             fault = format_lazy(
                 _("The text has {address}. {reason}"), address=address, reason=reason
@@ -75,9 +75,9 @@ def _plain(text: str) -> str:
     return _DOTS.sub(".", as_seen(text))
 
 
-def _addresses(text: str) -> Iterator[str]:
+def addresses(text: str) -> Iterator[str]:
     """Whatever has a scheme, to the next space; and bare hosts under a real top-level domain."""
-    rest = text
+    rest = _plain(text)
     while scheme := _SCHEME.search(rest):
         end = _SPACE_OR_QUOTE.search(rest, scheme.end())
         stop = end.start() if end else len(rest)

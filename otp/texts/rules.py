@@ -15,6 +15,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from channels.providers import gsm
+from links.addresses import text_urls
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, max_minutes
 from parsing.characters import as_seen, is_line
@@ -109,11 +110,12 @@ def _invisible(body: str) -> Iterator[str]:
 
 
 def addresses(body: str) -> Iterator[str]:
-    if match := _ADDRESS.search(as_seen(body)):
+    match = _ADDRESS.search(as_seen(body))
+    if address := match[0] if match else next(text_urls.addresses(body), None):
         yield _(
             "An address is not allowed: “%(text)s”. The link goes where {link} is. Put a "
             "space after a full stop."
-        ) % {"text": match[0]}
+        ) % {"text": address}
 
 
 def _numbers(body: str) -> Iterator[str]:
