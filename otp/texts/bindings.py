@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from otp.texts import rules
-from parsing.characters import as_seen, is_line
+from parsing.characters import is_line
 
 PAYMENT, DOCUMENT = ("amount", "payee", "currency"), ("document", "title")
 MAX_NAME = 60  # characters of a payee or a title
@@ -20,8 +20,6 @@ MAX_NAME = 60  # characters of a payee or a title
 _AMOUNT = re.compile(r"(?=.*[0-9])[0-9A-Z .,'’\u00a0\u202f€$£¥₽₸₴₺₼₾֏-]{1,24}")
 # Amounts have no hyphen between digits, and three digits after a space: `8 800 555-35-35` is none.
 _NO_AMOUNT = re.compile(r"\d-\d|\d[ \u00a0\u202f](?!\d{3}(?!\d))\d")
-# Dates, contract numbers and tax numbers are in names, too: these have up to two separators.
-_TELEPHONE = re.compile(r"tel:|\+\s?\d|\d(?:[\s().-]+\d+){3}", re.IGNORECASE)
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 SHOWN_OF_HASH = 16  # characters
@@ -74,8 +72,6 @@ def _name_faults(name: str) -> Iterator[str]:
         yield _("Up to %(max)d printable characters in one line") % {"max": MAX_NAME}
     if set("{}") & set(name):
         yield _("No braces")
-    if _TELEPHONE.search(as_seen(name)):
-        yield _("No telephone number")
     yield from rules.addresses(name)
 
 
