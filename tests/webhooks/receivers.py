@@ -146,3 +146,6 @@ def reset(line: socket.socket) -> None:
 def rude(line: socket.socket) -> None:
     line.recv(65536)
     line.sendall(b"SSH-2.0-OpenSSH\r\n")
+    line.shutdown(socket.SHUT_WR)
+    while line.recv(65536):  # closed with something unread, it would reset the connection
+        pass
