@@ -84,21 +84,12 @@ class SignupForm(CompanyForm):
         )
 
 
-def split_list(text: str) -> list[str]:
-    return text.replace(",", " ").split()
-
-
 class ListField(SplitField):
-    """Words separated by spaces, commas or lines."""
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(value) if isinstance(value, list | tuple) else value
-
-    def split(self, text: str) -> list[str]:
-        return list(dict.fromkeys(split_list(text)))
 
 
 class AddressesField(ListField):

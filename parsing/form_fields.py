@@ -47,10 +47,12 @@ class BoundedField(forms.CharField):
 
 
 class SplitField(forms.CharField):
-    """A text of several words; of a list of words Django would bound the number, not the text."""
+    """A text of several words, separated by spaces, commas or lines. Django would bound the number
+    of the words, not the text.
+    """
 
     def split(self, text: str) -> list[str]:
-        raise NotImplementedError
+        return list(dict.fromkeys(text.replace(",", " ").split()))
 
     def to_python(self, value: Any) -> list[str]:  # type: ignore[override]
         text = super().to_python(value) or ""
