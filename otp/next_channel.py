@@ -1,7 +1,9 @@
 """Sends a live code by the next channel now: "send it by SMS instead".
 
 A message that still has a fallback chain takes its next step, as if its patience had ended. Without
-one, a new message carries the code, by the first channel of the company's order that has not.
+one, a new message carries the code, by the first channel of the company's order that has not. So
+does a new message where a vendor may have the first one and the next step is cheaper: the tokens of
+the first stay held, and each is charged for its own delivery.
 Calls that overlap ask for one step: a button was pressed several times.
 """
 
@@ -103,7 +105,7 @@ def _messages(verification: Verification) -> list[Message]:
 
 
 def _take_next_step(sender: Sender, verification: Verification) -> SentCode | None:
-    """None if no message has a chain left."""
+    """None if no message has a step left that it may take."""
     waiting = (row for row in _messages(verification) if row.state in OPEN_MESSAGE and row.chain)
     message = next(waiting, None)
     if message is None:

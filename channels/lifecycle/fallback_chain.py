@@ -27,12 +27,15 @@ def expire_patience(snapshot: Snapshot) -> Decision:
 
 def take_next_step(snapshot: Snapshot) -> Decision:
     """Requests the next channel as if the patience with the present one had ended. Decides nothing
-    where no step is left, or too little time for one.
+    where no step is left, or too little time for one, or where the step would return the tokens of
+    a dearer channel whose vendor may have the message: its late delivery would charge nothing.
     """
     decision, message = undecided(snapshot), snapshot.message
-    if message.is_open and message.chain and message.time_left > MIN_TIME_LEFT:
-        return decision._replace(fallback=FallbackRequest(FallbackReason.REQUESTED))
-    return decision
+    if not message.is_open or not message.chain or message.time_left <= MIN_TIME_LEFT:
+        return decision
+    if snapshot.has_open_attempt and message.chain[0].price < message.price:
+        return decision
+    return decision._replace(fallback=FallbackRequest(FallbackReason.REQUESTED))
 
 
 def leave_out(decision: Decision, request: FallbackRequest, channels: Set[str]) -> Decision:

@@ -65,6 +65,39 @@ def test_chain_takes_its_next_step_at_once(api: Api) -> None:
     assert ledger.balance(api.company.pk)[0] == 984
 
 
+def test_step_to_a_cheaper_channel_keeps_the_hold_of_a_sent_message(api: Api) -> None:
+    """Otherwise an SMS would be free for whoever asks for WhatsApp before its receipt."""
+    enable_fallback(api.company, "sms", "whatsapp", "telegram")
+    attempt = accepted(api)
+    verification = str(Verification.objects.get())
+
+    answers = [outcome(step(api, verification)) for _ in range(3)]
+
+    first, *others = Message.objects.order_by("id")
+    assert answers == ["whatsapp", "telegram", "max"]
+    assert [row.channel for row in others] == answers
+    assert transfers(first) == [("hold", 16, "")]
+    assert ledger.balance(api.company.pk) == (1000 - 16 - 3, 16 + 3)
+    Message.objects.filter(pk=first.pk).update(fallback_at=first.created_at)
+    sweeps.fall_back()  # finds both channels taken
+    apply_event(attempt, EventKind.DELIVERED)
+    assert transfers(first) == [("hold", 16, ""), ("capture", 16, "receipt")]
+    assert Message.objects.count() == 4
+
+
+def test_step_to_a_cheaper_channel_before_the_first_is_handed_over_moves_the_hold(
+    api: Api,
+) -> None:
+    enable_fallback(api.company, "sms", "whatsapp")
+    verification = sent(api)
+
+    assert outcome(step(api, verification)) == "whatsapp"
+
+    message = Message.objects.get()
+    assert (message.channel, message.price, message.hold) == ("whatsapp", 1, 2)
+    assert ledger.balance(api.company.pk) == (999, 1)
+
+
 def test_steps_follow_each_other_to_the_end(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "telegram", "sms")
     verification = sent(api)
