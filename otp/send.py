@@ -130,7 +130,15 @@ def _send(sender: Sender, *, request: CodeSendRequest, only_of: UUID | None) -> 
     with send_check.enforced(
         principal, request.phone, request.requester, plan, restricted
     ) as allowed:
-        code, url, outcome = _accept(sender, request, allowed, only_of)
+        link = request.link.for_channels(allowed.channel_names) if request.link else None
+        message = NewMessage("code", sender, request, _priced(principal, request, link, allowed))
+        other_channel = _other_channel(principal, request, message.plan, only_of)
+        (code, url), outcome = acceptance.accept(
+            message,
+            partial(_write, message, request, link, other_channel),
+            retried_on=RETRIED_ON,
+            other_channel=other_channel,
+        )
     return SentCode(
         outcome=outcome,
         expires_in=_whole_seconds(code.expires_in),
@@ -161,22 +169,14 @@ TOO_LONG_FOR_SMS = format_lazy(
 RETRIED_ON = {"verification_one_live", "link_key_once"}
 
 
-def _accept(
-    sender: Sender, request: CodeSendRequest, plan: ChannelPlan, only_of: UUID | None
-) -> tuple[CodeRow, str | None, SendOutcome]:
-    link = request.link.for_channels(plan.channel_names) if request.link else None
-    if plan.has_segments:
-        segments = _count_segments(sender.principal, request, link)
-        plan = plan.with_segments(segments, too_long=_too_long(request))
-    message = NewMessage("code", sender, request, plan)
-    other_channel = _other_channel(sender.principal, request, plan, only_of)
-    (code, url), outcome = acceptance.accept(
-        message,
-        partial(_write, message, request, link, other_channel),
-        retried_on=RETRIED_ON,
-        other_channel=other_channel,
-    )
-    return code, url, outcome
+def _priced(
+    principal: Principal, request: CodeSendRequest, link: NewLink | None, plan: ChannelPlan
+) -> ChannelPlan:
+    """The plan with the price of its segments."""
+    if not plan.has_segments:
+        return plan
+    segments = _count_segments(principal, request, link)
+    return plan.with_segments(segments, too_long=_too_long(request))
 
 
 def _other_channel(

@@ -1,6 +1,7 @@
 """The base view of every call that sends: parse, send, answer, repeat the answer."""
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -45,7 +46,7 @@ class SendView(IdempotentView):
         self.phone, self.locale = mask_phone(parsed.phone), parsed.locale
         idempotency_key = self.idempotency_key(request, payload)
         sender = Sender(self.principal, self.request_id, idempotency_key)
-        return self.once(idempotency_key, lambda: self.send(sender, parsed), self.rebuild)
+        return self.once(idempotency_key, partial(self.send, sender, parsed), self.rebuild)
 
     def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
         """The answer of a send whose process died before answering; None while it may still run."""
