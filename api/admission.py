@@ -8,7 +8,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils import translation
 
-from api.base_view import DATABASE_UNAVAILABLE, identify
+from api.authentication import identify
+from api.base_view import DATABASE_UNAVAILABLE
 from catalogue import ids, languages
 from catalogue.errors import DomainError, Error
 from processes.server.client_ip import client_ip, client_network

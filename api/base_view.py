@@ -1,4 +1,4 @@
-"""The base of all API views: authentication, rate limit, body limit, JSON, response envelope."""
+"""The base of all API views: order of checks, body limit, JSON, response envelope."""
 
 import re
 import time
@@ -22,11 +22,10 @@ from django.utils.translation import gettext_lazy as _
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.keys import api_keys
-from accounts.keys.principal import COMPANY_DELETED, Principal
+from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phones_in
-from accounts.models import Company, Scope
 from api import request_fields, request_log
+from api.authentication import identify
 from api.calls import Call
 from api.rate_limit import Usage, consume_test_quota, key_rate_limiter
 from catalogue import ids, languages
@@ -35,7 +34,6 @@ from catalogue.texts import StrOrPromise
 from parsing.integers import parse_integer
 from processes import logs
 from processes.monitoring import metrics, tracing
-from processes.server.client_ip import client_ip
 from storage.heavy_work import TooBusyError
 
 log = structlog.get_logger(__name__)
@@ -281,53 +279,10 @@ class ApiView(View):
         tracing.record_request(name, seconds, attributes, traceparent)
 
 
-def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
-    """Authenticates by headers alone; raises DomainError when access is refused."""
-    scheme, _, key = meta.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
-    principal = api_keys.find(key.strip()) if scheme.lower() == "bearer" else None
-    return checked(principal, meta, scope)
-
-
-def checked(
-    principal: Principal | None, meta: Mapping[str, Any], scope: Scope | None = None
-) -> Principal:
-    """The principal, if it may use the API from this address with this scope."""
-    if principal is None:
-        raise DomainError(Error.INVALID_API_KEY)
-    if principal.purpose and scope is not Scope.VERIFY:
-        raise DomainError(Error.FORBIDDEN, message=FOR_CLIENTS)
-    if scope is not None and scope.value not in principal.scopes:
-        message = NOT_FOR_CLIENTS if scope is Scope.VERIFY else NO_SCOPE
-        raise DomainError(Error.FORBIDDEN, message=message)
-    if principal.allowed_ips and not principal.allows_ip(client_ip(meta)):
-        raise DomainError(Error.FORBIDDEN, message=WRONG_IP)
-    check_status(principal)
-    return principal
-
-
-def check_status(principal: Principal) -> None:
-    """Raises if the company may not send in this mode."""
-    if principal.company_status == COMPANY_DELETED:
-        raise DomainError(Error.FORBIDDEN, message=DELETED)
-    if principal.company_status == Company.Status.SUSPENDED:
-        raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
-    if principal.company_status == Company.Status.PENDING and not principal.is_test:
-        raise DomainError(Error.FORBIDDEN, message=NOT_APPROVED)
-
-
 NOT_STRICT = {"", "0", "false"}
 CHANGES = {"PATCH", "DELETE"}  # each leaves a row in the audit log
 LOGGED_NAME = 40  # characters: what the log's column holds
 _SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # with as much as lists show of it
-NO_SCOPE = _("This key lacks the required scope")
-FOR_CLIENTS = _("This key is for another service's client and opens nothing but its address")
-NOT_FOR_CLIENTS = _(
-    "This is a key of the API; create a key for another service's client: cabinet, API keys"
-)
-WRONG_IP = _("Requests from this IP are not allowed")
-SUSPENDED = _("The company is suspended")
-DELETED = _("The company is deleted")
-NOT_APPROVED = _("Live keys work once the company is approved; test keys work now")
 COMPRESSED = _("Send the body uncompressed, without Content-Encoding")
 NOT_JSON = _("The request body is not valid JSON")
 NOT_AN_OBJECT = _("The request body must be a JSON object")

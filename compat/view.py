@@ -19,7 +19,8 @@ from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Scope
 from api.admission import EntryPoint, network
-from api.base_view import ApiView, checked
+from api.authentication import authorize
+from api.base_view import ApiView
 from catalogue import languages
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid_or_none
@@ -191,7 +192,7 @@ def written(answer: Answer) -> bytes:
 
 def principal_of(dialect: Dialect, headers: Mapping[str, Any]) -> Principal:
     """Whose key it is; raises a DomainError if it may not send or check codes here."""
-    return checked(dialect.find(headers), headers, Scope.VERIFY)
+    return authorize(dialect.find(headers), headers, Scope.VERIFY)
 
 
 PREFIX = "/compat/"  # of what follows: bodies received, and refused in front of Django

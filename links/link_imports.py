@@ -27,7 +27,7 @@ from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
-from api.base_view import check_status
+from api.authentication import check_status
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError
 from catalogue.texts import StrOrPromise

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys import api_keys, client_tokens
 from accounts.models import Scope
 from api import request_fields
-from api.base_view import checked
+from api.authentication import authorize
 from api.calls import Field, text
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
@@ -162,7 +162,7 @@ class Token(CompatView):
         if secret and form.get("client_secret"):
             return self._refuse(INVALID_REQUEST, "The client authenticates in two ways.")
         key = unquote_plus(secret) or form.get("client_secret", "")
-        self.principal = checked(api_keys.find(key), request.META, Scope.VERIFY)
+        self.principal = authorize(api_keys.find(key), request.META, Scope.VERIFY)
         self.count_request(request)
         body = {
             "access_token": client_tokens.issue(key),

@@ -20,7 +20,8 @@ from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from api import request_log
 from api.admission import EntryPoint
-from api.base_view import as_domain_error, check_status
+from api.authentication import check_status
+from api.base_view import as_domain_error
 from api.rate_limit import key_rate_limiter
 from catalogue import ids, languages
 from catalogue.errors import DomainError, Error

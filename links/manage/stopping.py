@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
 from accounts.models import Company, User
-from api.base_view import SUSPENDED
+from api.authentication import SUSPENDED
 from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id, public_id
 from links.follow import resolution

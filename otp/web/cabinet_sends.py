@@ -19,7 +19,7 @@ from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Company, User
 from api import idempotency
-from api.base_view import check_status
+from api.authentication import check_status
 from api.idempotency import IdempotencyKey, MissingResponse
 from catalogue.errors import DomainError
 from catalogue.ids import request_id
