@@ -290,8 +290,9 @@ def _store(saving: MethodSaving, method: PaymentMethod | None) -> bool:
 def remove_method(*, company: Company, user: User | None, ip: str | None = None) -> bool:
     """Removes the method and turns off what charged it; a call under way is not called back."""
     setting = AutoTopUp.objects.select_for_update(of=("self",)).filter(company=company).first()
+    # First, as `_store` does: one that is being stored is found below, one on its way not wanted.
+    MethodSaving.objects.filter(order__company=company).delete()
     saved = SavedMethod.objects.select_for_update().filter(company=company).first()
-    MethodSaving.objects.filter(order__company=company).delete()  # one on its way is not wanted
     if saved is None:
         return False
     _end_uncharged(company, gateway=saved.gateway)

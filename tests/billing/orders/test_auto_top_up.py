@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -21,6 +22,7 @@ from billing.models import (
     Tariff,
 )
 from billing.orders import auto_top_up, orders
+from tests.api.blocking import behind_us
 from tests.api.races import at_once
 from tests.billing.orders import automatic
 from tests.billing.orders.automatic import (
@@ -356,6 +358,28 @@ class TestRaces:
             auto_top_up.run()
 
         assert (available(payer), Order.objects.count()) == (1050, 1)
+
+    @pytest.mark.parametrize("has_one", [True, False])
+    def test_removal_waits_for_the_method_that_is_being_stored(
+        self, payer: Company, monkeypatch: pytest.MonkeyPatch, *, has_one: bool
+    ) -> None:
+        if has_one:
+            save(payer)
+        order = place_order(payer, saves_method=True)
+        post_webhook(payment_event(order))
+        remove = partial(auto_top_up.remove_method, company=payer, user=user_of(payer))
+        store, removed = SavedMethod.objects.update_or_create, list[Future[bool]]()
+
+        def store_beside_removal(**values: Any) -> tuple[SavedMethod, bool]:
+            removed.append(behind_us(pool, remove))
+            return store(**values)
+
+        with ThreadPoolExecutor(1) as pool:
+            monkeypatch.setattr(SavedMethod.objects, "update_or_create", store_beside_removal)
+            assert auto_top_up.keep_methods() == 1
+
+        assert removed[0].result()
+        assert SavedMethod.objects.count() == 0
 
     def test_removal_beside_a_purchase_never_charges_twice(self, payer: Company) -> None:
         agree(payer)
