@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from django.contrib.messages.storage.fallback import FallbackStorage
 from django.core.exceptions import BadRequest, SuspiciousOperation
-from django.db import InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
@@ -116,7 +116,7 @@ class ReadableForms:
 
 class ErrorPages:
     """Pages for errors that Django leaves bare: a method not allowed, a database that is down, a
-    row that somebody else has written in the same moment.
+    row that somebody else has written or removed in the same moment.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -133,7 +133,7 @@ class ErrorPages:
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         # Within a transaction that a middleware began, no page can be made.
-        if isinstance(error.__cause__, UniqueViolation) and not connection.in_atomic_block:
+        if _is_overtaken(error) and not connection.in_atomic_block:
             log.warning("page_overtaken", path=request.path, exc_info=error)
             return render(request, "409.html", status=HTTPStatus.CONFLICT)
         if not isinstance(error, OperationalError | InterfaceError):
@@ -143,6 +143,13 @@ class ErrorPages:
         page = HttpResponse(render_to_string("503.html"), status=HTTPStatus.SERVICE_UNAVAILABLE)
         page["Retry-After"] = "5"
         return page
+
+
+def _is_overtaken(error: Exception) -> bool:
+    """A unique key that another request took, or `save()` of a row that it removed: of that alone
+    Django itself raises a bare DatabaseError.
+    """
+    return isinstance(error.__cause__, UniqueViolation) or type(error) is DatabaseError
 
 
 MAX_MESSAGE_LENGTH = 1000  # characters: an error may quote what was typed, of whatever length

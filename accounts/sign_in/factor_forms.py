@@ -203,7 +203,10 @@ class UsedCodeMixin(Base):
         cache_key = f"mfa.used?user={self.user.pk}&code={typed}"
         if cache.get(cache_key):
             raise get_adapter().validation_error("incorrect_code")
-        code: str = super().clean_code()  # type: ignore[misc]
+        try:
+            code: str = super().clean_code()  # type: ignore[misc]
+        except Authenticator.DoesNotExist as removed:  # recovery codes, in the same instant
+            raise get_adapter().validation_error("incorrect_code") from removed
         cache.set(cache_key, "y", MAX_LIFETIME)
         return code
 

@@ -140,6 +140,22 @@ def test_used_code_confirms_nothing(user: User, app: str) -> None:
     assert factor_forms.ReauthenticateForm({"code": code_at(app, 1)}, user=user).is_valid()
 
 
+def test_recovery_codes_removed_while_one_signs_in_are_no_error(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    TOTP.activate(user, generate_totp_secret())
+    code = RecoveryCodes.activate(user).get_unused_codes()[0]
+    validate = RecoveryCodes.validate_code
+
+    def validate_after_removal(codes: RecoveryCodes, typed: str) -> bool:
+        Authenticator.objects.filter(pk=codes.instance.pk).delete()
+        return bool(validate(codes, typed))
+
+    monkeypatch.setattr(RecoveryCodes, "validate_code", validate_after_removal)
+
+    assert not sign_in(user, code)
+
+
 def test_recovery_code_seed_is_encrypted(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RecoveryCodes, "generate_seed", classmethod(lambda _cls: "5eed"))
     TOTP.activate(user, generate_totp_secret())

@@ -220,6 +220,23 @@ def test_passkey_removed_meanwhile_opens_nothing(monkeypatch: pytest.MonkeyPatch
     assert not _sign_in(client, key.answer(challenge_of(client), VERIFIED))
 
 
+@pytest.mark.django_db(transaction=True)
+def test_passkey_removed_while_it_signs_in_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    key, client = SecurityKey(make_person()), _asked()
+    record_usage = Authenticator.record_usage
+
+    def record_after_removal(used: Authenticator) -> None:
+        Authenticator.objects.filter(pk=used.pk).delete()
+        record_usage(used)
+
+    monkeypatch.setattr(Authenticator, "record_usage", record_after_removal)
+    answer = json.dumps(key.answer(challenge_of(client), VERIFIED))
+
+    refused = client.post(reverse("mfa_login_webauthn"), {"credential": answer})
+
+    assert (refused.status_code, signed_in_as(client)) == (409, None)
+
+
 @pytest.mark.parametrize(
     ("origin", "opens"),
     [
