@@ -40,6 +40,7 @@ GUARDED_VIEWS = {
 }
 GUARDED_START = "sso-connect"  # it changes nothing yet, and asks the identity provider
 GUARDED_POSTS = {"account_email"}  # the list of addresses may be read without it
+RESET = "account_reset_password_from_key"
 
 
 class AccountSecurityMiddleware:
@@ -120,7 +121,7 @@ def _changes_account(request: HttpRequest) -> bool:
     if request.method != "POST" or not request.path_info.startswith(ACCOUNT_PREFIX):
         return False
     try:
-        return resolve(request.path_info).url_name in GUARDED_VIEWS | GUARDED_POSTS
+        return resolve(request.path_info).url_name in GUARDED_VIEWS | GUARDED_POSTS | {RESET}
     except Resolver404:
         return False
 

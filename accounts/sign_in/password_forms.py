@@ -59,7 +59,16 @@ class SetPasswordForm(BoundedPasswordsMixin, allauth.SetPasswordForm):
 
 
 class ResetPasswordKeyForm(BoundedPasswordsMixin, allauth.ResetPasswordKeyForm):
-    pass
+    def clean(self) -> dict[str, Any]:
+        """Under the person's lock, until the password is set: a link sent twice at once counts
+        once. There is no person where the link has been used already.
+        """
+        people = User.objects.select_for_update(no_key=True)
+        person = people.filter(pk=self.user.pk).first() if self.user else None
+        if not allauth.default_token_generator.check_token(person, self.temp_key):
+            raise get_adapter().validation_error("invalid_password_reset")
+        cleaned: dict[str, Any] = super().clean()  # type: ignore[no-untyped-call]
+        return cleaned
 
 
 class ResetPasswordForm(allauth.ResetPasswordForm):

@@ -1,8 +1,11 @@
 import re
+from functools import partial
 from threading import Barrier, Thread
 
 import pytest
+from allauth.account.forms import default_token_generator
 from allauth.account.models import EmailAddress
+from allauth.account.utils import user_pk_to_url_str
 from django.conf import settings
 from django.core import mail
 from django.core.mail import EmailMessage
@@ -14,6 +17,7 @@ from pytest_django import Settings
 
 from accounts.models import Company, Mail, Member, User
 from accounts.outbox import mail as outbox
+from tests.api.races import at_once
 from tests.factories import PASSWORD, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -150,6 +154,29 @@ def test_password_is_reset_by_email(client: Client) -> None:
 
     user.refresh_from_db()
     assert user.check_password("another long one")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reset_link_sent_twice_at_once_counts_once() -> None:
+    user = UserFactory.create()
+    key = {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
+    start = reverse("account_reset_password_from_key", kwargs=key)
+    clients = [Client(), Client()]
+    forms = [client.get(start, follow=True) for client in clients]
+    path = forms[0].request["PATH_INFO"]
+    chosen = ["the first long one", "the second long one"]
+
+    answers = at_once(
+        [
+            partial(client.post, path, {"password1": new, "password2": new})
+            for client, new in zip(clients, chosen, strict=True)
+        ]
+    )
+
+    user.refresh_from_db()
+    is_set = [user.check_password(new) for new in chosen]
+    assert sorted(answer.status_code for answer in answers) == [200, 302]
+    assert is_set == [answer.status_code == 302 for answer in answers]
 
 
 def test_language_is_stored_for_the_person(client: Client) -> None:
