@@ -52,7 +52,10 @@ class BudgetUsage:
 # The day in the service's time zone and the clock hour: both end at a time we can announce.
 PERIOD = """
 SELECT (now() AT TIME ZONE %(time_zone)s::text)::date AS today, date_trunc('hour', now()) AS hour"""
-DAY_ENDS = "((p.today + 1)::timestamp AT TIME ZONE %(time_zone)s::text)"
+# Where clocks go back at midnight it comes twice, of which PostgreSQL takes the second; and where
+# they go forward then, the day's last second may never come.
+DAY_ENDS = """LEAST((p.today + 1)::timestamp AT TIME ZONE %(time_zone)s::text,
+  (p.today + time '23:59:59') AT TIME ZONE %(time_zone)s::text + interval '1 second')"""
 HOUR_ENDS = "(p.hour + interval '1 hour')"
 
 # A statement that waited for the row past midnight counts in the new day.

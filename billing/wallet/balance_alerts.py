@@ -27,6 +27,7 @@ from billing.budgets.sql import BudgetUsage
 from billing.models import BalanceAlert, BillingProfile, SpentDay, Wallet
 from billing.models.party import DEFAULT_THRESHOLD
 from catalogue.errors import DomainError, Error
+from parsing.days import start_of
 
 # Tenths of the threshold: holds that come and go around it must not notify repeatedly.
 REARM_TENTHS = 11
@@ -213,7 +214,8 @@ def _tell_share(alert: BalanceAlert) -> bool:
     day = next(use for use in budgets.usage(alert.company_id, []) if not use.country)
     if not day.tokens or day.percent < alert.level:
         return False
-    return _tell(alert.pk, day.percent, since=day.resets_at - timedelta(days=1))
+    today = timezone.localdate(day.resets_at - timedelta(seconds=1))
+    return _tell(alert.pk, day.percent, since=start_of(today))
 
 
 def _nearly_used(company_id: int) -> Iterator[BudgetUsage | KeyUsage]:

@@ -1,9 +1,10 @@
 """Budgets: exact under races, named in the refusal, effective at once when raised."""
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import connection, transaction
@@ -12,6 +13,7 @@ from django.utils import timezone
 from accounts.keys import api_keys
 from accounts.models import Company
 from billing.budgets import budgets
+from billing.budgets.sql import DAY_ENDS
 from billing.models import Budget, Transfer, Wallet
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
@@ -97,6 +99,32 @@ def test_hourly_budget_is_per_country(api: Api, path: str) -> None:
     assert send(api, path=path, phone=numbers[1]).code == "send_limit"
     assert send(api, path=path).status == 200
     assert used(api.company) == (17, {"SO": 16, "RU": 1})
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"),
+    [
+        ("Europe/Moscow", date(2026, 11, 29)),
+        ("America/Havana", date(2026, 10, 31)),  # 00:00 comes twice
+        ("Atlantic/Azores", date(2026, 10, 24)),
+        ("America/Havana", date(2026, 3, 7)),  # 00:00 never comes
+        ("Asia/Beirut", date(2026, 10, 24)),  # 23:00 comes twice
+        ("America/Nuuk", date(2026, 3, 28)),  # 23:00 never comes
+    ],
+)
+def test_day_ends_where_the_next_date_begins(zone: str, day: date) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {DAY_ENDS} FROM (SELECT %(day)s::date AS today) p",  # noqa: S608
+            {"day": day, "time_zone": zone},
+        )
+        (ends,) = cursor.fetchone()
+
+    before, at = (
+        moment.astimezone(ZoneInfo(zone)).date()
+        for moment in (ends - timedelta(microseconds=1), ends)
+    )
+    assert (before, at) == (day, day + timedelta(days=1))
 
 
 def test_refused_send_frees_its_place_and_writes_nothing(api: Api) -> None:
