@@ -33,9 +33,8 @@ from identity_hooks.hook_call import (
 from identity_hooks.kind import Kind
 from identity_hooks.models import Hook
 from links.api.parsing import new_link
-from links.make import create
-from links.make.create import LinkSendRequest
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
+from links.make.send import LinkSendRequest, send_link
 from otp.protection.send_check import Requester, hashed, network_of
 from otp.send import CodeSendRequest, send_code
 from parsing.characters import is_line
@@ -154,7 +153,7 @@ def _send_link(hook: Hook, sender: Sender, number: str, wanted: WantedMessage) -
     if sent := _find(key):
         return sent
     try:
-        return create.send_link(sender=_with(sender, key), request=request).outcome
+        return send_link(sender=_with(sender, key), request=request).outcome
     except (DomainError, IntegrityError):
         if sent := _find(key):  # the same call was faster
             return sent

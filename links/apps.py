@@ -14,12 +14,12 @@ class LinksConfig(AppConfig):
         from links import link_imports  # noqa: PLC0415
         from links.api import calls  # noqa: PLC0415
         from links.clicks import counting  # noqa: PLC0415
-        from links.make import create  # noqa: PLC0415
+        from links.make import message_text  # noqa: PLC0415
         from links.manage import timeline  # noqa: PLC0415
         from links.web import search_sources  # noqa: PLC0415
         from webhooks import events  # noqa: PLC0415 - models come first
 
-        extensions.renderers["link"] = create.render_link
+        extensions.renderers["link"] = message_text.render_link
         extensions.timelines["link"] = timeline.entries
         extensions.opened_at = timeline.opened_at
         extensions.purgers += [

@@ -32,7 +32,7 @@ from api.request_fields import RequestFields
 from catalogue.errors import DomainError
 from catalogue.texts import StrOrPromise
 from links.api import parsing
-from links.make import create
+from links.make.bulk import shorten_many
 from links.make.new_link import NewLink
 from links.models import Link, LinkImport, LinkImportRow
 from parsing.integers import parse_integer
@@ -368,7 +368,7 @@ def _make(rows: Sequence[LinkImportRow], job: LinkImport, principal: Principal) 
             new_links.append((row, _wanted(row.cells, principal)))
         except DomainError as refused:  # the company's settings have changed since the upload
             row.error = _words(refused)
-    links = create.shorten_many(
+    links = shorten_many(
         owner=principal, new_links=[link for _row, link in new_links], batch_id=job.pk
     )
     for (row, _link), made in zip(new_links, links, strict=True):

@@ -18,7 +18,7 @@ CALLS |= dict.fromkeys(["pgettext", "pgettext_lazy", "npgettext", "npgettext_laz
 MESSAGE_TEXTS = {
     "api_docs/pages/samples.py",
     "channels/providers/bot.py",
-    "links/make/create.py",
+    "links/make/message_text.py",
     "otp/texts/rendering.py",
 }
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)

@@ -16,7 +16,7 @@ from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 from links.api.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from links.api.views import BULK_BODY
 from links.clicks import bot_detection
-from links.make import create
+from links.make.bulk import MAX_LINKS
 from links.manage import stopping
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
@@ -128,7 +128,7 @@ def numbers() -> dict[str, Any]:
         "hold_link": settings.HOLD_DEADLINE["link"],
         "click_retention": settings.RAW_RETENTION * 86_400,
         "time_zone": settings.TIME_ZONE,
-        "bulk": create.MAX_LINKS,
+        "bulk": MAX_LINKS,
         "stopped_batches": stopping.MAX_STOPPED_BATCHES,
         "scanner_window": int(bot_detection.SCANNER_WINDOW),
         "misses": settings.LINK_MISS_LIMIT,

@@ -32,7 +32,7 @@ from channels.web.send_view import status_text
 from links.addresses import target_urls
 from links.api import fields as of
 from links.clicks import statistics
-from links.make import create
+from links.make.bulk import MAX_LINKS
 from webhooks.events import EventDeclaration, iso
 from webhooks.models import EventKind
 
@@ -127,11 +127,11 @@ RESULT = Shape(
 )
 LINKS = Field(
     "links",
-    array() | {"minItems": 1, "maxItems": create.MAX_LINKS},
-    format_lazy(_("The links to create: 1 to {max}."), max=create.MAX_LINKS),
+    array() | {"minItems": 1, "maxItems": MAX_LINKS},
+    format_lazy(_("The links to create: 1 to {max}."), max=MAX_LINKS),
     [{"url": of.TARGET.example}, {"url": "http://10.0.0.1/"}],
     fields=of.NEW_LINK,
-    error=format_lazy(_("A list of 1 to {max} objects with a url"), max=create.MAX_LINKS),
+    error=format_lazy(_("A list of 1 to {max} objects with a url"), max=MAX_LINKS),
 )
 BULK = Call(
     "POST",

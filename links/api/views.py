@@ -33,9 +33,10 @@ from links.api import fields as of
 from links.api import parsing
 from links.api.parsing import new_link, reusable_link
 from links.clicks import statistics
-from links.make import create
-from links.make.create import LinkSendRequest, SentLink
+from links.make.bulk import shorten_many
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, NewLink
+from links.make.send import LinkSendRequest, SentLink, send_link, sent_link
+from links.make.shorten import shorten
 from links.manage import changes, stopping
 from links.models import Link, LinkQuerySet
 from processes.server.client_ip import client_ip
@@ -190,7 +191,7 @@ class Shorten(IdempotentView):
         assert link is not None  # noqa: S101 - `check` raises where it is
 
         def effect() -> dict[str, Any]:
-            made = create.shorten(owner=self.principal, link=link)
+            made = shorten(owner=self.principal, link=link)
             return self.body(made, link.seconds_left(made))
 
         return self.once_atomic(self.idempotency_key(request, payload), effect)
@@ -230,10 +231,10 @@ class SendLink(SendView):
         return parse_link(payload, self.principal)
 
     def send(self, sender: Sender, request: LinkSendRequest) -> dict[str, Any]:
-        return self.body(create.send_link(sender=sender, request=request))
+        return self.body(send_link(sender=sender, request=request))
 
     def repeat(self, message: Message) -> dict[str, Any]:
-        return self.body(create.sent_link(message))
+        return self.body(sent_link(message))
 
     def body(self, sent: SentLink) -> dict[str, Any]:
         body = self.answer(sent.outcome, short_url=sent.short_url)
@@ -269,7 +270,7 @@ class BulkLinks(LinkView):
 
         def effect() -> dict[str, Any]:
             good = [item for item in new_links if isinstance(item, NewLink)]
-            links = create.shorten_many(owner=self.principal, new_links=good, batch_id=batch_id)
+            links = shorten_many(owner=self.principal, new_links=good, batch_id=batch_id)
             made = iter(links)
             results = [next(made) if isinstance(item, NewLink) else item for item in new_links]
             data = [self._result(*both) for both in zip(results, new_links, strict=True)]

@@ -33,7 +33,7 @@ from catalogue.ids import parse_id
 from channels.models import Message
 from channels.web.chart import Chart, Series, chart
 from links.clicks import statistics
-from links.make import create
+from links.make.shorten import shorten
 from links.manage import changes
 from links.models import Link, Stop
 from links.web.forms import ChangeForm, LinkForm, LinkSettingsForm
@@ -71,7 +71,7 @@ def link_create(request: CabinetRequest) -> HttpResponse:
     form = LinkForm(request.POST or None, company=request.company, initial=initial)
     if request.method == "POST" and form.is_valid():
         with refusals_on(form, "alias"):
-            link = create.shorten(owner=_Owner(request.company.pk), link=form.new_link())
+            link = shorten(owner=_Owner(request.company.pk), link=form.new_link())
             messages.success(request, _("The link is ready."))
             return redirect("link-detail", link.public_id)
     back = reverse("link-list"), _("Short links")

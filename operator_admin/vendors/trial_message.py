@@ -21,8 +21,8 @@ from channels.phone_numbers import normalise
 from channels.providers.base import Content
 from channels.routing.channel_plan import price
 from channels.vendor_accounts import registry
-from links.make.create import LinkSendRequest, send_link
 from links.make.new_link import NewLink
+from links.make.send import LinkSendRequest, send_link
 from otp.send import CodeSendRequest, send_code
 from processes.logs import mask_phone
 

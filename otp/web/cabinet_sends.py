@@ -26,7 +26,7 @@ from catalogue.ids import request_id
 from channels.accept.acceptance import Sender
 from channels.models import Message
 from links.api.views import parse_link
-from links.make.create import send_link
+from links.make.send import send_link
 from otp.check import check_code
 from otp.models import Verification
 from otp.protection.send_check import Requester

@@ -12,7 +12,7 @@ from channels.sql import in_changeable_months
 from config.environment.variables import ROOT
 from links import sql as links_sql
 from links.clicks import counting, delivery_proof
-from links.make import create
+from links.make import aliases
 from otp import settlement, sql
 from storage.statements.single_statement import _numbered
 from tests.storage.test_sql_files import installed
@@ -41,7 +41,7 @@ STATEMENTS = {
     "channels/outcomes/update_messages.sql": [decision_writer._UPDATE_MESSAGES],
     "links/clicks/count.sql": [counting.COUNT],
     "links/clicks/first_clicks.sql": [delivery_proof._FIRST_CLICKS],
-    "links/make/retire_alias.sql": [create._RETIRE_ALIAS],
+    "links/make/retire_alias.sql": [aliases._RETIRE_ALIAS],
     "links/make/send.sql": [
         links_sql.send(is_test=is_test, has_key=has_key)
         for is_test, has_key in product(_BOTH, _BOTH)

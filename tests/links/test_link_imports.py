@@ -14,7 +14,7 @@ from accounts.models import Company, Member
 from catalogue.errors import DomainError
 from channels import retention
 from links import link_imports
-from links.make import create
+from links.make.bulk import MAX_LINKS
 from links.models import Link, LinkImport
 from tests.api.blocking import behind_us
 from tests.api.races import at_once
@@ -251,4 +251,4 @@ def test_old_files_go_and_their_links_stay(owner: Member) -> None:
 
     assert list(LinkImport.objects.all()) == [running]
     assert Link.objects.filter(batch_id=one.id).count() == 1
-    assert create.MAX_LINKS >= link_imports.CHUNK
+    assert MAX_LINKS >= link_imports.CHUNK

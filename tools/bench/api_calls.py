@@ -11,7 +11,7 @@ import orjson
 from accounts.models import Mode
 from compat.twilio.dialect import service_sid
 from links.clicks.buffer import STREAM
-from links.make.create import MAX_LINKS
+from links.make.bulk import MAX_LINKS
 from tools.bench.floors import hello
 from tools.bench.load import Load, RequestSource, as_json, head, post
 from tools.bench.runner import Call

@@ -10,9 +10,10 @@ from accounts.models import Company
 from catalogue.ids import uuid7
 from channels.deliver.dispatcher import outgoing
 from links.addresses.short_hosts import Host
-from links.make import create
-from links.make.create import beside_button
+from links.make.bulk import shorten_many
+from links.make.message_text import beside_button
 from links.make.new_link import NewLink
+from links.make.shorten import shorten
 from links.models import Link, ShortHost
 from tests.api.clients import Api
 from tests.channels.message_stages import claim
@@ -26,11 +27,11 @@ class LinkOwner(NamedTuple):
 
 
 def alone(owner: LinkOwner, wanted: NewLink) -> Link:
-    return create.shorten(owner=owner, link=wanted)
+    return shorten(owner=owner, link=wanted)
 
 
 def in_a_batch(owner: LinkOwner, wanted: NewLink) -> Link:
-    (made,) = create.shorten_many(owner=owner, new_links=[wanted], batch_id=uuid7())
+    (made,) = shorten_many(owner=owner, new_links=[wanted], batch_id=uuid7())
     assert isinstance(made, Link)
     return made
 

@@ -1,0 +1,27 @@
+"""Frees the aliases of dead links, which hold them no longer than 90 days."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import connection
+
+from links import sql
+from links.addresses import short_hosts
+from links.make.new_link import Owner
+from storage.statements import sql_files
+
+_RETIRE_ALIAS = sql_files.read("links/make/retire_alias.sql")
+
+
+def retire_aliases(owner: Owner, rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Free the aliases of dead links, so that new links can have them. Returns the keys of those
+    that spell a generated slug, whose link is found before theirs.
+    """
+    if not rows:
+        return set()
+    spelled = {short_hosts.key(row["host_id"], row["slug"]): row["key"] for row in rows}
+    values: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
+    with connection.cursor() as cursor:
+        cursor.execute(_RETIRE_ALIAS, values | {"keys": list(spelled.values())})
+        cursor.execute(sql.GENERATED, {"keys": list(spelled)})
+        return {spelled[key] for (key,) in cursor.fetchall()}

@@ -1,0 +1,74 @@
+"""Makes many links in one request: each item has its own result."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from accounts.models import Mode
+from api import rate_limit
+from catalogue.errors import DomainError, Error
+from links import sql
+from links.follow import resolution
+from links.make.aliases import retire_aliases
+from links.make.new_link import MAX_TRIES, NewLink, Owner
+from links.make.reuse import find_or_create
+from links.models import Link
+
+MAX_LINKS = 1000
+
+
+Result = Link | DomainError
+
+
+def shorten_many(*, owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) -> list[Result]:
+    """Results in the order of `new_links`; an alias that is taken fails its own item alone."""
+    with transaction.atomic():
+        if owner.mode == Mode.TEST:
+            rate_limit.consume_test_quota(owner.company_id, "links", len(new_links))
+        results = _reuse_some(owner, new_links, batch_id)
+        rows = {n: link.row(owner) for n, link in enumerate(new_links) if link.alias}
+        taken = retire_aliases(owner, list(rows.values()))
+        results |= {
+            n: DomainError(Error.ALIAS_TAKEN) for n, row in rows.items() if row["key"] in taken
+        }
+        for left in reversed(range(MAX_TRIES)):
+            open_items = [n for n in range(len(new_links)) if n not in results]
+            if not open_items:
+                break
+            results |= _insert_many(
+                owner, {n: new_links[n] for n in open_items}, batch_id, is_last=not left
+            )
+    aliases = [link for link in results.values() if isinstance(link, Link) and link.is_alias]
+    if aliases:
+        transaction.on_commit(lambda: resolution.cache_new(*aliases))
+    return [results[n] for n in range(len(new_links))]
+
+
+def _reuse_some(owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) -> dict[int, Result]:
+    asked = {n: link for n, link in enumerate(new_links) if link.is_reused}
+    if not asked:
+        return {}
+    links = find_or_create(owner=owner, new_links=list(asked.values()), batch_id=batch_id)
+    return dict(zip(asked, links, strict=True))
+
+
+def _insert_many(
+    owner: Owner, new_links: Mapping[int, NewLink], batch_id: UUID, *, is_last: bool
+) -> dict[int, Result]:
+    """Links made and items refused; a generated slug that is taken is left for the next try."""
+    rows = {n: link.row(owner, batch_id=batch_id) for n, link in new_links.items()}
+    lifetimes = [link.lifetime for link in new_links.values()]
+    with connection.cursor() as cursor:
+        cursor.execute(sql.INSERT_MANY, sql.params_of_many(list(rows.values()), lifetimes))
+        expiries: dict[UUID, datetime | None] = dict(cursor.fetchall())
+    results: dict[int, Result] = {}
+    for n, row in rows.items():
+        if row["id"] in expiries:
+            results[n] = Link(**row, expires_at=expiries[row["id"]])
+        elif row["is_alias"]:
+            results[n] = DomainError(Error.ALIAS_TAKEN)
+        elif is_last:
+            raise DomainError(Error.UNAVAILABLE, retry_after=1)
+    return results

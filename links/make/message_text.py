@@ -1,0 +1,47 @@
+"""The text of a message with a link: `:link` in it, or beside a button that has the link."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from catalogue import languages
+from catalogue.channels import BY_NAME
+from channels.extensions import Rendered
+
+PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
+
+_JOINTS = r"\s:;,.!–—()-"
+
+
+def with_link(text: str, url: str) -> str:
+    """Replaces every whole-word `:link`; without one, the link comes last."""
+    replaced, count = PLACEHOLDER.subn(lambda _found: url, text)
+    return replaced if count else f"{text} {url}"
+
+
+def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
+    """The text beside the template's button that has the link, so the text omits it.
+
+    A link inside a sentence stays, because the sentence makes no sense without it.
+    """
+    if text in {
+        with_link(languages.texts(code)["link"], url) for code in languages.message_codes()
+    }:
+        text = ""  # ours, perhaps in another language than the template's
+    site = re.escape(url)
+    rest = re.sub(rf"^[{_JOINTS}]*{site}[{_JOINTS}]+", "", text)
+    rest = re.sub(rf"(^|[{_JOINTS}]+){site}[{_JOINTS}]*$", "", rest).strip()
+    return rest or str(languages.texts(locale)["link_beside_a_button"]).format(
+        brand=brand or "Kvitok"
+    )
+
+
+def render_link(
+    *, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str
+) -> Rendered:
+    """Renders the message of a link; its text was fixed when it was accepted."""
+    text, url = params["text"], params["short_url"]
+    if BY_NAME[channel].has_link_button:
+        text = beside_button(text, url, locale=locale, brand=params.get("brand", ""))
+    return Rendered(text=text, short_url=url)

@@ -1,0 +1,138 @@
+"""Sends a link: makes it with its message, in one commit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.keys.principal import Principal
+from catalogue import languages
+from catalogue.errors import DomainError, Error, invalid_input
+from channels.accept import acceptance
+from channels.accept.acceptance import NewMessage, Sender
+from channels.models import Message
+from channels.providers import gsm
+from channels.providers.base import Content
+from channels.recipients import blocked_phones
+from channels.routing.channel_plan import plan_channels
+from channels.waiting.outcome_signals import SendOutcome
+from links import sql
+from links.follow import resolution
+from links.make.aliases import retire_aliases
+from links.make.message_text import with_link
+from links.make.new_link import NewLink, short_url
+from links.models import Link
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSendRequest:
+    phone: str
+    locale: str
+    channel: str | None
+    text: str
+    link: NewLink
+
+    @property
+    def content(self) -> Content:
+        return Content.LINK
+
+    @property
+    def purpose(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SentLink:
+    outcome: SendOutcome
+    short_url: str
+    segments: int
+
+
+class _Accepted(NamedTuple):
+    is_paid: bool
+    is_blocked: bool
+
+
+def send_link(*, sender: Sender, request: LinkSendRequest) -> SentLink:
+    """Shortens and sends in one commit; refuses before anything is charged."""
+    plan = plan_channels(sender.principal, request, kind="link")
+    link = request.link.for_channels(plan.channel_names)
+    if plan.has_segments:
+        segments = gsm.count_segments(_text(sender.principal, request, link.sample_url)).segments
+        plan = plan.with_segments(segments, too_long=_too_long(segments))
+    message = NewMessage("link", sender, request, plan)
+    # A taken slug is generated again; a taken alias is refused.
+    retried_on = () if link.alias else ("link_key_once",)
+    url, outcome = acceptance.accept(
+        message, partial(_write, message, request, link), retried_on=retried_on
+    )
+    return SentLink(outcome, url, plan.segments)
+
+
+def _too_long(segments: int) -> DomainError:
+    return invalid_input(
+        text=format_lazy(
+            _("The message takes {segments} SMS; at most {max} are allowed"),
+            segments=segments,
+            max=settings.MAX_SMS_SEGMENTS,
+        )
+    )
+
+
+def _write(message: NewMessage, request: LinkSendRequest, link: NewLink) -> str:
+    """Returns the short URL."""
+    principal = message.sender.principal
+    row = link.row(principal)
+    url = short_url(row["slug"], link.host)
+    params = message.params() | sql.params(row, link.lifetime)
+    params["params"] = {
+        "text": _text(principal, request, url),
+        "short_url": url,
+        **acceptance.wording(principal, request.locale),
+    }
+    has_key = message.sender.idempotency_key is not None
+    statement = sql.send(is_test=principal.is_test, has_key=has_key)
+    if row["is_alias"]:
+        _write_with_alias(message, row, statement, params)
+    else:
+        _raise_if_refused(message, acceptance.first_row(statement, params, _Accepted))
+    return url
+
+
+def _write_with_alias(
+    message: NewMessage, row: Mapping[str, Any], statement: str, params: Mapping[str, Any]
+) -> None:
+    try:
+        with transaction.atomic():  # a refusal restores the retired alias
+            if retire_aliases(message.sender.principal, [row]):
+                raise DomainError(Error.ALIAS_TAKEN)
+            _raise_if_refused(message, acceptance.first_row(statement, params, _Accepted))
+    except IntegrityError as error:
+        if acceptance.violated_constraint(error) != "link_key_once":
+            raise
+        raise DomainError(Error.ALIAS_TAKEN) from None
+    # Somebody may have requested the alias before, and got a 404.
+    resolution.invalidate_after_commit(Link(**row))
+
+
+def _text(principal: Principal, request: LinkSendRequest, url: str) -> str:
+    language = languages.match(request.locale, principal.language)
+    return with_link(request.text or languages.texts(language)["link"], url)
+
+
+def _raise_if_refused(message: NewMessage, row: _Accepted) -> None:
+    if row.is_paid:
+        return
+    if row.is_blocked:
+        raise blocked_phones.BlockedPhoneError
+    raise acceptance.payment_refusal(message)
+
+
+def sent_link(message: Message) -> SentLink:
+    """The result of a send whose message exists, read from the database."""
+    return SentLink(SendOutcome.of(message), message.params["short_url"], message.segments)
