@@ -23,7 +23,7 @@ from otp.web import widget
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
-    path("api/", include("config.api")),
+    path("api/", include("config.api_urls")),
     # As programs misspell it: `BASE/` + `/api/v1`, say.
     re_path(r"^/*[aA][pP][iI](?:/|$)", NotFoundView.as_view()),
     *(

@@ -19,7 +19,7 @@ from channels.deliver import heartbeats  # noqa: E402
 from channels.routing.learned import learned_router  # noqa: E402
 from channels.vendor_accounts import availability  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
-from config.api import FIXED_PATHS  # noqa: E402
+from config.api_urls import FIXED_PATHS  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
 from links.addresses import short_hosts  # noqa: E402
 from links.follow.redirect import RedirectMiddleware  # noqa: E402

@@ -21,8 +21,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
 from accounts.jobs import Job, StopRunError, delete_unfinished
+from accounts.keys.api_keys import evict_keys
 from accounts.models import Company, Invitation, Mode, SavedFilter
-from accounts.people import companies, planned_deletion
+from accounts.people import planned_deletion
 from accounts.security.notifications import post_to_owners
 from api.models import ApiRequest, IdempotentRequest
 from billing.orders import auto_top_up
@@ -100,7 +101,7 @@ def delete(company: Company) -> bool:
         return False
     stored.deleted_at = now
     stored.save(update_fields=["deleted_at"])
-    companies.evict_keys(stored)
+    evict_keys(stored)
     stored.api_keys.filter(revoked_at=None).update(revoked_at=now)
     Endpoint.objects.filter(company=stored, deleted_at=None).update(deleted_at=now)
     Hook.objects.active().filter(company=stored).update(revoked_at=now)

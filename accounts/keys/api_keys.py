@@ -4,12 +4,14 @@ import hashlib
 import secrets
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from django.db import transaction
 
 from accounts.keys.key_cache import CompanyChanges, KeyCache, Known
 from accounts.keys.principal import COMPANY_COLUMNS, Principal, column_sql, principal_of
-from accounts.models import Company
+from accounts.models import ApiKey, Company
 from processes.background import PeriodicThread
 from processes.process_state import on_reset
 from storage.process_cache import KeyedCache
@@ -133,6 +135,22 @@ def evict(key_digest: bytes) -> None:
     """Evicts a key from this process's cache; others drop it within CACHE_SECONDS."""
     _known.discard(bytes(key_digest))
     _unknown.discard(bytes(key_digest))
+
+
+def evict_keys(company: Company) -> None:
+    """Evicts the company's keys after the commit; other processes reload within two seconds."""
+    evict_after_commit(company.api_keys.active())
+
+
+def evict_after_commit(keys: Iterable[ApiKey]) -> None:
+    digests = [bytes(key.digest) for key in keys]
+
+    def forget() -> None:
+        for digest in digests:
+            evict(digest)
+
+    # Before the commit another thread could read the old row back into the cache.
+    transaction.on_commit(forget)
 
 
 @on_reset

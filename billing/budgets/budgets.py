@@ -10,9 +10,9 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
+from accounts.keys.api_keys import evict_keys
 from accounts.keys.principal import Budgets
 from accounts.models import Company, User
-from accounts.people.companies import evict_keys
 from billing.budgets import key_limits, sql
 from billing.budgets.sql import BudgetUsage
 from billing.models import Budget

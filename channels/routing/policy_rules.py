@@ -16,8 +16,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
+from accounts.keys.api_keys import evict_keys
 from accounts.models import Company, User
-from accounts.people.companies import evict_keys
 from catalogue import languages
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error

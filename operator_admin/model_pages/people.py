@@ -22,7 +22,7 @@ from django.utils.translation import ngettext
 from accounts import audit, jobs
 from accounts.models import ApiKey, AuditEvent, JobFailure, Member, User
 from accounts.oidc import identities
-from accounts.people import companies
+from accounts.people import company_keys
 from accounts.security import notifications, sessions
 from accounts.sign_in import addresses, mfa
 from api.models import IdempotentRequest
@@ -267,7 +267,7 @@ class ApiKeyAdmin(ActionAdmin):
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         active = list(keys.active().select_related("company"))  # type: ignore[attr-defined]
         for key in active:
-            companies.revoke_api_key(key=key, **actor(request))
+            company_keys.revoke_api_key(key=key, **actor(request))
         text = ngettext("%(n)d key revoked.", "%(n)d keys revoked.", len(active))
         self.message_user(request, text % {"n": len(active)}, messages.SUCCESS)
 

@@ -19,8 +19,8 @@ from redis.exceptions import RedisError
 
 from accounts.audit import record
 from accounts.jobs import Job
+from accounts.keys.api_keys import evict_keys
 from accounts.models import Company, GuardMode, User
-from accounts.people.companies import evict_keys
 from channels.guard.guard import GuardStep, Verdict
 from channels.guard.scope_evidence import CUTS, Scope, scopes_of
 from channels.guard.scope_evidence import ScopeKind as GuardScopeKind

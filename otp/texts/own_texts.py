@@ -8,9 +8,9 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from accounts.audit import changes_of, record
+from accounts.keys.api_keys import evict_keys
 from accounts.keys.principal import CompanyTexts, texts_of
 from accounts.models import Company, User
-from accounts.people.companies import evict_keys
 from catalogue import languages
 from catalogue.channels import CHANNELS
 from otp import sql

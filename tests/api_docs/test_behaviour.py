@@ -10,7 +10,7 @@ from django.conf import settings
 from django.test import Client
 from django.utils import translation
 
-import config.api
+import config.api_urls
 from api.base_view import ApiView
 from api.calls import Call
 from api_docs.calls import CALLS
@@ -35,7 +35,7 @@ def replaced(api: Api, **rule: Any) -> int:
 
 def test_size_of_a_body_is_that_of_the_limits(test_api: Api, language: str) -> None:
     shown = page("limits", language)
-    larger = [one for one in config.api.VIEWS if one.max_body != ApiView.max_body]
+    larger = [one for one in config.api_urls.VIEWS if one.max_body != ApiView.max_body]
     sizes = {call.path: view.max_body for view in larger for call in view.calls if call.has_body}
     assert set(sizes) == {"/links/bulk"}
 

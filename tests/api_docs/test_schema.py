@@ -10,7 +10,7 @@ from django.test import Client
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
-import config.api
+import config.api_urls
 from api.calls import Call
 from api_docs.calls import BY_ROUTE
 from api_docs.schema import webhook_events
@@ -28,13 +28,13 @@ def schema(language: str) -> dict[str, Any]:
 
 
 def test_every_view_answers_the_methods_of_its_calls_and_no_other() -> None:
-    for view in config.api.VIEWS:
+    for view in config.api_urls.VIEWS:
         answered = {name.upper() for name in view.http_method_names if hasattr(view, name)}
         assert answered - {"HEAD"} == {call.method for call in view.calls}, view
 
 
 def test_every_call_is_described_and_no_other() -> None:
-    answered = {(call.method, call.path) for view in config.api.VIEWS for call in view.calls}
+    answered = {(call.method, call.path) for view in config.api_urls.VIEWS for call in view.calls}
     assert set(BY_ROUTE) == answered
 
 

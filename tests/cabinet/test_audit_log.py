@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from accounts.audit import record
 from accounts.models import AuditEvent, Member
-from accounts.people import companies, members
+from accounts.people import companies, company_keys, members
 from tests.cabinet.settings_page import send
 from tests.factories import MemberFactory, UserFactory
 
@@ -96,7 +96,7 @@ def test_sums_are_for_roles_that_see_money(client: Client, role: str, *, is_show
 def test_filters(client: Client, owner: Member, query: dict[str, str], found: list[str]) -> None:
     company, boris = owner.company, UserFactory.create(email="boris@example.com")
     companies.change_settings(company=company, user=owner.user, changes={"cool_down": 90})
-    companies.create_api_key(company=company, user=owner.user, mode="test", name="x")
+    company_keys.create_api_key(company=company, user=owner.user, mode="test", name="x")
     record("member.left", "x", company=company, user=boris)
 
     page = client.get(reverse("audit-list"), query)

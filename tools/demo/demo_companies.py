@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts.keys.api_keys import digest
 from accounts.models import ApiKey, Company, GuardMode, Mode, User
-from accounts.people import companies
+from accounts.people import companies, company_keys
 from billing.gateways import registry
 from billing.gateways.base import Gateway
 from billing.gateways.invoice import Invoice
@@ -174,8 +174,8 @@ def _company(user: User, name: str) -> Company:
 
 def _key(company: Company, user: User, mode: Mode, purpose: str = "") -> str:
     for old in company.api_keys.active().filter(name="demo", mode=mode, purpose=purpose):
-        companies.revoke_api_key(key=old, user=user)
-    _row, plaintext = companies.create_api_key(
+        company_keys.revoke_api_key(key=old, user=user)
+    _row, plaintext = company_keys.create_api_key(
         company=company, user=user, mode=mode, name="demo", purpose=purpose
     )
     return plaintext

@@ -11,6 +11,7 @@ from django.core.management import call_command
 
 from accounts.models import Company, GuardMode, Mode, User
 from accounts.people import companies as company_service
+from accounts.people import company_keys
 from billing.budgets import budgets
 from billing.models import Budget
 from billing.wallet import ledger
@@ -57,10 +58,10 @@ def company(name: str, *, tokens: int = TOKENS, **fields: Any) -> Account:
     made.refresh_from_db()
     ledger.grant(company=made, amount=tokens, reason="tools")
     lift_budgets(made)
-    key, plaintext = company_service.create_api_key(
+    key, plaintext = company_keys.create_api_key(
         company=made, user=user, mode=Mode.LIVE, name="tools"
     )
-    _client_key, for_clients = company_service.create_api_key(
+    _client_key, for_clients = company_keys.create_api_key(
         company=made, user=user, mode=Mode.LIVE, name="clients", purpose=PURPOSE
     )
     return Account(made.pk, key.pk, plaintext, for_clients)

@@ -12,8 +12,8 @@ from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, Mode, User
-from accounts.people import companies
-from accounts.people.companies import revoke_api_key
+from accounts.people import company_keys
+from accounts.people.company_keys import revoke_api_key
 from tests.accounts.keys.ageing import age_cache
 from tests.api.clients import Api, ClientOf
 from tests.factories import ApiKeyFactory, MemberFactory
@@ -202,7 +202,7 @@ def test_generated_keys_are_well_formed_and_one_changed_character_is_not(
 def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
     member = MemberFactory.create()
     company, user = member.company, member.user
-    ApiKeyFactory.create_batch(companies.MAX_ACTIVE_KEYS - 1, company=company)
+    ApiKeyFactory.create_batch(company_keys.MAX_ACTIVE_KEYS - 1, company=company)
     start, outcomes = Barrier(THREADS), list[str]()
 
     threads = [
@@ -214,35 +214,39 @@ def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
         thread.join()
 
     assert sorted(outcomes) == ["created"] + ["refused"] * (THREADS - 1)
-    assert company.api_keys.active().count() == companies.MAX_ACTIVE_KEYS
+    assert company.api_keys.active().count() == company_keys.MAX_ACTIVE_KEYS
 
 
 @pytest.mark.django_db
 def test_keys_made_in_a_day_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ended ones are kept, and every list with a choice of keys reads them all."""
-    monkeypatch.setattr(companies, "MAX_NEW_KEYS", 3)
+    monkeypatch.setattr(company_keys, "MAX_NEW_KEYS", 3)
     member = MemberFactory.create()
     make = partial(
-        companies.create_api_key, company=member.company, user=member.user, mode="test", name="CI"
+        company_keys.create_api_key,
+        company=member.company,
+        user=member.user,
+        mode="test",
+        name="CI",
     )
     for _number in range(2):
-        companies.revoke_api_key(key=make()[0], user=member.user)
+        company_keys.revoke_api_key(key=make()[0], user=member.user)
     last, _plaintext = make()
 
     with pytest.raises(ValidationError):
         make()
     with pytest.raises(ValidationError):
-        companies.rotate_api_key(key=last, user=member.user)
+        company_keys.rotate_api_key(key=last, user=member.user)
 
     member.company.api_keys.update(created_at=timezone.now() - timedelta(days=2))
-    companies.rotate_api_key(key=last, user=member.user)
+    company_keys.rotate_api_key(key=last, user=member.user)
 
 
 def try_to_create(company: Company, user: User, start: Barrier, outcomes: list[str]) -> None:
     try:
         connection.ensure_connection()  # opening one takes longer than the race
         start.wait(60)
-        companies.create_api_key(company=company, user=user, mode="test", name="Racer")
+        company_keys.create_api_key(company=company, user=user, mode="test", name="Racer")
         outcomes.append("created")
     except ValidationError:
         outcomes.append("refused")

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, Member, Scope, every_scope, scopes_of_role
-from accounts.people import companies, members
+from accounts.people import company_keys, members
 from api.calls import Call
 from api_docs.calls import CALLS
 from identity_hooks import hooks
@@ -62,7 +62,7 @@ def test_form_offers_and_accepts_what_the_role_may_do(client: Client, role: Memb
 @pytest.mark.parametrize("role", MAKERS)
 def test_no_call_about_money_answers_a_key_of_a_role_that_sees_none(role: Member.Role) -> None:
     member = MemberFactory.create(role=role)
-    key, plaintext = companies.create_api_key(
+    key, plaintext = company_keys.create_api_key(
         company=member.company, user=member.user, mode="test", name="x"
     )
     api = Api(member.company, None, Authorization=f"Bearer {plaintext}")
@@ -198,13 +198,13 @@ def test_delivery_about_money_shows_the_sum_to_who_sees_it(
 
 
 def _makes_a_key(former: Member) -> object:
-    return companies.create_api_key(
+    return company_keys.create_api_key(
         company=former.company, user=former.user, mode="live", name="x", scopes=[Scope.OTP]
     )
 
 
 def _replaces_a_key(former: Member) -> object:
-    return companies.rotate_api_key(key=former.company.api_keys.get(), user=former.user)
+    return company_keys.rotate_api_key(key=former.company.api_keys.get(), user=former.user)
 
 
 def _makes_an_endpoint(former: Member) -> object:

@@ -10,7 +10,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, Member, Scope, User
-from accounts.people import companies, countries
+from accounts.people import companies, company_keys, countries
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +37,7 @@ def test_sign_up_company_makes_an_owner(settings: Settings, auto: bool, status: 
 def test_create_api_key_keeps_no_plaintext() -> None:
     company = CompanyFactory.create()
 
-    key, plaintext = companies.create_api_key(
+    key, plaintext = company_keys.create_api_key(
         company=company,
         user=MemberFactory.create(company=company).user,
         mode="test",
@@ -59,7 +59,7 @@ def test_expired_and_revoked_keys_do_not_count_towards_the_limit() -> None:
     ApiKeyFactory.create_batch(3, company=company, expires_at=past)
 
     user = MemberFactory.create(company=company).user
-    companies.create_api_key(company=company, user=user, mode="live", name="New")
+    company_keys.create_api_key(company=company, user=user, mode="live", name="New")
 
     assert company.api_keys.active().count() == 1
 
@@ -72,7 +72,7 @@ def test_revoke_of_a_revoked_key_changes_nothing() -> None:
     revoked_at = timezone.now() - timedelta(days=1)
     key = ApiKeyFactory.create(revoked_at=revoked_at)
 
-    companies.revoke_api_key(key=key, user=UserFactory.create())
+    company_keys.revoke_api_key(key=key, user=UserFactory.create())
 
     key.refresh_from_db()
     assert key.revoked_at == revoked_at
@@ -82,7 +82,7 @@ def test_revoke_of_a_revoked_key_changes_nothing() -> None:
 def test_rotated_key_works_for_another_day() -> None:
     key = ApiKeyFactory.create(scopes=["links"], allowed_ips=["203.0.113.7"])
 
-    successor, plaintext = companies.rotate_api_key(key=key, user=_maker(key))
+    successor, plaintext = company_keys.rotate_api_key(key=key, user=_maker(key))
 
     key.refresh_from_db()
     assert key.is_active
@@ -101,7 +101,7 @@ def test_rotate_works_at_the_key_limit() -> None:
     company = CompanyFactory.create()
     key, *_ = ApiKeyFactory.create_batch(5, company=company)
 
-    companies.rotate_api_key(key=key, user=_maker(key))
+    company_keys.rotate_api_key(key=key, user=_maker(key))
 
     assert company.api_keys.active().count() == 6
 
@@ -110,7 +110,7 @@ def test_rotate_refuses_an_expiring_key() -> None:
     key = ApiKeyFactory.create(expires_at=timezone.now() + timedelta(hours=2))
 
     with pytest.raises(ValidationError) as refusal:
-        companies.rotate_api_key(key=key, user=_maker(key))
+        company_keys.rotate_api_key(key=key, user=_maker(key))
 
     assert refusal.value.code == "ending"
     assert ApiKey.objects.count() == 1

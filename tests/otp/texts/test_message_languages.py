@@ -4,8 +4,8 @@ import pytest
 from pytest_django import Settings
 
 from accounts.keys import api_keys
+from accounts.keys.api_keys import evict_keys
 from accounts.models import Company
-from accounts.people.companies import evict_keys
 from catalogue import languages
 from channels.deliver import dispatcher
 from channels.models import Message

@@ -15,7 +15,7 @@ from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from channels.models import Message, Receipt
-from config.api import FIXED_PATHS
+from config.api_urls import FIXED_PATHS
 from otp.web.api import SendCode
 from processes.server.direct_calls import DirectCalls
 from tests.api.clients import Api

@@ -1,4 +1,4 @@
-"""The views of the public API. One trailing slash is tolerated, nothing is redirected."""
+"""Every path of the public API. One trailing slash is tolerated, nothing is redirected."""
 
 from django.urls import re_path
 from django.urls.resolvers import URLPattern
