@@ -177,7 +177,7 @@ class AuditFilter(FilterForm):
     section = forms.ChoiceField(
         label=gettext_lazy("Section of settings"),
         required=False,
-        choices=[
+        choices=lambda: [
             ("", gettext_lazy("any section")),
             *((slug, form.title) for slug, form in SECTIONS.items()),
         ],

@@ -16,7 +16,6 @@ PARENT_SECTION = dict.fromkeys(
     "settings",
 )
 SECTION_OF_VIEW = {
-    "link-settings": "settings",
     "company-export": "settings",
     "company-delete": "settings",
     "send": "message",

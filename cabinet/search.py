@@ -260,7 +260,7 @@ PAGES = (
     Page(
         "settings",
         _("Settings"),
-        _("country, brand, limits, channel, fallback, code length"),
+        _("country, brand, limits, channel, fallback, code length, tags, UTM, host"),
         can_read_settings,
     ),
     Page("member-list", _("Members"), _("people, team, colleagues, roles"), can_read_settings),

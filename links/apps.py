@@ -10,13 +10,14 @@ class LinksConfig(AppConfig):
         """Registers how messages with links are rendered, and when they were opened; declares the
         event of webhooks.
         """
+        from cabinet import settings_forms  # noqa: PLC0415
         from channels import extensions  # noqa: PLC0415
         from links import link_imports  # noqa: PLC0415
         from links.api import calls  # noqa: PLC0415
         from links.clicks import counting  # noqa: PLC0415
         from links.make import message_text  # noqa: PLC0415
         from links.manage import timeline  # noqa: PLC0415
-        from links.web import search_sources  # noqa: PLC0415
+        from links.web import forms, search_sources  # noqa: PLC0415
         from webhooks import events  # noqa: PLC0415 - models come first
 
         extensions.renderers["link"] = message_text.render_link
@@ -28,4 +29,5 @@ class LinksConfig(AppConfig):
             link_imports.purge,
         ]
         search_sources.register()
+        settings_forms.register(forms.LinksSection)
         events.declare(*calls.EVENTS)

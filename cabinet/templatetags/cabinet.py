@@ -238,7 +238,6 @@ SETTINGS = (
     Tab("budgets", "budget-edit", _("Budgets")),
     Tab("protection", "protection", _("Protection")),
     Tab("texts", "text-list", _("Texts")),
-    Tab("links", "link-settings", _("Short links")),
     Tab("members", "member-list", _("Members")),
 )
 AUDIT = Tab("audit", "audit-list", _("Audit log"))

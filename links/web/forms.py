@@ -15,6 +15,7 @@ from accounts.keys.principal import link_rules
 from accounts.models import Company
 from cabinet.form_fields import ModeFilterForm
 from cabinet.forms import ListField
+from cabinet.settings_forms import SectionForm, lifetimes
 from catalogue.errors import DomainError
 from links.addresses import short_hosts, slugs, target_urls, utm_tags
 from links.make.new_link import SLUG_LENGTH, NewLink
@@ -223,7 +224,31 @@ def validated(check: Callable[[str], str], value: str) -> str:
 SAMPLE = "https://example.com/catalog"
 
 
-class LinkSettingsForm(RefusesStaleForm, forms.Form):
+LINK_SETTINGS = (
+    "default_link_lifetime",
+    "link_host",
+    "link_targets",
+    "link_utm",
+    "link_expired_url",
+)
+
+
+class LinksSection(SectionForm):
+    slug, title = "links", _("Short links")
+    stored = LINK_SETTINGS
+    intro = _(
+        "For new links; existing ones stay as they are. For links under your own host, write to "
+        "the operator of the service and name the host."
+    )
+    layout = "cabinet/settings/links.html"
+
+    default_link_lifetime = forms.TypedChoiceField(
+        label=_("Default link lifetime"),
+        required=False,
+        coerce=int,
+        empty_value=None,
+        help_text=_("For short links created without a lifetime of their own."),
+    )
     link_host = forms.ChoiceField(
         label=_("Host of new short links"),
         required=False,
@@ -250,13 +275,19 @@ class LinkSettingsForm(RefusesStaleForm, forms.Form):
     )
     link_expired_url = expired_url_field()
 
-    def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
+    class Meta:
+        model = Company
+        fields = LINK_SETTINGS
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial = {name: getattr(company, name) for name in self.base_fields}
-        offered = host_choices(company)
-        self.fields["link_host"].choices = offered  # type: ignore[attr-defined]
-        if len(offered) == 1 and not company.link_host:
-            del self.fields["link_host"]
+        company = self.instance
+        lifetime = cast(forms.ChoiceField, self.fields["default_link_lifetime"])
+        lifetime.choices = lifetimes(company.default_link_lifetime)
+        host = cast(forms.ChoiceField, self.fields["link_host"])
+        host.choices = host_choices(company)
+        if len(host.choices) == 1 and not company.link_host:
+            host.widget = forms.HiddenInput()
 
     def clean_link_targets(self) -> list[str]:
         try:

@@ -215,7 +215,7 @@ def links_stop(request: CabinetRequest) -> HttpResponse:
             "release the links again."
         ),
         verb=_("Stop all links"),
-        back=(reverse("link-settings"), _("Short links")),
+        back=(f"{reverse('settings')}#stop-links", _("Settings")),
     )
 
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member, Mode
 from accounts.people.phone_visibility import may_look_up, may_search, text_for
-from accounts.people.roles import can_change_settings, can_read_settings
+from accounts.people.roles import can_change_settings
 from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from catalogue.ids import parse_id
 from channels.recipients import phone_search
@@ -21,7 +21,6 @@ PAGES = (
     Page("link-list", _("Short links"), _("links, clicks, slugs")),
     Page("link-create", _("New short link"), _("shorten, create a link"), can_change_settings),
     Page("link-import", _("Links from a file"), _("CSV, import links"), can_change_settings),
-    Page("link-settings", _("Settings of short links"), _("UTM, tags, host"), can_read_settings),
 )
 
 

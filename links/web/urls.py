@@ -26,5 +26,4 @@ urlpatterns = [
     path("links/<str:public_id>/enable", views.link_enable, name="link-enable"),
     path("links/<str:public_id>/qr.svg", views.link_qr, {"kind": "svg"}, name="link-qr-svg"),
     path("links/<str:public_id>/qr.png", views.link_qr, {"kind": "png"}, name="link-qr-png"),
-    path("settings/links", views.link_settings, name="link-settings"),
 ]

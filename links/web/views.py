@@ -19,13 +19,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import Company, Member, Mode
-from accounts.people import companies as accounts
 from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.people.phone_visibility import text_for
 from accounts.people.roles import (
     CabinetRequest,
     can_change_settings,
-    can_read_settings,
     member_required,
 )
 from catalogue.errors import DomainError, Error
@@ -36,7 +34,7 @@ from links.clicks import statistics
 from links.make.shorten import shorten
 from links.manage import changes
 from links.models import Link, Stop
-from links.web.forms import ChangeForm, LinkForm, LinkSettingsForm
+from links.web.forms import ChangeForm, LinkForm
 
 DAYS = 14
 CHART_SERIES = [
@@ -210,19 +208,3 @@ def _to(link: Link) -> Back:
 def _link(request: CabinetRequest, public_id: str) -> Link:
     links = Link.objects.filter(company=request.company).with_stops()
     return get_object_or_404(links, pk=parse_id("lnk", public_id))
-
-
-@member_required(can_read_settings, can_change_settings)
-def link_settings(request: CabinetRequest) -> HttpResponse:
-    form = LinkSettingsForm(request.POST or None, company=request.company)
-    if request.method == "POST" and form.is_valid():
-        accounts.change_settings(
-            company=request.company, changes=form.cleaned_data, **request.actor
-        )
-        messages.success(request, _("Settings saved."))
-        return redirect("link-settings")
-    context = {
-        "form": form,
-        "stop": request.company.link_stops.filter(batch_id=None).first(),
-    }
-    return render(request, "cabinet/link_settings.html", context)

@@ -29,7 +29,7 @@ CABINET = (
     *("overview", "message-list", "link-list", "key-list", "member-list", "balance"),
     *("balance-order-list", "balance-statement", "balance-seals", "webhook-list", "text-list"),
     "hook-list",
-    *("audit-list", "settings", "link-settings", "balance-profile", "test-phone"),
+    *("audit-list", "settings", "balance-profile", "test-phone"),
 )
 LONG = "ООО «Производственно-коммерческое объединение Северо-Западного округа»"
 

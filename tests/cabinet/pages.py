@@ -261,7 +261,7 @@ def addresses(company: Company) -> list[str]:
     names += ["webhook-list", "webhook-create", "text-list", "text-create", "text-preview"]
     names += ["hook-list", "hook-create"]
     names += ["autofill-edit", "autofill-preview", "link-list", "link-create"]
-    names += ["link-stop-all", "link-settings", "budget-edit"]
+    names += ["link-stop-all", "budget-edit"]
     names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
     names += ["document-list", "statement-check"]
     top_ups = [

@@ -175,7 +175,6 @@ CABINET = {
     "protection-replay": Route(NOBODY, MANAGERS),
     "protection-replay-status": Route(READERS, kind=Kind.PART),
     "protection-lift": Route(MANAGERS, MANAGERS, of=_restriction),
-    "link-settings": Route(READERS, MANAGERS),
     "budget-edit": Route(READERS, OWNERS),
     "webhook-list": Route(READERS),
     "webhook-create": Route(MANAGERS, MANAGERS),

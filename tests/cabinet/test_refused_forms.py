@@ -31,7 +31,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("webhook-create", {"mode": "live"}, "url"),
     ("hook-create", {"mode": "test", "kind": "logto"}, "name"),
     ("link-create", {"url": "x"}, "url"),
-    ("link-settings", {"link_utm": "&&"}, "link_utm"),
+    ("settings", {"section": "links", "link_utm": "&&"}, "link_utm"),
     ("text-create", {"locale": "ru"}, "body"),
     ("balance-profile", {"country": "ZZ"}, "country"),
     ("balance", {"package": "", "tokens": "5", "gateway": "sandbox"}, "tokens"),

@@ -24,7 +24,6 @@ FORMS = {
     "webhook-edit": ("", "description", "first", "second"),
     "hook-edit": ("", "name", "first", "second"),
     "link-edit": ("", "url", "https://example.com/first", "https://example.com/second"),
-    "link-settings": ("", "link_utm", "utm_source=first", "utm_source=second"),
     "budget-edit": ("", "day", "7", "9"),
     "balance-automatic": ("", "threshold", "7", "9"),
     "balance-profile": ("", "legal_name", "First", "Second"),

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, Member
 from links.models import BlockedHost, Link, ShortHost
+from tests.cabinet.settings_page import form_of, send
 from tests.factories import CompanyFactory, LinkFactory, MessageFactory
 
 DAY = timedelta(days=1)
@@ -147,7 +148,6 @@ def test_company_that_waits_for_approval_makes_none(client: Client, owner: Membe
 
 URL, LATE, HOST = "https://example.com/", "https://example.com/late", "go.brand.example"
 UTM = "utm_source=kvitok&utm_medium={channel}"
-FORM = {"link_targets": "", "link_utm": "", "link_expired_url": ""}
 
 
 @pytest.fixture
@@ -156,20 +156,16 @@ def host(owner: Member) -> ShortHost:
     return ShortHost.objects.create(host=HOST, company=owner.company)
 
 
-def save(client: Client, **fields: str) -> Any:
-    return client.post(reverse("link-settings"), FORM | fields)
-
-
 def test_every_setting_is_stored_in_its_one_form(
     client: Client, owner: Member, host: ShortHost
 ) -> None:
-    response = save(
-        client,
-        link_host=HOST,
-        link_targets="Example.com, *.сайт.рф example.com",
-        link_utm=f"?{UTM}",
-        link_expired_url="https://EXAMPLE.com/late",
-    )
+    fields = {
+        "link_host": HOST,
+        "link_targets": "Example.com, *.сайт.рф example.com",
+        "link_utm": f"?{UTM}",
+        "link_expired_url": "https://EXAMPLE.com/late",
+    }
+    response = send(client, "links", fields)
 
     stored = Company.objects.get(pk=owner.company.pk)
     assert response.status_code == 302
@@ -199,10 +195,10 @@ def test_settings_refuse(
 ) -> None:
     BlockedHost.objects.create(host="fraud.example")
 
-    response = save(client, **wrong)
+    response = send(client, "links", wrong)
 
     assert response.status_code == 200
-    assert list(response.context["form"].errors) == [next(iter(wrong))]
+    assert list(form_of(response, "links").errors) == [next(iter(wrong))]
     assert not owner.company.audit.exists()
 
 
