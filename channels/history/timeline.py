@@ -15,9 +15,9 @@ from catalogue.channels import by_stored_name
 from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.extensions import TimelineEntry
+from channels.history.route_text import route_text
 from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, FallbackEvent, Message, Receipt
-from channels.routing.learned import smart_plan
 from channels.vendor_accounts import error_texts
 from webhooks.models import Delivery, EventKind
 
@@ -45,7 +45,7 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineEn
     steps = [TimelineEntry(message.created_at, _("Accepted for sending"))]
     if route := message.params.get("route"):
         title = _("Channels chosen by smart routing")
-        steps.append(TimelineEntry(message.created_at, title, detail=smart_plan.words(route)))
+        steps.append(TimelineEntry(message.created_at, title, detail=route_text(route)))
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
     decisions = list(message.fallback_events.order_by("id"))

@@ -21,11 +21,11 @@ from api.calls import (
 )
 from catalogue.channels import by_stored_name
 from channels import extensions
+from channels.history.route_text import route_text
 from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, Message
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
-from channels.routing.learned import smart_plan
 from channels.web.fields import ASKED_LOCALE, CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
 
 NOT_DELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.BARRED}  # as clients know it: failed
@@ -202,7 +202,7 @@ def _route(message: Message) -> dict[str, Any] | None:
         return None
     return {
         "arm": route.get("arm"),
-        "reason": smart_plan.words(route),
+        "reason": route_text(route),
         "plan": [
             {"channel": channel, "patience": patience}
             for channel, patience in route.get("plan") or []

@@ -1,4 +1,4 @@
-"""Companies' own hosts of short links."""
+"""Hosts of short links: the service's own, and companies'."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -87,3 +87,15 @@ def _own(*urls: str) -> frozenset[str]:
 
 def _by_id(host_id: int) -> Host | None:
     return next((host for host in _hosts.get().values() if host.id == host_id), None)
+
+
+def dedicated_host() -> str | None:
+    """The host that serves short links and nothing else, if there is one."""
+    short, public = (
+        normalize_host(urlsplit(url).netloc) for url in (settings.SHORT_URL, settings.PUBLIC_URL)
+    )
+    return short if short != public else None
+
+
+def normalize_host(host: str) -> str:
+    return host.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")

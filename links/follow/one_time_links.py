@@ -15,9 +15,9 @@ from catalogue import languages
 from links.addresses.utm_tags import add_tags
 from links.clicks import bot_detection, buffer
 from links.clicks.bot_detection import VisitorKind
-from links.follow import visitor_pages
+from links.follow import responses, visitor_forms
 from links.follow.cached_row import ONE_TIME_GONE, LinkTarget
-from links.follow.visitor_pages import Visit, VisitorResponse, error_page
+from links.follow.responses import Visit, VisitorResponse, error_page
 from parsing.hosts import unicode_host
 from storage.sessions import pooled_connection
 from storage.statements.named_rows import fetch_one
@@ -56,17 +56,15 @@ def show_button(link: LinkTarget, visit: Visit) -> VisitorResponse:
 
 
 def open_link(link: LinkTarget, visit: Visit) -> VisitorResponse:
-    if not visitor_pages.is_nonce_valid(
-        link.link_id, visitor_pages.posted_form(visit.environ).get("nonce")
+    if not visitor_forms.is_nonce_valid(
+        link.link_id, visitor_forms.posted_form(visit.environ).get("nonce")
     ):
         return _page("403 Forbidden", link, visit)  # the button must be pressed again
     row = _fetch(_OPEN, link)
     if row is None:
         return error_page(ONE_TIME_GONE, visit)
     buffer.add(link.link_id, visit.environ)
-    return visitor_pages.redirect_to(
-        "303 See Other", add_tags(row.url, row.utm, row.channel or "link")
-    )
+    return responses.redirect_to("303 See Other", add_tags(row.url, row.utm, row.channel or "link"))
 
 
 def _fetch(statement: str, link: LinkTarget) -> _Target | None:
@@ -79,12 +77,10 @@ def _page(status: str, link: LinkTarget, visit: Visit) -> VisitorResponse:
     other = languages.other(visit.language)
     context = {
         "other": other,
-        "words": visitor_pages.texts_in(visit.language, _TEXTS),
-        "other_words": visitor_pages.texts_in(other, _TEXTS),
+        "words": responses.texts_in(visit.language, _TEXTS),
+        "other_words": responses.texts_in(other, _TEXTS),
         "host": unicode_host(urlsplit(link.url).hostname or ""),
-        "nonce": visitor_pages.issue_nonce(link.link_id),
+        "nonce": visitor_forms.issue_nonce(link.link_id),
     }
     # No form-action: Chrome and Safari apply it to the redirect after the form, too.
-    return visitor_pages.html_page(
-        status, "links/once.html", context, visit, visitor_pages.NO_FRAMING
-    )
+    return responses.html_page(status, "links/once.html", context, visit, responses.NO_FRAMING)

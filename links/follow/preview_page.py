@@ -13,9 +13,9 @@ from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
-from links.follow import visitor_pages
+from links.follow import responses, visitor_forms
 from links.follow.cached_row import LinkTarget
-from links.follow.visitor_pages import Visit, VisitorResponse, error_page
+from links.follow.responses import Visit, VisitorResponse, error_page
 from links.models import Link, Report
 from parsing.form_fields import LineField, TextField
 from parsing.hosts import unicode_host
@@ -53,7 +53,7 @@ def submit(*, link_id: UUID, reason: str, text: str) -> None:
         Report.objects.create(link_id=link_id, reason=reason, words=text)
 
 
-POLICY = f"; form-action 'self'{visitor_pages.NO_FRAMING}"
+POLICY = f"; form-action 'self'{responses.NO_FRAMING}"
 OK, BAD_REQUEST, FORBIDDEN = "200 OK", "400 Bad Request", "403 Forbidden"
 
 
@@ -68,18 +68,18 @@ def respond(outcome: LinkTarget, visit: Visit) -> VisitorResponse:
 
 
 def _report(link: Link, target: LinkTarget, visit: Visit) -> VisitorResponse:
-    posted = visitor_pages.posted_form(visit.environ)
+    posted = visitor_forms.posted_form(visit.environ)
     form = ReportForm(posted)
     if not form.is_valid():
         return _show(link, target, visit, form, BAD_REQUEST)
-    if not visitor_pages.is_nonce_valid(target.link_id, posted.get("nonce")):
+    if not visitor_forms.is_nonce_valid(target.link_id, posted.get("nonce")):
         return _show(link, target, visit, form, FORBIDDEN)
     if not form.is_by_bot:
-        if wait := visitor_pages.seconds_over(visit, "report", REPORT_LIMIT):
-            return error_page(visitor_pages.TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
+        if wait := responses.seconds_over(visit, "report", REPORT_LIMIT):
+            return error_page(responses.TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
         fields = form.cleaned_data
         submit(link_id=link.pk, reason=fields["reason"], text=fields["words"])
-    return visitor_pages.html_page(OK, "links/thanks.html", {}, visit, POLICY)
+    return responses.html_page(OK, "links/thanks.html", {}, visit, POLICY)
 
 
 def _show(
@@ -91,6 +91,6 @@ def _show(
         # The URL of a one-time link may itself be the secret.
         "target": "" if target.is_once else target.url,
         "form": form or ReportForm(),
-        "nonce": visitor_pages.issue_nonce(target.link_id),
+        "nonce": visitor_forms.issue_nonce(target.link_id),
     }
-    return visitor_pages.html_page(status, "links/about.html", context, visit, POLICY)
+    return responses.html_page(status, "links/about.html", context, visit, POLICY)

@@ -17,7 +17,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from links.addresses import short_hosts, slugs
 from links.clicks import buffer
-from links.follow import one_time_links, preview_page, visitor_pages
+from links.follow import one_time_links, preview_page, responses
 from links.follow.cached_row import (
     NOT_FOUND,
     ONE_TIME_GONE,
@@ -27,7 +27,7 @@ from links.follow.cached_row import (
     Resolution,
 )
 from links.follow.resolution import known, resolve
-from links.follow.visitor_pages import TOO_MANY_REQUESTS, Visit, VisitorResponse, error_page
+from links.follow.responses import TOO_MANY_REQUESTS, Visit, VisitorResponse, error_page
 from processes.server.rsgi_response import Response
 
 log = structlog.get_logger(__name__)
@@ -42,7 +42,7 @@ def respond(text: str, environ: Mapping[str, Any], host_id: int | None = None) -
         return _respond(text, visit)
     except Exception:  # the edge of a process: the visitor may retry after any error
         log.exception("redirect_failed")
-        return visitor_pages.unavailable(visit)
+        return responses.unavailable(visit)
 
 
 def _respond(text: str, visit: Visit) -> VisitorResponse:
@@ -54,7 +54,7 @@ def _respond(text: str, visit: Visit) -> VisitorResponse:
     if (
         outcome is NOT_FOUND
         and slugs.repair(slug)
-        and (wait := visitor_pages.seconds_over(visit, "misses", settings.LINK_MISS_LIMIT))
+        and (wait := responses.seconds_over(visit, "misses", settings.LINK_MISS_LIMIT))
     ):
         return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
     if about is not None and outcome is not NOT_FOUND:
@@ -66,7 +66,7 @@ def _respond(text: str, visit: Visit) -> VisitorResponse:
 
 def _respond_to_preview(outcome: Resolution, visit: Visit) -> VisitorResponse:
     if visit.method not in ("GET", "HEAD", "POST"):
-        return visitor_pages.method_not_allowed(FORM_METHODS)
+        return responses.method_not_allowed(FORM_METHODS)
     if isinstance(outcome, ExpiredTarget):
         return error_page(outcome.gone(), visit)
     if isinstance(outcome, NoTarget):
@@ -78,22 +78,22 @@ def _respond_to_read(outcome: Resolution, visit: Visit) -> VisitorResponse:
     if isinstance(outcome, NoTarget):
         return error_page(outcome, visit)
     if isinstance(outcome, ExpiredTarget):
-        return visitor_pages.redirect_to("302 Found", outcome.url)
+        return responses.redirect_to("302 Found", outcome.url)
     if outcome.is_once:
         return one_time_links.show_button(outcome, visit)
     buffer.add(outcome.link_id, visit.environ)
-    return visitor_pages.redirect_to("302 Found", outcome.url)
+    return responses.redirect_to("302 Found", outcome.url)
 
 
 def _respond_to_write(outcome: Resolution, visit: Visit) -> VisitorResponse:
     """Any other method: only one-time links accept POST."""
     is_once = outcome is ONE_TIME_GONE if isinstance(outcome, NoTarget) else outcome.is_once
     if not is_once or visit.method != "POST":
-        return visitor_pages.method_not_allowed(FORM_METHODS if is_once else READ_METHODS)
+        return responses.method_not_allowed(FORM_METHODS if is_once else READ_METHODS)
     if isinstance(outcome, NoTarget):
         return error_page(outcome, visit)
     if isinstance(outcome, ExpiredTarget):
-        return visitor_pages.redirect_to("303 See Other", outcome.url)
+        return responses.redirect_to("303 See Other", outcome.url)
     return one_time_links.open_link(outcome, visit)
 
 
@@ -107,7 +107,7 @@ def redirect_early(text: str, environ: Mapping[str, Any], host_id: int | None) -
     if not isinstance(target, LinkTarget) or target.is_once:
         return None
     buffer.add(target.link_id, environ)
-    return 302, [("Location", target.url), *visitor_pages.EMPTY_BODY_HEADERS], b""
+    return 302, [("Location", target.url), *responses.EMPTY_BODY_HEADERS], b""
 
 
 class _ShortAddress(NamedTuple):
@@ -126,7 +126,7 @@ class RedirectMiddleware:
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
         self._own = urlsplit(settings.SHORT_URL).netloc
-        self._host = visitor_pages.dedicated_short_host()
+        self._host = short_hosts.dedicated_host()
         self._takes = lru_cache(maxsize=16_384)(_is_link_path)
         self._is_allowed = lru_cache(maxsize=128)(_is_allowed)
 
@@ -158,7 +158,7 @@ class RedirectMiddleware:
         if self._host is None:
             is_ours = host == self._own or self._is_allowed(host)
             return is_ours and len(text) <= slugs.MAX_PATH_LENGTH and self._takes(text)
-        return host == self._host or visitor_pages.normalize_host(host) == self._host
+        return host == self._host or short_hosts.normalize_host(host) == self._host
 
 
 def company_host_id(header: str) -> int | None:
@@ -175,7 +175,7 @@ def _is_link_path(text: str) -> bool:
 
 def _is_allowed(header: str) -> bool:
     """Whether Django serves this host: the host of short links, or one of ALLOWED_HOSTS."""
-    if visitor_pages.normalize_host(header) == visitor_pages.normalize_host(
+    if short_hosts.normalize_host(header) == short_hosts.normalize_host(
         urlsplit(settings.SHORT_URL).netloc
     ):
         return True

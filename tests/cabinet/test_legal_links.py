@@ -11,7 +11,7 @@ from pytest_django import Settings
 from accounts.models import Mail
 from accounts.outbox import mail
 from config.environment.variables import web_address
-from links.follow import visitor_pages
+from links.follow import responses
 from tests.factories import LinkFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db
@@ -26,9 +26,9 @@ LINKS = ["https://law.example/terms", "https://law.example/privacy", "mailto:hel
 @pytest.fixture(autouse=True)
 def _fresh_pages() -> Iterator[None]:
     """A process keeps its pages of dead links: settings change in tests alone."""
-    visitor_pages._error_page_html.cache_clear()
+    responses._error_page_html.cache_clear()
     yield
-    visitor_pages._error_page_html.cache_clear()
+    responses._error_page_html.cache_clear()
 
 
 @pytest.fixture

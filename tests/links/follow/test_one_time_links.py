@@ -7,7 +7,7 @@ import time_machine
 from django.utils import timezone
 from pytest_django import Settings
 
-from links.follow import cached_row, resolution, visitor_pages
+from links.follow import cached_row, resolution, visitor_forms
 from links.follow.cached_row import redis_key
 from links.follow.resolution import Resolver
 from links.models import Link
@@ -27,7 +27,7 @@ def link() -> Link:
 
 
 def press(ask: Ask, link: Link, nonce: str | None = None, **headers: str) -> tuple[int, str | None]:
-    form = {"nonce": nonce or visitor_pages.issue_nonce(link.id.hex)}
+    form = {"nonce": nonce or visitor_forms.issue_nonce(link.id.hex)}
     status, answered, _ = ask(f"/{link.slug}", method="POST", form=form, **headers)
     return status, answered.get("Location")
 
@@ -89,14 +89,14 @@ def test_form_without_its_page_opens_nothing(ask: Ask, link: Link, nonce: str) -
 def test_page_of_another_link_opens_nothing(ask: Ask, link: Link) -> None:
     other = LinkFactory.create(is_once=True)
 
-    assert press(ask, link, visitor_pages.issue_nonce(other.id.hex)) == (403, None)
+    assert press(ask, link, visitor_forms.issue_nonce(other.id.hex)) == (403, None)
 
 
 def test_expired_nonce_shows_the_page_again(ask: Ask, link: Link) -> None:
-    nonce = visitor_pages.issue_nonce(link.id.hex)
+    nonce = visitor_forms.issue_nonce(link.id.hex)
 
     with time_machine.travel(
-        timezone.now() + timedelta(seconds=visitor_pages.NONCE_LIFETIME + 1), tick=False
+        timezone.now() + timedelta(seconds=visitor_forms.NONCE_LIFETIME + 1), tick=False
     ):
         assert press(ask, link, nonce) == (403, None)
 
@@ -163,7 +163,7 @@ def test_expiry_counts_to_the_second_though_cached(ask: Ask) -> None:
 
 
 def test_form_of_too_many_fields_opens_nothing(ask: Ask, link: Link) -> None:
-    form = {"nonce": visitor_pages.issue_nonce(link.id.hex)} | {
+    form = {"nonce": visitor_forms.issue_nonce(link.id.hex)} | {
         str(number): "" for number in range(2_000)
     }
 

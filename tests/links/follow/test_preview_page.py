@@ -6,7 +6,7 @@ from pytest_django import Settings
 
 from accounts.models import Company
 from links.addresses import short_hosts
-from links.follow import preview_page, visitor_pages
+from links.follow import preview_page, visitor_forms
 from links.models import Link, Report
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
@@ -38,7 +38,7 @@ def page(ask: Ask, link: Link, **headers: str) -> str:
 def send(
     ask: Ask, link: Link, *, reason: str = "phishing", nonce: str | None = None, **fields: str
 ) -> tuple[int, str]:
-    form = {"reason": reason, "nonce": nonce or visitor_pages.issue_nonce(link.id.hex), **fields}
+    form = {"reason": reason, "nonce": nonce or visitor_forms.issue_nonce(link.id.hex), **fields}
     status, _, body = ask(f"/{link.slug}+", method="POST", form=form)
     return status, body.decode()
 

@@ -1,18 +1,14 @@
-"""Responses to visitors: redirects, small pages that need no database, nonces of forms, limits.
+"""What visitors of short links get: redirects, and small pages that need no database.
 
-A nonce proves that the page of the same link was fetched lately. It needs no cookie, and another
-site cannot know one without fetching our page.
+Live 302, unknown 404, expired, opened or disabled 410.
 """
 
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from django.conf import settings
-from django.core.exceptions import SuspiciousOperation
-from django.core.signing import BadSignature, TimestampSigner
-from django.http import QueryDict
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils import translation
@@ -21,8 +17,8 @@ from django.utils.translation import pgettext_lazy
 
 from catalogue import languages
 from catalogue.texts import StrOrPromise
+from links.addresses import short_hosts
 from links.follow.cached_row import GONE, NOT_FOUND, ONE_TIME_GONE, NoTarget
-from parsing.integers import parse_integer
 from processes.server.client_ip import client_ip, client_network
 from storage import atomic_limits
 from storage.atomic_limits import Window
@@ -80,7 +76,7 @@ class Visit(NamedTuple):
     @property
     def is_short_host(self) -> bool:
         """On such a host every path is a slug, so the stylesheet is served from another."""
-        return self.host_id is not None or dedicated_short_host() is not None
+        return self.host_id is not None or short_hosts.dedicated_host() is not None
 
 
 def texts_in(language: str, texts: Iterable[StrOrPromise]) -> list[str]:
@@ -157,18 +153,6 @@ def _content_security_policy(is_short_host: bool, more: str) -> tuple[str, str]:
     return "Content-Security-Policy", f"default-src 'none'; style-src {source}{more}"
 
 
-def dedicated_short_host() -> str | None:
-    """The host that serves short links and nothing else, if there is one."""
-    short, public = (
-        normalize_host(urlsplit(url).netloc) for url in (settings.SHORT_URL, settings.PUBLIC_URL)
-    )
-    return short if short != public else None
-
-
-def normalize_host(host: str) -> str:
-    return host.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
-
-
 def seconds_over(visit: Visit, what: str, limit: tuple[int, int]) -> int:
     """Counts what a visitor does; 0, or the seconds to wait for whoever did it more than `limit`, a
     count in seconds. Nothing is limited without an address, and while Redis is away.
@@ -176,32 +160,3 @@ def seconds_over(visit: Visit, what: str, limit: tuple[int, int]) -> int:
     visitor = client_network(client_ip(visit.environ))
     key = f"{what}:{atomic_limits.hashed(visitor)}"
     return atomic_limits.seconds_over(Window(key, *limit)) if visitor else 0
-
-
-NONCE_LIFETIME = 3600  # seconds
-MAX_FORM_BYTES = 16_384  # bytes
-
-_signer = TimestampSigner(salt="links.nonce")
-
-
-def issue_nonce(link_id: str) -> str:
-    return _signer.sign(link_id).partition(":")[2]
-
-
-def is_nonce_valid(link_id: str, nonce: str | None) -> bool:
-    try:
-        _signer.unsign(f"{link_id}:{nonce}", max_age=NONCE_LIFETIME)
-    except BadSignature:
-        return False
-    return True
-
-
-def posted_form(environ: Mapping[str, Any]) -> QueryDict:
-    """The posted form; empty when it is too long, malformed or has no length."""
-    content_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
-    length = parse_integer(environ.get("CONTENT_LENGTH"), most=MAX_FORM_BYTES)
-    is_read = content_type == "application/x-www-form-urlencoded" and length is not None
-    try:
-        return QueryDict(environ["wsgi.input"].read(length) if is_read else b"")
-    except (SuspiciousOperation, ValueError):
-        return QueryDict()
