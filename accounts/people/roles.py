@@ -9,7 +9,12 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
 from django.urls import reverse
@@ -170,7 +175,10 @@ def member_required(
             if _was_left(request, member):
                 choose_company(request, member.company_id)
                 return _redirect_to(member, cabinet)
-            allows = to_read if request.method in SAFE_METHODS else to_change
+            is_read = request.method in SAFE_METHODS
+            allows = to_read if is_read else to_change
+            if allows is nobody:
+                return HttpResponseNotAllowed(["POST"] if is_read else ["GET", "HEAD"])
             if not allows(member):
                 raise PermissionDenied
             cabinet.member, cabinet.company = member, member.company

@@ -18,6 +18,7 @@ CASES = [
     for name in CABINET
     for method in ("get", "post")
 ]
+OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 OPENED, NOT_ALLOWED, NOT_THERE = "opened", "not allowed", "not there"
 WORDS = {200: OPENED, 204: OPENED, 302: OPENED, 403: NOT_ALLOWED, 405: NOT_ALLOWED, 404: NOT_THERE}
 
@@ -90,6 +91,21 @@ def test_visitor_is_sent_to_sign_in(place: Place, method: str, name: str) -> Non
     assert seen in ({"sent to sign in"} if has_method else {"sent to sign in", NOT_ALLOWED})
 
 
+@pytest.mark.parametrize(("method", "name"), CASES)
+def test_method_that_nobody_has_is_no_matter_of_roles(place: Place, method: str, name: str) -> None:
+    route = CABINET[name]
+    client = Client()
+    client.force_login(place.people[OWNER])
+
+    with transaction.atomic():
+        response: Any = getattr(client, method)(address(name, place.company))
+        transaction.set_rollback(True)
+
+    is_there = (route.read if method == "get" else route.change) != NOBODY
+    assert (response.status_code == 405) is not is_there
+    assert response.status_code != 403
+
+
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("name", [name for name, route in CABINET.items() if route.of])
 def test_stranger_finds_nothing(place: Place, method: str, name: str) -> None:
@@ -104,9 +120,6 @@ def test_stranger_finds_nothing(place: Place, method: str, name: str) -> None:
 @pytest.mark.parametrize("name", sorted(PERSON - {"account_logout"}))
 def test_own_account_asks_to_sign_in(name: str) -> None:
     assert reaction(None, "get", reverse(name)) in {"sent to sign in", NOT_ALLOWED}
-
-
-OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 
 
 @pytest.mark.parametrize("role", [OWNER, DEVELOPER, ACCOUNTANT, VIEWER])
