@@ -54,16 +54,17 @@ class SkipPageMiddleware:
         return self.get_response(request)
 
 
-class RequestLog(RequestMiddleware):
-    """Logs the route, not the URL: URLs contain phones and keys from e-mails."""
+def route_of(request: HttpRequest) -> str:
+    """For logs: URLs contain phones and keys from e-mails."""
+    try:
+        match = request.resolver_match or resolve(request.path_info)
+    except Resolver404:
+        return f"{request.method} (no such page)"
+    return f"{request.method} /{match.route}"
 
-    @staticmethod
-    def format_request(request: HttpRequest) -> str:
-        try:
-            match = request.resolver_match or resolve(request.path_info)
-        except Resolver404:
-            return f"{request.method} (no such page)"
-        return f"{request.method} /{match.route}"
+
+class RequestLog(RequestMiddleware):
+    format_request = staticmethod(route_of)
 
 
 # What anybody may read. Other routes may say themselves how their answers may be kept.
@@ -134,11 +135,11 @@ class ErrorPages:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         # Within a transaction that a middleware began, no page can be made.
         if _is_overtaken(error) and not connection.in_atomic_block:
-            log.warning("page_overtaken", path=request.path, exc_info=error)
+            log.warning("page_overtaken", request=route_of(request), exc_info=error)
             return render(request, "409.html", status=HTTPStatus.CONFLICT)
         if not isinstance(error, OperationalError | InterfaceError):
             return None
-        log.error("database_unavailable", path=request.path, exc_info=error)
+        log.error("database_unavailable", request=route_of(request), exc_info=error)
         # Rendered without the request: context processors would query the database.
         page = HttpResponse(render_to_string("503.html"), status=HTTPStatus.SERVICE_UNAVAILABLE)
         page["Retry-After"] = "5"

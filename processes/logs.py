@@ -30,6 +30,7 @@ def mask(text: str) -> str:
 def mask_event(
     _logger: object, _method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
+    event.pop("user_agent", None)  # of no use in a log, and whatever its sender wrote
     for key, value in event.items():
         if isinstance(value, str) and key not in _UNMASKED:
             event[key] = mask(value)
@@ -41,6 +42,16 @@ def _add_request_id(
 ) -> MutableMapping[str, Any]:
     if (bound := request_id.get()) is not None:
         event.setdefault("request_id", bound)
+    return event
+
+
+def _refused_by_django(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """What a stranger sent, such as too many fields: an error with a traceback, for Django."""
+    if event["logger"].startswith("django.security."):
+        event["level"] = "warning"
+        event.pop("exception", None)
     return event
 
 
@@ -78,7 +89,7 @@ def configure(level: str | int) -> dict[str, Any]:
     )
     formatter = {
         "()": structlog.stdlib.ProcessorFormatter,
-        "foreign_pre_chain": SHARED_PROCESSORS,
+        "foreign_pre_chain": [*SHARED_PROCESSORS, _refused_by_django],
         "processors": [
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             mask_event,
