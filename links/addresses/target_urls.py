@@ -7,6 +7,7 @@ serve documentation and tests. Refused: names that a private network answers.
 import re
 import unicodedata
 from collections.abc import Iterable
+from importlib.resources import files
 from urllib.parse import quote, urlsplit
 
 from django.conf import settings
@@ -42,12 +43,9 @@ _LOCAL = _names(
     "localhost local localdomain internal intranet private corp lan home home.arpa "
     "localtest.me lvh.me nip.io sslip.io xip.io"
 )
-_SHORTENERS = _names(
-    "adf.ly bc.vc bit.ly bitly.com bl.ink buff.ly chilp.it clck.ru clk.li cutt.ly cutt.us dub.sh "
-    "go.gov.sg goo.gl goo.su is.gd j.mp kutt.it lnkd.in ow.ly qps.ru rb.gy rebrand.ly s.id "
-    "short.gy short.io shorte.st shorturl.at soo.gd spoo.me surl.li t.co t.ly tiny.cc tiny.one "
-    "tinyurl.com tny.im trib.al u.to urlz.fr v.gd vk.cc x.co"
-)
+# The operator blocks what this lacks. An imitation (bıt.ly) is a site like any other, and a page of
+# a site that leads on to others (google.com/url) is known to nobody but the site.
+_SHORTENERS = _names(re.sub("#.*", "", (files(__package__) / "shorteners.txt").read_text("utf-8")))
 
 # Scripts that one word may mix, by Unicode's "highly restrictive" profile.
 _WORD_SCRIPTS = (
