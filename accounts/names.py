@@ -3,23 +3,16 @@
 import re
 from unicodedata import name
 
-import phonenumbers
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from parsing.characters import as_seen, is_line
+from parsing.hosts import top_level_domains
 
 # A domain is the brand of many companies; a URL path, an account or a phone number is not.
 _ADDRESS = re.compile(r"://|@|[^\s\d_][.。．｡][^\W\d_]+[/?#:]|www\.", re.IGNORECASE)
 _TELEPHONE = re.compile(r"\d(?:[\W_]*\d){6,}")
 
-# Endings that mail programs turn into links; other dotted names, as "Dr.Web", are fine.
-_GENERIC = (
-    "app biz bot click club com dev edu eu fun gov help info int link live mil mobi name net news "
-    "online ooo org page pro shop site space store su tech top uk website win world xyz zone "
-    "рф рус бел қаз укр онлайн сайт орг ком москва дети"
-)
-_ENDS = {region.lower() for region in phonenumbers.SUPPORTED_REGIONS} | set(_GENERIC.split())
 _DOTTED = re.compile(r"[\w-][.。．｡]((?:xn--)?[\w-]+)", re.IGNORECASE)
 _IP_ADDRESS = re.compile(r"\d+(?:\.\d+){3}")
 
@@ -86,7 +79,7 @@ def cannot_become_a_link(name: str) -> bool:
 def _contains_site_address(name: str) -> bool:
     plain = as_seen(name)
     ends = (end.lower() for end in _DOTTED.findall(plain))
-    is_known = any(end in _ENDS or end.startswith("xn--") for end in ends)
+    is_known = not top_level_domains().isdisjoint(ends)  # mail programs turn those into links
     return is_known or bool(_IP_ADDRESS.search(plain))
 
 

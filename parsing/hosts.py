@@ -5,6 +5,8 @@ Python's own `idna` codec is IDNA 2003, which turns faß.de into fass.de, the si
 """
 
 import re
+from functools import cache
+from importlib.resources import files
 from unicodedata import bidirectional
 
 import idna
@@ -87,3 +89,12 @@ def _ascii_label(label: str) -> str:
         if char in _JOINERS and not idna.valid_contextj(label, position):
             raise HostError(label)
     return _PREFIX + label.encode("punycode").decode("ascii")
+
+
+@cache
+def top_level_domains() -> frozenset[str]:
+    """From the Public Suffix List, which one of our libraries ships; in letters and in Punycode."""
+    listed = (files("fido2") / "public_suffix_list.dat").read_text("utf-8")
+    rules = (line.strip() for line in listed.splitlines())
+    names = {rule.rpartition(".")[2] for rule in rules if rule and not rule.startswith("//")}
+    return frozenset(names | set(map(ascii_host, names)))

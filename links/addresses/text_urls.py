@@ -7,8 +7,6 @@ read here is the text as such a program may read it, in plain characters and wit
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib.resources import files
 from urllib.parse import urlsplit
 
 from django.utils.text import format_lazy
@@ -18,7 +16,7 @@ from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from links.addresses import target_urls
 from parsing.characters import as_seen
-from parsing.hosts import ascii_host
+from parsing.hosts import top_level_domains
 
 _SCHEME = re.compile(r"(?<![^\W_])([A-Za-z][A-Za-z0-9+.-]*):(?:/|\\){2}")
 _SPACE_OR_QUOTE = re.compile(r"[\s<>\"«»“”]")
@@ -113,13 +111,4 @@ def _ending(label: str) -> str | None:
     """The top-level domain that it is, or begins with: a phone's link ends at «❤», «_» or «-»."""
     matches = (_WORD.match(label), _LATIN_WORD.match(label))
     beginnings = [label, *(match[0].rstrip("-_") for match in matches if match)]
-    return next((word for word in beginnings if word.lower() in _top_level_domains()), None)
-
-
-@cache
-def _top_level_domains() -> frozenset[str]:
-    """From the Public Suffix List, which one of our libraries ships; in letters and in Punycode."""
-    listed = (files("fido2") / "public_suffix_list.dat").read_text("utf-8")
-    rules = (line.strip() for line in listed.splitlines())
-    names = {rule.rpartition(".")[2] for rule in rules if rule and not rule.startswith("//")}
-    return frozenset(names | set(map(ascii_host, names)))
+    return next((word for word in beginnings if word.lower() in top_level_domains()), None)
