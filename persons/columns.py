@@ -19,7 +19,7 @@ ERASED = {
     "channels_rememberedphone": "phone_hash key_id traces",
     "django_admin_log": "object_repr change_message",
     "links_click": "kind referrer device",
-    "links_link": "url utm expired_url",
+    "links_link": "url utm expired_url slug key",
     "links_report": "words",
     "otp_verification": "phone mac binding",
 }
@@ -47,9 +47,6 @@ KEPT = {
     "recognises a repeated receipt or event; made of ids, not of the phone alone": {
         "webhooks_event": "kind key",
         "channels_receipt": "digest",
-    },
-    "an alias must not lead elsewhere within 90 days; the link itself is closed": {
-        "links_link": "slug key"
     },
     "what an anonymous message cost and how it ended: books and statistics": {
         "billing_transfer": "kind amount key proof reason balance_after",

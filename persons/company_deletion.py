@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import record
 from accounts.jobs import Job, StopRunError, delete_unfinished
 from accounts.keys.api_keys import evict_keys
+from accounts.masked_phones import digit_groups_in
 from accounts.models import Company, Invitation, Mode, SavedFilter
 from accounts.people import planned_deletion
 from accounts.security.notifications import post_to_owners
@@ -193,8 +194,9 @@ def _erase_some_links(company: Company, ids: list[Any]) -> None:
         lift_timeout(cursor)
         links = list(Link.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True))
         resolution.invalidate_before_commit(*links)
+        aliases = [link.pk for link in links if link.is_alias and any(digit_groups_in(link.slug))]
         for statement in (sql.LINKS, sql.CLICKS, sql.REPORTS):
-            cursor.execute(statement, {"links": ids})
+            cursor.execute(statement, {"links": ids, "aliases": aliases})
         clicks_in_clickhouse.note(cursor, ids)
         transaction.on_commit(lambda: resolution.invalidate_after_commit(*links))
 

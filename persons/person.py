@@ -1,13 +1,13 @@
 """One person: a phone, and the rows that one company or all of them keep about it.
 
-Links may name the phone in their target, in any spelling. PostgreSQL reads every link of the
-company for it, 5 seconds for a million: it looks for the last digits, and the parser of phones then
-decides about the few links that have them.
+Links may name the phone in their target or alias, in any spelling. PostgreSQL reads every link of
+the company for it, 5 seconds for a million: it looks for the last digits, and the parser of phones
+then decides about the few links that have them.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -82,6 +82,7 @@ class Rows:
     links: list[UUID]
     attempts: list[UUID]
     companies: list[int]
+    aliases: list[UUID] = field(default_factory=list)  # links whose alias names the person
 
     @property
     def params(self) -> dict[str, Any]:
@@ -91,6 +92,7 @@ class Rows:
             "messages": self.messages,
             "verifications": self.verifications,
             "links": self.links,
+            "aliases": self.aliases,
             "attempts": self.attempts,
             "companies": self.companies,
             "event_keys": keys,
@@ -147,18 +149,21 @@ class Candidate(NamedTuple):
     id: UUID
     company_id: int
     country: str
-    target: str
+    alias: str
+    text: str  # the alias, and where it leads
 
 
 def find_rows_and_links(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Rows:
     """`find_rows`, with the links that name the person, whomever they were sent to."""
     rows = find_rows(cursor, person, until=until)
     naming = candidates(cursor, person, until)
-    links = [row for row in naming if names(row.target, person.phone, row.country)]
+    links = [row for row in naming if names(row.text, person.phone, row.country)]
+    aliases = [row.id for row in links if names(row.alias, person.phone, row.country)]
     return replace(
         rows,
         links=sorted({*rows.links, *(link.id for link in links)}),
         companies=sorted({*rows.companies, *(link.company_id for link in links)}),
+        aliases=aliases,
     )
 
 
@@ -177,7 +182,7 @@ def names(text: str, phone: str, country: str) -> bool:
 def phones_in_links(until: datetime) -> Iterator[str]:
     """Whatever reads as a phone in links made by then: to compare with hashes of phones."""
     links = Link.objects.filter(created_at__lte=until).exclude(url=BLANK)
-    columns = links.values_list("company__country", "url", "utm", "expired_url")
+    columns = links.values_list("company__country", "url", "utm", "expired_url", "slug")
     for country, *targets in columns.iterator(chunk_size=2000):
         yield from _read(numbers_in(" ".join(targets)), country)
 

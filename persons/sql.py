@@ -16,13 +16,14 @@ ORDER BY created_at, id
 ATTEMPTS = "SELECT id FROM channels_attempt WHERE message_id = ANY(%s) ORDER BY started_at, id"
 # `pattern` is a coarse one; `persons.person` reads what it brings.
 LINKS_WITH = """
-SELECT link.id, link.company_id, company.country,
-  link.url || ' ' || link.utm || ' ' || link.expired_url AS target
+SELECT link.id, link.company_id, company.country, alias, text
 FROM links_link link JOIN accounts_company company ON company.id = link.company_id
+  CROSS JOIN LATERAL (SELECT CASE WHEN link.is_alias THEN link.slug ELSE '' END AS alias) AS chosen
+  CROSS JOIN LATERAL (SELECT concat_ws(' ', url, utm, expired_url, alias) AS text) AS named
 WHERE (%(company_id)s::bigint IS NULL OR link.company_id = %(company_id)s)
   AND (%(mode)s = '' OR link.mode = %(mode)s)
   AND (%(until)s::timestamptz IS NULL OR link.created_at <= %(until)s)
-  AND link.url || ' ' || link.utm || ' ' || link.expired_url ~* %(pattern)s
+  AND text ~* %(pattern)s
 """
 
 LOCKS = (
@@ -57,10 +58,12 @@ UPDATE otp_verification SET phone = %(anonymised)s, mac = '\\x', binding = NULL,
 WHERE id = ANY(%(verifications)s)
 """
 
-# The slug stays, so that an alias is not given to somebody else too soon. Should the company enable
-# the link again, it leads nowhere.
+# The slug stays, so that an alias is not given to somebody else too soon, unless it holds a phone.
+# Should the company enable the link again, it leads nowhere.
 LINKS = """
 UPDATE links_link SET url = 'about:blank', utm = '', expired_url = '', reuse_key = NULL,
+  slug = CASE WHEN id = ANY(%(aliases)s) THEN id::text ELSE slug END,
+  key = CASE WHEN id = ANY(%(aliases)s) THEN id::text ELSE key END,
   disabled_at = COALESCE(disabled_at, now())
 WHERE id = ANY(%(links)s)
 """

@@ -131,6 +131,7 @@ def test_recipients_are_erased_and_books_stay(owner: Member) -> None:
     TransferFactory.create(company=company, kind="grant", amount=21)
     OrderFactory.create(company=company)
     alone = LinkFactory.create(company=company, url="https://example.com/secret?phone=1")
+    LinkFactory.create(company=company, slug="79161234567", key="79161234567", is_alias=True)
     audit = AuditEvent.objects.create(company=company, action="settings.changed", subject="brand")
 
     delete_whole(company)
@@ -139,6 +140,7 @@ def test_recipients_are_erased_and_books_stay(owner: Member) -> None:
     for table in TABLES:
         assert rows_naming(PHONE, table) == rows_naming(OTHER, table) == 0, table
     assert set(Link.objects.values_list("url", flat=True)) == {"about:blank"}
+    assert not Link.objects.filter(slug__contains="79161234567").exists()
     alone.refresh_from_db()
     assert alone.disabled_at is not None
     assert not CodeText.objects.exists()

@@ -66,6 +66,21 @@ def test_links_that_name_the_person_are_erased_and_no_others(company: Company) -
     assert {link.state for link in Link.objects.filter(pk__in=naming)} == {"disabled"}
 
 
+@pytest.mark.parametrize("name", ["79161234567", "promo89161234567x", "8-916-123-45-67_vip"])
+def test_alias_that_names_the_person_is_erased(company: Company, name: str) -> None:
+    link, other = (
+        LinkFactory.create(company=company, slug=slug, key=slug, is_alias=True)
+        for slug in (name, "promo-2026-11")
+    )
+
+    erase(person=Person(PHONE, company.pk, "live"))
+
+    link.refresh_from_db()
+    assert (link.slug, link.key, link.state) == (str(link.pk), str(link.pk), "disabled")
+    assert list(Link.objects.exclude(pk=link.pk)) == [other]
+    assert Link.objects.get(pk=other.pk).url == other.url
+
+
 @pytest.mark.parametrize(
     ("phone", "target", "country"),
     [
