@@ -69,11 +69,11 @@ class Job:
         `key` is the row, tuple of ids or id by which a subject is known in the next run.
         """
         results: list[R] = []
-        known = self._known()
+        memories = self._known()
         now = timezone.now()
         for subject in subjects:
             known_by = key(subject)
-            if self._waits(known, known_by, now):
+            if self._waits(memories, known_by, now):
                 continue
             try:
                 with savepoint():
@@ -85,7 +85,7 @@ class Job:
                     raise
                 self.failed(known_by, error)
             else:
-                if _identity(known_by)[0] in known:
+                if _identity(known_by)[0] in memories:
                     self.succeeded(known_by)
         return results
 
@@ -98,8 +98,8 @@ class Job:
         """One write of all; by halves, where the database refuses it (`write_together`)."""
         if not subjects:
             return
-        known, now = self._known(), timezone.now()
-        due = [subject for subject in subjects if not self._waits(known, key(subject), now)]
+        memories, now = self._known(), timezone.now()
+        due = [subject for subject in subjects if not self._waits(memories, key(subject), now)]
         refused: list[S] = []
 
         def refuse(subject: S, error: Exception) -> None:
@@ -108,7 +108,7 @@ class Job:
 
         write_together(due, write, refuse)
         for item in due:
-            if _identity(key(item))[0] in known and item not in refused:
+            if _identity(key(item))[0] in memories and item not in refused:
                 self.succeeded(key(item))
 
     def next_of(
@@ -119,7 +119,7 @@ class Job:
 
         `give_up` writes into the row what those who wait for it see.
         """
-        known = self._known()
+        memories = self._known()
         with transaction.atomic():
             locked = rows.exclude(pk__in=self.waiting()).select_for_update(
                 skip_locked=True, of=("self",)
@@ -141,7 +141,7 @@ class Job:
                     row.refresh_from_db()
                     give_up(row)
             else:
-                if str(row.pk) in known:
+                if str(row.pk) in memories:
                     self.succeeded(row)
         return True
 
@@ -177,8 +177,8 @@ class Job:
         now = timezone.now()
         return [name for name, due_at in self._known().items() if due_at > now]
 
-    def _waits(self, known: dict[str, datetime], subject: object, now: datetime) -> bool:
-        return not self.is_stream and known.get(_identity(subject)[0], now) > now
+    def _waits(self, memories: dict[str, datetime], subject: object, now: datetime) -> bool:
+        return not self.is_stream and memories.get(_identity(subject)[0], now) > now
 
     def _known(self) -> dict[str, datetime]:
         """When each that failed is due again."""
@@ -262,8 +262,8 @@ def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
     """
     model = rows.model
     label = model._meta.label  # noqa: SLF001 - public in Django
-    kept = [name.partition(":") for name in PURGES.waiting()]
-    due = rows.exclude(pk__in=[pk for of, _colon, pk in kept if of == label])
+    postponed = [name.partition(":") for name in PURGES.waiting()]
+    due = rows.exclude(pk__in=[pk for job_label, _colon, pk in postponed if job_label == label])
     keys = list(due.values_list("pk", flat=True)[:limit])
     deleted = 0
 

@@ -52,7 +52,10 @@ def register_entry_point(prefix: str, entry_point: EntryPoint) -> None:
 
 def _entry_point(environ: Mapping[str, Any]) -> EntryPoint | None:
     path = environ["PATH_INFO"]
-    return next((each for prefix, each in _entry_points.items() if path.startswith(prefix)), None)
+    return next(
+        (entry_point for prefix, entry_point in _entry_points.items() if path.startswith(prefix)),
+        None,
+    )
 
 
 def admit(environ: Mapping[str, Any]) -> Allowance | None:
@@ -89,8 +92,8 @@ def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
         with translation.override(
             languages.of_accept_language(environ.get("HTTP_ACCEPT_LANGUAGE", ""))
         ):
-            status, more, body = entry_point.refuse(environ, refusal, request_id)
-        headers += [*more, ("X-Request-Id", request_id)]
+            status, own_headers, body = entry_point.refuse(environ, refusal, request_id)
+        headers += [*own_headers, ("X-Request-Id", request_id)]
     else:
         status, body = error.status, _PLAIN_TEXT[error]
         headers.append(("Content-Type", "text/plain; charset=utf-8"))

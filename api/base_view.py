@@ -217,9 +217,9 @@ class ApiView(View):
         response["X-Request-Id"] = self.request_id
         response["Cache-Control"] = "no-store"
         if self.rate:
-            limit, left, wait = self.rate
+            limit, remaining, wait = self.rate
             response["RateLimit-Policy"] = f'"key";q={limit};w={settings.API_RATE[1]}'
-            response["RateLimit"] = f'"key";r={max(0, left)};t={wait}'
+            response["RateLimit"] = f'"key";r={max(0, remaining)};t={wait}'
         seconds = time.perf_counter() - self.started
         metrics.count_request(type(self).__name__, response.status_code, seconds)
         if request_log.is_on() and hasattr(self, "principal"):

@@ -249,14 +249,14 @@ class Call:
     @property
     def errors(self) -> list[Error]:
         """All that it may answer, in the order of the table of errors."""
-        mine = {*ALWAYS, *self.refusals}
+        possible = {*ALWAYS, *self.refusals}
         if self.has_body:
-            mine |= {Error.INVALID_INPUT, Error.UNSUPPORTED_MEDIA_TYPE}
+            possible |= {Error.INVALID_INPUT, Error.UNSUPPORTED_MEDIA_TYPE}
         if self.method == "POST":
-            mine |= {Error.IDEMPOTENCY_MISMATCH, Error.REQUEST_IN_PROGRESS}
+            possible |= {Error.IDEMPOTENCY_MISMATCH, Error.REQUEST_IN_PROGRESS}
         if "{" in self.path:
-            mine.add(Error.NOT_FOUND)
-        return [error for error in Error if error in mine]
+            possible.add(Error.NOT_FOUND)
+        return [error for error in Error if error in possible]
 
     @property
     def own_errors(self) -> list[Error]:
@@ -274,8 +274,8 @@ class Call:
 
     def request_example(self) -> dict[str, Any]:
         """Every field that has an example, or whose objects have one."""
-        shown = [field for field in self.body if field.example is not None or field.fields]
-        return example_of(tuple(shown))
+        fields = [field for field in self.body if field.example is not None or field.fields]
+        return example_of(tuple(fields))
 
     def answer_example(self) -> dict[str, Any]:
         body = {"success": True, "message": str(self.message)}

@@ -116,12 +116,12 @@ def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | Non
 
     A key expires after 24 hours, whether or not the purge has run.
     """
-    where: list[str | int] = [key.company_id, key.mode, key.path, key.key]
+    key_values: list[str | int] = [key.company_id, key.mode, key.path, key.key]
     with connection.cursor() as cursor:
-        cursor.execute(_FIND, where)
+        cursor.execute(_FIND, key_values)
         row = fetch_one(cursor, _Found)
         if row is not None and row.is_expired:
-            cursor.execute(_DELETE_EXPIRED, where)
+            cursor.execute(_DELETE_EXPIRED, key_values)
             row = None
     if row is None:
         return None

@@ -112,13 +112,13 @@ class KeyRateLimiter:
 
     def _keep(self, key_id: int, window: _Window) -> _Window:
         """The key's window with the lease just had, or the later one that other threads are in."""
-        known = self._windows.get(key_id)
-        if known and known.limit == window.limit and known.last >= window.last - SKEW:
-            if known.last <= window.last + SKEW:
-                known.last = min(known.last, window.last)
-                known.in_hand += window.in_hand
-                known.beyond = min(known.beyond, window.beyond)
-            return known
+        cached = self._windows.get(key_id)
+        if cached and cached.limit == window.limit and cached.last >= window.last - SKEW:
+            if cached.last <= window.last + SKEW:
+                cached.last = min(cached.last, window.last)
+                cached.in_hand += window.in_hand
+                cached.beyond = min(cached.beyond, window.beyond)
+            return cached
         if len(self._windows) >= MAX_KEYS:
             self._windows.clear()
         self._windows[key_id] = window
@@ -157,19 +157,19 @@ def count_in_postgres(key: str, *, most: int, end: datetime, count: int = 1) -> 
         return bool(cursor.rowcount)
 
 
-def consume_test_quota(company_id: int, what: str, count: int = 1) -> None:
+def consume_test_quota(company_id: int, quota: str, count: int = 1) -> None:
     """Adds `count` to today's usage (UTC); raises `rate_limited` and counts nothing when over.
 
     Test keys are free and so have no other bound.
     """
     now = timezone.now()
     end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-    most = settings.TEST_QUOTAS[what]
-    key = f"quota:test:{what}:{company_id}:{now:%Y%m%d}"
+    most = settings.TEST_QUOTAS[quota]
+    key = f"quota:test:{quota}:{company_id}:{now:%Y%m%d}"
     if count_in_postgres(key, most=most, end=end, count=count):
         return
     raise DomainError(
         Error.RATE_LIMITED,
-        message=format_lazy(_USED_UP[what], max=most),
+        message=format_lazy(_USED_UP[quota], max=most),
         retry_after=max(1, int((end - now).total_seconds()) + 1),
     )

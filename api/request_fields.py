@@ -80,8 +80,8 @@ def _unknown_names(payload: Mapping[str, Any], fields: Fields, above: str = "") 
 
 def _warning(name: str, call: Call) -> FieldWarning:
     warning = FieldWarning(code=CODE, field=name[:MAX_NAME])
-    near = meant(name, call.body_names())
-    return warning | {"did_you_mean": near} if near else warning
+    suggestion = meant(name, call.body_names())
+    return warning | {"did_you_mean": suggestion} if suggestion else warning
 
 
 def errors_of(warnings: Iterable[FieldWarning], call: Call) -> dict[str, list[StrOrPromise]]:
@@ -89,15 +89,17 @@ def errors_of(warnings: Iterable[FieldWarning], call: Call) -> dict[str, list[St
     return {item["field"]: [refusal_text(item.get("did_you_mean"), names)] for item in warnings}
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
+def meant(name: str, allowed: Iterable[str]) -> str | None:
     """The known name most like this one, of the same object; `linkExpiresIn` is `link_expires_in`.
 
     `links[].tags` has more in common with `links[].alias` than `tags` with `alias`.
     """
     above, last = _split(name[:MAX_NAME])
-    spelled = {_bare(end): key for key in known for whose, end in [_split(key)] if whose == above}
-    near = get_close_matches(_bare(last), spelled, n=1)
-    return spelled[near[0]] if near else None
+    spelled = {
+        _bare(end): key for key in allowed for parent, end in [_split(key)] if parent == above
+    }
+    matches = get_close_matches(_bare(last), spelled, n=1)
+    return spelled[matches[0]] if matches else None
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -110,11 +112,11 @@ def _bare(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
-def refusal_text(near: str | None, known: Collection[str]) -> StrOrPromise:
-    if near:
-        return format_lazy(_("Unknown; did you mean {name}?"), name=near)
-    if known:
-        return format_lazy(_("Unknown; allowed: {names}"), names=", ".join(known))
+def refusal_text(suggestion: str | None, allowed: Collection[str]) -> StrOrPromise:
+    if suggestion:
+        return format_lazy(_("Unknown; did you mean {name}?"), name=suggestion)
+    if allowed:
+        return format_lazy(_("Unknown; allowed: {names}"), names=", ".join(allowed))
     return _("Unknown; this call takes none")
 
 
@@ -264,16 +266,16 @@ class QueryFields(RequestFields):
         return moment
 
 
-def check_names(query: QueryDict, known: Collection[str]) -> None:
+def check_names(query: QueryDict, allowed: Collection[str]) -> None:
     """Raises `invalid_input` for each parameter that is unknown or given twice.
 
     A misspelled `?staus=failed` would otherwise return the unfiltered list, and
     `?status=failed&status=expired` half of the requested rows.
     """
-    unknown = sorted(query.keys() - set(known))[:MAX_WARNINGS]
+    unknown = sorted(query.keys() - set(allowed))[:MAX_WARNINGS]
     errors: dict[str, list[StrOrPromise]] = {
-        name: [refusal_text(meant(name, known), known)] for name in unknown
+        name: [refusal_text(meant(name, allowed), allowed)] for name in unknown
     }
-    errors |= {name: [TWICE] for name in known if len(query.getlist(name)) > 1}
+    errors |= {name: [TWICE] for name in allowed if len(query.getlist(name)) > 1}
     if errors:
         raise DomainError(Error.INVALID_INPUT, errors=errors)

@@ -189,28 +189,28 @@ class AuditFilter(FilterForm):
 @member_required(can_manage_keys)
 def audit_list(request: CabinetRequest) -> HttpResponse:
     form = AuditFilter(request.GET)
-    chosen = form.chosen()
-    history = _history(request.member, chosen)
+    filters = form.chosen()
+    history = _history(request.member, filters)
     page = pagination.page_or_first(
-        matching(history, chosen), request.GET, history=history if chosen else None
+        matching(history, filters), request.GET, history=history if filters else None
     )
     context = {
         "form": form,
         "page": page,
         "events": [(event, *describe(event)) for event in page.rows],
         "people": request.company.members.values_list("user__email", flat=True).order_by("pk"),
-        "is_filtered": bool(chosen),
+        "is_filtered": bool(filters),
     }
     return render(request, "cabinet/audit_list.html", context)
 
 
 @member_required(can_manage_keys)
 def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
-    chosen = AuditFilter(request.GET).chosen()
+    filters = AuditFilter(request.GET).chosen()
     recorded = record(
-        "audit.exported", ", ".join(sorted(chosen)), company=request.company, **request.actor
+        "audit.exported", ", ".join(sorted(filters)), company=request.company, **request.actor
     )
-    rows = rows_of(_history(request.member, chosen).filter(pk__lt=recorded.pk), chosen)
+    rows = rows_of(_history(request.member, filters).filter(pk__lt=recorded.pk), filters)
     name = f"kvitok-audit-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_download(rows, name)
 
@@ -223,9 +223,9 @@ def describe(event: AuditEvent) -> tuple[Any, str, list[FieldChange]]:
     return audit.label(event.action), subject, changes
 
 
-def rows_of(history: QuerySet[AuditEvent], chosen: dict[str, Any]) -> Iterator[list[str]]:
+def rows_of(history: QuerySet[AuditEvent], filters: dict[str, Any]) -> Iterator[list[str]]:
     yield [_("Time"), _("Who"), _("What"), _("Details"), _("Old and new values"), _("IP address")]
-    for batch in pagination.batches(matching(history, chosen), BATCH_SIZE, history=history):
+    for batch in pagination.batches(matching(history, filters), BATCH_SIZE, history=history):
         yield from map(cells, batch)
 
 
@@ -236,32 +236,32 @@ def cells(event: AuditEvent) -> list[str]:
     return [at, event.actor or _("the service"), str(description), subject, values, event.ip or ""]
 
 
-def _history(member: Member, chosen: dict[str, Any]) -> QuerySet[AuditEvent]:
+def _history(member: Member, filters: dict[str, Any]) -> QuerySet[AuditEvent]:
     rows = AuditEvent.objects.filter(company=member.company_id).select_related("user")
     if not member.can_see_money:
         rows = rows.exclude(_of_kind("money") & ~Q(action__startswith=SETTINGS_OF_ALL))
-    if first := chosen.get("date_from"):
+    if first := filters.get("date_from"):
         rows = rows.filter(created_at__gte=start_of(first))
-    if last := chosen.get("date_to"):
+    if last := filters.get("date_to"):
         rows = rows.filter(created_at__lt=start_of(last + timedelta(days=1)))
     return rows
 
 
-def matching(rows: QuerySet[AuditEvent], chosen: dict[str, Any]) -> QuerySet[AuditEvent]:
-    if person := chosen.get("person"):
+def matching(rows: QuerySet[AuditEvent], filters: dict[str, Any]) -> QuerySet[AuditEvent]:
+    if person := filters.get("person"):
         rows = rows.filter(actor__icontains=person.strip())
-    if kind := chosen.get("kind"):
+    if kind := filters.get("kind"):
         rows = rows.filter(_of_kind(kind))
-    if section := chosen.get("section"):
+    if section := filters.get("section"):
         rows = rows.filter(_of_section(section))
     return rows
 
 
 def _of_kind(kind: str) -> Q:
-    named = Q()
+    condition = Q()
     for prefix in KINDS[kind][1]:
-        named |= Q(action__startswith=prefix)
-    return named
+        condition |= Q(action__startswith=prefix)
+    return condition
 
 
 def _of_section(slug: str) -> Q:

@@ -34,9 +34,9 @@ def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
     held = [*chain, *[""] * len(CHAIN_FIELDS)]
     return {
         name: forms.ChoiceField(
-            label=title, required=False, choices=[("", "—"), *choices()], initial=held[place]
+            label=title, required=False, choices=[("", "—"), *choices()], initial=held[index]
         )
-        for place, (name, title) in enumerate(CHAIN_FIELDS.items())
+        for index, (name, title) in enumerate(CHAIN_FIELDS.items())
     }
 
 
@@ -61,7 +61,7 @@ def patience_fields(patience: Mapping[str, int]) -> dict[str, forms.IntegerField
 def clean_patience(cleaned: dict[str, Any]) -> None:
     """Combines the channels' fields into the model field `patience`."""
     seconds = {channel.name: cleaned.pop(name, None) for name, channel in PATIENCE.items()}
-    cleaned["patience"] = {name: chosen for name, chosen in seconds.items() if chosen is not None}
+    cleaned["patience"] = {name: value for name, value in seconds.items() if value is not None}
 
 
 def take_chain(form: forms.BaseForm, cleaned: dict[str, Any]) -> list[str]:

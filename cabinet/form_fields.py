@@ -132,15 +132,15 @@ def groups() -> list[Group]:
     return [Group(name, title, countries.GROUPS[name]) for name, title in GROUP_TITLES.items()]
 
 
-def by_region(chosen: set[str]) -> list[Region]:
+def by_region(codes: set[str]) -> list[Region]:
     return [
-        Region(title, [_option(code, name, chosen) for code, name in names.items()])
+        Region(title, [_option(code, name, codes) for code, name in names.items()])
         for title, names in countries.by_region(languages.active())
     ]
 
 
-def _option(code: str, name: str, chosen: set[str]) -> Option:
-    return Option(code, name, phonenumbers.country_code_for_region(code), code in chosen)
+def _option(code: str, name: str, codes: set[str]) -> Option:
+    return Option(code, name, phonenumbers.country_code_for_region(code), code in codes)
 
 
 class CountriesField(forms.MultipleChoiceField):
@@ -161,8 +161,8 @@ class CountryCodesField(SplitField):
 
 
 def _codes(part: str) -> list[str]:
-    whole = _code(part)
-    return [whole] if whole else [_code(word) or _refuse(word) for word in part.split()]
+    code = _code(part)
+    return [code] if code else [_code(word) or _refuse(word) for word in part.split()]
 
 
 def _code(text: str) -> str | None:

@@ -208,13 +208,13 @@ def member_sessions_page(request: CabinetRequest, pk: int) -> HttpResponse:
     return render(request, "cabinet/member_sessions.html", {"person": person, "sessions": rows})
 
 
-def _end(request: CabinetRequest, person: Member, chosen: str) -> None:
-    if chosen == ALL:
+def _end(request: CabinetRequest, person: Member, session: str) -> None:
+    if session == ALL:
         count = members.end_all(member=person, **request.actor)
         text = ngettext("%(n)d session is ended.", "%(n)d sessions are ended.", count)
         messages.success(request, text % {"n": count})
         return
-    session_id = parse_integer(chosen) or 0
+    session_id = parse_integer(session) or 0
     if members.end(member=person, session_id=session_id, **request.actor):
         messages.success(request, _("The session is ended."))
     else:

@@ -72,9 +72,9 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
 
     def _choices(self) -> list[tuple[str, str]]:
         zones = time_zones.choices(timezone.now(), get_language() or settings.LANGUAGE_CODE)
-        chosen = self.instance.time_zone
-        if chosen and chosen not in dict(zones):  # chosen before the data of zones dropped it
-            zones.insert(0, (chosen, chosen))
+        zone = self.instance.time_zone
+        if zone and zone not in dict(zones):  # chosen before the data of zones dropped it
+            zones.insert(0, (zone, zone))
         return zones
 
     def save(self, commit: bool = True) -> User:
@@ -85,8 +85,8 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
 
 
 def _service_zone() -> str:
-    place = time_zones.city_of(settings.TIME_ZONE, get_language() or settings.LANGUAGE_CODE)
-    return gettext_lazy("The service's: %(place)s") % {"place": place}
+    city = time_zones.city_of(settings.TIME_ZONE, get_language() or settings.LANGUAGE_CODE)
+    return gettext_lazy("The service's: %(place)s") % {"place": city}
 
 
 @login_required

@@ -89,13 +89,13 @@ def request_list(request: CabinetRequest) -> HttpResponse:
     if first := saved_filters.opened_with_default(request, SavedFilter.Page.REQUESTS):
         return first
     form = RequestFilter(request.GET, company=request.company)
-    chosen = form.chosen()
-    history = _history(request.company, chosen)
+    filters = form.chosen()
+    history = _history(request.company, filters)
     context = {
         "form": form,
         "mode": form.mode_chosen,
-        "page": page_or_first(_matching(history, chosen), request.GET, history=history),
-        "is_filtered": bool(chosen.keys() - {"mode"}),
+        "page": page_or_first(_matching(history, filters), request.GET, history=history),
+        "is_filtered": bool(filters.keys() - {"mode"}),
         "days": settings.REQUEST_LOG_DAYS,
         "filters": saved_filters.chips(
             request.user, request.company, SavedFilter.Page.REQUESTS, request.GET
@@ -105,15 +105,15 @@ def request_list(request: CabinetRequest) -> HttpResponse:
     return render(request, "cabinet/request_list.html", context)
 
 
-def _history(company: Company, chosen: dict[str, Any]) -> QuerySet[ApiRequest]:
+def _history(company: Company, filters: dict[str, Any]) -> QuerySet[ApiRequest]:
     """Among which a filter looks. An id names its time, and a mode of neither."""
     rows = ApiRequest.objects.filter(company=company).select_related("api_key")
-    if searched := chosen.get("id"):
+    if searched := filters.get("id"):
         at = started_at(searched) or _time_of(searched)
         around = (at - AROUND, at + AROUND)
         return rows.filter(mode__in=Mode.values, created_at__range=around)
-    rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
-    if day := chosen.get("day"):
+    rows = rows.filter(mode=filters.get("mode", Mode.LIVE))
+    if day := filters.get("day"):
         rows = rows.filter(created_at__range=(start_of(day), start_of(day + timedelta(days=1))))
     return rows
 
@@ -127,17 +127,17 @@ def _time_of(text: str) -> datetime:
     )
 
 
-def _matching(rows: QuerySet[ApiRequest], chosen: dict[str, Any]) -> QuerySet[ApiRequest]:
-    if searched := chosen.get("id"):
+def _matching(rows: QuerySet[ApiRequest], filters: dict[str, Any]) -> QuerySet[ApiRequest]:
+    if searched := filters.get("id"):
         message_id = parse_id("msg", searched)
         return (
             rows.filter(message_id=message_id) if message_id else rows.filter(request_id=searched)
         )
-    if outcome := chosen.get("outcome"):
+    if outcome := filters.get("outcome"):
         rows = rows.filter(OUTCOMES[outcome][1])
-    if phone := chosen.get("phone"):
+    if phone := filters.get("phone"):
         rows = rows.filter(phone=mask_phone(phone))
-    return rows.filter(**{name: chosen[name] for name in ("code", "api_key") if name in chosen})
+    return rows.filter(**{name: filters[name] for name in ("code", "api_key") if name in filters})
 
 
 @member_required(can_read_keys)

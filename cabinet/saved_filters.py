@@ -40,16 +40,16 @@ def of_user(user: User, company: Company, page: str) -> QuerySet[SavedFilter]:
     return SavedFilter.objects.filter(user=user, company=company, page=page)
 
 
-def query_of(page: str, given: Mapping[str, str]) -> str:
+def query_of(page: str, params: Mapping[str, str]) -> str:
     """In one spelling, so that equal filters have equal queries."""
-    kept = KEPT[SavedFilter.Page(page)]
-    values = [(name, given.get(name, "")) for name in kept]
+    names = KEPT[SavedFilter.Page(page)]
+    values = [(name, params.get(name, "")) for name in names]
     return urlencode([(name, text) for name, text in values if 0 < len(text) <= MAX_VALUE_LENGTH])
 
 
-def chips(user: User, company: Company, page: str, given: Mapping[str, str]) -> list[Chip]:
-    shown = query_of(page, given)
-    return [Chip(row, row.query == shown) for row in of_user(user, company, page)]
+def chips(user: User, company: Company, page: str, params: Mapping[str, str]) -> list[Chip]:
+    query = query_of(page, params)
+    return [Chip(row, row.query == query) for row in of_user(user, company, page)]
 
 
 def default_query(user: User, company: Company, page: str) -> str | None:
@@ -65,7 +65,7 @@ def save(
     company: Company,
     page: str,
     name: str,
-    given: Mapping[str, str],
+    params: Mapping[str, str],
     is_default: bool,
 ) -> SavedFilter:
     """A filter of this name is replaced; raises ValidationError for one too many."""
@@ -73,7 +73,7 @@ def save(
     rows = of_user(user, company, page)
     if is_default:
         rows.update(is_default=False)
-    values: dict[str, Any] = {"query": query_of(page, given), "is_default": is_default}
+    values: dict[str, Any] = {"query": query_of(page, params), "is_default": is_default}
     if existing := rows.filter(name__iexact=name).first():
         existing.query, existing.is_default = values["query"], is_default
         existing.save(update_fields=["query", "is_default"])
@@ -117,15 +117,15 @@ def saved_filter_create(request: CabinetRequest) -> HttpResponse:
     form = SavedFilterForm(request.POST or None)
     if form.is_valid():
         with refusals_on(form):
-            made = save(
+            saved_filter = save(
                 user=request.user,
                 company=request.company,
                 page=page,
-                given=request.GET,
+                params=request.GET,
                 **form.cleaned_data,
             )
             messages.success(request, _("Filter saved."))
-            return redirect(f"{reverse(route)}?{made.query or 'mode=live'}")
+            return redirect(f"{reverse(route)}?{saved_filter.query or 'mode=live'}")
     is_for_a_person = any(request.GET.get(name) for name in ("phone", "id"))
     left_out = _("The phone or the id that you searched for is not saved: it is personal data.")
     return form_page(

@@ -185,8 +185,8 @@ def webhooks(member: Member, text: str) -> list[Hit]:
     endpoint_id = parse_id("whk", text.lower())
     if endpoint_id is None and (len(text) < MIN_WORD_LENGTH or not may_search(text, member)):
         return []
-    named = Q(pk=endpoint_id) if endpoint_id else Q(url__icontains=text)
-    rows = Endpoint.objects.of(member.company_id).filter(named).order_by("-created_at")
+    condition = Q(pk=endpoint_id) if endpoint_id else Q(url__icontains=text)
+    rows = Endpoint.objects.for_company(member.company_id).filter(condition).order_by("-created_at")
     return [
         Hit(
             text_for(row.url, member),
@@ -213,8 +213,8 @@ def _delivery(member: Member, text: str) -> Hit | None:
 def members(member: Member, text: str) -> list[Hit]:
     if len(text) < MIN_WORD_LENGTH:
         return []
-    named = Q(user__email__icontains=text) | Q(user__name__icontains=text)
-    rows = member.company.members.filter(named).select_related("user").order_by("pk")
+    condition = Q(user__email__icontains=text) | Q(user__name__icontains=text)
+    rows = member.company.members.filter(condition).select_related("user").order_by("pk")
     return [
         Hit(row.user.email, _page_of(row, member), row.get_role_display())
         for row in rows[:MAX_HITS]

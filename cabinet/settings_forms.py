@@ -155,8 +155,8 @@ class ChannelsSection(SectionForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         channel = cast(forms.ChoiceField, self.fields["default_channel"])
-        _blank, *named = channel.choices  # type: ignore[misc]
-        channel.choices = [("", _("The first connected one")), *named]
+        _blank, *choices = channel.choices  # type: ignore[misc]
+        channel.choices = [("", _("The first connected one")), *choices]
         facts = {"channels": channels.join_titles()}
         channel.help_text = (
             _("Taken in this order: %(channels)s.") % facts + f" {channel.help_text}"
@@ -239,9 +239,9 @@ class CountriesSection(SectionForm):
 
     def with_group(self, group: str) -> dict[str, Any]:
         """What the form holds once a group is added to the chosen countries, or all are dropped."""
-        chosen = {*self.chosen, *countries.members(group)} if group else set()
+        codes = {*self.chosen, *countries.members(group)} if group else set()
         return {
-            "allowed_countries": sorted(chosen),
+            "allowed_countries": sorted(codes),
             "all_countries": self["all_countries"].value(),
             "country_codes": self["country_codes"].value() or "",
         }

@@ -135,15 +135,15 @@ def _sections(
 ) -> Iterator[Section]:
     for kind in SECTIONS.values():
         is_this = form is not None and form.slug == kind.slug
-        shown = form if form and is_this else _form(request, kind, company=company)
+        section_form = form if form and is_this else _form(request, kind, company=company)
         # The section that was sent keeps the version it was filled in for, until it is told that
         # another one is stored.
         version = request.POST.get("version", "") if is_this and not stored else ""
         yield Section(
-            form=shown,
+            form=section_form,
             version=version or settings_version(company, kind.stored),
             can_change=_can_change(request, kind),
-            overwritten=_overwritten(stored, shown) if is_this and stored else None,
+            overwritten=_overwritten(stored, section_form) if is_this and stored else None,
             is_unsaved=is_this and is_unsaved,
         )
 

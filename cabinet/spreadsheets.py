@@ -43,10 +43,10 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
     writer = csv.writer(_Echo(), delimiter=separator, quoting=csv.QUOTE_NONNUMERIC)
     if not is_continued:
         yield BOM
-    left = iter(rows)
+    remaining = iter(rows)
     while True:
         with translation.override(language):
-            row = next(left, None)
+            row = next(remaining, None)
         if row is None:
             return
         yield writer.writerow([escape_formula(cell) for cell in row])

@@ -69,7 +69,7 @@ def _is_admin(request: HttpRequest) -> bool:
 def choices(now: datetime, language: str) -> list[tuple[str, str]]:
     """Names of zones with words such as «Владивосток, Россия (UTC+10:00)», from west to east."""
     zones = sorted((_offset(name, now), place_of(name, language), name) for name in _names())
-    return [(name, f"{place} ({offset_text(offset)})") for offset, place, name in zones]
+    return [(name, f"{city} ({offset_text(offset)})") for offset, city, name in zones]
 
 
 def offset_text(offset: timedelta) -> str:

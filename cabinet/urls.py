@@ -69,10 +69,10 @@ _cabinet = [
 
 
 def _shown(
-    where: str, view: Any, name: str, template: str = "notice.html", **context: Any
+    route: str, view: Any, name: str, template: str = "notice.html", **context: Any
 ) -> URLPattern:
     page: Callable[..., HttpResponse] = view.as_view(template_name=template, extra_context=context)
-    return path(where, page, name=name)
+    return path(route, page, name=name)
 
 
 # Pages of allauth that say or ask no more than the two shared templates do. They come first, with

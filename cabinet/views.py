@@ -88,10 +88,10 @@ def company_create(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def company_switch(request: HttpRequest) -> HttpResponse:
-    chosen = request.POST.get("company", "")
-    if chosen not in {str(member.company_id) for member in memberships(request)}:
+    company_id = request.POST.get("company", "")
+    if company_id not in {str(member.company_id) for member in memberships(request)}:
         raise Http404
-    choose_company(request, int(chosen))
+    choose_company(request, int(company_id))
     return redirect("overview")
 
 

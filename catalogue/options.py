@@ -54,10 +54,10 @@ def pairs(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _sign, value in split}
 
 
-def one_of(*known: str) -> Callable[[str], str]:
+def one_of(*choices: str) -> Callable[[str], str]:
     def read(text: str) -> str:
-        if text not in known:
-            raise ValueError(f"must be one of {', '.join(known)}")
+        if text not in choices:
+            raise ValueError(f"must be one of {', '.join(choices)}")
         return text
 
     return read

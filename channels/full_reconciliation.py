@@ -47,7 +47,7 @@ def breaches() -> list[Breach]:
     """Checks everything from the beginning, whatever was checked before."""
     restart()
     run = advance()
-    return [Breach(*each) for each in run.breaches]
+    return [Breach(*values) for values in run.breaches]
 
 
 def restart() -> None:
@@ -87,8 +87,8 @@ def _advance(run_id: int) -> ReconciliationRun | None:
         return run
     name = run.position.get("step", next(iter(STEPS)))
     portion = STEPS[name](run.position)
-    kept = run.breaches + [[each.check, each.subject] for each in portion.breaches]
-    run.breaches = kept[:MAX_KEPT]
+    breaches = run.breaches + [[breach.check, breach.subject] for breach in portion.breaches]
+    run.breaches = breaches[:MAX_KEPT]
     if portion.position is not None:
         run.position = {"step": name} | portion.position
     elif following := dict(pairwise(STEPS)).get(name):

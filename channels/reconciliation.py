@@ -28,7 +28,7 @@ class Scope:
         bounds += [f"{{id}} <= '{until}'"] if until else []
         condition = " AND ".join(bounds) or "TRUE"
         ids = ("m.id", "t.message_id", "a.message_id")
-        return cls(*(condition.format(id=each) for each in ids))
+        return cls(*(condition.format(id=message_id) for message_id in ids))
 
     def others(self) -> dict[str, str]:
         return {"transfers": self.transfers, "attempts": self.attempts}
@@ -247,8 +247,8 @@ def remember(breaches: Iterable[Breach], scope: str) -> None:
 
 
 def remembered() -> list[str]:
-    kept = cache.get_many([_key(scope) for scope in REMEMBERED])
-    return list(dict.fromkeys(text for texts in kept.values() for text in texts))
+    cached = cache.get_many([_key(scope) for scope in REMEMBERED])
+    return list(dict.fromkeys(text for texts in cached.values() for text in texts))
 
 
 def _key(scope: str) -> str:

@@ -68,7 +68,7 @@ def check_whole_ledger() -> None:
     """Checks a slice of all history; the next run continues."""
     if full_reconciliation.is_due():
         run = full_reconciliation.advance(full_reconciliation.SLICE)
-        breaches = [reconciliation.Breach(*each) for each in run.breaches]
+        breaches = [reconciliation.Breach(*values) for values in run.breaches]
         report(breaches, "full")
 
 

@@ -92,6 +92,10 @@ def client_lines(request: CabinetRequest) -> HttpResponse:
     """For the key that is asked for, else the newest."""
     keys = list(request.company.api_keys.active().exclude(purpose=""))
     key_choice = request.GET.get("key", "")
-    chosen = next((key for key in keys if str(key.pk) == key_choice), next(iter(keys), None))
-    page = {"keys": keys, "chosen": chosen, "lines": lines_for(chosen, "") if chosen else []}
+    key_shown = next((key for key in keys if str(key.pk) == key_choice), next(iter(keys), None))
+    page = {
+        "keys": keys,
+        "chosen": key_shown,
+        "lines": lines_for(key_shown, "") if key_shown else [],
+    }
     return render(request, "cabinet/client_lines.html", page)

@@ -66,8 +66,8 @@ class Dialect:
 
 def credentials(headers: Headers, scheme: str) -> str:
     """What follows the scheme; empty for another one."""
-    named, _, rest = str(headers.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
-    return rest.strip() if named.lower() == scheme.lower() else ""
+    scheme_sent, _, rest = str(headers.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
+    return rest.strip() if scheme_sent.lower() == scheme.lower() else ""
 
 
 def by_scheme(scheme: str) -> Authenticate:

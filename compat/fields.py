@@ -38,11 +38,11 @@ def own_code(name: str) -> Field:
     return Field(name, A_CODE, "", required=False, error=NOT_A_CODE)
 
 
-def part(whole: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any] | None:
+def part(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any] | None:
     """The valid values of these fields, by name; None where the object is absent or null, or one
     above it is: `part(body, REALM, "options", "app_realm")`.
     """
-    value: Any = whole
+    value: Any = body
     for depth, name in enumerate(names, start=1):
         value = value.get(name)
         if value is None:
@@ -52,11 +52,11 @@ def part(whole: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any
     reader = RequestFields(value)
     read = {field.name: READERS[field.schema["type"]](reader, field) for field in fields}
     if reader.errors:
-        named = {".".join((*names, name)): said for name, said in reader.errors.items()}
-        raise DomainError(Error.INVALID_INPUT, errors=named)
+        errors = {".".join((*names, name)): problem for name, problem in reader.errors.items()}
+        raise DomainError(Error.INVALID_INPUT, errors=errors)
     return read
 
 
-def values(whole: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any]:
+def values(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any]:
     """The same, where what is absent has nothing but absent fields."""
-    return part(whole, fields, *names) or dict.fromkeys(field.name for field in fields)
+    return part(body, fields, *names) or dict.fromkeys(field.name for field in fields)

@@ -49,9 +49,9 @@ class DatabaseCheck:
         with self._starting:
             if time.monotonic() >= self._stale_at:
                 self._begin()
-            report, done, begun_at = self._report, self._done, self._begun_at
+            report, future, begun_at = self._report, self._done, self._begun_at
         with suppress(TimeoutError):
-            done.result(max(0.0, begun_at + PATIENCE - time.monotonic()))
+            future.result(max(0.0, begun_at + PATIENCE - time.monotonic()))
         parts = {"database": NO_ANSWER} | report
         return parts if parts["database"] != OK else {"writes": NO_ANSWER} | parts
 
@@ -64,7 +64,7 @@ class DatabaseCheck:
         arguments = (self._report, self._done)
         threading.Thread(target=self._run, args=arguments, name="readiness", daemon=True).start()
 
-    def _run(self, report: Report, done: "Future[None]") -> None:
+    def _run(self, report: Report, future: "Future[None]") -> None:
         try:
             with pooled_connection():
                 report["database"] = _migrated()
@@ -72,7 +72,7 @@ class DatabaseCheck:
                     report["writes"] = _written()
         finally:
             self._stale_at = time.monotonic() + FRESH_SECONDS
-            done.set_result(None)
+            future.set_result(None)
 
 
 def _migrated() -> str:

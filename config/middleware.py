@@ -167,5 +167,5 @@ class MessageStorage(FallbackStorage):
         )
 
     def _store(self, messages: list[Any], response: Any, *args: Any, **kwargs: Any) -> list[Any]:
-        kept: list[Any] = super()._store(messages[-MAX_MESSAGES:], response, *args, **kwargs)  # type: ignore[misc]  # not in the stubs
-        return kept
+        unstored: list[Any] = super()._store(messages[-MAX_MESSAGES:], response, *args, **kwargs)  # type: ignore[misc]  # not in the stubs
+        return unstored

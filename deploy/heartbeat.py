@@ -23,10 +23,10 @@ SELECT EXISTS (SELECT 1 FROM channels_heartbeat
 def is_alive(kind: str) -> bool:
     """The beat has one row for the service, the others one for each process."""
     url = os.environ.get("DATABASE_URL") or Path(os.environ["DATABASE_URL_FILE"]).read_text()
-    wanted = {"kind": kind, "process": f"{kind} {socket.gethostname()} ", "seconds": SECONDS}
+    params = {"kind": kind, "process": f"{kind} {socket.gethostname()} ", "seconds": SECONDS}
     try:
         with psycopg.connect(url.strip(), connect_timeout=3) as connection:
-            row = connection.execute(_ASK, wanted).fetchone()
+            row = connection.execute(_ASK, params).fetchone()
     except psycopg.OperationalError as error:
         sys.stderr.write(f"{error}\n")
         return True

@@ -205,13 +205,13 @@ def simulate(mapping: Mapping[str, Any], trial: Trial) -> SimulatedCall:
 def _put(body: dict[str, Any], path: str, value: object) -> None:
     """Every step is the name of a field: an index of a list becomes one, too, and is read so."""
     *above, last = steps_of(path)
-    place = body
+    parent = body
     for step in above:
-        inner = place.setdefault(step, {})
+        inner = parent.setdefault(step, {})
         if not isinstance(inner, dict):
             return
-        place = inner
-    place[last] = value
+        parent = inner
+    parent[last] = value
 
 
 def _headers(auth: str, trial: Trial, body: bytes) -> dict[str, str]:

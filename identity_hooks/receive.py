@@ -85,41 +85,41 @@ def note_use(hook: Hook) -> None:
 
 
 def send(
-    hook: Hook, principal: Principal, wanted: WantedMessage, *, at: float, request_id: str
+    hook: Hook, principal: Principal, message: WantedMessage, *, at: float, request_id: str
 ) -> SendOutcome:
     """Sends the code or the link; a repeat is answered by its first message.
 
     Raises NothingToSendError for what is too old to be of use, or so far ahead of our clock that
     nobody knows when it will be; DomainError for a refusal.
     """
-    lifetime = wanted.lifetime or settings.CODE_LIFETIME
-    if wanted.sent_at is not None and abs(at - wanted.sent_at) > lifetime:
+    lifetime = message.lifetime or settings.CODE_LIFETIME
+    if message.sent_at is not None and abs(at - message.sent_at) > lifetime:
         raise NothingToSendError("stale")
-    number = phone_numbers.normalise(wanted.phone, principal.country)
+    number = phone_numbers.normalise(message.phone, principal.country)
     sender = Sender(principal, request_id, wait=WAIT)
-    if wanted.link:
-        return _send_link(hook, sender, number, wanted)
-    return send_code(sender=sender, request=code_request(hook, principal, number, wanted)).outcome
+    if message.link:
+        return _send_link(hook, sender, number, message)
+    return send_code(sender=sender, request=code_request(hook, principal, number, message)).outcome
 
 
 def code_request(
-    hook: Hook, principal: Principal, number: str, wanted: WantedMessage
+    hook: Hook, principal: Principal, number: str, message: WantedMessage
 ) -> CodeSendRequest:
-    if not _CODE.fullmatch(wanted.code):
-        raise unreadable("bad_code" if wanted.code else "no_code")
-    purpose = hook.purpose or wanted.purpose[:PURPOSE_LENGTH] or DEFAULT_PURPOSE
+    if not _CODE.fullmatch(message.code):
+        raise unreadable("bad_code" if message.code else "no_code")
+    purpose = hook.purpose or message.purpose[:PURPOSE_LENGTH] or DEFAULT_PURPOSE
     if not is_line(purpose):
         raise unreadable("bad_purpose")
     return CodeSendRequest(
         phone=number,
         purpose=purpose,
-        locale=_locale(principal, number, purpose, wanted.locale),
+        locale=_locale(principal, number, purpose, message.locale),
         channel=None,
         order=AskedOrder(tuple(hook.channels)),
         link=None,
-        requester=Requester(ip=_hashed_ip(principal, wanted.ip)),
-        custom_code=wanted.code,
-        lifetime=_lifetime(wanted.lifetime),
+        requester=Requester(ip=_hashed_ip(principal, message.ip)),
+        custom_code=message.code,
+        lifetime=_lifetime(message.lifetime),
         reference=hook.reference,
         door=hook.kind,
     )
@@ -141,15 +141,15 @@ def _lifetime(seconds: float | None) -> int | None:
     return int(min(max(seconds, least), most))
 
 
-def _send_link(hook: Hook, sender: Sender, number: str, wanted: WantedMessage) -> SendOutcome:
+def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) -> SendOutcome:
     principal = sender.principal
-    fields = RequestFields({"url": wanted.link})
+    fields = RequestFields({"url": message.link})
     link = new_link(fields, principal, length=SLUG_LENGTH_IN_MESSAGES)
     fields.check()
     assert link is not None  # noqa: S101 - `check` raises where it is
-    locale = _locale(principal, number, "", wanted.locale)
+    locale = _locale(principal, number, "", message.locale)
     request = LinkSendRequest(number, locale, None, "", link)
-    key = _link_key(hook, principal, number, wanted.link)
+    key = _link_key(hook, principal, number, message.link)
     if sent := _find(key):
         return sent
     try:

@@ -19,8 +19,8 @@ SECRET_PREFIX = "whsec_"  # noqa: S105 - of Standard Webhooks
 _SIGNATURE_V1 = re.compile(r"(?:^|[\s,])v1,([A-Za-z0-9+/]+=*)")
 
 
-def equal(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode(), expected.encode())
+def equal(actual: str, expected: str) -> bool:
+    return hmac.compare_digest(actual.encode(), expected.encode())
 
 
 def token(call: HookCall, secret: str) -> bool:
@@ -28,12 +28,12 @@ def token(call: HookCall, secret: str) -> bool:
     authorization = call.headers.get("authorization", "").strip()
     scheme, _, rest = authorization.partition(" ")
     if scheme.lower() == "basic":
-        given = _password(rest.strip())
+        token_sent = _password(rest.strip())
     elif scheme.lower() == "bearer":
-        given = rest.strip()
+        token_sent = rest.strip()
     else:
-        given = authorization or call.headers.get("x-api-key", "").strip()
-    return equal(given, secret)
+        token_sent = authorization or call.headers.get("x-api-key", "").strip()
+    return equal(token_sent, secret)
 
 
 def _password(credentials: str) -> str:

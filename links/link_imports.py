@@ -135,8 +135,8 @@ def _unmarked(content: bytes) -> str:
 
 def _separated(text: str) -> tuple[str, str]:
     """The text without a `sep=;` line, and its separator."""
-    if named := _SEPARATOR_LINE.match(text):
-        return text[named.end() :], named[1]
+    if declared := _SEPARATOR_LINE.match(text):
+        return text[declared.end() :], declared[1]
     head = text[:MAX_CELL].lstrip()
     title = head.partition("\n")[0]
     if "|" in title and "url" in map(_column, title.split("|")):
@@ -152,13 +152,15 @@ def _separated(text: str) -> tuple[str, str]:
 
 def _lines(text: str, separator: str) -> Iterator[_Line]:
     """The rows that hold anything."""
-    taken: list[str] = []  # lines of the text that the row consists of
+    raw_lines: list[str] = []  # lines of the text that the row consists of
     try:
         for cells in csv.reader(
-            _noted(StringIO(text, newline=""), taken), delimiter=separator, skipinitialspace=True
+            _noted(StringIO(text, newline=""), raw_lines),
+            delimiter=separator,
+            skipinitialspace=True,
         ):
-            is_quoted = taken[0].lstrip().startswith('"')
-            taken.clear()
+            is_quoted = raw_lines[0].lstrip().startswith('"')
+            raw_lines.clear()
             stripped = [_ESCAPED.sub("", cell.strip()[:MAX_CELL]) for cell in cells]
             if any(stripped):
                 yield _Line(stripped, is_quoted)
@@ -166,9 +168,9 @@ def _lines(text: str, separator: str) -> Iterator[_Line]:
         raise ValidationError(_("This is not a CSV file: save the table as CSV.")) from None
 
 
-def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+def _noted(lines: Iterable[str], raw_lines: list[str]) -> Iterator[str]:
     for line in lines:
-        taken.append(line)
+        raw_lines.append(line)
         yield line
 
 
@@ -303,13 +305,13 @@ def _wanted(row: dict[str, str], principal: Principal) -> NewLink:
 
 
 def _words(refused: DomainError) -> str:
-    named = refused.errors or {}
-    if not named:
+    errors = refused.errors or {}
+    if not errors:
         return str(refused.message or refused.error.message)[:300]
     titles = TITLES
     parts = [
         f"{titles.get(name, name)}: {' '.join(str(text) for text in texts)}"
-        for name, texts in named.items()
+        for name, texts in errors.items()
     ]
     return "; ".join(parts)[:300]
 
@@ -371,11 +373,11 @@ def _make(rows: Sequence[LinkImportRow], job: LinkImport, principal: Principal) 
     links = shorten_many(
         owner=principal, new_links=[link for _row, link in new_links], batch_id=job.pk
     )
-    for (row, _link), made in zip(new_links, links, strict=True):
-        if isinstance(made, Link):
-            row.short_url = made.short_url
+    for (row, _link), result in zip(new_links, links, strict=True):
+        if isinstance(result, Link):
+            row.short_url = result.short_url
         else:
-            row.error = _words(made)
+            row.error = _words(result)
     LinkImportRow.objects.bulk_update(rows, ["short_url", "error"])
 
 

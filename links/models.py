@@ -381,5 +381,5 @@ class LinkImportRow(models.Model):
 
     @property
     def cells(self) -> dict[str, str]:
-        named = {"url": self.url, "alias": self.alias, "expires_in": self.expires_in}
-        return {name: cell for name, cell in named.items() if cell}
+        cells = {"url": self.url, "alias": self.alias, "expires_in": self.expires_in}
+        return {name: cell for name, cell in cells.items() if cell}

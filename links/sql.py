@@ -71,16 +71,16 @@ _SEND = sql_files.read("links/make/send.sql")
 
 @cache
 def send(*, is_test: bool, has_key: bool) -> str:
-    more = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
+    parts = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
     if has_key:
-        more += f",\nidempotency_key AS ({idempotency.INSERT})"
+        parts += f",\nidempotency_key AS ({idempotency.INSERT})"
     return sql_files.fill(
         _SEND,
         blocking_row=blocked_phones.BLOCKING_ROW,
         payer=holds.FREE_PAYER if is_test else holds.HOLD_WALLET,
         link=INSERT,
         message=channels_sql.INSERT_MESSAGE,
-        more=more,
+        more=parts,
     )
 
 

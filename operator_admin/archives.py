@@ -70,11 +70,11 @@ def blockers(month: date) -> Iterator[str]:
         yield f"{first:%Y-%m} is older and comes first"
     names = {table.name: partition(table.name, month) for table in TABLES}
     with connection.cursor() as cursor:
-        for what, query in (_COUNTS | _PROOFS).items():
+        for name, query in (_COUNTS | _PROOFS).items():
             cursor.execute(_on_partitions(query, names))
             (count,) = cursor.fetchone()
             if count:
-                yield f"{count} {what}{_cure(what)}"
+                yield f"{count} {name}{_cure(name)}"
 
 
 def _on_partitions(query: str, names: dict[str, str]) -> str:
@@ -83,10 +83,10 @@ def _on_partitions(query: str, names: dict[str, str]) -> str:
     return re.sub(r"{(scope|transfers|attempts)}", "TRUE", query)
 
 
-def _cure(what: str) -> str:
-    if what not in _PURGED:
+def _cure(name: str) -> str:
+    if name not in _PURGED:
         return ""
-    days = settings.RAW_RETENTION if what in {"receipts", "events"} else settings.PHONE_RETENTION
+    days = settings.RAW_RETENTION if name in {"receipts", "events"} else settings.PHONE_RETENTION
     return f", which the hourly purge removes after {days} days: does the beat run?"
 
 

@@ -139,5 +139,5 @@ CompanyForm = type(
 def with_patience(names: list[Any]) -> list[Any]:
     """The fields in page order: the patience of each channel follows the chain."""
     others = [name for name in names if name not in fallback_forms.PATIENCE]
-    place = others.index("fallback_chain") + 1
-    return [*others[:place], *fallback_forms.PATIENCE, *others[place:]]
+    position = others.index("fallback_chain") + 1
+    return [*others[:position], *fallback_forms.PATIENCE, *others[position:]]

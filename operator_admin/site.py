@@ -36,14 +36,14 @@ def is_verified(request: HttpRequest, user: User) -> bool:
     return "mfa" in methods and reauthentication.has_factor(user)
 
 
-def redirect_to_factor(request: HttpRequest, user: User, then: str) -> HttpResponse:
+def redirect_to_factor(request: HttpRequest, user: User, next_url: str) -> HttpResponse:
     """Redirects to the page that sets up the second factor, or to the one that asks for it."""
     if not reauthentication.has_factor(user):
         messages.warning(
             request, gettext("The admin opens with two-factor authentication: set it up.")
         )
         return HttpResponseRedirect(reverse("mfa_activate_totp"))
-    return HttpResponseRedirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': then})}")
+    return HttpResponseRedirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': next_url})}")
 
 
 # Pages that change who gets in, or reach one person's data: prefixes of their names. Adding,
@@ -133,17 +133,17 @@ class OperatorAdminSite(admin.AdminSite):
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        then, user = _redirect_target(request), request.user
+        next_url, user = _redirect_target(request), request.user
         if not isinstance(user, User):
             login_url = resolve_url(settings.LOGIN_URL)
-            return HttpResponseRedirect(f"{login_url}?{urlencode({REDIRECT_FIELD_NAME: then})}")
+            return HttpResponseRedirect(f"{login_url}?{urlencode({REDIRECT_FIELD_NAME: next_url})}")
         if not super().has_permission(request):
             raise PermissionDenied
         if not is_in_force(request, user):
-            return redirect_to_provider(then)
+            return redirect_to_provider(next_url)
         if not is_verified(request, user):
-            return redirect_to_factor(request, user, then)
-        return HttpResponseRedirect(then)
+            return redirect_to_factor(request, user, next_url)
+        return HttpResponseRedirect(next_url)
 
     def password_change(  # type: ignore[override]  # leads elsewhere
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -210,8 +210,8 @@ def _drop_empty_field(request: HttpRequest) -> None:
 
 
 def _redirect_target(request: HttpRequest) -> str:
-    then = request.GET.get(REDIRECT_FIELD_NAME, "")
+    next_url = request.GET.get(REDIRECT_FIELD_NAME, "")
     is_ours = url_has_allowed_host_and_scheme(
-        then, {request.get_host()}, require_https=request.is_secure()
+        next_url, {request.get_host()}, require_https=request.is_secure()
     )
-    return then if is_ours else reverse("admin:index")
+    return next_url if is_ours else reverse("admin:index")

@@ -58,7 +58,7 @@ def is_own_code(
 
 
 def _by_id(principal: Principal, verification_id: UUID) -> Verified:
-    rows = verifications.own(principal)
+    rows = verifications.for_principal(principal)
     with transaction.atomic():
         verification = verifications.row_of(rows.select_for_update(no_key=True), verification_id)
         _require_own(verification, "id")
@@ -102,7 +102,7 @@ def _by_code(principal: Principal, phone: str, purpose: str, code: str) -> Verif
 def _newest(
     principal: Principal, phone: str, purpose: str, verification_id: UUID | None = None
 ) -> Verification | None:
-    rows = verifications.own(principal)
+    rows = verifications.for_principal(principal)
     if verification_id is not None:
         return rows.filter(pk=verification_id).first()
     return rows.filter(phone=phone, purpose=purpose, superseded_at=None).order_by("-pk").first()

@@ -134,8 +134,8 @@ def count_breakdowns(
         params,
     )
     if mode != "test":  # test keys spend nothing
-        whose = "w.company_id = %(company_id)s" if is_one else "true"
-        yield from _read_breakdowns(_SETTLED.format(whose=whose), params)
+        condition = "w.company_id = %(company_id)s" if is_one else "true"
+        yield from _read_breakdowns(_SETTLED.format(whose=condition), params)
 
 
 def _read_breakdowns(statement: str, params: dict[str, Any]) -> list[BreakdownCount]:
@@ -158,8 +158,10 @@ def timeline_entries(message: Message) -> Iterator[TimelineEntry]:
     wrong = code.attempts - (code.verified_at is not None)
     if wrong and code.judged_at:
         text = ngettext("%(n)d wrong code entered", "%(n)d wrong codes entered", wrong)
-        left = code.max_attempts - code.attempts
-        detail = "" if left or code.verified_at else _("No attempts are left: send a new code.")
+        attempts_left = code.max_attempts - code.attempts
+        detail = (
+            "" if attempts_left or code.verified_at else _("No attempts are left: send a new code.")
+        )
         yield TimelineEntry(code.judged_at, text % {"n": wrong}, "warning", detail)
     if code.verified_at:
         yield TimelineEntry(code.verified_at, _("The correct code was entered"), "success")

@@ -54,7 +54,9 @@ NONE_LEFT = _(
 
 def send_by_next_channel(sender: Sender, verification_id: UUID) -> SentCode:
     """Raises channel_unavailable if no channel is left, and the refusals of a send."""
-    verification = verifications.row_of(verifications.own(sender.principal), verification_id)
+    verification = verifications.row_of(
+        verifications.for_principal(sender.principal), verification_id
+    )
     _require_live(sender.principal, verification_id)
     return (
         _taken_since(sender, verification)
@@ -76,10 +78,10 @@ def _taken_since(sender: Sender, verification: Verification) -> SentCode | None:
     if earlier and is_step and newest.created_at >= began_at:
         return sent_code(newest)
     messages = [newest, *earlier]
-    taken = FallbackEvent.objects.filter(
+    event = FallbackEvent.objects.filter(
         message__in=messages, reason=FallbackReason.REQUESTED, at__gte=began_at
     ).first()
-    return _answer(taken.message) if taken else None
+    return _answer(event.message) if event else None
 
 
 def _require_live(principal: Principal, verification_id: UUID, *, is_locked: bool = False) -> None:

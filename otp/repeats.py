@@ -155,8 +155,8 @@ def find(principal: Principal, request: OwnCodeRequest) -> Message | None:
         row = fetch_one(cursor, _Repeated)
     if row is None:
         return None
-    named = {request.channel} if request.channel else set(request.order.channels)
-    if named and not row.is_entered and not named & channels_of(row.verification_id):
+    channels = {request.channel} if request.channel else set(request.order.channels)
+    if channels and not row.is_entered and not channels & channels_of(row.verification_id):
         return None
     return Message.objects.get(pk=row.message_id)
 

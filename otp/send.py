@@ -152,10 +152,10 @@ def sent_code(message: Message) -> SentCode:
     """The answer for a message that was accepted before, read from the database."""
     verification = Verification.objects.get(pk=message.subject_id)
     # Another clock than the one that made it.
-    left = min(verification.expires_at - timezone.now(), verification.life).total_seconds()
+    seconds = min(verification.expires_at - timezone.now(), verification.life).total_seconds()
     return SentCode(
         outcome=SendOutcome.of(message),
-        expires_in=_whole_seconds(left),
+        expires_in=_whole_seconds(seconds),
         attempts_left=verification.max_attempts - verification.attempts,
         short_url=message.params.get("short_url"),
         verification_id=verification.pk,
@@ -199,8 +199,8 @@ def _other_channel(
     return untried
 
 
-def _whole_seconds(left: float) -> int:
-    return max(0, ceil(left))
+def _whole_seconds(seconds: float) -> int:
+    return max(0, ceil(seconds))
 
 
 def _too_long(request: CodeSendRequest) -> DomainError:
@@ -279,11 +279,11 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
         params["params"]["route"] = message.plan.route_of_its_channels
     if request.requester.stored:
         params["params"]["sender"] = request.requester.stored
-    kept: dict[str, Any] = {"text": request.text, "metadata": dict(request.metadata)}
+    extras: dict[str, Any] = {"text": request.text, "metadata": dict(request.metadata)}
     # The next channel, if it is asked for, is one of the order.
-    kept |= {"door": request.door, "order": list(request.order.channels)}
-    kept["callback"] = request.callback
-    params["params"] |= {name: value for name, value in kept.items() if value}
+    extras |= {"door": request.door, "order": list(request.order.channels)}
+    extras["callback"] = request.callback
+    params["params"] |= {name: value for name, value in extras.items() if value}
     return params | _own_code_params(message, request, params["params"])
 
 

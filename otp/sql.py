@@ -100,14 +100,14 @@ def send(
     has_own_code: bool = False,
 ) -> str:
     """The statement of one send; each combination is prepared once per connection."""
-    more = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
+    parts = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
     if has_link:
         insert = links_sql.INSERT_WITH_CODE if link_dies else links_sql.INSERT
-        more += f",\nlink AS ({insert})"
+        parts += f",\nlink AS ({insert})"
     if has_key:
-        more += f",\nidempotency_key AS ({idempotency.INSERT})"
+        parts += f",\nidempotency_key AS ({idempotency.INSERT})"
     if has_own_code:
-        more += f",\nsealed_code AS ({INSERT_SEALED_CODE})"
+        parts += f",\nsealed_code AS ({INSERT_SEALED_CODE})"
     return sql_files.fill(
         _SEND_ONE,
         is_alone="true",
@@ -115,7 +115,7 @@ def send(
         blocking_row=blocked_phones.BLOCKING_ROW,
         payer=holds.FREE_PAYER if is_test else holds.HOLD_WALLET,
         message=channels_sql.INSERT_MESSAGE,
-        more=more,
+        more=parts,
     )
 
 

@@ -56,12 +56,12 @@ def find(principal: Principal, verification_id: UUID) -> FoundVerification:
     """Raises not_found for another company's, the other mode's, or one of another purpose if the
     key has one.
     """
-    (verification,) = with_messages([row_of(own(principal), verification_id)])
+    (verification,) = with_messages([row_of(for_principal(principal), verification_id)])
     return verification
 
 
 def row_of(rows: QuerySet[Verification], verification_id: UUID) -> Verification:
-    """The one of `own` with this id; raises not_found."""
+    """The row with this id; raises not_found."""
     row = rows.filter(pk=verification_id).first()
     if row is None:
         raise DomainError(Error.NOT_FOUND)
@@ -90,7 +90,7 @@ def newest_with(principal: Principal, phone: str, reference: str) -> UUID | None
 
 def find_live(principal: Principal, phone: str, purpose: str) -> FoundVerification | None:
     """The one whose code can be entered now."""
-    rows = own(principal).filter(IN_STATE[State.PENDING], phone=phone, purpose=purpose)
+    rows = for_principal(principal).filter(IN_STATE[State.PENDING], phone=phone, purpose=purpose)
     newest = rows.order_by("-id").first()
     return with_messages([newest])[0] if newest else None
 
@@ -100,7 +100,7 @@ def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
 
     Raises code_used for one whose code was entered, also while this runs.
     """
-    rows = own(principal).filter(pk=verification_id)
+    rows = for_principal(principal).filter(pk=verification_id)
     with transaction.atomic():
         # The row's lock decides between this and a guess that comes at the same time.
         is_cancelled = rows.filter(
@@ -123,16 +123,16 @@ def listed(
     its first one, or the first with this reference.
     """
     messages = own_messages(principal).filter(kind=Message.Kind.CODE)
-    chosen = Verification.objects.filter(pk=OuterRef("subject_id"))
+    verifications = Verification.objects.filter(pk=OuterRef("subject_id"))
     if reference:
         messages = messages.with_reference(reference)
         earlier = messages.filter(subject_id=OuterRef("subject_id"), pk__lt=OuterRef("pk"))
         messages = messages.filter(~Exists(earlier))
     else:  # by the id alone, since a month's table is found by that
-        chosen = chosen.filter(created_at__gte=OuterRef("created_at"))
-    chosen = chosen.filter(purpose=purpose) if purpose else chosen
-    chosen = chosen.filter(IN_STATE[State(state)]) if state else chosen
-    return messages.filter(Exists(chosen))
+        verifications = verifications.filter(created_at__gte=OuterRef("created_at"))
+    verifications = verifications.filter(purpose=purpose) if purpose else verifications
+    verifications = verifications.filter(IN_STATE[State(state)]) if state else verifications
+    return messages.filter(Exists(verifications))
 
 
 def own_messages(principal: Principal) -> MessageQuerySet:
@@ -147,7 +147,7 @@ def of_messages(messages: Iterable[Message]) -> list[FoundVerification]:
     return [by_id[verification_id] for verification_id in ids if verification_id in by_id]
 
 
-def own(principal: Principal) -> QuerySet[Verification]:
+def for_principal(principal: Principal) -> QuerySet[Verification]:
     rows = Verification.objects.filter(company_id=principal.company_id, mode=principal.mode)
     return rows.filter(purpose=principal.purpose) if principal.purpose else rows
 

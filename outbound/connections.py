@@ -204,10 +204,10 @@ class _ReaderWithDeadline(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        left = self._ends_at - time.monotonic()
-        if left <= 0:
+        seconds = self._ends_at - time.monotonic()
+        if seconds <= 0:
             raise TimeoutError
-        self._sock.settimeout(left)
+        self._sock.settimeout(seconds)
         return self._reader.readinto(buffer)
 
     def close(self) -> None:

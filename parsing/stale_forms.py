@@ -22,8 +22,8 @@ OVERTAKEN = _(
 def version_of(form: forms.BaseForm, rows: object = None) -> str:
     """The same for the same stored values, however the form is filled in."""
     fields = {name: field.initial for name, field in form.fields.items()}
-    shown = {**fields, **form.initial, VERSION: None}
-    text = json.dumps([shown, rows], sort_keys=True, default=str)
+    fields_shown = {**fields, **form.initial, VERSION: None}
+    text = json.dumps([fields_shown, rows], sort_keys=True, default=str)
     return salted_hmac("stale_forms.version", text, algorithm="sha256").hexdigest()[:20]
 
 

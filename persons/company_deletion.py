@@ -121,9 +121,9 @@ def erase(company: Company, ends_at: float) -> bool:
     """Returns whether nothing is left; what is still being delivered is left to a later run."""
     for model in DELETED:
         _delete_rows(company, model, ends_at)
-    left = _erase_recipients(company, ends_at)
+    remaining = _erase_recipients(company, ends_at)
     _erase_links(company, ends_at)
-    if left:
+    if remaining:
         return False
     with _lock(company) as stored:
         stored.erased_at = timezone.now()

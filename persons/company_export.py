@@ -129,8 +129,8 @@ class _Chunks:
         pass
 
     def take(self) -> bytes:
-        taken, self.held = b"".join(self.held), []
-        return taken
+        content, self.held = b"".join(self.held), []
+        return content
 
 
 def content(row: CompanyExport) -> Iterator[bytes]:

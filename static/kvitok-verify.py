@@ -179,8 +179,8 @@ class Chain:
     def compare(self, head: Head) -> None:
         """The statement has been read to the end of the head's day."""
         actual = [self.head, self.transfers, self.balance]
-        given = [head.head, head.transfers, head.balance]
-        if any(value not in {None, other} for value, other in zip(given, actual)):  # noqa: B905 - Python 3.9 has no `strict`
+        claimed = [head.head, head.transfers, head.balance]
+        if any(value not in {None, other} for value, other in zip(claimed, actual)):  # noqa: B905 - Python 3.9 has no `strict`
             if not self.last:
                 raise BrokenError("begins_later", row=self.first_unproved)
             code = "missing" if self.last.row < self.first_unproved else "chain"
@@ -282,13 +282,13 @@ def _line(row: int, cells: Sequence[str]) -> tuple[Line, int]:
         line = Line(
             row, _whole(id_), _ascii(at), str(kind), _whole(amount), sealed_message, note, text
         )
-        shown = int(tokens), int(change), message, _unescaped(note, reason)
+        printed = int(tokens), int(change), message, _unescaped(note, reason)
         sealed = line.amount, sum(SIGNS[line.kind]) * line.amount, line.message, reason
         result = line, int(balance)
         _ = line.month  # a message without a time in its id
     except (ValueError, KeyError, TypeError, ArithmeticError, OSError):
         raise BrokenError("row", row=row) from None
-    for column, value, other in zip(("tokens", "change", "message", "note"), shown, sealed):  # noqa: B905 - Python 3.9 has no `strict`
+    for column, value, other in zip(("tokens", "change", "message", "note"), printed, sealed):  # noqa: B905 - Python 3.9 has no `strict`
         if value != other:
             raise BrokenError(column, row=row, shown=value, sealed=other)
     return result
@@ -363,12 +363,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("heads", type=Path, nargs="?")
     parser.add_argument("--head", type=parse_head, action="append", default=[], metavar="DAY=HEAD")
     parser.add_argument("--after", metavar="DAY", help="begin after this day's head")
-    given = parser.parse_args(arguments)
-    if not (given.head or given.heads):
+    options = parser.parse_args(arguments)
+    if not (options.head or options.heads):
         parser.error("name the heads to prove it against")
     try:
-        heads = [*given.head, *(read_heads(given.heads) if given.heads else [])]
-        chain = verify(read_statement(given.statement), heads, given.after)
+        heads = [*options.head, *(read_heads(options.heads) if options.heads else [])]
+        chain = verify(read_statement(options.statement), heads, options.after)
     except BrokenError as error:
         print(f"NOT PROVED: {error}")
         return 1

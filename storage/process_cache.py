@@ -166,20 +166,22 @@ class KeyedCache(Generic[K, V]):
 
     def load(self, key: K, read: Callable[[], V]) -> V:
         """Single flight: of all threads that ask at once, one reads."""
-        mine: Future[V] = Future()
-        flight = self._flights.setdefault(key, mine)
-        if flight is not mine:
+        future: Future[V] = Future()
+        flight = self._flights.setdefault(key, future)
+        if flight is not future:
             return flight.result(SINGLE_FLIGHT_TIMEOUT)
         try:
             value = read()
-            if self._flights.get(key) is mine:  # nothing has been invalidated since the read began
+            if (
+                self._flights.get(key) is future
+            ):  # nothing has been invalidated since the read began
                 self.store({key: value}, time.monotonic())
-            mine.set_result(value)
+            future.set_result(value)
         except BaseException as error:
-            mine.set_exception(error)
+            future.set_exception(error)
             raise
         finally:
-            if self._flights.get(key) is mine:
+            if self._flights.get(key) is future:
                 self._flights.pop(key, None)
         return value
 

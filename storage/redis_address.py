@@ -143,11 +143,11 @@ def _database(text: str) -> int:
 
 
 def _tls(query: dict[str, str]) -> dict[str, Any]:
-    given: dict[str, Any] = {name: query.pop(name) for name in _TLS_OPTIONS if name in query}
-    if given.get("ssl_cert_reqs", "required") not in _VERIFICATIONS:
+    options: dict[str, Any] = {name: query.pop(name) for name in _TLS_OPTIONS if name in query}
+    if options.get("ssl_cert_reqs", "required") not in _VERIFICATIONS:
         raise ValueError(f"ssl_cert_reqs must be one of {', '.join(_VERIFICATIONS)}")
     if check := query.pop("ssl_check_hostname", "").lower():
         if check not in (*_TRUE, *_FALSE):
             raise ValueError("ssl_check_hostname must be true or false")
-        given["ssl_check_hostname"] = check in _TRUE
-    return given
+        options["ssl_check_hostname"] = check in _TRUE
+    return options

@@ -125,18 +125,18 @@ def connection_class(address: RedisAddress) -> type[MasterConnection]:
 def connection_options(address: RedisAddress, connect_timeout: float) -> dict[str, Any]:
     """The options of redis-py's connection, and how it finds its master."""
     options = dict(address.options)
-    if (named := address.sentinels) is not None:
+    if (sentinels := address.sentinels) is not None:
         sentinel = Sentinel(  # type: ignore[no-untyped-call]
-            named.addresses,
+            sentinels.addresses,
             sentinel_kwargs={
                 "socket_timeout": connect_timeout,
                 "socket_connect_timeout": connect_timeout,
                 "retry": Retry(NoBackoff(), 0),
                 "ssl": address.scheme == redis_address.TLS,
-                **named.options,
+                **sentinels.options,
             },
         )
-        options["find_master"] = partial(sentinel.discover_master, named.service)
+        options["find_master"] = partial(sentinel.discover_master, sentinels.service)
     return options
 
 

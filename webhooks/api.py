@@ -43,7 +43,9 @@ CONFLICTING_KINDS = _("type and event name different events: give one")
 class _View(IdempotentView):
     def endpoint(self, public_id: str) -> Endpoint:
         endpoint_id = parse_id("whk", public_id)
-        rows = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
+        rows = Endpoint.objects.for_company(self.principal.company_id).filter(
+            mode=self.principal.mode
+        )
         endpoint = endpoint_id and rows.filter(pk=endpoint_id).select_related("company").first()
         if not endpoint:
             raise DomainError(Error.NOT_FOUND)
@@ -70,7 +72,9 @@ class Webhooks(_View):
     calls = (LIST, CREATE)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        rows = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
+        rows = Endpoint.objects.for_company(self.principal.company_id).filter(
+            mode=self.principal.mode
+        )
         newest = rows.order_by("-created_at", "-id")  # MAX_ENDPOINTS at most: one page
         page = Page(list(newest), next_cursor=None)
         return ApiResponse(self.success(body_of_page(page, ENDPOINT.body_of)))

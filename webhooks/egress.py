@@ -294,15 +294,15 @@ def _exchange(
 def _body_start(response: http.client.HTTPResponse) -> str:
     """The start of the body, for people; only the status matters."""
     try:
-        kept = response.read(MAX_RESPONSE_BODY)
-        text = _decoded(kept, response.headers.get_content_charset("utf-8"))
+        body = response.read(MAX_RESPONSE_BODY)
+        text = _decoded(body, response.headers.get_content_charset("utf-8"))
     except Exception:
         return ""
     return stored_text(text, MAX_RESPONSE_BODY)
 
 
-def _decoded(kept: bytes, charset: str) -> str:
+def _decoded(body: bytes, charset: str) -> str:
     try:
-        return kept.decode(charset, "replace")
+        return body.decode(charset, "replace")
     except (LookupError, ValueError):  # no such charset, or one that is not of text
-        return kept.decode(errors="replace")
+        return body.decode(errors="replace")

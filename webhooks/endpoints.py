@@ -77,7 +77,7 @@ def find_callback(company_id: int, mode: str, url: str) -> Callback:
         target = egress.parse_url(url)
     except egress.UrlError as error:
         raise invalid_input(callback_url=WRONG_URL[error.failure.value]) from None
-    enabled = Endpoint.objects.of(company_id).filter(mode=mode, disabled_at=None)
+    enabled = Endpoint.objects.for_company(company_id).filter(mode=mode, disabled_at=None)
     there = [
         (stored != target.url, created_at, pk)
         for stored, created_at, pk in enabled.values_list("url", "created_at", "pk")
@@ -118,12 +118,12 @@ def create(
     ip: str | None = None,
 ) -> tuple[Endpoint, str]:
     """A new endpoint and the secret that its events are signed with."""
-    others = _lock_and_list_urls(company.pk, mode)
+    urls = _lock_and_list_urls(company.pk, mode)
     if user is not None:
         members.require_key_maker(company, user)
-    if len(others) >= settings.MAX_ENDPOINTS:
+    if len(urls) >= settings.MAX_ENDPOINTS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_ENDPOINTS)
-    if url in others:
+    if url in urls:
         raise invalid_input(url=URL_TAKEN)
     endpoint = Endpoint.objects.create(
         company=company,
@@ -143,7 +143,9 @@ def _lock_and_list_urls(company_id: int, mode: str) -> list[str]:
     until the end of the transaction.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company_id)
-    return list(Endpoint.objects.of(company_id).filter(mode=mode).values_list("url", flat=True))
+    return list(
+        Endpoint.objects.for_company(company_id).filter(mode=mode).values_list("url", flat=True)
+    )
 
 
 def secret_of(endpoint: Endpoint) -> str:

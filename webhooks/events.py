@@ -159,14 +159,14 @@ def emit(
 
     Decimals are written as strings and times as ISO 8601 in UTC, as everywhere in the API.
     """
-    whole = {**data, "test": mode == Mode.TEST}
+    fields = {**data, "test": mode == Mode.TEST}
     params: dict[str, Any] = {
         "id": uuid7(),
         "company_id": company_id,
         "mode": mode,
         "kind": kind,
         "key": key,
-        "data": orjson.dumps(whole, default=str, option=orjson.OPT_UTC_Z).decode(),
+        "data": orjson.dumps(fields, default=str, option=orjson.OPT_UTC_Z).decode(),
         "at": at or timezone.now(),
     }
     with connection.cursor() as cursor:

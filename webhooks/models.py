@@ -64,7 +64,7 @@ class Event(models.Model):
 
 
 class EndpointQuerySet(models.QuerySet["Endpoint"]):
-    def of(self, company_id: int) -> "EndpointQuerySet":
+    def for_company(self, company_id: int) -> "EndpointQuerySet":
         return self.filter(company_id=company_id, deleted_at=None)
 
 

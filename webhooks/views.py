@@ -101,7 +101,7 @@ QUICK, SLOW = 2, 15  # seconds between polls of a delivery page
 
 @member_required(can_read_keys)
 def webhook_list(request: CabinetRequest) -> HttpResponse:
-    endpoints = Endpoint.objects.of(request.company.pk).order_by("-created_at", "-id")
+    endpoints = Endpoint.objects.for_company(request.company.pk).order_by("-created_at", "-id")
     context = {"endpoints": endpoints, "limit": settings.MAX_ENDPOINTS}
     return render(request, "cabinet/webhook_list.html", context)
 
@@ -293,7 +293,9 @@ def _to(endpoint: Endpoint) -> Back:
 
 
 def _endpoint(request: CabinetRequest, public_id: str) -> Endpoint:
-    return get_object_or_404(Endpoint.objects.of(request.company.pk), pk=parse_id("whk", public_id))
+    return get_object_or_404(
+        Endpoint.objects.for_company(request.company.pk), pk=parse_id("whk", public_id)
+    )
 
 
 def _delivery(request: CabinetRequest, public_id: str) -> Delivery:

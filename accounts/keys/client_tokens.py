@@ -35,8 +35,8 @@ def issue(key: str) -> str:
 def find_issued(token: str) -> Principal | None:
     """None for a token that is not ours or over, and for that of a key which is no longer valid."""
     try:
-        named = _signer.unsign(token, max_age=LIFETIME)
-        return api_keys.find_by_digest(base64.urlsafe_b64decode(named))
+        digest = _signer.unsign(token, max_age=LIFETIME)
+        return api_keys.find_by_digest(base64.urlsafe_b64decode(digest))
     except (signing.BadSignature, binascii.Error, ValueError):
         return None
 
@@ -94,11 +94,11 @@ def _decode(token: str, key: str = "", *, verify_signature: bool) -> dict[str, A
 
 
 def _key_named(claims: Mapping[str, Any]) -> ApiKey | None:
-    named = UUID(str(claims.get("application_id", ""))).int  # `ApiKey.application_id`
-    if named >= 2**63:
+    key_id = UUID(str(claims.get("application_id", ""))).int  # `ApiKey.application_id`
+    if key_id >= 2**63:
         return None
     return (
-        ApiKey.objects.filter(pk=named).exclude(public_key="").only("digest", "public_key").first()
+        ApiKey.objects.filter(pk=key_id).exclude(public_key="").only("digest", "public_key").first()
     )
 
 

@@ -130,28 +130,30 @@ class KeyCache(Generic[V]):
         self.used.add(digest)
         return entry.known.value
 
-    def store(self, digests: Iterable[bytes], known: dict[bytes, Known[V]], read_at: float) -> None:
+    def store(
+        self, digests: Iterable[bytes], answers: dict[bytes, Known[V]], read_at: float
+    ) -> None:
         """What a read that began at `read_at` found of the keys that it looked for."""
         with self._lock:
-            new = sum(digest not in self.entries for digest in known)
+            new = sum(digest not in self.entries for digest in answers)
             if len(self.entries) + new > self._max_entries:
                 self.entries.clear()
             for digest in digests:
-                if digest in known:
-                    self._keep(digest, known[digest], read_at)
+                if digest in answers:
+                    self._keep(digest, answers[digest], read_at)
                 else:
                     self.entries.pop(digest, None)
 
-    def _keep(self, digest: bytes, known: Known[V], read_at: float) -> None:
+    def _keep(self, digest: bytes, answer: Known[V], read_at: float) -> None:
         last = self.entries.get(digest)
         # A change that an answer named while the read was under way may be missing in it.
         is_watched = read_at >= self._answered_at
         lifetime = min(
             UNUSED if is_watched else self.ttl,
-            ALWAYS if known.expires_in is None else known.expires_in,
+            ALWAYS if answer.expires_in is None else answer.expires_in,
         )
         self.entries[digest] = Entry(
-            known,
+            answer,
             read_at=read_at,
             ends_at=read_at + lifetime,
             due_at=read_at + READ_AGAIN if is_watched else read_at,

@@ -35,7 +35,7 @@ class GuardMode(models.TextChoices):
 
 
 class CompanyQuerySet(models.QuerySet["Company"]):
-    def of(self, user: User) -> "CompanyQuerySet":
+    def for_user(self, user: User) -> "CompanyQuerySet":
         return self.filter(members__user=user)
 
     def closing(self) -> "CompanyQuerySet":

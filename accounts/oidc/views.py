@@ -67,7 +67,7 @@ def refuse(request: HttpRequest, refused: RefusedError) -> HttpResponse:
     return render(request, "account/sso_refused.html", context, status=status)
 
 
-def leave(request: HttpRequest, process: str, then: str = "", **params: str) -> HttpResponse:
+def leave(request: HttpRequest, process: str, next_url: str = "", **params: str) -> HttpResponse:
     """To the provider. By a page: Chromium follows no redirect of a form to another site under
     `form-action 'self'`, whichever sites the provider itself leads through.
     """
@@ -79,7 +79,7 @@ def leave(request: HttpRequest, process: str, then: str = "", **params: str) -> 
     answer = _provider(request).redirect(
         request,
         process,
-        next_url=then or None,
+        next_url=next_url or None,
         auth_params=params | {"nonce": nonce},
         nonce=nonce,
         user=request.user.pk,
@@ -203,8 +203,8 @@ def callback(request: HttpRequest) -> HttpResponse:
 @provider_page
 def required(request: HttpRequest) -> HttpResponse:
     """What was asked for is open to sessions of the provider, which this one is not."""
-    then = get_next_redirect_url(request) or ""
-    return render(request, "account/sso_required.html", {"next": then})
+    next_url = get_next_redirect_url(request) or ""
+    return render(request, "account/sso_required.html", {"next": next_url})
 
 
 @login_required
@@ -270,9 +270,9 @@ def disconnect(request: HttpRequest) -> HttpResponse:
 def reauthenticate(request: HttpRequest) -> HttpResponse:
     if not identity_of(signed_in_user(request)):
         return redirect("sso-identity")
-    then = get_next_redirect_url(request) or ""
+    next_url = get_next_redirect_url(request) or ""
     if request.method == "POST":
         # With max_age the answer has `auth_time`: when the provider last asked the person.
         age = str(settings.ACCOUNT_REAUTHENTICATION_TIMEOUT)
-        return leave(request, REAUTHENTICATE, then, prompt="login", max_age=age)
-    return render(request, "account/sso_reauthenticate.html", {"next": then})
+        return leave(request, REAUTHENTICATE, next_url, prompt="login", max_age=age)
+    return render(request, "account/sso_reauthenticate.html", {"next": next_url})

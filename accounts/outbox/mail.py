@@ -110,8 +110,8 @@ def subject_and_text(html: str) -> tuple[str, str]:
     parser = _MailParser()
     parser.feed(html)
     parser.close()
-    said = re.sub(" +", " ", "".join(parser.said))
-    text = BREAKS.sub(lambda match: "\n\n" if BLOCK_END in match[0] else "\n", said)
+    raw_text = re.sub(" +", " ", "".join(parser.said))
+    text = BREAKS.sub(lambda match: "\n\n" if BLOCK_END in match[0] else "\n", raw_text)
     # An address or a list stands right below the sentence that leads to it.
     return parser.subject, text.replace(":\n\n", ":\n").strip()
 

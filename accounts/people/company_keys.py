@@ -98,9 +98,9 @@ def _scopes_within(scopes: Iterable[str], company: Company, user: User) -> list[
     """What this member may give a key of these scopes; raises if nothing is left of them."""
     role = company.members.filter(user=user).values_list("role", flat=True).first()
     allowed = scopes_of_role(role)
-    if not (left := [str(scope) for scope in scopes if scope in allowed]):
+    if not (granted := [str(scope) for scope in scopes if scope in allowed]):
         raise ValidationError(_("Your role may give a key none of these rights."), code="scopes")
-    return left
+    return granted
 
 
 def _mail_about_live_key(kind: str, key: ApiKey, user: User, ip: str | None) -> None:

@@ -97,10 +97,13 @@ class CountryField(forms.ChoiceField):
 @cache
 def by_region(language: str) -> list[tuple[str, dict[str, str]]]:
     """Name of the region → names by code, in the order of the alphabet."""
-    named = names(language)
+    countries = names(language)
     parts = {code: set(members.split()) for code, members in REGIONS.items()}
     return [
-        (titles(language)[code], {code: name for code, name in named.items() if code in members})
+        (
+            titles(language)[code],
+            {code: name for code, name in countries.items() if code in members},
+        )
         for code, members in parts.items()
     ]
 

@@ -172,8 +172,10 @@ def withdraw(*, member: Member, ip: str | None = None) -> None:
 
 def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> None:
     """Notifies the owners and the member, who may no longer be an owner."""
-    whom = member.user
-    post_company_change(kind, company=member.company, user=user, ip=ip, also=whom, whom=whom.email)
+    new_owner = member.user
+    post_company_change(
+        kind, company=member.company, user=user, ip=ip, also=new_owner, whom=new_owner.email
+    )
 
 
 def _require_owner(company: Company, user: User) -> None:
@@ -240,8 +242,8 @@ def end(*, member: Member, session_id: int, user: User, ip: str | None = None) -
 def end_all(*, member: Member, user: User, ip: str | None = None) -> int:
     """Also those that are just being opened; returns how many there were."""
     # The lock: of two owners at once, one ends them and one e-mail goes out.
-    whose = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
-    count = sessions.end_all(whose)
+    owner = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
+    count = sessions.end_all(owner)
     if count:
         _tell("member.sessions_ended", member, user, ip, device="")
     return count

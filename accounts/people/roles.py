@@ -98,9 +98,11 @@ def memberships(request: HttpRequest) -> list[Member]:
 
 def current_member(request: HttpRequest) -> Member | None:
     """The membership in the company chosen in this session, else in the first one."""
-    mine = memberships(request)
-    chosen = request.session.get(_COMPANY) if mine else None
-    return next((row for row in mine if row.company_id == chosen), mine[0] if mine else None)
+    members = memberships(request)
+    company_id = request.session.get(_COMPANY) if members else None
+    return next(
+        (row for row in members if row.company_id == company_id), members[0] if members else None
+    )
 
 
 def choose_company(request: HttpRequest, company_id: int) -> None:
@@ -116,10 +118,10 @@ def choose_company(request: HttpRequest, company_id: int) -> None:
 
 def _was_left(request: HttpRequest, member: Member) -> bool:
     """Whether the session acted for another company, whose member the person no longer is."""
-    chosen = request.session.get(_COMPANY)
-    if chosen is None and len(memberships(request)) > 1:
+    company_id = request.session.get(_COMPANY)
+    if company_id is None and len(memberships(request)) > 1:
         request.session[_COMPANY] = member.company_id  # the first one: nothing of others is open
-    return chosen not in (None, member.company_id)
+    return company_id not in (None, member.company_id)
 
 
 def _redirect_to(member: Member, request: CabinetRequest) -> HttpResponse:
@@ -136,9 +138,9 @@ def redirect_without_company(request: HttpRequest) -> HttpResponseRedirect:
     return HttpResponseRedirect(reverse("company-create"))
 
 
-def redirect_to_provider(then: str) -> HttpResponseRedirect:
+def redirect_to_provider(next_url: str) -> HttpResponseRedirect:
     """To the page that says that a session of the identity provider is needed."""
-    return HttpResponseRedirect(f"{reverse('sso-required')}?{urlencode({'next': then})}")
+    return HttpResponseRedirect(f"{reverse('sso-required')}?{urlencode({'next': next_url})}")
 
 
 def lacks_second_factor(request: HttpRequest, member: Member) -> bool:

@@ -193,8 +193,10 @@ def post_to_owners(
     """Notifies the owners alone; at most once per `key` and owner."""
     context = {"company": company.one_line_name, **params}
     for reader in _owners(company).order_by("pk"):
-        once = f"{key}:{reader.pk}" if key else None
-        _post(kind, reader, context, ip=ip, device="", to=primary_address(reader), key=once)
+        key_of_reader = f"{key}:{reader.pk}" if key else None
+        _post(
+            kind, reader, context, ip=ip, device="", to=primary_address(reader), key=key_of_reader
+        )
 
 
 def _owners(company: Company) -> QuerySet[User]:

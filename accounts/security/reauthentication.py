@@ -67,11 +67,11 @@ def draft(request: HttpRequest) -> dict[str, Any]:
     """The form input from before reauthentication. The user submits the form again: nothing that
     somebody else may have left in the session is executed.
     """
-    kept = request.session.get(DRAFT)
-    if request.method != "GET" or not kept or kept["token"] != request.GET.get("draft"):
+    stored = request.session.get(DRAFT)
+    if request.method != "GET" or not stored or stored["token"] != request.GET.get("draft"):
         return {}
     messages.info(request, _("Confirmed. Check what you entered and submit it again."))
-    return dict(kept["fields"])
+    return dict(stored["fields"])
 
 
 def challenge(request: HttpRequest, fields: Mapping[str, Any] | None = None) -> HttpResponse:
@@ -81,12 +81,12 @@ def challenge(request: HttpRequest, fields: Mapping[str, Any] | None = None) -> 
     if not ways:  # neither password nor factor: only the mailbox is left
         messages.warning(request, _("Your account has no password yet. Set one by e-mail first."))
         return redirect("account_reset_password")
-    then = request.get_full_path() if request.method == "GET" else request.path
+    next_url = request.get_full_path() if request.method == "GET" else request.path
     if fields is not None:
         token = secrets.token_urlsafe(12)
         request.session[DRAFT] = {"token": token, "fields": dict(fields)}
-        then = f"{request.path}?{urlencode({'draft': token})}"
-    url = f"{ways[0]['url']}?{urlencode({'next': then})}"
+        next_url = f"{request.path}?{urlencode({'draft': token})}"
+    url = f"{ways[0]['url']}?{urlencode({'next': next_url})}"
     # A form that swaps a part of its page would look for that part in the page of the redirect.
     swaps_a_part = htmx and not htmx.boosted
     return HttpResponseClientRedirect(url) if swaps_a_part else HttpResponseRedirect(url)

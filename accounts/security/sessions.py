@@ -60,10 +60,10 @@ def write_browser_cookie(request: HttpRequest, response: HttpResponseBase) -> No
     user = getattr(request, _TO_REMEMBER, None)
     if user is None:
         return
-    others = {
+    cookies = {
         pk: stamp for pk, stamp in _accounts_of_browser(request).items() if pk != str(user.pk)
     }
-    latest = dict([*others.items()][-(MAX_ACCOUNTS - 1) :])
+    latest = dict([*cookies.items()][-(MAX_ACCOUNTS - 1) :])
     response.set_cookie(
         BROWSER_COOKIE,
         signing.dumps(latest | {str(user.pk): _stamp(user)}, salt=BROWSER_SALT),

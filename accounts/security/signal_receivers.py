@@ -65,8 +65,8 @@ def on_factor_failed(
     record_authentication_event("login.failed", user=user, request=request, subject="2fa")
     if sessions.needs_sign_in_notice(request, user):
         # Whoever got here has the password; once a day, or they could fill the mailbox.
-        once = f"factor-failed:{user.pk}:{timezone.now():%Y-%m-%d}"
-        notifications.post_change("factor.failed", user=user, request=request, key=once)
+        key = f"factor-failed:{user.pk}:{timezone.now():%Y-%m-%d}"
+        notifications.post_change("factor.failed", user=user, request=request, key=key)
 
 
 def on_proof(

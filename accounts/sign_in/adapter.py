@@ -129,14 +129,14 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         super().pre_authenticate(request, **credentials)
-        near, far = (
+        by_address, far = (
             self._login_failed_rl_usage,
             consume(request, credentials.get("email", "")),
         )
-        if near is None or far is None:
+        if by_address is None or far is None:
             self._rollback_login_failed_rl_usage()
             raise self.validation_error("too_many_login_attempts")
-        near.usage += far.usage  # all rolled back if the password is right
+        by_address.usage += far.usage  # all rolled back if the password is right
 
     def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
         super()._delete_login_attempts_cached_email(request, **credentials)

@@ -74,12 +74,15 @@ class ProofMixin(Base):
         return super().clean_credential()  # type: ignore[misc]
 
 
-def _require_our_origin(said: CollectedClientData) -> None:
+def _require_our_origin(client_data: CollectedClientData) -> None:
     """A page of a subdomain may ask for our passkeys, and fido2 takes what it got: as phishing.
     https://www.w3.org/TR/webauthn-3/#sctn-validating-origin
     """
-    if urlsplit(said.origin).hostname != allauth.request.get_host().partition(":")[0].lower():
-        raise ValueError(said.origin)
+    if (
+        urlsplit(client_data.origin).hostname
+        != allauth.request.get_host().partition(":")[0].lower()
+    ):
+        raise ValueError(client_data.origin)
 
 
 @transaction.atomic
@@ -88,14 +91,14 @@ def _take(claimed: Authenticator, response: AuthenticationResponse) -> Authentic
     key that counts its signatures counts on, else there is a copy of it
     (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter); those that do not count say 0.
     """
-    said = response.response
-    challenge = urlsafe_b64encode(said.client_data.challenge).decode()
+    assertion = response.response
+    challenge = urlsafe_b64encode(assertion.client_data.challenge).decode()
     rows = Authenticator.objects.select_for_update().filter(pk=claimed.pk)
     stored: Authenticator | None = rows.first()
     if stored is None or not cache.add(f"mfa.challenge?{challenge}", "y", CHALLENGE_LIFETIME):
         raise get_adapter().validation_error("incorrect_code")
     counter: int = stored.wrap().authenticator_data.counter  # type: ignore[no-untyped-call]
-    last, now = stored.data.get(COUNTER, counter), said.authenticator_data.counter
+    last, now = stored.data.get(COUNTER, counter), assertion.authenticator_data.counter
     if (last or now) and now <= last:
         raise ValidationError(
             _(
@@ -153,8 +156,8 @@ class AddWebAuthnForm(passkeys.AddWebAuthnForm):
         try:
             cleaned: dict[str, Any] = super().clean()
             if credential := cleaned.get("credential"):
-                made = auth.parse_registration_response(credential)
-                _require_our_origin(made.response.client_data)
+                registration = auth.parse_registration_response(credential)
+                _require_our_origin(registration.response.client_data)
                 _keep_choice(credential, alone=bool(cleaned.get("passwordless")))
         except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error

@@ -51,9 +51,9 @@ class GuessablePasswordValidator:
         return gettext("Avoid names we know, years, keyboard patterns and one or two common words.")
 
 
-def require_strong(password: str, known: Iterable[str]) -> None:
+def require_strong(password: str, personal_words: Iterable[str]) -> None:
     require_bounded(password)
-    if strength(password, known) < MIN_STRENGTH:
+    if strength(password, personal_words) < MIN_STRENGTH:
         raise ValidationError(
             _(
                 "This password is easy to guess: without common words, names we know, years "
@@ -77,10 +77,10 @@ def words_of(*texts: str) -> set[str]:
     return set(_WORD.findall(" ".join(texts).lower()))
 
 
-def strength(password: str, known: Iterable[str] = ()) -> float:
+def strength(password: str, personal_words: Iterable[str] = ()) -> float:
     # Cut twice: NFKC may expand one character to eighteen.
     typed = normalize("NFKC", password[:RATED_LENGTH]).lower()[:RATED_LENGTH]
-    obvious = OBVIOUS_WORDS | PRODUCT_NAMES | set(known)
+    obvious = OBVIOUS_WORDS | PRODUCT_NAMES | set(personal_words)
     return min(_strength_of_reading(reading, obvious) for reading in _readings(typed))
 
 
@@ -91,26 +91,26 @@ def _readings(typed: str) -> Iterator[str]:
 
 
 def _strength_of_reading(text: str, obvious: frozenset[str]) -> float:
-    total, place, seen = 0.0, 0, set[str]()
-    while place < len(text):
-        part, value = _next_part(text, place, obvious)
+    total, start, seen = 0.0, 0, set[str]()
+    while start < len(text):
+        part, value = _next_part(text, start, obvious)
         total += 0.0 if len(part) > 1 and part in seen else value
         seen.add(part)
-        place += len(part)
+        start += len(part)
     return total
 
 
-def _next_part(text: str, place: int, obvious: frozenset[str]) -> tuple[str, float]:
-    if year := _YEAR.match(text, place):
+def _next_part(text: str, start: int, obvious: frozenset[str]) -> tuple[str, float]:
+    if year := _YEAR.match(text, start):
         return year[0], 1.0
-    for length in range(min(MAX_WORD_LENGTH, len(text) - place), 2, -1):
-        part = text[place : place + length]
+    for length in range(min(MAX_WORD_LENGTH, len(text) - start), 2, -1):
+        part = text[start : start + length]
         if part in obvious:
             return part, 1.0
         if length > 3 and part in _common_words():
             return part, 3.0
-    char = text[place]
-    if place > 1 and all(_is_adjacent(*text[at : at + 2]) for at in (place - 2, place - 1)):
+    char = text[start]
+    if start > 1 and all(_is_adjacent(*text[at : at + 2]) for at in (start - 2, start - 1)):
         return char, 0.0
     return char, 1.0 if char.isalpha() else 0.5
 

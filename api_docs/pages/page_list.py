@@ -83,6 +83,6 @@ BY_SLUG = {page.slug: page for page in PAGES}
 
 
 def neighbours(page: Page) -> tuple[Page | None, Page | None]:
-    place = PAGES.index(page)
-    before = PAGES[place - 1] if place else None
-    return before, PAGES[place + 1] if place + 1 < len(PAGES) else None
+    index = PAGES.index(page)
+    before = PAGES[index - 1] if index else None
+    return before, PAGES[index + 1] if index + 1 < len(PAGES) else None

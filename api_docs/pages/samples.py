@@ -119,9 +119,9 @@ def curl_of(call: Call) -> str:
 
 
 def _curl(method: str, path: str, body: str) -> str:
-    usual = "POST" if body else "GET"  # of curl
-    named = "" if method == usual else f"-X {method} "
-    lines = [f'curl {named}"$KVITOK_URL{path}"', '-H "Authorization: Bearer $KVITOK_KEY"']
+    default = "POST" if body else "GET"  # of curl
+    option = "" if method == default else f"-X {method} "
+    lines = [f'curl {option}"$KVITOK_URL{path}"', '-H "Authorization: Bearer $KVITOK_KEY"']
     if body:
         lines += ['-H "Content-Type: application/json"', f"-d '{body}'"]
     return " \\\n  ".join(lines)

@@ -105,20 +105,20 @@ def excerpt(section: Section, stems: Sequence[str]) -> SafeString:
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(stem)}\w*" for stem in stems))
     first = pattern.search(folded(text))
     start = max(0, (first.start() if first else 0) - AROUND)
-    shown = text[start : start + 2 * AROUND]
+    passage = text[start : start + 2 * AROUND]
     return format_html(
         "{}{}{}",
         "…" if start else "",
-        format_html_join("", "{}{}{}", _marked(shown, pattern)),
+        format_html_join("", "{}{}{}", _marked(passage, pattern)),
         "…" if start + 2 * AROUND < len(text) else "",
     )
 
 
-def _marked(shown: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
+def _marked(passage: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
     """Pieces of text, every second of them marked."""
     end = 0
-    for match in pattern.finditer(folded(shown)):
-        yield "", shown[end : match.start()], ""
-        yield mark_safe("<mark>"), shown[match.start() : match.end()], mark_safe("</mark>")
+    for match in pattern.finditer(folded(passage)):
+        yield "", passage[end : match.start()], ""
+        yield mark_safe("<mark>"), passage[match.start() : match.end()], mark_safe("</mark>")
         end = match.end()
-    yield "", shown[end:], ""
+    yield "", passage[end:], ""

@@ -134,22 +134,27 @@ def _page(slug: str) -> Page:
 
 def sample_language(request: HttpRequest) -> str:
     """The one asked for, else the one read last, else the first."""
-    asked = _asked_sample(request) or request.COOKIES.get(COOKIE, "")
-    return asked if asked in samples.BY_NAME else samples.LANGUAGES[0].name
+    name = _asked_sample(request) or request.COOKIES.get(COOKIE, "")
+    return name if name in samples.BY_NAME else samples.LANGUAGES[0].name
 
 
 def _asked_sample(request: HttpRequest) -> str | None:
     """In `?code=`; in `?lang=` too, as addresses had it before."""
-    asked = request.GET.get("code", request.GET.get("lang"))
-    return asked if asked in samples.BY_NAME else None
+    name = request.GET.get("code", request.GET.get("lang"))
+    return name if name in samples.BY_NAME else None
 
 
 def remember_language(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """The language of examples that was asked for is shown first from now on."""
-    chosen = sample_language(request)
-    if chosen != request.COOKIES.get(COOKIE) and _asked_sample(request):
+    language = sample_language(request)
+    if language != request.COOKIES.get(COOKIE) and _asked_sample(request):
         response.set_cookie(
-            COOKIE, chosen, max_age=KEPT, samesite="Lax", secure=settings.PRODUCTION, httponly=True
+            COOKIE,
+            language,
+            max_age=KEPT,
+            samesite="Lax",
+            secure=settings.PRODUCTION,
+            httponly=True,
         )
     return response
 

@@ -69,8 +69,8 @@ class Components:
         if "title" not in schema:
             return published(schema)
         values = [value for value in schema["enum"] if value is not None]
-        named = self.add(schema["title"], {"type": "string", "enum": values})
-        return {"anyOf": [named, {"type": "null"}]} if schema.get("nullable") else named
+        reference = self.add(schema["title"], {"type": "string", "enum": values})
+        return {"anyOf": [reference, {"type": "null"}]} if schema.get("nullable") else reference
 
     def request(self, call: Call) -> Schema:
         if isinstance(call.body, Shape):
@@ -78,17 +78,19 @@ class Components:
         name = f"{call.component_prefix}Request"
         if not call.one_of:
             return self.add(name, self.object_of(call.body))
-        ways = [self._with_one_of(call, chosen) for chosen in call.one_of]
+        ways = [self._with_one_of(call, required) for required in call.one_of]
         return self.add(name, {"oneOf": ways})
 
-    def _with_one_of(self, call: Call, chosen: str) -> Schema:
+    def _with_one_of(self, call: Call, required: str) -> Schema:
         """The body with one of the fields that exclude each other, and not null."""
         fields = tuple(
-            field.chosen() if field.name == chosen else field
+            field.chosen() if field.name == required else field
             for field in call.body
-            if field.name == chosen or field.name not in call.one_of
+            if field.name == required or field.name not in call.one_of
         )
-        return self.add(f"{call.component_prefix}By{chosen.title()}Request", self.object_of(fields))
+        return self.add(
+            f"{call.component_prefix}By{required.title()}Request", self.object_of(fields)
+        )
 
     def answer(self, call: Call) -> Schema:
         answer = self.object_of(call.answer)

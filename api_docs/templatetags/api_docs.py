@@ -28,13 +28,13 @@ register.filter("windows", windows)
 @register.inclusion_tag("insertions/sample.md", takes_context=True)
 def sample(context: Context, stem: str) -> dict[str, Any]:
     """One example in the chosen language, with links to the others; nothing if there is none."""
-    shown = samples.samples(stem)
-    chosen = shown.get(context["sample_language"]) or next(iter(shown.values()), None)
+    by_language = samples.samples(stem)
+    chosen = by_language.get(context["sample_language"]) or next(iter(by_language.values()), None)
     return {
         "stem": stem,
         "chosen": chosen,
         "short": samples.short(stem) if chosen and chosen.language.name == "curl" else None,
-        "languages": [sample.language for sample in shown.values()],
+        "languages": [sample.language for sample in by_language.values()],
         **(
             _setup(context, f"setup-{stem}", samples.VARIABLES[stem])
             if "page" in context  # the first page of all shows code to look at

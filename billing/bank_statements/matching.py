@@ -90,10 +90,10 @@ def is_clean(text: str) -> bool:
 
 def numbered(lines: Iterable[StatementLine]) -> Iterator[StatementLine]:
     """Tells the lines of one statement apart that differ in nothing: two transfers all the same."""
-    seen: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
     for line in lines:
-        seen[line.key] += 1
-        yield replace(line, occurrence=seen[line.key])
+        occurrences[line.key] += 1
+        yield replace(line, occurrence=occurrences[line.key])
 
 
 Problem, State = BankTransfer.Problem, BankTransfer.State
@@ -116,15 +116,15 @@ def receive(line: StatementLine) -> BankTransfer | None:
 
     None for outgoing money that is no refund of ours: it is not kept.
     """
-    named = _named_orders(line)
-    if not line.is_incoming and not (named and REFUND.search(line.purpose)):
+    orders = _named_orders(line)
+    if not line.is_incoming and not (orders and REFUND.search(line.purpose)):
         return None
     with transaction.atomic():
         transfer, is_new = BankTransfer.objects.get_or_create(
             key=line.key, defaults=_fields(line) | {"state": State.REVIEW}
         )
         if is_new:
-            _match(transfer, named)
+            _match(transfer, orders)
             transfer.save(update_fields=["state", "problem", "order", "payment"])
     return transfer
 
@@ -132,8 +132,8 @@ def receive(line: StatementLine) -> BankTransfer | None:
 def _fields(line: StatementLine) -> dict[str, object]:
     way = BankTransfer.Direction.INCOMING if line.is_incoming else BankTransfer.Direction.OUTGOING
     shared = ("source", "account", "document_number", "booked_on", "amount", "currency")
-    named = ("party_name", "party_inn", "party_account", "purpose")
-    return {"direction": way} | {name: getattr(line, name) for name in (*shared, *named)}
+    names = ("party_name", "party_inn", "party_account", "purpose")
+    return {"direction": way} | {name: getattr(line, name) for name in (*shared, *names)}
 
 
 def _named_orders(line: StatementLine) -> list[Order]:
@@ -153,12 +153,12 @@ def _short_numbers(line: StatementLine) -> list[tuple[str, str]]:
     ]
 
 
-def _match(transfer: BankTransfer, named: list[Order]) -> None:
-    if len(named) != 1:
-        transfer.problem = Problem.SEVERAL if named else Problem.UNKNOWN_ORDER
+def _match(transfer: BankTransfer, orders: list[Order]) -> None:
+    if len(orders) != 1:
+        transfer.problem = Problem.SEVERAL if orders else Problem.UNKNOWN_ORDER
         return
-    refunds.lock_gateway(named[0].gateway)  # before the order, as for notices
-    transfer.order = payments.lock(named[0].pk)
+    refunds.lock_gateway(orders[0].gateway)  # before the order, as for notices
+    transfer.order = payments.lock(orders[0].pk)
     is_incoming = transfer.direction == BankTransfer.Direction.INCOMING
     pay = _pay if is_incoming else _refund
     transfer.problem = pay(transfer, transfer.order)

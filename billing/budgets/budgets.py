@@ -40,8 +40,8 @@ def params(budgets: Budgets, country: str, key_limit: int | None = None) -> dict
 
 
 def _effective(budget: tuple[int | None, int | None], floor: int) -> int:
-    tokens, usual = budget
-    return max(usual or 0, floor) if tokens is None else tokens
+    tokens, company_floor = budget
+    return max(company_floor or 0, floor) if tokens is None else tokens
 
 
 class KeyLimit(NamedTuple):
@@ -79,9 +79,9 @@ def refusal(
     would pay now, because tokens were released meanwhile.
     """
     values = params(budgets, country)
-    asked = {"company_id": company_id, "api_key": str(key.key_id)}
+    scope = {"company_id": company_id, "api_key": str(key.key_id)}
     with connection.cursor() as cursor:
-        cursor.execute(_USAGE_NOW, values | asked)
+        cursor.execute(_USAGE_NOW, values | scope)
         row = fetch_one(cursor, _UsageNow)
     available = row.available if row else 0
     if row is None or available < price:

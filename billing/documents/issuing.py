@@ -161,7 +161,7 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
     document.amount = sum((Decimal(line["amount"]) for line in lines), Decimal(0))
     taxes = [Decimal(line["vat"]) for line in lines if line["vat"] is not None]
     document.vat = sum(taxes, Decimal(0)) if taxes else None
-    profile = BillingProfile.of(document.company)
+    profile = BillingProfile.for_company(document.company)
     document.parties = invoices.snapshot_parties(seller, profile)
     # The forms of Russia are in Russian, the default.
     is_home = document.buyer["country"] in {"", vat_rates.HOME}
@@ -176,7 +176,7 @@ def _taxed(
     charges: Sequence[Mapping[str, Any]], seller: Seller, company: Company, day: date
 ) -> list[dict[str, Any]]:
     """With this buyer's rate on that day; without regimes of the seller, the top-up's rate."""
-    profile = BillingProfile.of(company)
+    profile = BillingProfile.for_company(company)
     charge_rates = [Decimal(row["vat_rate"]) if row["vat_rate"] else None for row in charges]
     rates = [vat_rates.vat_rate(seller, profile, day, without_regime=rate) for rate in charge_rates]
     return [
@@ -199,7 +199,7 @@ def _line(charge: Mapping[str, Any], order: Order | None) -> dict[str, Any]:
     tax = vat_rates.vat_part(amount, rate)
     paid = None
     if order is not None:
-        paid = next((each for each in order.payments.all() if each.is_credited), None)
+        paid = next((payment for payment in order.payments.all() if payment.is_credited), None)
     return {
         "order": charge["order"],
         "tokens": charge["tokens"],

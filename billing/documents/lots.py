@@ -31,10 +31,10 @@ Withdrawal = tuple[int, UUID | None]  # tokens, and the order of a refund
 
 def withdraw(lots: Sequence[Lot], withdrawals: Iterable[Withdrawal]) -> None:
     for tokens, order_id in withdrawals:
-        rest = tokens
+        remaining = tokens
         for lot in sorted(lots, key=partial(_rank, order_id)):
-            rest -= _take(lot, rest)
-        if rest:
+            remaining -= _take(lot, remaining)
+        if remaining:
             raise TooFewTokensError
 
 
@@ -45,13 +45,13 @@ def _rank(order_id: UUID | None, lot: Lot) -> tuple[bool, bool, float]:
 
 def give_back(lots: Sequence[Lot], returned: Mapping[UUID, int]) -> dict[UUID, int]:
     """Undoes what refunds took of their orders; returns what is left over."""
-    rest = dict(returned)
+    remaining = dict(returned)
     for lot in lots:
-        if lot.order_id in rest:
-            given = min(rest[lot.order_id], lot.taken)
-            lot.taken -= given
-            rest[lot.order_id] -= given
-    return {order_id: tokens for order_id, tokens in rest.items() if tokens}
+        if lot.order_id in remaining:
+            undone = min(remaining[lot.order_id], lot.taken)
+            lot.taken -= undone
+            remaining[lot.order_id] -= undone
+    return {order_id: tokens for order_id, tokens in remaining.items() if tokens}
 
 
 def use(lots: Sequence[Lot], tokens: int) -> list[Charge]:
@@ -59,16 +59,16 @@ def use(lots: Sequence[Lot], tokens: int) -> list[Charge]:
     charges = []
     for lot in sorted(lots, key=lambda lot: (lot.received_at, lot.pk or 0)):
         before = lot.taken
-        if taken := _take(lot, tokens):
+        if used := _take(lot, tokens):
             amount = lot.cost_of_first(lot.taken) - lot.cost_of_first(before)
-            charges.append(Charge(lot, taken, amount))
-            tokens -= taken
+            charges.append(Charge(lot, used, amount))
+            tokens -= used
     if tokens:
         raise TooFewTokensError
     return charges
 
 
 def _take(lot: Lot, tokens: int) -> int:
-    taken = min(tokens, lot.left)
-    lot.taken += taken
-    return taken
+    used = min(tokens, lot.left)
+    lot.taken += used
+    return used

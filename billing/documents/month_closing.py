@@ -62,7 +62,7 @@ def close() -> int:
         return 0
     since = seller.documents_since.replace(day=1)
     try:
-        return sum(JOB.each(_due(newest), lambda each: _close_company(each, since, newest)))
+        return sum(JOB.each(_due(newest), lambda company: _close_company(company, since, newest)))
     except OccupiedError:
         return 0
 
@@ -193,7 +193,7 @@ def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Ch
     is_needed = Q(taken__lt=F("tokens")) | Q(order__in=refunded)
     stock = list(Lot.objects.filter(is_needed, company=company_id).order_by("received_at", "pk"))
     lots.withdraw(stock, withdrawals)
-    rest = lots.give_back(stock, returned)
+    not_returned = lots.give_back(stock, returned)
     stock += [
         Lot.objects.create(
             company_id=company_id,
@@ -201,7 +201,7 @@ def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Ch
             received_at=start,
             tokens=tokens,
         )
-        for order_id, tokens in rest.items()
+        for order_id, tokens in not_returned.items()
     ]
     charges = lots.use(stock, spent)
     Lot.objects.bulk_update(stock, ["taken"])
@@ -240,7 +240,9 @@ def _orders(company_id: int, rows: Sequence[Transfer]) -> dict[str, Order]:
 def _orders_of_refunds(rows: Sequence[Transfer]) -> dict[str, UUID]:
     keys = {str(row.key).removesuffix(":returned") for row in rows if row.key}
     ids = [key.rpartition(":")[2] for key in keys if key.startswith("refund:")]
-    refunds = Refund.objects.filter(pk__in=[int(each) for each in ids if each.isdigit()])
+    refunds = Refund.objects.filter(
+        pk__in=[int(refund_id) for refund_id in ids if refund_id.isdigit()]
+    )
     return {
         refund.transfer_key: refund.payment.order_id
         for refund in refunds.select_related("payment")
@@ -257,7 +259,7 @@ def _lot(row: Transfer, order: Order | None) -> Lot:
         tokens=row.amount,
     )
     if order is not None:
-        paid = next((each for each in order.payments.all() if each.is_credited), None)
+        paid = next((payment for payment in order.payments.all() if payment.is_credited), None)
         lot.amount = paid.amount if paid else order.amount
         lot.currency = paid.currency if paid else order.currency
         lot.vat_rate = order.vat_rate

@@ -132,9 +132,9 @@ def money_by_period(company_id: int, bounds: Sequence[datetime]) -> list[list[Tu
     entries = prepaid.entries(company_id, max(bounds[0], first_closed), bounds[-1])
     periods = []
     for start, end in pairwise(bounds):
-        mine = [entry for entry in entries if start <= entry.at < end]
+        period_entries = [entry for entry in entries if start <= entry.at < end]
         ends = [row for row in closed if start < start_of(next_month(row.month)) <= end]
-        rows = list(_turnovers(sums, mine, ends)) if end > first_closed else []
+        rows = list(_turnovers(sums, period_entries, ends)) if end > first_closed else []
         sums = {row.currency: row.closing for row in rows} or sums
         periods.append(rows)
     return periods
@@ -146,10 +146,10 @@ def _turnovers(
     charged = prepaid.charged_in(*closed)
     zero = Decimal("0.00")
     for currency in sorted({*opening, *charged, *(entry.currency for entry in entries)}):
-        mine = [entry for entry in entries if entry.currency == currency]
+        currency_entries = [entry for entry in entries if entry.currency == currency]
         before = opening.get(currency, zero)
-        received = sum((entry.amount for entry in mine if not entry.is_refund), zero)
-        refunded = -sum((entry.amount for entry in mine if entry.is_refund), zero)
+        received = sum((entry.amount for entry in currency_entries if not entry.is_refund), zero)
+        refunded = -sum((entry.amount for entry in currency_entries if entry.is_refund), zero)
         used = charged.get(currency, zero)
         after = before + received - refunded - used
         yield Turnover(currency, before, received, refunded, used, after)

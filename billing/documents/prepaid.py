@@ -91,7 +91,7 @@ def opening(company_id: int, at: datetime) -> Sums:
     first = last or months.first()
     if first is None:
         return {}
-    which = "closing" if last else "opening"
+    name = "closing" if last else "opening"
     since = start_of(next_month(first.month) if last else first.month)
-    sums = {currency: Decimal(money[which]) for currency, money in first.money.items()}
+    sums = {currency: Decimal(money[name]) for currency, money in first.money.items()}
     return add(sums, entries(company_id, since, at)) if since < at else sums

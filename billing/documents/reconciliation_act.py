@@ -76,7 +76,7 @@ def make(company: Company, first: date, last: date) -> ReconciliationAct:
     opening = prepaid.opening(company.pk, start)
     rows = [*_payments(company, first, last), *_charges(company, first, last)]
     currencies = sorted({*opening, *(row.currency for row in rows)})
-    parties = invoices.snapshot_parties(Seller.objects.first(), BillingProfile.of(company))
+    parties = invoices.snapshot_parties(Seller.objects.first(), BillingProfile.for_company(company))
     assert start < end  # noqa: S101 - the form says so
     accounts = [
         Account(

@@ -167,7 +167,7 @@ def _payments(document: Document) -> list[tuple[str, date]]:
         for line in document.lines
         if line["payment"] and line["payment_day"]
     }
-    return sorted(payments, key=lambda each: (each[1], each[0]))
+    return sorted(payments, key=lambda payment: (payment[1], payment[0]))
 
 
 def _party(element: Element, party: dict[str, Any], *, has_bank: bool = False) -> None:
@@ -271,7 +271,7 @@ def _transfer(body: Element, document: Document) -> None:
     invoices = {
         (line["invoice"], line["invoice_day"]) for line in document.lines if line["invoice"]
     }
-    for number, day in sorted(invoices, key=lambda each: (each[1], each[0])):
+    for number, day in sorted(invoices, key=lambda invoice: (invoice[1], invoice[0])):
         SubElement(
             transfer,
             "ОснПер",

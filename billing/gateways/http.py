@@ -82,7 +82,7 @@ def _kind(answer: dict[str, Any] | None) -> str:
 
 def _reason(answer: dict[str, Any] | None) -> str:
     """Stripe's `error.message`, YooKassa's `description`, T-Bank's `errorMessage`."""
-    said = answer or {}
-    error = said.get("error")
-    text = error.get("message") if isinstance(error, dict) else said.get("description")
-    return str(text or said.get("errorMessage") or "")[:200]
+    body = answer or {}
+    error = body.get("error")
+    text = error.get("message") if isinstance(error, dict) else body.get("description")
+    return str(text or body.get("errorMessage") or "")[:200]

@@ -207,20 +207,20 @@ def _text(value: object) -> str:
     return value
 
 
-def _translate(kind: str, what: Mapping[str, Any]) -> PaymentEvent | RefundEvent | None:
+def _translate(kind: str, item: Mapping[str, Any]) -> PaymentEvent | RefundEvent | None:
     if kind in PAID:
         # `completed` also comes for payments by bank that are still to be confirmed.
-        return _event(what, State.PAID) if what["payment_status"] == "paid" else None
+        return _event(item, State.PAID) if item["payment_status"] == "paid" else None
     # One without an amount, of mode `setup`, is not ours.
-    if kind in ENDED and what["amount_total"] is not None:
-        return _event(what, ENDED[kind])
+    if kind in ENDED and item["amount_total"] is not None:
+        return _event(item, ENDED[kind])
     if kind in CHARGED:
-        is_ours = (what.get("metadata") or {}).get("automatic") == "true"
-        return _charge_event(what, CHARGED[kind]) if is_ours else None
-    if kind in REFUNDED and what["status"] in REFUND_ENDS:
-        return _refund(what, is_returned=REFUND_ENDS[what["status"]])
+        is_ours = (item.get("metadata") or {}).get("automatic") == "true"
+        return _charge_event(item, CHARGED[kind]) if is_ours else None
+    if kind in REFUNDED and item["status"] in REFUND_ENDS:
+        return _refund(item, is_returned=REFUND_ENDS[item["status"]])
     if kind in DISPUTED:
-        return _refund(what, is_returned=DISPUTED[kind])
+        return _refund(item, is_returned=DISPUTED[kind])
     return None
 
 
@@ -248,12 +248,12 @@ def _charge_event(intent: Mapping[str, Any], state: State) -> PaymentEvent:
     )
 
 
-def _refund(what: Mapping[str, Any], *, is_returned: bool) -> RefundEvent:
-    currency = str(what["currency"]).upper()
+def _refund(item: Mapping[str, Any], *, is_returned: bool) -> RefundEvent:
+    currency = str(item["currency"]).upper()
     return RefundEvent(
-        refund_id=str(what["id"]),
-        payment_id=str(what.get("payment_intent") or what.get("charge") or ""),
-        amount=from_minor(what["amount"], currency),
+        refund_id=str(item["id"]),
+        payment_id=str(item.get("payment_intent") or item.get("charge") or ""),
+        amount=from_minor(item["amount"], currency),
         currency=currency,
         is_returned=is_returned,
     )

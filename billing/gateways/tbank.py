@@ -101,14 +101,14 @@ class TBank(Gateway):
             if notice.get("operationId") and not notice.get("qrId"):
                 account = str(notice.get("accountNumber") or "")
                 return StatementEvent(check_id(account) if account else "")
-            named = check_id(str(notice["qrId"]))
+            payment_id = check_id(str(notice["qrId"]))
         except (ValueError, KeyError):
             raise InvalidWebhookError from None
-        return self._read(named)
+        return self._read(payment_id)
 
-    def _read(self, named: str) -> PaymentEvent | None:
+    def _read(self, payment_id: str) -> PaymentEvent | None:
         try:
-            return self.poll(named)
+            return self.poll(payment_id)
         except RefusedByProviderError as refused:
             if refused.status in NO_SUCH_LINK:
                 raise InvalidWebhookError from None
@@ -117,8 +117,8 @@ class TBank(Gateway):
 
 def purpose(payment: PaymentRequest) -> str:
     """Ends with our order's id, by which the transfer is found in the account's statement."""
-    named = f". top_{payment.order_id}"
-    return payment.title[: MAX_PURPOSE - len(named)] + named
+    suffix = f". top_{payment.order_id}"
+    return payment.title[: MAX_PURPOSE - len(suffix)] + suffix
 
 
 def vat(rate: Decimal) -> str:

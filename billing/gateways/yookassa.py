@@ -105,16 +105,16 @@ class YooKassa(Gateway):
             "metadata": {"order": payment.order_id},
         }
         try:
-            made = self._create(body, payment)
+            created = self._create(body, payment)
         except RefusedByProviderError as refused:
             if refused.status in NO_SUCH_METHOD:
                 raise DeclinedError(str(refused)) from None
             raise
         with parsing_answer():
-            state = STATES.get(str(made["status"]))
+            state = STATES.get(str(created["status"]))
             if state is State.CANCELED:
-                raise DeclinedError(str((made.get("cancellation_details") or {}).get("reason")))
-            return Charge(str(made["id"]), _event(made, state) if state else None)
+                raise DeclinedError(str((created.get("cancellation_details") or {}).get("reason")))
+            return Charge(str(created["id"]), _event(created, state) if state else None)
 
     def poll(self, payment_id: str) -> PaymentEvent | None:
         payment = self.api.get(f"/v3/payments/{quote(payment_id, safe='')}")
@@ -130,12 +130,12 @@ class YooKassa(Gateway):
             raise InvalidWebhookError
         try:
             notice = read_object(webhook.body)
-            kind, named = str(notice["event"]), check_id(str(notice["object"]["id"]))
+            kind, object_id = str(notice["event"]), check_id(str(notice["object"]["id"]))
         except (ValueError, TypeError, KeyError):
             raise InvalidWebhookError from None
         try:
             with parsing_answer():
-                return self._read(kind, named)
+                return self._read(kind, object_id)
         except RefusedByProviderError as refused:
             if refused.status == 404:  # no such payment: the notice is forged
                 raise InvalidWebhookError from None
@@ -148,12 +148,12 @@ class YooKassa(Gateway):
             return False
         return any(address in network for network in self.networks)
 
-    def _read(self, kind: str, named: str) -> PaymentEvent | RefundEvent | None:
+    def _read(self, kind: str, object_id: str) -> PaymentEvent | RefundEvent | None:
         if kind in {"payment.succeeded", "payment.canceled"}:
-            return self.poll(named)
+            return self.poll(object_id)
         if kind != "refund.succeeded":
             return None
-        refund = self.api.get(f"/v3/refunds/{quote(named, safe='')}")
+        refund = self.api.get(f"/v3/refunds/{quote(object_id, safe='')}")
         if refund["status"] != "succeeded":
             return None
         return RefundEvent(

@@ -116,7 +116,7 @@ class ClosedMonth(models.Model):
 
 
 class DocumentQuerySet(models.QuerySet["Document"]):
-    def of(self, company: Company | int) -> "DocumentQuerySet":
+    def for_company(self, company: Company | int) -> "DocumentQuerySet":
         return self.filter(company=company)
 
 

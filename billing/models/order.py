@@ -43,7 +43,7 @@ def _literally(condition: str) -> RawSQL:
 
 
 class OrderQuerySet(models.QuerySet["Order"]):
-    def of(self, company: Company | int) -> "OrderQuerySet":
+    def for_company(self, company: Company | int) -> "OrderQuerySet":
         return self.filter(company=company)
 
     def open(self) -> "OrderQuerySet":

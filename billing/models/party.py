@@ -176,7 +176,7 @@ class BillingProfile(models.Model):
         return self.legal_name or str(self.pk)
 
     @classmethod
-    def of(cls, company: Company) -> "BillingProfile":
+    def for_company(cls, company: Company) -> "BillingProfile":
         """The stored one, or an unsaved one with the defaults."""
         profile = cls.objects.filter(company=company).first() or cls()
         profile.company = company

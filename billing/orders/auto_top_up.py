@@ -119,7 +119,7 @@ def _obstacle(
         return Pause.CURRENCY
     if quote.amount > setting.sum_a_month:
         return Pause.PRICE
-    if gateway.has_invoice and BillingProfile.of(setting.company).missing:
+    if gateway.has_invoice and BillingProfile.for_company(setting.company).missing:
         return Pause.REQUISITES
     return None
 
@@ -152,7 +152,7 @@ def quote_of(setting: AutoTopUp) -> Quote | None:
     """At today's price; None if it is not on sale any more."""
     if setting.package is not None:
         return prices.quote_package(setting.package.code)
-    currency = prices.currency_of(BillingProfile.of(setting.company))
+    currency = prices.currency_of(BillingProfile.for_company(setting.company))
     return prices.quote_tokens(setting.tokens, currency) if setting.tokens else None
 
 
@@ -345,12 +345,14 @@ def turn_off(*, company: Company, user: User | None, ip: str | None = None) -> b
     return True
 
 
-def _end_uncharged(company: Company, **of: str) -> None:
+def _end_uncharged(company: Company, **filters: str) -> None:
     """What no provider has confirmed is not tried again. If it was charged all the same, the
     provider's notice credits it.
     """
-    rows = Order.objects.of(company).filter(automatic__isnull=False, state=Order.State.CREATED)
-    rows.filter(**of).end(Order.State.CANCELED)
+    rows = Order.objects.for_company(company).filter(
+        automatic__isnull=False, state=Order.State.CREATED
+    )
+    rows.filter(**filters).end(Order.State.CANCELED)
 
 
 def _turn_off(setting: AutoTopUp) -> None:
@@ -360,8 +362,8 @@ def _turn_off(setting: AutoTopUp) -> None:
 
 
 def _summary(setting: AutoTopUp) -> str:
-    what = setting.package.code if setting.package else str(setting.tokens)
+    purchase = setting.package.code if setting.package else str(setting.tokens)
     return (
-        f"< {setting.threshold} → {what}, {setting.gateway}, ≤ {setting.times_a_day}/24 h, "
+        f"< {setting.threshold} → {purchase}, {setting.gateway}, ≤ {setting.times_a_day}/24 h, "
         f"≤ {setting.sum_a_month} {setting.currency}/30 d"
     )

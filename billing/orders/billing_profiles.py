@@ -11,7 +11,7 @@ from billing.orders import invoices
 
 
 def is_changed(company: Company, values: Mapping[str, object]) -> bool:
-    stored = BillingProfile.of(company)
+    stored = BillingProfile.for_company(company)
     return any(getattr(stored, name) != value for name, value in values.items())
 
 

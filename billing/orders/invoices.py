@@ -78,10 +78,10 @@ def update_open_invoices(company: Company) -> int:
     """Copies the buyer's new billing details into open invoices, with the tax and the language that
     follow from them; returns how many.
     """
-    profile = BillingProfile.of(company)
+    profile = BillingProfile.for_company(company)
     current = buyer(profile)
     seller = Seller.objects.first()
-    rows = Order.objects.of(company).open().invoices().order_by("pk")
+    rows = Order.objects.for_company(company).open().invoices().order_by("pk")
     invoices = list(rows.select_for_update(no_key=True))  # waits for one that is being paid
     for order in invoices:
         day = timezone.localtime(order.created_at).date()

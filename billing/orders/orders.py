@@ -95,10 +95,10 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
     """
     # Parallel orders of a company queue here, or all of them would see room for one more.
     Company.objects.select_for_update(no_key=True).get(pk=order.company_id)
-    profile = BillingProfile.of(order.company)
+    profile = BillingProfile.for_company(order.company)
     if gateway.has_invoice and profile.missing:
         raise BillingDetailsNeededError
-    if Order.objects.of(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
+    if Order.objects.for_company(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()
     order.language = profile.effective_language
@@ -141,7 +141,7 @@ def payment_request(order: Order) -> PaymentRequest:
 
 def _buyer(order: Order) -> Buyer:
     """For receipts, which persons get: a company has a tax number of ten digits in Russia."""
-    profile = BillingProfile.of(order.company)
+    profile = BillingProfile.for_company(order.company)
     email = profile.email or (order.created_by.email if order.created_by else "")
     if not email:
         owners = order.company.members.filter(role=Member.Role.OWNER).order_by("created_at")

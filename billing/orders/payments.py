@@ -116,14 +116,14 @@ def credit_received(*, payment: Payment, user: User, ip: str | None = None) -> b
     tokens = payment.tokens_for_it
     if order is None or not tokens:
         return False
-    was = [f"{order.tokens}", f"{order.amount} {order.currency}"]
+    before = [f"{order.tokens}", f"{order.amount} {order.currency}"]
     if order.state == Order.State.PAID:
         order = payment.order = _copy_of(order)
     order.tokens, order.amount = tokens, payment.amount
     order.save()
     changes: Changes = {
-        "tokens": [was[0], tokens],
-        "amount": [was[1], f"{order.amount} {order.currency}"],
+        "tokens": [before[0], tokens],
+        "amount": [before[1], f"{order.amount} {order.currency}"],
     }
     _accept(payment, order, user, ip, changes)
     return True

@@ -90,6 +90,6 @@ class TokenPrice:
 
 def last_paid_price(company_id: int) -> TokenPrice | None:
     """By the newest order that was paid; None for a company that has not paid yet."""
-    paid = Order.objects.of(company_id).filter(state=Order.State.PAID)
+    paid = Order.objects.for_company(company_id).filter(state=Order.State.PAID)
     newest = paid.order_by("-created_at", "-id").only("tokens", "amount", "currency").first()
     return TokenPrice(newest.amount / newest.tokens, newest.currency) if newest else None

@@ -70,9 +70,9 @@ def apply_waiting(payment: Payment) -> None:
         _take(refund, payment)
 
 
-def _find_payment(gateway: str, named: str) -> Payment | None:
-    is_named = Q(payment_id=named) | Q(reference=named)
-    return Payment.objects.filter(is_named, gateway=gateway).first() if named else None
+def _find_payment(gateway: str, payment_id: str) -> Payment | None:
+    is_named = Q(payment_id=payment_id) | Q(reference=payment_id)
+    return Payment.objects.filter(is_named, gateway=gateway).first() if payment_id else None
 
 
 def _lock(payment: Payment) -> None:
@@ -106,8 +106,8 @@ def _problem(refund: Refund, payment: Payment, refunded: Decimal) -> str:
 
 def _refunded(payment: Payment, refund: Refund) -> Decimal:
     """The sum of the payment's other refunds in its own currency."""
-    others = payment.refunds.filter(returned_at=None, currency=payment.currency)
-    return others.exclude(pk=refund.pk).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
+    refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)
+    return refunds.exclude(pk=refund.pk).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
 
 
 def _taken_for(payment: Payment) -> int:
@@ -134,21 +134,21 @@ def _return(gateway: str, event: RefundEvent) -> Refund | None:
     payment = refund.payment
     if payment is None or payment.order is None:
         return refund
-    if kept := refund.taken - _pass_on(refund.taken, payment, payment.order):
-        _give_back(refund, payment.order.company, kept)
+    if tokens := refund.taken - _pass_on(refund.taken, payment, payment.order):
+        _give_back(refund, payment.order.company, tokens)
     return refund
 
 
-def _pass_on(taken: int, payment: Payment, order: Order) -> int:
+def _pass_on(amount_taken: int, payment: Payment, order: Order) -> int:
     """A refund that came while this one stood found less to take, or nothing: of the tokens that
     would come back, it gets what is due for it. Returns how many these are.
     """
     refunded, passed = Decimal(0), 0
-    others = payment.refunds.filter(returned_at=None, currency=payment.currency)
-    for other in others.order_by("pk") if payment.is_credited else ():
+    refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)
+    for other in refunds.order_by("pk") if payment.is_credited else ():
         refunded += other.amount
         due = max(0, _tokens(order, payment, refunded) - _taken_for(payment))
-        moved = min(due, taken - passed)
+        moved = min(due, amount_taken - passed)
         if due > moved:
             other.settled_at = None  # what was spent is owed for this one now
         other.tokens, other.taken = other.tokens + due, other.taken + moved

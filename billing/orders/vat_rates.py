@@ -42,12 +42,12 @@ def is_paid_with_vat() -> Q:
     regimes = list(VatRegime.objects.order_by("since"))
     if not regimes:
         return Q(vat_rate__gt=0)
-    chosen = Q(vat_rate__gt=0, paid_at__lt=start_of(regimes[0].since))
+    condition = Q(vat_rate__gt=0, paid_at__lt=start_of(regimes[0].since))
     for regime, following in zip(regimes, [*regimes[1:], None], strict=True):
         if regime.rate_on(regime.since):
             period = Q(paid_at__gte=start_of(regime.since))
-            chosen |= period & Q(paid_at__lt=start_of(following.since)) if following else period
-    return chosen
+            condition |= period & Q(paid_at__lt=start_of(following.since)) if following else period
+    return condition
 
 
 def reverse_charge_note(buyer: Mapping[str, str], *, has_vat: bool) -> str:

@@ -165,7 +165,7 @@ def sealed_days(since: date, until: date, head: str) -> Iterator[SealedDay]:
     rows = Seal.objects.filter(day__gte=since, day__lt=until).order_by("day", "company_id")
     heads = rows.values_list("day", "company_id", "head")
     by_day = {
-        day: [(company_id, each) for _day, company_id, each in rows_of_day]
+        day: [(company_id, seal) for _day, company_id, seal in rows_of_day]
         for day, rows_of_day in groupby(heads, key=lambda row: row[0])
     }
     while since < until:

@@ -205,10 +205,10 @@ def withdraw(
 def take_back(*, company: Company, amount: int, key: str, reason: str) -> int:
     """Withdraws as many of these tokens as are available; returns how many."""
     wallets = Wallet.objects.select_for_update().filter(company=company)
-    taken = min(amount, wallets.values_list("available", flat=True).first() or 0)
-    if taken:
-        withdraw(company=company, amount=taken, reason=reason, key=key)
-    return taken
+    withdrawn = min(amount, wallets.values_list("available", flat=True).first() or 0)
+    if withdrawn:
+        withdraw(company=company, amount=withdrawn, reason=reason, key=key)
+    return withdrawn
 
 
 def _transfer(

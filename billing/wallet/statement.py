@@ -76,8 +76,8 @@ class Lines(NamedTuple):
     opening: Opening | None  # what is older is archived
 
 
-def lines_of(company: Company, chosen: Mapping[str, Any]) -> Lines:
-    since, until = _period(chosen)
+def lines_of(company: Company, filters: Mapping[str, Any]) -> Lines:
+    since, until = _period(filters)
     opening = archived.opening(company.pk)
     history = Transfer.objects.filter(company=company)
     if opening:
@@ -86,7 +86,7 @@ def lines_of(company: Company, chosen: Mapping[str, Any]) -> Lines:
         history = history.filter(created_at__gte=since)
     if until is not END:
         history = history.filter(created_at__lt=until)
-    kinds = _kinds(chosen)
+    kinds = _kinds(filters)
     if kinds >= set(Kind):
         return Lines(history, None, opening)
     scanned = None if kinds <= EXTERNAL_KINDS else history
@@ -106,7 +106,7 @@ def balance_change(kind: str, amount: int) -> int:
     return SIGNS.get(Kind(kind), 0) * amount
 
 
-def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | int]]:
+def export(company: Company, filters: Mapping[str, Any]) -> Iterator[list[str | int]]:
     """Yields spreadsheet rows, oldest first, streamed from the database."""
     yield [
         _("Time"),
@@ -119,9 +119,9 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
         _("Sealed line"),
     ]
     opening = archived.opening(company.pk)
-    if opening and _period(chosen)[0] <= opening.at:
+    if opening and _period(filters)[0] <= opening.at:
         yield [local_time(opening.at), _("Opening balance"), "", "", opening.balance, "", "", ""]
-    for line, balance in _lines(company, chosen, opening):
+    for line, balance in _lines(company, filters, opening):
         yield [
             local_time(line.created_at),
             str(Kind(line.kind).label),
@@ -135,11 +135,11 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
 
 
 def _lines(
-    company: Company, chosen: Mapping[str, Any], opening: Opening | None
+    company: Company, filters: Mapping[str, Any], opening: Opening | None
 ) -> Iterator[tuple[Line, int]]:
     """Yields each line with the balance after it."""
-    kinds = _kinds(chosen)
-    since, until = _period(chosen)
+    kinds = _kinds(filters)
+    since, until = _period(filters)
     if opening:
         since = max(since, opening.at + timedelta(microseconds=1))
     (balance,) = read_patiently(partial(balances_at, company.pk, [since]))
@@ -183,15 +183,15 @@ def _read(statement: str, params: dict[str, Any], kind: Callable[..., Row]) -> l
         return fetch_all(cursor, kind)
 
 
-def _kinds(chosen: Mapping[str, Any]) -> frozenset[Kind]:
-    kind = chosen.get("kind")
+def _kinds(filters: Mapping[str, Any]) -> frozenset[Kind]:
+    kind = filters.get("kind")
     if kind == "all":
         return frozenset(Kind)
     return frozenset([Kind(kind)] if kind else set(Kind) - INTERNAL_KINDS)
 
 
-def _period(chosen: Mapping[str, Any]) -> tuple[datetime, datetime]:
-    first, last = chosen.get("date_from"), chosen.get("date_to")
+def _period(filters: Mapping[str, Any]) -> tuple[datetime, datetime]:
+    first, last = filters.get("date_from"), filters.get("date_to")
     return (
         start_of(first) if first else BEGINNING,
         start_of(last + timedelta(days=1)) if last else END,

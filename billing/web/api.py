@@ -82,7 +82,9 @@ class Documents(ApiView):
     calls = (LIST_DOCUMENTS,)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return _listed(self, request, Document.objects.of(self.principal.company_id), DOCUMENT)
+        return _listed(
+            self, request, Document.objects.for_company(self.principal.company_id), DOCUMENT
+        )
 
 
 def _listed(view: ApiView, request: HttpRequest, rows: QuerySet[Any], shape: Shape) -> ApiResponse:
@@ -105,7 +107,7 @@ class TopUps(TopUpView):
     calls = (LIST_TOP_UPS, CREATE_TOP_UP)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        rows = Order.objects.of(self.principal.company_id).select_related("package")
+        rows = Order.objects.for_company(self.principal.company_id).select_related("package")
         return _listed(self, request, rows, ORDER)
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -138,7 +140,7 @@ class TopUp(TopUpView):
     calls = (GET_TOP_UP,)
 
     def get(self, request: HttpRequest, public_id: str) -> HttpResponse:
-        rows = Order.objects.of(self.principal.company_id).select_related("package")
+        rows = Order.objects.for_company(self.principal.company_id).select_related("package")
         order_id = parse_id("top", public_id)
         order = rows.filter(pk=order_id).first() if order_id else None
         if order is None:
@@ -218,7 +220,7 @@ def _gateway(fields: RequestFields) -> str | None:
 
 
 def _currency(company_id: int) -> str:
-    return prices.currency_of(BillingProfile.of(Company.objects.get(pk=company_id)))
+    return prices.currency_of(BillingProfile.for_company(Company.objects.get(pk=company_id)))
 
 
 def _tokens_error(currency: str) -> dict[str, StrOrPromise]:

@@ -120,7 +120,7 @@ def automatic(request: CabinetRequest) -> HttpResponse:
     """Shows the terms and the saved method; a POST agrees to new terms."""
     company = request.company
     setting = AutoTopUp.objects.select_related("package").filter(company=company).first()
-    currency = prices.currency_of(BillingProfile.of(company))
+    currency = prices.currency_of(BillingProfile.for_company(company))
     form = AutoTopUpForm(
         request.POST or None,
         setting=setting,

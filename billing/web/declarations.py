@@ -84,7 +84,7 @@ PAGES = (
 
 
 def _orders_found(member: Member, text: str) -> list[Hit]:
-    rows = Order.objects.of(member.company).named(text)
+    rows = Order.objects.for_company(member.company).named(text)
     return [_order_hit(order) for order in rows[:MAX_HITS]] if rows is not None else []
 
 
@@ -95,7 +95,7 @@ def _order_hit(order: Order) -> Hit:
 
 
 def _documents_found(member: Member, text: str) -> list[Hit]:
-    documents = Document.objects.of(member.company)
+    documents = Document.objects.for_company(member.company)
     if document_id := parse_id("doc", text.lower()):
         rows = documents.filter(pk=document_id)
     elif number := NUMBER.fullmatch(text):

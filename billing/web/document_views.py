@@ -110,15 +110,15 @@ def _page(request: CabinetRequest, form: PeriodForm) -> HttpResponse:
     company = request.company
     months = ClosedMonth.objects.filter(company=company)
     page = page_or_first(months, {"limit": PAGE, "cursor": request.GET.get("cursor", "")})
-    documents = Document.objects.of(company).filter(kind=Document.Kind.CLOSING)
-    shown = documents.filter(month__in=[closed.month for closed in page.rows]).order_by("serial")
-    advances = Document.objects.of(company).filter(kind=Document.Kind.ADVANCE)
+    documents = Document.objects.for_company(company).filter(kind=Document.Kind.CLOSING)
+    listed = documents.filter(month__in=[closed.month for closed in page.rows]).order_by("serial")
+    advances = Document.objects.for_company(company).filter(kind=Document.Kind.ADVANCE)
     seller = Seller.objects.first()
     context = {
         "form": form,
         "page": page,
         "months": [
-            (closed, [_row(row) for row in shown if row.month == closed.month])
+            (closed, [_row(row) for row in listed if row.month == closed.month])
             for closed in page.rows
         ],
         "advances": [_row(row) for row in advances.order_by("-created_at", "-pk")[:SHOWN_ADVANCES]],
@@ -140,8 +140,8 @@ def _period_form(
     month = previous_month(timezone.localdate())
     initial = {"date_from": month, "date_to": last_day(month)}
     first = earliest(request.company)
-    asked = request.GET if "date_from" in request.GET or "date_to" in request.GET else None
-    return PeriodForm(asked, initial=initial, earliest=first)  # type: ignore[arg-type]
+    data = request.GET if "date_from" in request.GET or "date_to" in request.GET else None
+    return PeriodForm(data, initial=initial, earliest=first)  # type: ignore[arg-type]
 
 
 @require_GET
@@ -185,7 +185,7 @@ def document_send(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 
 def _document(request: CabinetRequest, public_id: str) -> Document:
-    documents = Document.objects.of(request.company)
+    documents = Document.objects.for_company(request.company)
     return get_object_or_404(documents, pk=parse_id("doc", public_id))
 
 
@@ -224,7 +224,7 @@ def reconciliation_pdf(request: CabinetRequest) -> HttpResponse:
 
 def _language(request: CabinetRequest) -> str:
     """The company's choice of its documents, else the reader's."""
-    profile = BillingProfile.of(request.company)
+    profile = BillingProfile.for_company(request.company)
     return profile.documents_language or languages.active()
 
 

@@ -175,17 +175,19 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
         self.is_complete = is_complete
         self.initial["country"] = self.initial.get("country") or self.instance.effective_country
         self.fields["country"].widget.attrs |= REFRESH_ON_CHANGE
-        chosen = str(self["country"].value() or "")
-        self.fields["inn"].label = str(billing_details.tax_number_name(chosen))
-        if chosen in billing_details.EU:
+        country = str(self["country"].value() or "")
+        self.fields["inn"].label = str(billing_details.tax_number_name(country))
+        if country in billing_details.EU:
             self.fields["inn"].help_text = _(
                 "With it, invoices are without VAT, under reverse charge. Empty if you have none."
             )
-        if chosen != "RU":
+        if country != "RU":
             del self.fields["kpp"], self.fields["edo_id"]
-        usual = dict(languages.choices())[languages.of_pages(self.instance.company.language)]
+        company_language = dict(languages.choices())[
+            languages.of_pages(self.instance.company.language)
+        ]
         self.fields["documents_language"].choices = [  # type: ignore[attr-defined]
-            ("", _("The company's: %(language)s") % {"language": usual}),
+            ("", _("The company's: %(language)s") % {"language": company_language}),
             *languages.choices(),
         ]
         sold = prices.sold_currencies()
@@ -194,7 +196,7 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
         if len(sold) < 2:
             del self.fields["currency"]
         self.fields["legal_name"].required = is_complete
-        self.fields["inn"].required = is_complete and chosen == "RU"
+        self.fields["inn"].required = is_complete and country == "RU"
 
     def clean_legal_name(self) -> str:
         return self._printable("legal_name")

@@ -33,7 +33,7 @@ POLL_SECONDS = 5
 
 @member_required(can_see_money)
 def order_list(request: CabinetRequest) -> HttpResponse:
-    rows = Order.objects.of(request.company).with_payments_in_review()
+    rows = Order.objects.for_company(request.company).with_payments_in_review()
     page = page_or_first(rows, request.GET)
     return render(request, "billing/order_list.html", {"page": page})
 
@@ -116,7 +116,7 @@ def _pdf(order: Order) -> HttpResponse:
 
 
 def _order(request: CabinetRequest, public_id: str) -> Order:
-    rows = Order.objects.of(request.company).select_related("created_by", "api_key")
+    rows = Order.objects.for_company(request.company).select_related("created_by", "api_key")
     return get_object_or_404(rows.with_payments_in_review(), pk=parse_id("top", public_id))
 
 

@@ -46,7 +46,7 @@ RECENT = 5
 @member_required(can_see_money, can_manage_money)
 def balance(request: CabinetRequest) -> HttpResponse:
     """Shows the balance and what it pays for; a POST places an order."""
-    profile = BillingProfile.of(request.company)
+    profile = BillingProfile.for_company(request.company)
     currency = prices.currency_of(profile)
     form = TopUpForm(request.POST or None, currency=currency)
     if request.method == "POST" and form.is_valid():
@@ -73,7 +73,7 @@ def balance(request: CabinetRequest) -> HttpResponse:
         "alerts": BalanceAlert.objects.filter(company=company).order_by("kind", "level"),
         "alert_form": BalanceAlertForm(auto_id="alert_%s"),
         "is_low": available < profile.low_balance,
-        "open_orders": Order.objects.of(company).open().order_by("-created_at")[:RECENT],
+        "open_orders": Order.objects.for_company(company).open().order_by("-created_at")[:RECENT],
         "lines": statements.with_balances(company, recent),
     }
     return render(request, "billing/balance.html", context)
@@ -93,7 +93,7 @@ def _message_prices() -> dict[str, Any]:
 @member_required(can_see_money)
 def quote_tokens(request: CabinetRequest) -> HttpResponse:
     """Quotes a number of tokens while it is being typed."""
-    currency = prices.currency_of(BillingProfile.of(request.company))
+    currency = prices.currency_of(BillingProfile.for_company(request.company))
     tokens = GroupedIntegerField(required=False)
     try:
         price = prices.quote_tokens(tokens.clean(request.GET.get("tokens", "")) or 0, currency)
@@ -134,14 +134,14 @@ def statement(request: CabinetRequest) -> HttpResponse:
 @require_GET
 @member_required(can_see_money)
 def export(request: CabinetRequest) -> StreamingHttpResponse:
-    chosen = StatementFilter(request.GET).chosen()
+    filters = StatementFilter(request.GET).chosen()
     record(
         "statement.exported",
-        ", ".join(f"{name}={value}" for name, value in chosen.items()) or "—",
+        ", ".join(f"{name}={value}" for name, value in filters.items()) or "—",
         company=request.company,
         **request.actor,
     )
-    rows = statements.export(request.company, chosen)
+    rows = statements.export(request.company, filters)
     name = f"kvitok-statement-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_download(rows, name)
 
@@ -149,7 +149,7 @@ def export(request: CabinetRequest) -> StreamingHttpResponse:
 @member_required(can_see_money, can_manage_money)
 def profile(request: CabinetRequest) -> HttpResponse:
     """Edits billing details; with a package or tokens in the query, then places that order."""
-    stored = BillingProfile.of(request.company)
+    stored = BillingProfile.for_company(request.company)
     typed = reauthentication.draft(request)
     pending = PendingPurchaseForm(request.POST or typed or request.GET)
     quote = pending.quote(prices.currency_of(stored))
@@ -199,8 +199,8 @@ def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
 
 def _redirect_to_billing_details(request: CabinetRequest, form: TopUpForm) -> HttpResponse:
     """Keeps the purchase in the query; it is placed once the billing details are saved."""
-    chosen = {name: form.cleaned_data[name] for name in ("package", "tokens")}
-    query = urlencode({name: value for name, value in chosen.items() if value})
+    params = {name: form.cleaned_data[name] for name in ("package", "tokens")}
+    query = urlencode({name: value for name, value in params.items() if value})
     messages.info(request, _("Tell us who the invoice is for: it is issued right after that."))
     return redirect(f"{reverse('balance-profile')}?{query}")
 

@@ -150,8 +150,8 @@ def share(percent: float | None) -> str:
         return "—"
     digits = 0 if percent in (0, 100) else 1
     # Never rounded up to 100 %.
-    shown = min(percent, 99.9) if percent < 100 else percent
-    return _percent(number_format(shown, digits))
+    rounded = min(percent, 99.9) if percent < 100 else percent
+    return _percent(number_format(rounded, digits))
 
 
 @register.filter
@@ -162,9 +162,9 @@ def percent(value: float | None) -> str:
     return _percent(str(localize(int(value) if value == int(value) else value)))
 
 
-def _percent(shown: str) -> str:
+def _percent(number: str) -> str:
     space = "" if languages.active() == languages.worldwide() else "\u00a0"
-    return f"{shown}{space}%"
+    return f"{number}{space}%"
 
 
 @register.filter
@@ -179,8 +179,8 @@ def took(ms: int | None) -> str:
     if ms is None:
         return "—"
     if ms < 1000:
-        shown = number_format(ms, 0) if ms >= 1 else "<\u00a01"
-        return f"{shown}\u00a0{gettext('ms')}"
+        number = number_format(ms, 0) if ms >= 1 else "<\u00a01"
+        return f"{number}\u00a0{gettext('ms')}"
     for size, unit in ((3_600_000, gettext("h")), (60_000, gettext("min")), (1000, gettext("s"))):
         if ms >= size or size == 1000:
             amount = ms / size

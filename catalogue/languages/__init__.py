@@ -55,8 +55,8 @@ def offered(also: str = "") -> list[tuple[StrOrPromise, list[tuple[str, str]]]]:
 
 
 def _label(tag: str) -> str:
-    named = title(tag)
-    return named[:1].upper() + named[1:]
+    label = title(tag)
+    return label[:1].upper() + label[1:]
 
 
 def match(tag: str, company: str = "") -> str:

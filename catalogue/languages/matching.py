@@ -46,19 +46,21 @@ def closest(tag: str, among: frozenset[str]) -> str:
             "-".join((language, *rest)), among
         )
     requested = _locale(language, subtags)
-    known = {_locale_of(code): code for code in sorted(among)}
-    names = {locale.name: code for locale, code in known.items()}
+    locales = {_locale_of(code): code for code in sorted(among)}
+    names = {locale.name: code for locale, code in locales.items()}
     for name in _parents(requested.name):
         if name in names:
             return names[name]
-    return _nearest(requested, known)
+    return _nearest(requested, locales)
 
 
 def _nearest(requested: _Locale, supported: dict[_Locale, str]) -> str:
     distances = {locale: _distance(requested, locale) for locale in supported}
-    near = [locale for locale, distance in distances.items() if distance < OTHER_SCRIPT]
-    near = near or [locale for locale in supported if locale.language == requested.language]
-    return supported[min(near, key=distances.__getitem__)] if near else ""
+    candidates = [locale for locale, distance in distances.items() if distance < OTHER_SCRIPT]
+    candidates = candidates or [
+        locale for locale in supported if locale.language == requested.language
+    ]
+    return supported[min(candidates, key=distances.__getitem__)] if candidates else ""
 
 
 def _distance(requested: _Locale, other: _Locale) -> int:
@@ -75,8 +77,8 @@ def _distance(requested: _Locale, other: _Locale) -> int:
 
 
 def _languages(supported: str, desired: str, far: int) -> int:
-    for distance, named in _tables()["languages"].get(supported, {}).items():
-        if desired in named.split():
+    for distance, names in _tables()["languages"].get(supported, {}).items():
+        if desired in names.split():
             return int(distance)
     return far
 

@@ -63,8 +63,8 @@ def pool_wait(pool: Pool, sent: Sequence[Draw], draw: Draw) -> float:
         is_first = _is_first(pool, sent[:number], past)
         is_reserved = shared.wait(past.at) > 0 and is_first and not reserve.wait(past.at)
         (reserve if is_reserved else shared).take(past.at)
-    left = shared.wait(draw.at)
-    return min(left, reserve.wait(draw.at)) if _is_first(pool, sent, draw) else left
+    wait = shared.wait(draw.at)
+    return min(wait, reserve.wait(draw.at)) if _is_first(pool, sent, draw) else wait
 
 
 def _is_first(pool: Pool, sent: Sequence[Draw], draw: Draw) -> bool:

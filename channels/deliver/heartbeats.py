@@ -38,8 +38,8 @@ class HeartbeatWriter:
         self.write(facts or {})
 
     def write(self, facts: Facts) -> None:
-        known = {} if self._shared else {"keys": key_rings.identities()}
-        written = orjson.dumps({**facts, **known}).decode()
+        identities = {} if self._shared else {"keys": key_rings.identities()}
+        written = orjson.dumps({**facts, **identities}).decode()
         with connection.cursor() as cursor:
             cursor.execute(_UPSERT, [self._process(), self.kind, written])
 

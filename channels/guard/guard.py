@@ -103,9 +103,9 @@ class Guard:
         """
         verdicts: list[Verdict] = []
         of_scopes = [(scope, self.found[scope]) for scope in scopes if scope in self.found]
-        usual = self._usual(now)
+        usual_rate = self._usual_rate(now)
         for n, (scope, evidence) in reversed(list(enumerate(of_scopes))):
-            verdict = self._judge_scope(now, scopes, scope, evidence, usual)
+            verdict = self._judge_scope(now, scopes, scope, evidence, usual_rate)
             if verdict.step >= GuardStep.CHALLENGE and scope.kind in SMALL:
                 self._set_apart(evidence, [wider for _scope, wider in of_scopes[:n]])
             verdicts.append(verdict)
@@ -129,7 +129,7 @@ class Guard:
         scopes: tuple[Scope, ...],
         scope: Scope,
         evidence: ScopeEvidence,
-        usual: float,
+        usual_rate: float,
     ) -> Verdict:
         if now < evidence.refused_until:
             until = evidence.refused_until
@@ -138,13 +138,13 @@ class Guard:
                 GuardStep.REFUSE, scopes, scope, until, evidence.tokens, "refused", *counts
             )
         evidence.fade(now)
-        excess = evidence.excess(usual)
+        excess = evidence.excess(usual_rate)
         is_again = evidence.refusals and not evidence.has_people
         if is_again or (excess >= CHALLENGED and not self._has_people(scope, scopes)):
             excess += evidence.awaited_tokens
-        step = own_step = self._step(evidence, usual, excess)
+        step = own_step = self._step(evidence, usual_rate, excess)
         if own_step < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
-            sooner = self._step(evidence, usual, excess, needed=WATCHED)
+            sooner = self._step(evidence, usual_rate, excess, needed=WATCHED)
             step = min(sooner, GuardStep.CHALLENGE)  # only losses of its own refuse
         if step:
             ends: float | None = None
@@ -165,17 +165,17 @@ class Guard:
 
     def _has_people(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
         """Itself or a wider one."""
-        known = [self.found.get(item) for item in scopes[: scopes.index(scope) + 1]]
-        return any(item is not None and item.has_people for item in known)
+        evidence = [self.found.get(item) for item in scopes[: scopes.index(scope) + 1]]
+        return any(item is not None and item.has_people for item in evidence)
 
     @staticmethod
     def _step(
-        evidence: ScopeEvidence, usual: float, excess: float, *, needed: float = 1.0
+        evidence: ScopeEvidence, usual_rate: float, excess: float, *, needed: float = 1.0
     ) -> GuardStep:
         """`needed`: a part of the tokens and of the certainty that are needed elsewhere."""
         step = next((step for step, least in EXCESS if excess >= needed * least), GuardStep.ALLOW)
-        is_likely = evidence.odds(usual) > needed * ODDS
-        is_certain = evidence.certainty(usual) > needed * CERTAINTY
+        is_likely = evidence.odds(usual_rate) > needed * ODDS
+        is_certain = evidence.certainty(usual_rate) > needed * CERTAINTY
         return step if is_likely or is_certain else GuardStep.ALLOW
 
     def _is_watched(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
@@ -233,29 +233,29 @@ class Guard:
 
     def missed(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
         """A code that was delivered at once, charged `tokens`, and not entered in time."""
-        usual, several = self._usual(now), self._of(now, scopes)
+        usual_rate, several = self._usual_rate(now), self._of(now, scopes)
         is_apart = any(item.is_apart for item in several)
         if not is_apart:
             self.company.norm.add(now, trials=1.0)
         for scope, evidence in zip(scopes, several, strict=True):
             if not (is_apart and scope.kind not in SMALL and evidence.has_people):
-                evidence.missed(now, tokens, usual)
+                evidence.missed(now, tokens, usual_rate)
 
     def entered(
         self, now: float, scopes: tuple[Scope, ...], *, corrects: float | None = None
     ) -> None:
         """A right code; `corrects`: the tokens of one that was taken for missed."""
-        usual = self._usual(now)
+        usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
         for evidence in self._of(now, scopes):
-            evidence.hit(now, usual, corrects=corrects)
+            evidence.hit(now, usual_rate, corrects=corrects)
 
     def excused(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
         """A missed code whose person entered it from a later message."""
-        usual = self._usual(now)
+        usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=-1.0)
         for evidence in self._of(now, scopes):
-            evidence.excuse(now, tokens, usual)
+            evidence.excuse(now, tokens, usual_rate)
 
     def _no_longer_pending(self, now: float, case: Case) -> None:
         if case.is_pending:
@@ -266,7 +266,7 @@ class Guard:
     def _of(self, now: float, scopes: tuple[Scope, ...]) -> list[ScopeEvidence]:
         return [self.found.setdefault(scope, ScopeEvidence(now)) for scope in scopes]
 
-    def _usual(self, now: float) -> float:
+    def _usual_rate(self, now: float) -> float:
         """The company's share of right codes. Those of single scopes would fall with the very
         losses that they are judged by.
         """

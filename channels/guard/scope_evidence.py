@@ -74,25 +74,25 @@ class ScopeEvidence:
 
     def fade(self, now: float) -> None:
         if now > self.at:
-            left = weight(now - self.at, WINDOW)
-            self.score *= left
-            self.hits *= left
-            self.misses *= left
-            self.tokens *= left
+            factor = weight(now - self.at, WINDOW)
+            self.score *= factor
+            self.hits *= factor
+            self.misses *= factor
+            self.tokens *= factor
             self.at = now
 
-    def missed(self, now: float, tokens: float, usual: float) -> None:
+    def missed(self, now: float, tokens: float, usual_rate: float) -> None:
         self.fade(now)
         self.norm.add(now, trials=1.0)
         self.misses += 1.0
         self.tokens += tokens
-        self.score += math.log((1 - SUSPECT * usual) / (1 - usual))
+        self.score += math.log((1 - SUSPECT * usual_rate) / (1 - usual_rate))
 
-    def excuse(self, now: float, tokens: float, usual: float) -> None:
+    def excuse(self, now: float, tokens: float, usual_rate: float) -> None:
         """Takes back a miss: the person entered the same code from a later message."""
         self.fade(now)
         self.norm.add(now, trials=-1.0)
-        self._take_back(tokens, usual)
+        self._take_back(tokens, usual_rate)
         self.score = max(0.0, self.score)
 
     def ease(self) -> None:
@@ -102,22 +102,22 @@ class ScopeEvidence:
         self.misses *= EASED
         self.tokens *= EASED
 
-    def hit(self, now: float, usual: float, *, corrects: float | None = None) -> None:
+    def hit(self, now: float, usual_rate: float, *, corrects: float | None = None) -> None:
         """`corrects`: the tokens of a miss that turns out a hit."""
         self.fade(now)
         self.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
         self.hits += 1.0
         self.score += math.log(SUSPECT)
         if corrects is not None:
-            self._take_back(corrects, usual)
+            self._take_back(corrects, usual_rate)
         if self.score <= 0:
             self.score = self.hits = self.misses = self.tokens = 0.0
             self.is_apart = False
 
-    def _take_back(self, tokens: float, usual: float) -> None:
+    def _take_back(self, tokens: float, usual_rate: float) -> None:
         self.misses = max(0.0, self.misses - 1.0)
         self.tokens = max(0.0, self.tokens - tokens)
-        self.score -= math.log((1 - SUSPECT * usual) / (1 - usual))
+        self.score -= math.log((1 - SUSPECT * usual_rate) / (1 - usual_rate))
 
     @property
     def has_people(self) -> bool:
@@ -137,13 +137,13 @@ class ScopeEvidence:
         self.tokens = max(0.0, self.tokens - narrower.tokens)
         self.score = max(0.0, self.score - narrower.score)
 
-    def excess(self, usual: float) -> float:
+    def excess(self, usual_rate: float) -> float:
         """Tokens lost beyond what people's own mistakes would have cost."""
         trials = self.hits + self.misses
         if not self.misses:
             return 0.0
         price = self.tokens / self.misses
-        return max(0.0, self.tokens - trials * (1 - usual) * price)
+        return max(0.0, self.tokens - trials * (1 - usual_rate) * price)
 
     @property
     def awaited_tokens(self) -> float:
@@ -153,23 +153,23 @@ class ScopeEvidence:
         """
         return self.pending * self.tokens / self.misses if self.misses else 0.0
 
-    def odds(self, usual: float) -> float:
+    def odds(self, usual_rate: float) -> float:
         """The log likelihood ratio of an attack to people at their worst, since the fall began.
 
         However often it is asked of one fall, it exceeds x with a probability of at most exp(-x)
         while people enter no less than at their worst (Ville's inequality); of a fall that is seen
         to begin, with about twice that. Fading makes it approximate.
         """
-        attack, people = SUSPECT * usual, WORST * usual
+        attack, people = SUSPECT * usual_rate, WORST * usual_rate
         return self.hits * math.log(attack / people) + self.misses * math.log(
             (1 - attack) / (1 - people)
         )
 
-    def certainty(self, usual: float) -> float:
+    def certainty(self, usual_rate: float) -> float:
         """-log of a bound (Chernoff's) on the probability of so few right codes where people enter
         half of the norm.
         """
-        trials, share = self.hits + self.misses, SUSPECT * usual
+        trials, share = self.hits + self.misses, SUSPECT * usual_rate
         if not trials or self.hits >= share * trials:
             return 0.0
         missed = self.misses * math.log(self.misses / trials / (1 - share))
@@ -217,8 +217,8 @@ class PhoneHistory:
 
     def is_counted(self, now: float) -> bool:
         """Whether a code that is missed now speaks against the numbers around it."""
-        known = KNOWN_CODES if self.is_remembered(now) else 0
-        return self._sent_since(now - PHONE_WINDOW) <= COUNTED_OF_PHONE + known
+        extra = KNOWN_CODES if self.is_remembered(now) else 0
+        return self._sent_since(now - PHONE_WINDOW) <= COUNTED_OF_PHONE + extra
 
     def _sent_since(self, moment: float) -> int:
         return sum(at > moment for at in self.sent)

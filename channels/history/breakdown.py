@@ -32,8 +32,8 @@ class Steps(StepCounts):
 
     def share(self, name: str) -> float | None:
         """Per cent of what could come as far as this step."""
-        whole: int = getattr(self, {"opened": "linked", "entered": "codes"}.get(name, "asked"))
-        return 100 * getattr(self, name) / whole if whole else None
+        total: int = getattr(self, {"opened": "linked", "entered": "codes"}.get(name, "asked"))
+        return 100 * getattr(self, name) / total if total else None
 
     @property
     def delivered_share(self) -> float | None:
@@ -62,25 +62,25 @@ class Breakdown:
         return replace(self, rows=rows, rest=rest)
 
 
-def breakdown(company: Company, mode: str, shown: DayRange, dimension: str) -> Breakdown:
-    return breakdowns(company, mode, shown, [dimension])[dimension]
+def breakdown(company: Company, mode: str, days: DayRange, dimension: str) -> Breakdown:
+    return breakdowns(company, mode, days, [dimension])[dimension]
 
 
-def total_before(company: Company, mode: str, shown: DayRange) -> Steps:
+def total_before(company: Company, mode: str, days: DayRange) -> Steps:
     """For the same number of days before the shown ones."""
-    return breakdown(company, mode, shown.before, Dimension.CHANNEL).total
+    return breakdown(company, mode, days.before, Dimension.CHANNEL).total
 
 
 def breakdowns(
-    company: Company, mode: str, shown: DayRange, dimensions: Collection[str]
+    company: Company, mode: str, days: DayRange, dimensions: Collection[str]
 ) -> dict[str, Breakdown]:
     """Past days as they were counted, the days after them from the messages."""
     counted = last_counted()
-    live_day = max(shown.first, counted + timedelta(days=1)) if counted else shown.first
+    live_day = max(days.first, counted + timedelta(days=1)) if counted else days.first
     tables = {dimension: Breakdown(dimension) for dimension in dimensions}
-    _add_counted(tables, _days(company, mode, shown, until=live_day))
-    if live_day <= shown.last:
-        _add_live(tables, company, mode, live_day, shown.last)
+    _add_counted(tables, _days(company, mode, days, until=live_day))
+    if live_day <= days.last:
+        _add_live(tables, company, mode, live_day, days.last)
     for table in tables.values():
         _sort(table)
     return tables
@@ -96,9 +96,9 @@ def _add_counted(tables: dict[str, Breakdown], days: QuerySet[DayBreakdown]) -> 
         steps.add(counts)
 
 
-def _days(company: Company, mode: str, shown: DayRange, until: date) -> QuerySet[DayBreakdown]:
+def _days(company: Company, mode: str, days: DayRange, until: date) -> QuerySet[DayBreakdown]:
     rows = DayBreakdown.objects.filter(company=company, mode=mode)
-    return rows.filter(day__gte=shown.first, day__lte=shown.last, day__lt=until)
+    return rows.filter(day__gte=days.first, day__lte=days.last, day__lt=until)
 
 
 def _add_live(

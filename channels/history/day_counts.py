@@ -141,9 +141,9 @@ def _count_stale(cursor: CursorWrapper) -> int:
     marks = fetch_all(cursor, _StaleDay)
     last = last_counted()
     stale = [
-        each
-        for each in sorted(set(marks))
-        if last and last - timedelta(days=MAX_AGE) <= each.day <= last
+        mark
+        for mark in sorted(set(marks))
+        if last and last - timedelta(days=MAX_AGE) <= mark.day <= last
     ]
     _count_each(cursor, stale)
     return len(marks)
@@ -177,21 +177,21 @@ def _count_all(cursor: CursorWrapper, day: date) -> None:
 
 def is_anonymised(start: datetime) -> bool:
     """Whether phones of the day that begins then may be anonymised."""
-    kept = timezone.localdate() - timedelta(days=settings.PHONE_RETENTION - 1)
-    return timezone.localdate(start) < kept
+    first_day = timezone.localdate() - timedelta(days=settings.PHONE_RETENTION - 1)
+    return timezone.localdate(start) < first_day
 
 
 def _count(
     cursor: CursorWrapper, day: date, company_id: int | None = None, mode: str | None = None
 ) -> None:
     start, end = start_of(day), start_of(day + timedelta(days=1))
-    whose: dict[str, Any] = {"company_id": company_id, "mode": mode} if company_id else {}
-    DayCount.objects.filter(day=day, **whose).delete()
-    DayBreakdown.objects.filter(day=day, **whose).delete()
+    company_filter: dict[str, Any] = {"company_id": company_id, "mode": mode} if company_id else {}
+    DayCount.objects.filter(day=day, **company_filter).delete()
+    DayBreakdown.objects.filter(day=day, **company_filter).delete()
     everyone = OLD_DAY if is_anonymised(start) else ALL_COMPANIES
     ids = {"first_id": first_id_at(start - MARGIN), "end_id": first_id_at(end + MARGIN)}
-    statement = COUNT.format(whose=ONE_COMPANY if whose else everyone)
-    cursor.execute(statement, {"day": day, "start": start, "end": end, **ids, **whose})
+    statement = COUNT.format(whose=ONE_COMPANY if company_filter else everyone)
+    cursor.execute(statement, {"day": day, "start": start, "end": end, **ids, **company_filter})
     counts = extensions.codes.count_breakdowns(
         start=start, end=end, company_id=company_id, mode=mode
     )
@@ -231,21 +231,21 @@ def country_of_any(phone: str) -> str:
 
 
 def _with_few_purposes(sums: dict[Bucket, list[int]]) -> dict[Bucket, list[int]]:
-    kept: dict[Bucket, list[int]] = {}
+    result: dict[Bucket, list[int]] = {}
     of_company: dict[tuple[int, str], list[Bucket]] = defaultdict(list)
     for bucket, counts in sums.items():
         if bucket.dimension == DayBreakdown.Dimension.PURPOSE and bucket.value:
             of_company[bucket[:2]].append(bucket)
         else:
-            kept[bucket] = counts
+            result[bucket] = counts
     for purposes in of_company.values():
         purposes.sort(key=lambda bucket: (-sums[bucket][0], bucket.value))
-        kept |= {bucket: sums[bucket] for bucket in purposes[:MAX_PURPOSES]}
+        result |= {bucket: sums[bucket] for bucket in purposes[:MAX_PURPOSES]}
         if others := purposes[MAX_PURPOSES:]:
-            rest = kept[others[0]._replace(value="", is_rest=True)] = [0] * len(COUNTS)
+            rest = result[others[0]._replace(value="", is_rest=True)] = [0] * len(COUNTS)
             for bucket in others:
                 _add(rest, sums[bucket])
-    return kept
+    return result
 
 
 def _add(sums: list[int], counts: Iterable[int]) -> None:

@@ -84,13 +84,13 @@ def _chance_at_most(now: Outcomes, norm: Outcomes) -> float:
     The normal approximation (a z-test) raised false alarms where failures are few: their
     distribution is skewed. The norm is smoothed by Laplace's rule, so that it is never 0 or 1.
     """
-    usual = (norm.delivered + 1) / (norm.ended + 2)
+    usual_share = (norm.delivered + 1) / (norm.ended + 2)
     share = now.delivered / now.ended
-    return exp(-now.ended * (_term(share, usual) + _term(1 - share, 1 - usual)))
+    return exp(-now.ended * (_term(share, usual_share) + _term(1 - share, 1 - usual_share)))
 
 
-def _term(share: float, usual: float) -> float:
-    return share * log(share / usual) if share else 0.0
+def _term(share: float, usual_share: float) -> float:
+    return share * log(share / usual_share) if share else 0.0
 
 
 class CompanyChannel(NamedTuple):
@@ -149,17 +149,17 @@ def _is_as_usual(recent: Outcomes, norm: Outcomes | None) -> bool:
 @transaction.atomic
 def _note(pair: CompanyChannel, recent: Outcomes, norm: Outcomes, now: datetime) -> None:
     """Two runs at once: one creates the row and posts the e-mail."""
-    seen = {"share": recent.share, "usual": norm.share, "seen_at": now}
+    figures = {"share": recent.share, "usual": norm.share, "seen_at": now}
     row, is_new = DeliveryDrop.objects.get_or_create(
         company_id=pair.company_id,
         channel=pair.channel,
         ended_at=None,
-        defaults={**seen, "began_at": now},
+        defaults={**figures, "began_at": now},
     )
     if is_new:
         _post(row)
     else:
-        DeliveryDrop.objects.filter(pk=row.pk).update(**seen)
+        DeliveryDrop.objects.filter(pk=row.pk).update(**figures)
 
 
 def _end(as_usual: Collection[CompanyChannel], now: datetime) -> None:

@@ -95,10 +95,10 @@ PART = 2000  # rows in one commit
 State = MessageExport.State
 
 
-def is_long(company: Company, chosen: Mapping[str, Any]) -> bool:
+def is_long(company: Company, filters: Mapping[str, Any]) -> bool:
     """By an index: whether there are more rows to go through than a request should."""
-    history = messages.scanned(company, chosen)
-    rows = messages.matching(company, chosen) if history is None else history
+    history = messages.scanned(company, filters)
+    rows = messages.matching(company, filters) if history is None else history
     ordered = rows.order_by("-created_at", "-id").values("pk")
     return bool(ordered[SHORT : SHORT + 1])
 
@@ -110,7 +110,7 @@ def start(*, member: Member, mode: str, query: str, language: str, ip: str | Non
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if company.message_exports.unfinished().count() >= MessageExport.MAX_UNFINISHED:
         raise ValidationError(_("Three files are already being made: wait for one of them."))
-    rows = Message.objects.of(company).filter(mode=mode).order_by("created_at", "id")
+    rows = Message.objects.for_company(company).filter(mode=mode).order_by("created_at", "id")
     oldest = rows.values_list("created_at", flat=True).first()
     record("history.exported", "background", company=company, user=member.user, ip=ip)
     return MessageExport.objects.create(
@@ -145,12 +145,12 @@ def _make_next_part(row: MessageExport, filter_of: FilterOf) -> None:
         _make_part(row, member, filter_of(row.query, member))
 
 
-def _make_part(row: MessageExport, member: Member, chosen: Mapping[str, Any]) -> None:
+def _make_part(row: MessageExport, member: Member, filters: Mapping[str, Any]) -> None:
     rows, end = batch_after(
-        messages.matching(row.company, chosen).select_related("api_key"),
+        messages.matching(row.company, filters).select_related("api_key"),
         Position(row.reached_at, row.reached_id) if row.reached_at else None,
         PART,
-        history=messages.scanned(row.company, chosen),
+        history=messages.scanned(row.company, filters),
     )
     _store(row, rows, member)
     row.rows += len(rows)

@@ -26,41 +26,41 @@ PURGE_LAG = timedelta(days=2)  # until the hourly purge has surely anonymised a 
 REQUEST_WINDOW = timedelta(minutes=5)  # how far a message may be from the time in its request id
 
 
-def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
+def matching(company: Company, filters: Mapping[str, Any]) -> QuerySet[Message]:
     """Messages of one mode, because the index orders within a mode; an id search covers both."""
-    rows = Message.objects.of(company)
-    if searched_id := chosen.get("id"):
+    rows = Message.objects.for_company(company)
+    if searched_id := filters.get("id"):
         return with_charges(rows.filter(by_id(searched_id)))
-    rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
-    rows = rows.filter(**{name: chosen[name] for name in EXACT_FILTERS if name in chosen})
-    if reference := chosen.get("reference"):
+    rows = rows.filter(mode=filters.get("mode", Mode.LIVE))
+    rows = rows.filter(**{name: filters[name] for name in EXACT_FILTERS if name in filters})
+    if reference := filters.get("reference"):
         rows = rows.with_reference(reference)
-    return _by_breakdown_and_phone(rows, company, chosen)
+    return _by_breakdown_and_phone(rows, company, filters)
 
 
 def _by_breakdown_and_phone(
-    rows: QuerySet[Message], company: Company, chosen: Mapping[str, Any]
+    rows: QuerySet[Message], company: Company, filters: Mapping[str, Any]
 ) -> QuerySet[Message]:
-    rows = _by_breakdown(rows, chosen)
-    if state := chosen.get("state"):
+    rows = _by_breakdown(rows, filters)
+    if state := filters.get("state"):
         rows = in_state(rows, state)
-    if phone := chosen.get("phone"):
+    if phone := filters.get("phone"):
         rows = _by_phone(rows, phone, company.country)
-    return with_charges(rows.filter(_in_days(chosen)))
+    return with_charges(rows.filter(_in_days(filters)))
 
 
-def search(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) -> Page:
-    rows = matching(company, chosen)
-    return page_or_first(rows, query, history=scanned(company, chosen))
+def search(company: Company, filters: Mapping[str, Any], query: Mapping[str, str]) -> Page:
+    rows = matching(company, filters)
+    return page_or_first(rows, query, history=scanned(company, filters))
 
 
-def scanned(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message] | None:
+def scanned(company: Company, filters: Mapping[str, Any]) -> QuerySet[Message] | None:
     """The messages among which a filter without an index looks; None for one with an index."""
-    if _is_indexed(chosen, company.country):
+    if _is_indexed(filters, company.country):
         return None
-    mode = chosen.get("mode", Mode.LIVE)
-    rows = Message.objects.of(company).filter(_in_days(chosen), mode=mode)
-    return among(rows, chosen.get("state", ""))
+    mode = filters.get("mode", Mode.LIVE)
+    rows = Message.objects.for_company(company).filter(_in_days(filters), mode=mode)
+    return among(rows, filters.get("state", ""))
 
 
 def among(history: Messages, state: str) -> Messages:
@@ -78,13 +78,13 @@ def with_phone(rows: Messages, number: str) -> Messages:
     """Rows with this whole number. Anonymised months are left out: with only a few different phones
     in a month the planner would not use their index.
     """
-    kept = timezone.now() - timedelta(days=settings.PHONE_RETENTION) - PURGE_LAG
-    return rows.filter(phone=number, pk__gte=first_id_at(kept))
+    oldest = timezone.now() - timedelta(days=settings.PHONE_RETENTION) - PURGE_LAG
+    return rows.filter(phone=number, pk__gte=first_id_at(oldest))
 
 
 def recent(company: Company, count: int) -> list[Message]:
     """The last messages of both modes, by one short index scan each."""
-    rows = with_charges(Message.objects.of(company)).order_by(*pagination.NEWEST_FIRST)
+    rows = with_charges(Message.objects.for_company(company)).order_by(*pagination.NEWEST_FIRST)
     newest = [row for mode in Mode for row in rows.filter(mode=mode)[:count]]
     return sorted(newest, key=lambda row: (row.created_at, row.id), reverse=True)[:count]
 
@@ -95,23 +95,23 @@ def with_charges(rows: QuerySet[Message]) -> QuerySet[Message]:
     return rows.annotate(charged=Subquery(captures.values("amount")[:1]))
 
 
-def _by_breakdown(rows: QuerySet[Message], chosen: Mapping[str, Any]) -> QuerySet[Message]:
-    if key := chosen.get("api_key"):
+def _by_breakdown(rows: QuerySet[Message], filters: Mapping[str, Any]) -> QuerySet[Message]:
+    if key := filters.get("api_key"):
         rows = rows.filter(api_key=None if key == WITHOUT_KEY else key)
-    if country := chosen.get("country"):
+    if country := filters.get("country"):
         rows = rows.filter(phone_search.phones_of(country))
-    if purpose := chosen.get("purpose"):
+    if purpose := filters.get("purpose"):
         rows = rows.filter(extensions.codes.with_purpose(purpose))
-    if door := chosen.get("door"):
+    if door := filters.get("door"):
         rows = rows.filter(params__door=door)
     return rows
 
 
-def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:
+def _is_indexed(filters: Mapping[str, Any], country: str) -> bool:
     """Whether an index finds the matches without scanning others."""
-    is_whole_phone = phone_search.whole_number(chosen.get("phone", ""), country) is not None
-    by_day_alone = not chosen.keys() - {"mode", "date_from", "date_to"}
-    return "id" in chosen or "reference" in chosen or is_whole_phone or by_day_alone
+    is_whole_phone = phone_search.whole_number(filters.get("phone", ""), country) is not None
+    by_day_alone = not filters.keys() - {"mode", "date_from", "date_to"}
+    return "id" in filters or "reference" in filters or is_whole_phone or by_day_alone
 
 
 def by_id(text: str) -> Q:
@@ -136,9 +136,9 @@ def of_request(request_id: str) -> Q:
     )
 
 
-def _in_days(chosen: Mapping[str, Any]) -> Q:
-    first: date | None = chosen.get("date_from")
-    last: date | None = chosen.get("date_to")
+def _in_days(filters: Mapping[str, Any]) -> Q:
+    first: date | None = filters.get("date_from")
+    last: date | None = filters.get("date_to")
     days = Q(created_at__gte=start_of(first)) if first else Q()
     return days & Q(created_at__lt=start_of(last + timedelta(days=1))) if last else days
 

@@ -16,8 +16,8 @@ def redact(raw: bytes) -> str:
     """Indents JSON, puts each form field on a line, masks codes."""
     text = raw.decode(errors="replace").replace("\0", "")
     try:
-        shown = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+        redacted = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):  # no JSON, or nested deeper than Python follows
         pairs = parse_qsl(text)
-        shown = "\n".join(f"{name} = {value}" for name, value in pairs) or text
-    return stored_text(_CODE.sub("••••", shown), MAX_LENGTH)
+        redacted = "\n".join(f"{name} = {value}" for name, value in pairs) or text
+    return stored_text(_CODE.sub("••••", redacted), MAX_LENGTH)

@@ -98,11 +98,11 @@ def savings(company: Company, days: int = DAYS) -> list[Saving]:
 
 def of_days(rows: Iterable[RouteDay]) -> list[Saving]:
     arms: dict[tuple[str, str], ArmSums] = defaultdict(ArmSums)
-    whole: dict[str, ArmSums] = defaultdict(ArmSums)
+    by_arm: dict[str, ArmSums] = defaultdict(ArmSums)
     for row in rows:
         arms[row.country, row.arm].add(row)
-        whole[row.arm].add(row)
-    if not whole:
+        by_arm[row.arm].add(row)
+    if not by_arm:
         return []
     smart, held_out = RouteDay.Arm.SMART, RouteDay.Arm.HOLD_OUT
     countries = [
@@ -110,4 +110,4 @@ def of_days(rows: Iterable[RouteDay]) -> list[Saving]:
         for country in sorted({country for country, _arm in arms})
     ]
     countries.sort(key=lambda row: -(row.smart.codes + row.held_out.codes))
-    return [Saving("", whole[smart], whole[held_out]), *countries]
+    return [Saving("", by_arm[smart], by_arm[held_out]), *countries]

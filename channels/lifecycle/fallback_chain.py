@@ -41,12 +41,12 @@ def take_next_step(snapshot: Snapshot) -> Decision:
 def leave_out(decision: Decision, request: FallbackRequest, channels: Set[str]) -> Decision:
     """Drops the steps by these channels; without any left, there is nothing to fall back to."""
     dropped = [step for step in decision.message.chain if step.channel in channels]
-    left = tuple(step for step in decision.message.chain if step.channel not in channels)
-    if not left:
+    chain = tuple(step for step in decision.message.chain if step.channel not in channels)
+    if not chain:
         return reject_fallback(decision, request, FallbackReason.TAKEN)
     for step in dropped:
         decision = decision.with_fallback_event(FallbackReason.TAKEN, step.channel)
-    return decision._replace(message=decision.message._replace(chain=left))
+    return decision._replace(message=decision.message._replace(chain=chain))
 
 
 def hold_move(message: MessageState, request: FallbackRequest) -> HoldMove:

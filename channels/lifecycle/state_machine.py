@@ -180,8 +180,8 @@ def _delivered(decision: Decision, _was: str, attempt: AttemptState, event: Even
     return decision.with_state("delivered", "")._replace(delivered_at=event.at)
 
 
-def _read(decision: Decision, was: str, attempt: AttemptState, event: Event) -> Decision:
-    decision = _delivered(decision, was, attempt, event)
+def _read(decision: Decision, state_before: str, attempt: AttemptState, event: Event) -> Decision:
+    decision = _delivered(decision, state_before, attempt, event)
     return decision._replace(read_at=event.at, is_read=True)
 
 
@@ -229,13 +229,13 @@ def _release_owed(decision: Decision, attempt: AttemptState) -> Decision:
     return _settle_owed(decision, attempt, TransferKind.RELEASE, reason=attempt.state)
 
 
-def _failed(decision: Decision, was: str, attempt: AttemptState, event: Event) -> Decision:
+def _failed(decision: Decision, state_before: str, attempt: AttemptState, event: Event) -> Decision:
     message = decision.message
-    if attempt.state == was:
+    if attempt.state == state_before:
         return decision
     if not _is_current(message, attempt):
         return _release_owed(decision, attempt)
-    if event.can_reroute and was in UNACCEPTED and _has_another_try(decision):
+    if event.can_reroute and state_before in UNACCEPTED and _has_another_try(decision):
         # Due at once by another account of its channel, under the same hold.
         return decision._replace(message=message._replace(due_in=0.0), is_rerouted=True)
     if event.kind is EventKind.RETRY and _has_another_try(decision):

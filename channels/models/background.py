@@ -63,9 +63,9 @@ class MessageExport(models.Model):
             return 100
         if not (self.reached_at and self.oldest_at):
             return 0
-        whole = (self.created_at - self.oldest_at).total_seconds()
-        done = (self.created_at - self.reached_at).total_seconds()
-        return min(99, round(100 * done / whole)) if whole > 0 else 0
+        duration = (self.created_at - self.oldest_at).total_seconds()
+        elapsed = (self.created_at - self.reached_at).total_seconds()
+        return min(99, round(100 * elapsed / duration)) if duration > 0 else 0
 
     @property
     def expires_at(self) -> datetime:

@@ -16,7 +16,7 @@ _HAS_REFERENCE = Func(
 
 
 class MessageQuerySet(models.QuerySet["Message"]):
-    def of(self, company: Company) -> "MessageQuerySet":
+    def for_company(self, company: Company) -> "MessageQuerySet":
         return self.filter(company=company)
 
     def with_reference(self, reference: str) -> "MessageQuerySet":

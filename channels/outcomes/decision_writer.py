@@ -50,10 +50,10 @@ def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
         return []
     cursor.execute(within(sql.LOAD_MESSAGES, months_of(ids)), [list(ids)])
     # Columns are found by name, once for all rows: a dict of each row takes longer than `decide`.
-    places = {column.name: place for place, column in enumerate(cursor.description)}
+    index_of = {column.name: index for index, column in enumerate(cursor.description)}
     attempt_names = [f"attempt_{name}" for name in AttemptState._fields]
-    of_message = itemgetter(*(places[name] for name in MessageState._fields))
-    of_attempt = itemgetter(*(places[name] for name in attempt_names if name in places))
+    of_message = itemgetter(*(index_of[name] for name in MessageState._fields))
+    of_attempt = itemgetter(*(index_of[name] for name in attempt_names if name in index_of))
     rows = [(of_message(row), of_attempt(row)) for row in cursor.fetchall()]
     return [_snapshot(list(group)) for _, group in groupby(rows, key=lambda row: row[0][0])]
 

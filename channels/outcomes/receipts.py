@@ -209,9 +209,9 @@ def _phone(receipt: Receipt) -> str:
 
 def _digest(provider: str, receipt: Receipt) -> bytes:
     """Covers who may have written it: a person's text must not pass for the centre's receipt."""
-    what = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
+    identity = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
     source = (receipt.phone, receipt.needs_phone)
-    return hashlib.sha256(repr((what, source)).encode()).digest()
+    return hashlib.sha256(repr((identity, source)).encode()).digest()
 
 
 def apply_stored() -> bool:
@@ -222,14 +222,14 @@ def apply_stored() -> bool:
             return False
     try:
         delivered, has_left = unchanged_messages.deliver_unchanged(BATCH_SIZE)
-        others = _apply_batch(BATCH_SIZE) if has_left else 0
+        applied = _apply_batch(BATCH_SIZE) if has_left else 0
     except DatabaseError as error:
         if not is_refusal(error):
             raise
         log.exception("receipts_not_applied")
         _apply_one_by_one()
         return True
-    return BATCH_SIZE in (delivered, others)
+    return BATCH_SIZE in (delivered, applied)
 
 
 def _apply_batch(limit: int, only: int | None = None) -> int:

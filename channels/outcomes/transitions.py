@@ -89,14 +89,14 @@ def _without_taken_steps(
     falling = [decision.message for decision in decisions if decision.fallback]
     if not falling:
         return decisions
-    taken: dict[UUID, set[str]] = defaultdict(set)
+    taken_channels: dict[UUID, set[str]] = defaultdict(set)
     pairs = [[item.id for item in falling], [item.subject_id for item in falling]]
     cursor.execute(sql.in_changeable_months(sql.CHANNELS_OF_NEWER), pairs)
     for message_id, channel in cursor.fetchall():
-        taken[message_id].add(channel)
+        taken_channels[message_id].add(channel)
     return [
-        fallback_chain.leave_out(decision, decision.fallback, taken[decision.message.id])
-        if decision.fallback and decision.message.id in taken
+        fallback_chain.leave_out(decision, decision.fallback, taken_channels[decision.message.id])
+        if decision.fallback and decision.message.id in taken_channels
         else decision
         for decision in decisions
     ]

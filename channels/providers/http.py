@@ -342,9 +342,9 @@ def header(request: WebhookRequest, name: str) -> str:
     return request.headers.get(name, "")
 
 
-def constant_time_equal(given: str, expected: str) -> bool:
+def constant_time_equal(actual: str, expected: str) -> bool:
     """Compares in constant time; tolerates text that is not ASCII."""
-    return hmac.compare_digest(given.encode(errors="replace"), expected.encode(errors="replace"))
+    return hmac.compare_digest(actual.encode(errors="replace"), expected.encode(errors="replace"))
 
 
 def sha256_hmac(key: bytes, signed: bytes) -> str:
@@ -353,6 +353,6 @@ def sha256_hmac(key: bytes, signed: bytes) -> str:
 
 def require_signature(request: WebhookRequest, name: str, *expected: str, secret: str) -> None:
     """Raises InvalidWebhookError; without a secret always, as anyone can sign with none."""
-    given = header(request, name)
-    if not (secret and any(constant_time_equal(given, signature) for signature in expected)):
+    received = header(request, name)
+    if not (secret and any(constant_time_equal(received, signature) for signature in expected)):
         raise InvalidWebhookError(f"{name} does not match")

@@ -220,7 +220,7 @@ def _first_channel(principal: Principal, request: SendRequest, policy: SendPolic
     if policy.is_own and not affordable and request.channel is None:
         raise DomainError(Error.CHANNEL_UNAVAILABLE, message=NOTHING_ALLOWED)
     return choose_channel(
-        named=request.channel,
+        channel_name=request.channel,
         order=affordable,
         content=request.content,
         mode=principal.mode,
@@ -229,11 +229,16 @@ def _first_channel(principal: Principal, request: SendRequest, policy: SendPolic
 
 
 def choose_channel(
-    *, named: str | None, order: Sequence[Channel], content: Content, mode: str, phone: str = ""
+    *,
+    channel_name: str | None,
+    order: Sequence[Channel],
+    content: Content,
+    mode: str,
+    phone: str = "",
 ) -> Channel:
     """Raises before anything is spent if no channel can carry this content now."""
-    if named is not None:
-        return _require_account(BY_NAME[named], content, mode, phone)
+    if channel_name is not None:
+        return _require_account(BY_NAME[channel_name], content, mode, phone)
     for channel in order:
         if availability.has_account(channel, content, mode, phone):
             return channel

@@ -106,21 +106,21 @@ class AskedOrder(NamedTuple):
 NO_ORDER = AskedOrder()
 
 
-def in_order(policy: SendPolicy, asked: AskedOrder) -> SendPolicy:
+def in_order(policy: SendPolicy, requested: AskedOrder) -> SendPolicy:
     """The policy with the order and the patience of one request: what it bars stays barred, and
     its maximum cost holds. Without a channel if it bars them all.
     """
-    if asked is NO_ORDER or asked == NO_ORDER:
+    if requested is NO_ORDER or requested == NO_ORDER:
         return policy
     fallback = policy.fallback
-    if asked.channels:
-        names = tuple(name for name in asked.channels if name not in policy.barred)
-        known, dearest = (fallback.patience, fallback.max_cost) if fallback else ({}, None)
+    if requested.channels:
+        names = tuple(name for name in requested.channels if name not in policy.barred)
+        patience, dearest = (fallback.patience, fallback.max_cost) if fallback else ({}, None)
         most = policy.max_cost if dearest is None else dearest
-        fallback = Fallback(names, known, most) if len(names) > 1 else None
+        fallback = Fallback(names, patience, most) if len(names) > 1 else None
         policy = replace(policy, order=[BY_NAME[name] for name in names])
-    if fallback and asked.patience:
-        fallback = fallback._replace(patience=dict.fromkeys(BY_NAME, asked.patience))
+    if fallback and requested.patience:
+        fallback = fallback._replace(patience=dict.fromkeys(BY_NAME, requested.patience))
     return replace(policy, fallback=fallback, is_smart=False)
 
 

@@ -41,12 +41,12 @@ class ReadResult:
 def refresh(names: list[str] | None = None) -> dict[str, ReadResult]:
     """Asks the vendors of these accounts, or of all, in parallel. A silent one changes nothing."""
     live, hosted = registry.live_providers(), registry.hosted_providers()
-    asked = {
+    accounts = {
         name: provider
         for name, provider in live.items()
         if name not in hosted and (names is None or name in names)
     }
-    return {name: _store_answer(name, future) for name, future in _ask(asked).items()}
+    return {name: _store_answer(name, future) for name, future in _ask(accounts).items()}
 
 
 def _ask(providers: Mapping[str, Provider]) -> dict[str, "Future[list[Approval] | None]"]:

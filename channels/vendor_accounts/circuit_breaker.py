@@ -219,8 +219,8 @@ def _notify_operators(change: Trip) -> None:
         "part": ", ".join(substitutes.partial),
         "path": reverse("admin:providers"),
     }
-    about = f"{name}:{timezone.now():%Y%m%d%H}"
-    operator_mail.notify_operators(template="breaker_opened", context=context, about=about)
+    key = f"{name}:{timezone.now():%Y%m%d%H}"
+    operator_mail.notify_operators(template="breaker_opened", context=context, key=key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ def recipients() -> list[tuple[str, str]]:
     return list(staff.values_list("email", "language"))
 
 
-def notify_operators(*, template: str, context: Mapping[str, Any], about: str) -> None:
-    """Mails each operator in their language, at most once per `about`, which may be long."""
-    digest = hashlib.sha256(about.encode()).hexdigest()[:40]
+def notify_operators(*, template: str, context: Mapping[str, Any], key: str) -> None:
+    """Mails each operator in their language, at most once per `key`, which may be long."""
+    digest = hashlib.sha256(key.encode()).hexdigest()[:40]
     for address, language in recipients():
         mail.post(
             template=template,

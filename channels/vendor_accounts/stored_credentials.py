@@ -63,8 +63,8 @@ def shown(name: str) -> dict[str, str]:
     """What the form may show: everything but secrets."""
     row = ProviderAccount.objects.filter(name=name).first()
     options = decode(row.credentials) if row else {}
-    shown = {field.name for field in VENDORS[vendor_of(name)].fields if not field.is_secret}
-    return {field: options[field] for field in options if field in shown}
+    public_fields = {field.name for field in VENDORS[vendor_of(name)].fields if not field.is_secret}
+    return {field: options[field] for field in options if field in public_fields}
 
 
 def has_stored(name: str) -> bool:
@@ -77,8 +77,8 @@ def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[s
     row = ProviderAccount.objects.select_for_update().filter(name=name).first()
     before = decode(row.credentials) if row else {}
     secret = {field.name for field in VENDORS[vendor_of(name)].fields if field.is_secret}
-    kept = {option: text for option, text in before.items() if option in secret}
-    after = kept | {option: text for option, text in values.items() if text}
+    secrets = {option: text for option, text in before.items() if option in secret}
+    after = secrets | {option: text for option, text in values.items() if text}
     changed = sorted(
         option for option in {*before, *after} if before.get(option) != after.get(option)
     )

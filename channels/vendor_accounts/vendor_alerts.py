@@ -82,8 +82,8 @@ def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
         "path": reverse("admin:providers"),
     }
     repeated = alert.code if alert.code in WORDED_BY_OUTSIDERS else text
-    about = f"{provider}:{repeated}:{timezone.now():%Y%m%d}"
-    operator_mail.notify_operators(template="provider_alert", context=context, about=about)
+    key = f"{provider}:{repeated}:{timezone.now():%Y%m%d}"
+    operator_mail.notify_operators(template="provider_alert", context=context, key=key)
 
 
 def enqueue(provider: str, alert: AccountAlert) -> None:

@@ -145,22 +145,22 @@ def _list(
     phone, state = params.text(WITH_PHONE), params.text(WITH_STATUS)
     start, end = params.time(CREATED_FROM), params.time(CREATED_TO)
     reference = params.text(WITH_REFERENCE)
-    chosen = {"channel": params.text(OF_CHANNEL), "kind": params.text(OF_KIND)}
-    chosen = {name: value for name, value in chosen.items() if value}
+    filters = {"channel": params.text(OF_CHANNEL), "kind": params.text(OF_KIND)}
+    filters = {name: value for name, value in filters.items() if value}
     params.check()
     history = _own_messages(view)
     if start:
         history = history.filter(created_at__gte=start)
     if end:
         history = history.filter(created_at__lt=end)
-    rows = history.filter(**chosen)
+    rows = history.filter(**filters)
     if state:
         rows = messages.in_state(rows, state)
     if phone:
         rows = messages.with_phone(rows, phone_numbers.normalise(phone, view.principal.country))
     if reference:
         rows = rows.with_reference(reference)
-    has_index = phone or reference or not (chosen or state)
+    has_index = phone or reference or not (filters or state)
     searched = None if has_index else messages.among(history, state or "")
     return pagination.list_body(
         rows, query, body_of_row, company_id=view.principal.company_id, history=searched

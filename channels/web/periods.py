@@ -37,7 +37,7 @@ def day_presets(*names: str) -> list[DayPreset]:
     """The presets with these names, in this order; a number is the length in days until today."""
     today = timezone.localdate()
     yesterday, last_month = today - timedelta(days=1), previous_month(today)
-    known: dict[str, tuple[StrOrPromise, DayRange | None]] = {
+    presets: dict[str, tuple[StrOrPromise, DayRange | None]] = {
         "all": (_("all days"), None),
         "today": (_("today"), DayRange(today, today)),
         "yesterday": (_("yesterday"), DayRange(yesterday, yesterday)),
@@ -48,12 +48,12 @@ def day_presets(*names: str) -> list[DayPreset]:
         "month": (_("this month"), DayRange(today.replace(day=1), today)),
         "last-month": (_("last month"), DayRange(last_month, last_day(last_month))),
     }
-    return [DayPreset(name, *known[name]) for name in names]
+    return [DayPreset(name, *presets[name]) for name in names]
 
 
-def of_list(chosen: Mapping[str, Any]) -> list[DayPreset]:
-    """`chosen`: the filter in use."""
-    days = (chosen.get("date_from"), chosen.get("date_to"))
+def of_list(filters: Mapping[str, Any]) -> list[DayPreset]:
+    """`filters`: the filter in use."""
+    days = (filters.get("date_from"), filters.get("date_to"))
     rows = day_presets("all", "today", "yesterday", "7", "30", "month", "last-month")
     return [replace(row, is_chosen=days == (row.shown or (None, None))) for row in rows]
 
@@ -89,15 +89,15 @@ class PeriodForm(forms.Form):
         """For links to the same period."""
         if self.name != OWN:
             return f"&period={self.name}"
-        shown = self.chosen()
-        days = f"date_from={shown.first:%Y-%m-%d}&date_to={shown.last:%Y-%m-%d}"
+        days_shown = self.chosen()
+        days = f"date_from={days_shown.first:%Y-%m-%d}&date_to={days_shown.last:%Y-%m-%d}"
         return f"&period={OWN}&{days}"
 
     def chosen(self) -> DayRange:
         if self.is_own and self.is_valid():
             return DayRange(self.cleaned_data["date_from"], self.cleaned_data["date_to"])
-        shown = {preset.name: preset.shown for preset in self.presets}[self.name]
-        return shown or DayRange.last_days(DAYS)
+        ranges = {preset.name: preset.shown for preset in self.presets}[self.name]
+        return ranges or DayRange.last_days(DAYS)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data

@@ -34,7 +34,7 @@ def register() -> None:
 
 
 def find(member: Member, text: str) -> list[Hit]:
-    messages = Message.objects.of(member.company)
+    messages = Message.objects.for_company(member.company)
     if number := phone_search.whole_number(text, member.company.country):
         if may_look_up(number, member):
             return _to_phone(messages, number, member)

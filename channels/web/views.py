@@ -71,17 +71,17 @@ def message_list(request: CabinetRequest) -> HttpResponse:
 def message_export(request: CabinetRequest) -> HttpResponseBase:
     """The filtered history as a CSV file; a long one is made in the background."""
     form = HistoryFilter(request.GET, member=request.member)
-    chosen = form.chosen()
-    if export.is_long(request.company, chosen):
+    filters = form.chosen()
+    if export.is_long(request.company, filters):
         return redirect(f"{reverse('message-files')}?{query_of(form) or 'mode=live'}")
     record(
         "history.exported",
-        ", ".join(sorted(chosen)),  # the names of the filters alone: no phone is logged
+        ", ".join(sorted(filters)),  # the names of the filters alone: no phone is logged
         company=request.company,
         **request.actor,
     )
-    matching = history.matching(request.company, chosen)
-    rows = export.rows_of(matching, history.scanned(request.company, chosen), request.member)
+    matching = history.matching(request.company, filters)
+    rows = export.rows_of(matching, history.scanned(request.company, filters), request.member)
     name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_download(rows, name)
 
@@ -116,7 +116,9 @@ def _message_id(public_id: str) -> UUID:
 
 
 def _messages(request: CabinetRequest) -> QuerySet[Message]:
-    return history.with_charges(Message.objects.of(request.company).select_related("api_key"))
+    return history.with_charges(
+        Message.objects.for_company(request.company).select_related("api_key")
+    )
 
 
 def message_context(request: CabinetRequest, message: Message) -> dict[str, object]:
@@ -140,8 +142,8 @@ def _is_unreachable(message: Message) -> bool:
 @member_required(can_read_keys)
 def test_phone(request: CabinetRequest) -> HttpResponse:
     form = PhoneFilter(request.GET, member=request.member)
-    chosen = form.chosen() | {"mode": Mode.TEST}
-    page = history.search(request.company, chosen, request.GET)
+    filters = form.chosen() | {"mode": Mode.TEST}
+    page = history.search(request.company, filters, request.GET)
     fingerprint = phone_screens.fingerprint(page.rows)
     if request.htmx and request.GET.get("seen") == fingerprint:
         return HttpResponse(status=204)  # no swap: the user may be copying a code

@@ -103,12 +103,12 @@ class ValidateCode(CamaraView):
 
     def post(self, request: HttpRequest, version: str) -> HttpResponse:
         fields = self.read(request, version)
-        named, code = fields.text(AUTHENTICATION_ID), fields.text(CODE)
-        for field, value in ((AUTHENTICATION_ID, named), (CODE, code)):
+        verification_id, code = fields.text(AUTHENTICATION_ID), fields.text(CODE)
+        for field, value in ((AUTHENTICATION_ID, verification_id), (CODE, code)):
             if value is None and field.name not in fields.errors:
                 fields.add_error(field, request_fields.REQUIRED)
         fields.check()
-        self.check_found(self.find(named or ""), code or "")
+        self.check_found(self.find(verification_id or ""), code or "")
         return self.answer(status=204)
 
 
@@ -144,9 +144,9 @@ class Token(CompatView):
     is_open = True
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        given = self.form(request)
-        form = dict(given)
-        if len(form) < len(given):
+        pairs = self.form(request)
+        form = dict(pairs)
+        if len(form) < len(pairs):
             return self._refuse(INVALID_REQUEST, "A parameter is given twice.")
         if not form.get("grant_type"):
             return self._refuse(INVALID_REQUEST, "grant_type is missing.")

@@ -45,9 +45,9 @@ def refuse(error: DomainError, _request_id: str) -> Answer:
     return Answer(row.status, {"requestError": {"serviceException": exception}})
 
 
-def derived(what: str, company_id: int, mode: str, purpose: str) -> str:
+def derived(name: str, company_id: int, mode: str, purpose: str) -> str:
     """An id in Infobip's form, the same for every key of the purpose."""
-    return derived_id("infobip", what, company_id, mode, purpose).upper()
+    return derived_id("infobip", name, company_id, mode, purpose).upper()
 
 
 def _facts(company_id: int, mode: str, purpose: str) -> Mapping[str, str]:

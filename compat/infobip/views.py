@@ -66,9 +66,9 @@ ANSWERED_WHILE_LIVE = {
 class InfobipView(CompatView):
     dialect = DIALECT
 
-    def derived(self, what: str) -> str:
+    def derived(self, name: str) -> str:
         key = self.principal
-        return derived(what, key.company_id, key.mode, key.purpose)
+        return derived(name, key.company_id, key.mode, key.purpose)
 
     def check_access(self, request: HttpRequest) -> None:
         super().check_access(request)
@@ -147,8 +147,8 @@ class Application(InfobipView):
 
 class Messages(InfobipView):
     def get(self, _request: HttpRequest, **_path: str) -> HttpResponse:
-        usual = self.principal.code_length
-        lengths = sorted(LENGTHS, key=lambda length: length != usual)
+        company_length = self.principal.code_length
+        lengths = sorted(LENGTHS, key=lambda length: length != company_length)
         return self.answer([self.template(length) for length in lengths])
 
     def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
@@ -224,8 +224,8 @@ class Verify(InfobipView):
         except DomainError as error:
             if error.error not in PIN_ERRORS:
                 raise
-            left = error.extra.get("attempts_left", 0)
-            failed = {"attemptsRemaining": left, "pinError": PIN_ERRORS[error.error]}
+            attempts_left = error.extra.get("attempts_left", 0)
+            failed = {"attemptsRemaining": attempts_left, "pinError": PIN_ERRORS[error.error]}
             return self.answer(answer | {"verified": False} | failed)
         return self.answer(answer | {"verified": True, "attemptsRemaining": 0})
 
@@ -244,9 +244,9 @@ class Statuses(InfobipView):
         return self.answer(
             {
                 "verifications": [
-                    status_of(each)
-                    for each in of_phone
-                    if filter_value in ("", str(each.state is State.VERIFIED).lower())
+                    status_of(verification)
+                    for verification in of_phone
+                    if filter_value in ("", str(verification.state is State.VERIFIED).lower())
                 ]
             }
         )

@@ -77,12 +77,14 @@ class Verifications(PreludeView):
         """A new verification, or a retry of the one whose code can still be entered."""
         body = self.json_object(request)
         options = options_of(body, self.principal.texts)
-        asked = self._asked(body, options)
-        restricted = send_check.restriction_for(self.principal, asked.phone, asked.requester)
+        code_request = self._asked(body, options)
+        restricted = send_check.restriction_for(
+            self.principal, code_request.phone, code_request.requester
+        )
         try:
-            sent = self._sent(asked, options["preferred_channel"])
+            sent = self._sent(code_request, options["preferred_channel"])
         except DomainError as error:
-            return self._not_sent(error, asked, restricted)
+            return self._not_sent(error, code_request, restricted)
         status, judged = "retry" if sent.is_resend else "success", {}
         if options["force_challenge"] or (restricted and restricted.is_without_sms):
             status = "challenged"
@@ -90,16 +92,18 @@ class Verifications(PreludeView):
             status = "shadow_blocked"
             judged = {"reason": "suspicious", "risk_factors": _factors(restricted)}
         names = named_channels([sent.outcome.channel])
-        return self._answer(sent.verification_id, status, asked.reference, channels=names, **judged)
+        return self._answer(
+            sent.verification_id, status, code_request.reference, channels=names, **judged
+        )
 
-    def _sent(self, asked: CodeSendRequest, preferred: str | None) -> SentCode:
+    def _sent(self, code_request: CodeSendRequest, preferred: str | None) -> SentCode:
         """Within the pause by the preferred channel alone: if it is untried, nothing holds it."""
         try:
-            return self.send(asked)
+            return self.send(code_request)
         except DomainError as error:
             if error.error is not Error.RESEND_TOO_SOON or preferred not in BY_NAME:
                 raise
-        return self.send(replace(asked, channel=preferred, order=NO_ORDER))
+        return self.send(replace(code_request, channel=preferred, order=NO_ORDER))
 
     def _asked(self, body: Mapping[str, Any], options: Mapping[str, Any]) -> CodeSendRequest:
         reference = reference_of(body)
@@ -125,33 +129,37 @@ class Verifications(PreludeView):
 
     def _order(self, phone: str, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The channels to try; empty: as the company's rules, or smart routing, say."""
-        chosen, preferred = options["channels"], options["preferred_channel"]
+        requested, preferred = options["channels"], options["preferred_channel"]
         is_challenged, most = options["force_challenge"], options["max_auto_fallbacks"]
-        if not (chosen or preferred or is_challenged or most is not None):
+        if not (requested or preferred or is_challenged or most is not None):
             return ()
         policy = policy_for(self.principal, phone, self.principal.purpose)
-        usual = policy.fallback.chain if policy.fallback else [policy.order[0].name]
-        names = [name for name in dict.fromkeys(chosen or (preferred, *usual)) if name in BY_NAME]
+        company_chain = policy.fallback.chain if policy.fallback else [policy.order[0].name]
+        names = [
+            name
+            for name in dict.fromkeys(requested or (preferred, *company_chain))
+            if name in BY_NAME
+        ]
         if is_challenged:
             safe = [channel.name for channel in CHANNELS if not channel.has_segments]
             names = [name for name in names if name in safe] or safe
-        if not names or any(name not in BY_NAME for name in chosen):
+        if not names or any(name not in BY_NAME for name in requested):
             raise refused("channel_not_enabled_in_region")
         return tuple(names if most is None else names[: most + 1])
 
     def _not_sent(
-        self, error: DomainError, asked: CodeSendRequest, restricted: Restricted | None
+        self, error: DomainError, code_request: CodeSendRequest, restricted: Restricted | None
     ) -> HttpResponse:
         """A retry within the pause is answered for the message under way, and sends nothing."""
         with suppress(DomainError):
-            live = self.running(asked, error)
+            live = self.running(code_request, error)
             names = named_channels(message.channel for message in live.messages[-1:])
             return self._answer(live.id, "retry", live.reference, channels=names)
-        reason, factors = _blocked(error, asked.phone, restricted)
+        reason, factors = _blocked(error, code_request.phone, restricted)
         if not reason:
             raise error
         judged = {"reason": reason, "risk_factors": factors}
-        return self._answer(uuid7(), "blocked", asked.reference, **judged)
+        return self._answer(uuid7(), "blocked", code_request.reference, **judged)
 
     def _answer(self, verification: UUID, status: str, reference: str, **more: Any) -> HttpResponse:
         identity = _identity(verification, reference)

@@ -129,33 +129,38 @@ class TwilioView(CompatView):
             },
         }
 
-    def core(self, shown: FoundVerification | NewVerification) -> dict[str, Any]:
-        binding, status = shown.binding or {}, STATUS[shown.state]
-        channels = [message.channel for message in shown.messages]
-        times = [shown.created_at, *(message.created_at for message in shown.messages)]
+    def core(self, verification: FoundVerification | NewVerification) -> dict[str, Any]:
+        binding, status = verification.binding or {}, STATUS[verification.state]
+        channels = [message.channel for message in verification.messages]
+        times = [
+            verification.created_at,
+            *(message.created_at for message in verification.messages),
+        ]
         return {
-            "sid": sid("VE", shown.id),
+            "sid": sid("VE", verification.id),
             "service_sid": self.service_sid,
             "account_sid": self.account_sid,
-            "to": shown.phone,
+            "to": verification.phone,
             "channel": CHANNELS.get(channels[-1] if channels else "", "sms"),
             "status": status,
             "valid": status == "approved",
             "amount": binding.get("amount"),
             "payee": binding.get("payee"),
-            "date_created": shown.created_at,
-            "date_updated": shown.verified_at or max(times),
+            "date_created": verification.created_at,
+            "date_updated": verification.verified_at or max(times),
         }
 
-    def verification_body(self, shown: FoundVerification | NewVerification) -> dict[str, Any]:
-        body = self.core(shown)
+    def verification_body(
+        self, verification: FoundVerification | NewVerification
+    ) -> dict[str, Any]:
+        body = self.core(verification)
         attempts = [
             {
                 "time": message.created_at,
                 "channel": message.channel.upper(),
                 "attempt_sid": sid("VL", message.id),
             }
-            for message in shown.messages
+            for message in verification.messages
         ]
         url = self.url(f"/Services/{self.service_sid}/Verifications/{body['sid']}")
         return body | {"lookup": {}, "send_code_attempts": attempts, "sna": None, "url": url}

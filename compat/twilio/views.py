@@ -71,12 +71,12 @@ def read_object(read: RequestFields, field: Field) -> dict[str, str]:
 
 
 def read_tags(read: RequestFields) -> Mapping[str, str]:
-    named = read_object(read, TAGS)
-    parts = [part for pair in named.items() for part in pair]
+    tags = read_object(read, TAGS)
+    parts = [part for pair in tags.items() for part in pair]
     longest = max(map(len, parts), default=0)
-    if len(named) > MAX_TAGS or longest > MAX_TAG or not all(map(characters.is_text, parts)):
+    if len(tags) > MAX_TAGS or longest > MAX_TAG or not all(map(characters.is_text, parts)):
         read.add_error(TAGS, _("At most 10 tags of at most 128 characters"))
-    return named
+    return tags
 
 
 def read_binding(read: RequestFields) -> dict[str, str] | None:
@@ -128,12 +128,12 @@ class Service(TwilioView):
 class Verifications(TwilioView):
     def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
         code_request = self._request(self.fields(request))
-        shown: FoundVerification | NewVerification
+        verification: FoundVerification | NewVerification
         try:
-            shown = self._shown(self.send(code_request), code_request)
+            verification = self._shown(self.send(code_request), code_request)
         except DomainError as error:
-            shown = self.running(code_request, error)
-        return self.answer(self.verification_body(shown), 201)
+            verification = self.running(code_request, error)
+        return self.answer(self.verification_body(verification), 201)
 
     def _request(self, fields: RequestFields) -> CodeSendRequest:
         to, channel = fields.text(TO), self._channel(fields)
@@ -166,13 +166,13 @@ class Verifications(TwilioView):
         return None if name == "auto" else name
 
     def _shown(
-        self, sent: SentCode, wanted: CodeSendRequest
+        self, sent: SentCode, request: CodeSendRequest
     ) -> FoundVerification | NewVerification:
         if sent.is_resend:
             return self.find(sent.verification_id)
         now = datetime.now(UTC)
         messages = [NewMessage(sent.outcome.message_id, sent.outcome.channel, now)]
-        return NewVerification(sent.verification_id, wanted.phone, wanted.binding, now, messages)
+        return NewVerification(sent.verification_id, request.phone, request.binding, now, messages)
 
 
 class Verification(TwilioView):
@@ -267,14 +267,14 @@ class Summary(TwilioView):
         service, after = fields.text(SERVICE), fields.time(AFTER)
         last = timezone.localdate(fields.time(BEFORE))
         first = timezone.localdate(after) if after else last - timedelta(days=DAYS - 1)
-        shown = DayRange(first, last)
+        days = DayRange(first, last)
         for field in NOT_COUNTED:
             if fields.text(field):
                 fields.add_error(field, _("Attempts are counted by day, and for the whole service"))
-        if not 1 <= shown.length <= MAX_DAYS:
+        if not 1 <= days.length <= MAX_DAYS:
             fields.add_error(AFTER, _("At most 92 days"))
         fields.check()
-        steps = self._steps(shown) if service in {None, self.service_sid} else Steps()
+        steps = self._steps(days) if service in {None, self.service_sid} else Steps()
         return self.answer(
             {
                 "total_attempts": steps.codes,
@@ -285,10 +285,10 @@ class Summary(TwilioView):
             }
         )
 
-    def _steps(self, shown: DayRange) -> Steps:
+    def _steps(self, days: DayRange) -> Steps:
         principal = self.principal
         company = Company.objects.get(pk=principal.company_id)
-        table = breakdown(company, principal.mode, shown, Dimension.PURPOSE)
+        table = breakdown(company, principal.mode, days, Dimension.PURPOSE)
         return table.rows.get(principal.purpose, Steps())
 
 

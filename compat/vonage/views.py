@@ -177,8 +177,8 @@ class RunningView(CompatView):
 
     def refuse(self, error: DomainError) -> HttpResponse:
         if error.error in OVER:
-            named = self.kwargs["request_id"][:36]
-            detail = f"Request '{named}' was not found or it has been verified already."
+            request_id = self.kwargs["request_id"][:36]
+            detail = f"Request '{request_id}' was not found or it has been verified already."
             error = ProblemError(NOT_FOUND._replace(detail=detail), Error.NOT_FOUND)
         return super().refuse(error)
 

@@ -43,8 +43,8 @@ PROXIES = _proxies()
 VENDOR_URLS = named(env.str("VENDOR_URLS", ""))
 
 
-def first_of(known: Mapping[str, str], *names: str) -> str:
-    return next((known[name] for name in names if known.get(name)), "")
+def first_of(values: Mapping[str, str], *names: str) -> str:
+    return next((values[name] for name in names if values.get(name)), "")
 
 
 def proxy(*names: str) -> str:
@@ -53,10 +53,10 @@ def proxy(*names: str) -> str:
     return "" if url == DIRECT else url
 
 
-def check_names(known: set[str]) -> None:
+def check_names(accounts: set[str]) -> None:
     """Raises ImproperlyConfigured for a name that nothing reads: a misspelt one is no proxy."""
     for variable, addresses in (("PROXIES", PROXIES), ("VENDOR_URLS", VENDOR_URLS)):
-        allowed = known | ({""} if variable == "PROXIES" else set())
+        allowed = accounts | ({""} if variable == "PROXIES" else set())
         if unknown := addresses.keys() - allowed:
             raise ImproperlyConfigured(
                 f"{variable}: no such account: {min(unknown)!r}; known: "

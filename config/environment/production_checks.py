@@ -38,7 +38,7 @@ def weakness(secret: str) -> str:
 
 
 def _is_repetitive(text: str) -> bool:
-    trigrams = [text[place : place + 3] for place in range(len(text) - 2)]
+    trigrams = [text[start : start + 3] for start in range(len(text) - 2)]
     return len(set(trigrams)) < 0.8 * len(trigrams)
 
 
@@ -102,16 +102,16 @@ def _hosts(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _secrets(values: Mapping[str, Any]) -> Iterator[str]:
-    named = {"SECRET_KEY": values["SECRET_KEY"]}
+    secrets = {"SECRET_KEY": values["SECRET_KEY"]}
     for number, old in enumerate(values["SECRET_KEY_FALLBACKS"], start=1):
-        named[f"SECRET_KEY_FALLBACKS (number {number})"] = old
+        secrets[f"SECRET_KEY_FALLBACKS (number {number})"] = old
     for ring in KEYRINGS:
         for key_id, secret in values[ring].items():
-            named[f"{ring} (key {key_id})"] = secret.decode()
-    for name, secret in named.items():
+            secrets[f"{ring} (key {key_id})"] = secret.decode()
+    for name, secret in secrets.items():
         if why := weakness(secret):
             yield f"{name} {why}: {NEW_KEY}"
-    for (name, secret), (other, same) in combinations(named.items(), 2):
+    for (name, secret), (other, same) in combinations(secrets.items(), 2):
         if secret == same:
             yield f"{name} and {other} are the same: give each a value of its own"
     if values["DATABASES"]["default"].get("PASSWORD") == "secret":

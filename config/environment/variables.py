@@ -92,15 +92,15 @@ def keyring(text: str, name: str = "OTP_KEYS") -> dict[str, bytes]:
     Raises ImproperlyConfigured. Errors name keys by position: text without a colon may be a secret.
     """
     keys: dict[str, bytes] = {}
-    for place, item in enumerate(filter(str.strip, text.split(",")), start=1):
+    for number, item in enumerate(filter(str.strip, text.split(",")), start=1):
         key_id, _, secret = (part.strip() for part in item.partition(":"))
         if not (1 <= len(key_id) <= 16 and len(secret) >= 32 and (key_id + secret).isprintable()):
             raise ImproperlyConfigured(
-                f"{name}: key {place} must be id:secret, with an id of 1 to 16 and a secret of "
+                f"{name}: key {number} must be id:secret, with an id of 1 to 16 and a secret of "
                 "at least 32 printable characters (see .env.example)"
             )
         if key_id in keys:
-            raise ImproperlyConfigured(f"{name}: key {place} has the id of another key")
+            raise ImproperlyConfigured(f"{name}: key {number} has the id of another key")
         keys[key_id] = secret.encode()
     if not keys:
         raise ImproperlyConfigured(f"{name} must hold at least one id:secret (see .env.example)")

@@ -76,8 +76,8 @@ def _works(program: str) -> bool:
 
 
 def _run(command: Sequence[str | Path], *, capture_output: bool = False) -> bool:
-    done = subprocess.run(command, capture_output=capture_output, check=False)  # noqa: S603
-    return done.returncode == 0
+    process = subprocess.run(command, capture_output=capture_output, check=False)  # noqa: S603
+    return process.returncode == 0
 
 
 def _create() -> None:

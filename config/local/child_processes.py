@@ -74,10 +74,10 @@ class Child:
             if file.seek(0, os.SEEK_END) < self.log_read:  # truncated
                 self.log_read = 0
             file.seek(self.log_read)
-            whole, newline, _ = file.read().rpartition(b"\n")
-        self.log_read += len(whole + newline)
-        shown = filter(self.shown.search, whole.decode(errors="replace").splitlines())
-        return [line[:300] for line in shown]
+            log_text, newline, _ = file.read().rpartition(b"\n")
+        self.log_read += len(log_text + newline)
+        lines = filter(self.shown.search, log_text.decode(errors="replace").splitlines())
+        return [line[:300] for line in lines]
 
 
 class Supervisor:
@@ -230,6 +230,8 @@ class Supervisor:
         self._stop_requested_at = time.monotonic()
 
 
-def _start_error(child: Child, what: str) -> StartError:
-    said = last_lines(child.log, 1, since=child.log_start)
-    return StartError(f"{child.name} {what}: {' '.join(said) or 'it said nothing'} ({child.log})")
+def _start_error(child: Child, failure: str) -> StartError:
+    lines = last_lines(child.log, 1, since=child.log_start)
+    return StartError(
+        f"{child.name} {failure}: {' '.join(lines) or 'it said nothing'} ({child.log})"
+    )

@@ -118,10 +118,10 @@ def payment_accounts(
 
 
 def _chosen_sms(environ: Mapping[str, str]) -> str:
-    chosen = environ.get("SIMULATED_SMS") or _SMS[0]
-    if chosen not in _SMS:
-        raise StartError(f"SIMULATED_SMS must be one of {', '.join(_SMS)}, not {chosen!r}")
-    return chosen
+    sms = environ.get("SIMULATED_SMS") or _SMS[0]
+    if sms not in _SMS:
+        raise StartError(f"SIMULATED_SMS must be one of {', '.join(_SMS)}, not {sms!r}")
+    return sms
 
 
 def environment(
@@ -150,10 +150,10 @@ def environment(
         "SIMULATOR_PORT": str(simulator_port),
         "PYTHONUNBUFFERED": "1",
     }
-    chosen = defaults | set_by_user | ours
-    smpp = {} if is_set(set_by_user, "SMPP_URL") else simulated_smpp(chosen, stored)
-    chosen |= accounts(chosen["SIMULATOR_URL"], stored, set_by_user)
-    return chosen | payment_accounts(chosen["SIMULATOR_URL"], stored, chosen) | smpp
+    variables = defaults | set_by_user | ours
+    smpp = {} if is_set(set_by_user, "SMPP_URL") else simulated_smpp(variables, stored)
+    variables |= accounts(variables["SIMULATOR_URL"], stored, set_by_user)
+    return variables | payment_accounts(variables["SIMULATOR_URL"], stored, variables) | smpp
 
 
 def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
@@ -196,13 +196,13 @@ def _read(path: Path) -> dict[str, str]:
     return adopted | stored
 
 
-def _write(path: Path, known: Mapping[str, str]) -> None:
+def _write(path: Path, facts: Mapping[str, str]) -> None:
     # Renamed into place: a crash leaves either the old file or the new one.
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(known, file, indent=2)
+        json.dump(facts, file, indent=2)
         file.flush()
         os.fsync(file.fileno())
     new.rename(path)

@@ -134,8 +134,8 @@ def survivors(tag: str) -> list[int]:
 def kill_survivors(tag: str) -> None:
     """Kills what a killed run left: its children die with it, their children may not."""
     deadline = time.monotonic() + 10
-    while (left := survivors(tag)) and time.monotonic() < deadline:
-        for pid in left:
+    while (pids := survivors(tag)) and time.monotonic() < deadline:
+        for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)

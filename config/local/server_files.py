@@ -84,13 +84,13 @@ def reachable_directory(directory: Path, account: Account | None) -> Path:
 def temporary_directory(account: Account | None) -> Path:
     """A new directory that the account can enter."""
     for parent in _temporary_parents(account):
-        made = Path(tempfile.mkdtemp(prefix="kvitok-", dir=parent)).resolve()
+        directory = Path(tempfile.mkdtemp(prefix="kvitok-", dir=parent)).resolve()
         if account is None:
-            return made
-        made.chmod(0o711)
-        if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(made)):
-            return made
-        made.rmdir()
+            return directory
+        directory.chmod(0o711)
+        if _can_run(account, "/bin/sh", "-c", 'cd -- "$0"', str(directory)):
+            return directory
+        directory.rmdir()
     raise StartError(f"no directory for temporary data that {account and account.name} can reach")
 
 

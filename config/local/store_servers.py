@@ -216,7 +216,7 @@ class Postgres(Server):
         identity: dict[str, Any] = {}
         if self.account is not None:
             identity = {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
-        done = subprocess.run(  # noqa: S603 - the wheel's own programs
+        process = subprocess.run(  # noqa: S603 - the wheel's own programs
             [str(self.programs.postgres / program), *arguments],
             cwd="/",
             env=self._environment(),
@@ -227,8 +227,8 @@ class Postgres(Server):
             check=False,
             **identity,
         )
-        if done.returncode != 0:
-            reason = " ".join(done.stdout.split())[-300:]
+        if process.returncode != 0:
+            reason = " ".join(process.stdout.split())[-300:]
             raise StartError(f"{program} could not make {self.data}: {reason}")
 
 

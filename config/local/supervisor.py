@@ -103,8 +103,8 @@ def _prepare(var: Path, environ: Mapping[str, str]) -> RunContext:
     for log in (var / "log").glob("*.log"):
         if log.stat().st_size > _MAX_LOG_SIZE:
             log.replace(log.with_suffix(".log.1"))
-    made = environment(environ, var=var, host=host, port=port, simulator_port=simulator_port)
-    return RunContext(var, host, port, simulator_port, made | {_MARK: str(var)})
+    variables = environment(environ, var=var, host=host, port=port, simulator_port=simulator_port)
+    return RunContext(var, host, port, simulator_port, variables | {_MARK: str(var)})
 
 
 def _start_stores(supervisor: Supervisor, context: RunContext) -> None:

@@ -89,10 +89,10 @@ class _Handling:
         check_status(principal)
         receive.note_use(hook)
         self.language = languages.of_accept_language("", principal.language)
-        wanted = self.kind.read(call, hooks.options_of(hook))
-        self.phone = _masked(wanted.phone, principal)
-        self.language = languages.of_accept_language(wanted.locale, principal.language)
-        outcome = receive.send(hook, principal, wanted, at=self.at, request_id=self.id)
+        message = self.kind.read(call, hooks.options_of(hook))
+        self.phone = _masked(message.phone, principal)
+        self.language = languages.of_accept_language(message.locale, principal.language)
+        outcome = receive.send(hook, principal, message, at=self.at, request_id=self.id)
         self.message_id = outcome.message_id
         return outcome
 
@@ -188,8 +188,8 @@ def as_refusal(error: Exception) -> DomainError:
     if refusal.error is Error.INTERNAL_ERROR:
         # Where and what kind, without the exception's text, which may quote what the call held.
         frames = traceback.extract_tb(error.__traceback__)
-        where = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames[-5:]]
-        log.error("identity_hook_crash", error=type(error).__name__, where=where)
+        trace = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames[-5:]]
+        log.error("identity_hook_crash", error=type(error).__name__, where=trace)
         return DomainError(Error.UNAVAILABLE, retry_after=1)
     return refusal
 

@@ -122,13 +122,13 @@ class Piece(NamedTuple):
 
 def pieces(kind: Kind, url: str, secret: str) -> list[Piece]:
     values = {"{url}": url, "{secret}": secret, "{api}": f"{settings.PUBLIC_URL}/api/v1"}
-    made = []
+    rows = []
     for number, setting in enumerate(kind.settings, start=1):
         text = setting.text
         for name, value in values.items():
             text = text.replace(name, value)
-        made.append(Piece(f"piece-{number}", setting, text))
-    return made
+        rows.append(Piece(f"piece-{number}", setting, text))
+    return rows
 
 
 def url_of(hook: Hook) -> str:

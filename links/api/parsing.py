@@ -108,10 +108,10 @@ def link_change(fields: RequestFields, principal: Principal) -> Change:
 
 def _host(fields: RequestFields, principal: Principal) -> Host | None:
     """The one that was asked for, or the company's usual one; None: the service's own."""
-    asked = fields.text(of.HOST)
-    if not asked:
+    text = fields.text(of.HOST)
+    if not text:
         return _own_host(principal.link_rules.host, principal)
-    name = asked.lower().rstrip(".")
+    name = text.lower().rstrip(".")
     host = _own_host(name, principal)
     if host is None and not short_hosts.is_service_host(name):
         fields.add_error(of.HOST, NOT_OWN_HOST)

@@ -46,13 +46,13 @@ ENDS_FIRST = _("The start is after the end")
 
 
 class LinkView(IdempotentView):
-    def own(self) -> LinkQuerySet:
+    def company_links(self) -> LinkQuerySet:
         links = Link.objects.filter(company_id=self.principal.company_id, mode=self.principal.mode)
         return links.with_stops()
 
     def link(self, public_id: str) -> Link:
         link_id = parse_id("lnk", public_id)
-        link = link_id and self.own().filter(pk=link_id).first()
+        link = link_id and self.company_links().filter(pk=link_id).first()
         if not link:
             raise DomainError(Error.NOT_FOUND)
         return link
@@ -77,7 +77,7 @@ class Links(LinkView):
         )
         start, end = params.time(declared.CREATED_FROM), params.time(declared.CREATED_TO)
         params.check()
-        history = made_between(self.own(), start, end)
+        history = made_between(self.company_links(), start, end)
         links = history.in_state(state) if state else history
         if slug:
             links = links.filter(with_slug(slug, self.principal.company_id))
@@ -103,7 +103,7 @@ class LinkDetail(LinkView):
     def patch(self, request: HttpRequest, public_id: str) -> HttpResponse:
         link = self.link(public_id)
         new_values = parsing.link_change(RequestFields(self.payload(request)), self.principal)
-        changed = changes.change(link=link, wanted=new_values, ip=client_ip(request.META))
+        changed = changes.change(link=link, new_values=new_values, ip=client_ip(request.META))
         changed.is_stopped = link.is_stopped
         return self.answer(body_of(changed, of.LINK))
 
@@ -111,7 +111,7 @@ class LinkDetail(LinkView):
         off = changes.Change(is_enabled=False)
         link = self.link(public_id)
         if link.retired_at is None:
-            link = changes.change(link=link, wanted=off, ip=client_ip(request.META))
+            link = changes.change(link=link, new_values=off, ip=client_ip(request.META))
         return self.answer(body_of(link, of.LINK))
 
 
@@ -191,8 +191,8 @@ class Shorten(IdempotentView):
         assert link is not None  # noqa: S101 - `check` raises where it is
 
         def effect() -> dict[str, Any]:
-            made = shorten(owner=self.principal, link=link)
-            return self.body(made, link.seconds_left(made))
+            created = shorten(owner=self.principal, link=link)
+            return self.body(created, link.seconds_left(created))
 
         return self.once_atomic(self.idempotency_key(request, payload), effect)
 
@@ -271,8 +271,10 @@ class BulkLinks(LinkView):
         def effect() -> dict[str, Any]:
             good = [item for item in new_links if isinstance(item, NewLink)]
             links = shorten_many(owner=self.principal, new_links=good, batch_id=batch_id)
-            made = iter(links)
-            results = [next(made) if isinstance(item, NewLink) else item for item in new_links]
+            results_of_valid = iter(links)
+            results = [
+                next(results_of_valid) if isinstance(item, NewLink) else item for item in new_links
+            ]
             data = [self._result(*both) for both in zip(results, new_links, strict=True)]
             is_new = any(isinstance(item, Link) and not item.was_there for item in links)
             batch = public_id("bat", batch_id) if is_new else None
@@ -293,12 +295,14 @@ class BulkLinks(LinkView):
         assert link is not None  # noqa: S101 - `check` raises where it is
         return link
 
-    def _result(self, made: Link | DomainError, new_link: NewLink | DomainError) -> dict[str, Any]:
-        if isinstance(made, Link) and isinstance(new_link, NewLink):
-            reused = {"expires_in": new_link.seconds_left(made), "reused": made.was_there}
-            return {"success": True, **body_of(made, of.ADDRESS), **reused}
-        assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
-        body = made.body(request_id=self.request_id)
+    def _result(
+        self, result: Link | DomainError, new_link: NewLink | DomainError
+    ) -> dict[str, Any]:
+        if isinstance(result, Link) and isinstance(new_link, NewLink):
+            reused = {"expires_in": new_link.seconds_left(result), "reused": result.was_there}
+            return {"success": True, **body_of(result, of.ADDRESS), **reused}
+        assert isinstance(result, DomainError)  # noqa: S101 - what was refused was not made
+        body = result.body(request_id=self.request_id)
         del body["request_id"]  # it belongs to the whole request
         return body
 

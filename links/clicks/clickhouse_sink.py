@@ -58,13 +58,13 @@ def write_clicks() -> int:
 
 
 def write(batches: list[Batch]) -> None:
-    kept = _kept_links({click.link_id for batch in batches for click in batch.clicks})
+    link_ids = _kept_links({click.link_id for batch in batches for click in batch.clicks})
     now = int(time.time() * 1000)
     lines = [
         _line(click, _click_id(batch.id, position), now)
         for batch in batches
         for position, click in enumerate(batch.clicks)
-        if click.link_id in kept
+        if click.link_id in link_ids
     ]
     give_back()
     write_together(lines, _insert, _refuse, _is_refused)
@@ -153,5 +153,5 @@ def _of(link_ids: Iterable[UUID]) -> str:
 
 def _forget() -> None:
     """Notes that the stream has outlived; the batches' ids are kept for the same reason."""
-    kept = counting.BATCH_RETENTION + timedelta(seconds=settings.CLICKHOUSE_BACKLOG)
-    ErasedClicks.objects.filter(is_gone=True, erased_at__lt=timezone.now() - kept).delete()
+    retention = counting.BATCH_RETENTION + timedelta(seconds=settings.CLICKHOUSE_BACKLOG)
+    ErasedClicks.objects.filter(is_gone=True, erased_at__lt=timezone.now() - retention).delete()

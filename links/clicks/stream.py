@@ -300,8 +300,8 @@ def _trim_to(groups: Any) -> None:
     counters = [group for group in groups if not is_sink(group)]
     if not counters or any(group["pending"] for group in counters):
         return
-    done = min(entry_ms(group["last-delivered-id"]) for group in counters)
-    cut = min(done, _ms_ago(TRIM_AFTER))
+    slowest = min(entry_ms(group["last-delivered-id"]) for group in counters)
+    cut = min(slowest, _ms_ago(TRIM_AFTER))
     for group in groups:
         if is_sink(group):
             cut = _cut_behind_sink(group, cut)

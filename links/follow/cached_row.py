@@ -77,8 +77,8 @@ class CachedRow(NamedTuple):
 
     def ttl(self) -> float:
         expires_at = self.target.expires_at
-        left = LIVE_TTL if expires_at is None else expires_at - time.time()
-        return min(self.max_ttl, left) if left > 0 else SHORT_TTL
+        seconds = LIVE_TTL if expires_at is None else expires_at - time.time()
+        return min(self.max_ttl, seconds) if seconds > 0 else SHORT_TTL
 
 
 def batch_key(company_id: int, batch_id: UUID | None) -> str:
@@ -99,8 +99,8 @@ def unpack(value: bytes) -> CachedRow | None:
     if not fields:
         return None
     is_alias, *target, max_ttl = fields
-    known = target[: len(LinkTarget._fields)]  # a newer release adds fields
-    return CachedRow(is_alias, LinkTarget(*known), max_ttl)
+    values = target[: len(LinkTarget._fields)]  # a newer release adds fields
+    return CachedRow(is_alias, LinkTarget(*values), max_ttl)
 
 
 def ttl_ms(row: CachedRow | None) -> int:

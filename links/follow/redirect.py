@@ -46,8 +46,8 @@ def respond(text: str, environ: Mapping[str, Any], host_id: int | None = None) -
 
 
 def _respond(text: str, visit: Visit) -> VisitorResponse:
-    about = slugs.preview_slug(text)
-    slug = text if about is None else about
+    preview_slug = slugs.preview_slug(text)
+    slug = text if preview_slug is None else preview_slug
     outcome = resolve(slug, visit.host_id)
     # Guessing slugs ends in 429. Links that exist are not counted: a carrier's customers share one
     # address.
@@ -57,7 +57,7 @@ def _respond(text: str, visit: Visit) -> VisitorResponse:
         and (wait := responses.seconds_over(visit, "misses", settings.LINK_MISS_LIMIT))
     ):
         return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
-    if about is not None and outcome is not NOT_FOUND:
+    if preview_slug is not None and outcome is not NOT_FOUND:
         return _respond_to_preview(outcome, visit)
     if visit.method in ("GET", "HEAD"):
         return _respond_to_read(outcome, visit)

@@ -112,8 +112,8 @@ class Resolver:
         slug = slugs.repair(text)
         if slug is None:
             return NOT_FOUND
-        known = self.known(slug, host_id)
-        return self._look_up(slug, host_id) if known is None else known
+        cached = self.known(slug, host_id)
+        return self._look_up(slug, host_id) if cached is None else cached
 
     def known(self, slug: str, host_id: int | None = None) -> Resolution | None:
         """The same if this process has it cached, else None."""

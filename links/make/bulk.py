@@ -29,16 +29,18 @@ def shorten_many(*, owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) 
             rate_limit.consume_test_quota(owner.company_id, "links", len(new_links))
         results = _reuse_some(owner, new_links, batch_id)
         rows = {n: link.row(owner) for n, link in enumerate(new_links) if link.alias}
-        taken = retire_aliases(owner, list(rows.values()))
+        taken_aliases = retire_aliases(owner, list(rows.values()))
         results |= {
-            n: DomainError(Error.ALIAS_TAKEN) for n, row in rows.items() if row["key"] in taken
+            n: DomainError(Error.ALIAS_TAKEN)
+            for n, row in rows.items()
+            if row["key"] in taken_aliases
         }
-        for left in reversed(range(MAX_TRIES)):
+        for tries_left in reversed(range(MAX_TRIES)):
             open_items = [n for n in range(len(new_links)) if n not in results]
             if not open_items:
                 break
             results |= _insert_many(
-                owner, {n: new_links[n] for n in open_items}, batch_id, is_last=not left
+                owner, {n: new_links[n] for n in open_items}, batch_id, is_last=not tries_left
             )
     aliases = [link for link in results.values() if isinstance(link, Link) and link.is_alias]
     if aliases:
@@ -47,11 +49,11 @@ def shorten_many(*, owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) 
 
 
 def _reuse_some(owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) -> dict[int, Result]:
-    asked = {n: link for n, link in enumerate(new_links) if link.is_reused}
-    if not asked:
+    reusable = {n: link for n, link in enumerate(new_links) if link.is_reused}
+    if not reusable:
         return {}
-    links = find_or_create(owner=owner, new_links=list(asked.values()), batch_id=batch_id)
-    return dict(zip(asked, links, strict=True))
+    links = find_or_create(owner=owner, new_links=list(reusable.values()), batch_id=batch_id)
+    return dict(zip(reusable, links, strict=True))
 
 
 def _insert_many(

@@ -30,9 +30,9 @@ def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
     }:
         text = ""  # ours, perhaps in another language than the template's
     site = re.escape(url)
-    rest = re.sub(rf"^[{_JOINTS}]*{site}[{_JOINTS}]+", "", text)
-    rest = re.sub(rf"(^|[{_JOINTS}]+){site}[{_JOINTS}]*$", "", rest).strip()
-    return rest or str(languages.texts(locale)["link_beside_a_button"]).format(
+    remaining = re.sub(rf"^[{_JOINTS}]*{site}[{_JOINTS}]+", "", text)
+    remaining = re.sub(rf"(^|[{_JOINTS}]+){site}[{_JOINTS}]*$", "", remaining).strip()
+    return remaining or str(languages.texts(locale)["link_beside_a_button"]).format(
         brand=brand or "Kvitok"
     )
 

@@ -76,14 +76,14 @@ class NewLink:
     def reuse_key(self) -> UUID:
         """Equal for requests that one link can serve."""
         host_id = self.host.id if self.host else None
-        asked = [host_id, self.url, self.lifetime, self.utm, self.expired_url, self.length]
-        return UUID(bytes=blake2b(orjson.dumps(asked), digest_size=16).digest())
+        identity = [host_id, self.url, self.lifetime, self.utm, self.expired_url, self.length]
+        return UUID(bytes=blake2b(orjson.dumps(identity), digest_size=16).digest())
 
-    def seconds_left(self, made: Link) -> int | None:
+    def seconds_left(self, link: Link) -> int | None:
         """The requested lifetime, or what is left of a reused link's; None: for ever."""
-        if not made.was_there or made.expires_at is None:
+        if not link.was_there or link.expires_at is None:
             return self.lifetime
-        return max(0, round((made.expires_at - timezone.now()).total_seconds()))
+        return max(0, round((link.expires_at - timezone.now()).total_seconds()))
 
     @property
     def sample_url(self) -> str:

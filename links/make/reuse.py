@@ -56,7 +56,7 @@ def find_or_create(
     *, owner: Owner, new_links: Sequence[NewLink], batch_id: UUID | None = None
 ) -> list[Link]:
     """Links in the order of `new_links`, which all have `is_reused`; equal items share one link."""
-    for left in reversed(range(MAX_TRIES)):
+    for tries_left in reversed(range(MAX_TRIES)):
         rows = [link.row(owner, batch_id=batch_id) for link in new_links]
         first = {row["reuse_key"]: n for n, row in reversed(list(enumerate(rows)))}.values()
         params = sql.params_of_many(
@@ -66,7 +66,7 @@ def find_or_create(
             with transaction.atomic():
                 links = _execute(params)
         except IntegrityError as error:  # a generated slug is taken
-            if acceptance.violated_constraint(error) != "link_key_once" or not left:
+            if acceptance.violated_constraint(error) != "link_key_once" or not tries_left:
                 raise
         else:
             return [_link(row, links[row["reuse_key"]]) for row in rows]
@@ -79,7 +79,7 @@ def _execute(params: Mapping[str, Any]) -> dict[UUID, _Found]:
         return {row.reuse_key: row for row in fetch_all(cursor, _Found)}
 
 
-def _link(row: Mapping[str, Any], known: _Found) -> Link:
-    link = Link(**{**row, **known._asdict()})
-    link.was_there = known.id != row["id"]
+def _link(row: Mapping[str, Any], existing: _Found) -> Link:
+    link = Link(**{**row, **existing._asdict()})
+    link.was_there = existing.id != row["id"]
     return link

@@ -27,18 +27,18 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
     if link.is_reused:
         (reused,) = find_or_create(owner=owner, new_links=[link])
         return reused
-    for left in reversed(range(MAX_TRIES)):
+    for tries_left in reversed(range(MAX_TRIES)):
         try:
-            made = _insert(owner, link)
+            created = _insert(owner, link)
         except IntegrityError as error:
-            if acceptance.violated_constraint(error) != "link_key_once" or not left:
+            if acceptance.violated_constraint(error) != "link_key_once" or not tries_left:
                 raise
             if link.alias:
                 raise DomainError(Error.ALIAS_TAKEN) from None
         else:
             if link.alias:  # somebody may have got a 404 for it before
-                transaction.on_commit(partial(resolution.cache_new, made))
-            return made
+                transaction.on_commit(partial(resolution.cache_new, created))
+            return created
     raise AssertionError("the last try returns or raises")
 
 
@@ -49,8 +49,8 @@ def _insert(owner: Owner, new_link: NewLink) -> Link:
     with transaction.atomic() if needs_block else nullcontext():
         if row["is_alias"] and retire_aliases(owner, [row]):
             raise DomainError(Error.ALIAS_TAKEN)
-        (made,) = fetch_rows(sql.SHORTEN, sql.params(row, new_link.lifetime), _Made)
-    return Link(**row, expires_at=made.expires_at)
+        (inserted,) = fetch_rows(sql.SHORTEN, sql.params(row, new_link.lifetime), _Made)
+    return Link(**row, expires_at=inserted.expires_at)
 
 
 class _Made(NamedTuple):

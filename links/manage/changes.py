@@ -52,28 +52,34 @@ class Change:
 
 
 @transaction.atomic
-def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | None = None) -> Link:
+def change(
+    *, link: Link, new_values: Change, user: User | None = None, ip: str | None = None
+) -> Link:
     """Returns the changed link; raises `alias_taken` when its alias was reassigned meanwhile, and
     `url_not_allowed` when enabling a link to a blocked site.
     """
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
     if link.retired_at is not None:
         raise DomainError(Error.ALIAS_TAKEN)
-    if not wanted.by_operator and wanted != Change(is_enabled=False):
+    if not new_values.by_operator and new_values != Change(is_enabled=False):
         check_not_suspended(link.company)
-    if wanted.is_enabled and not wanted.by_operator and (reason := _reason_not_to_enable(link)):
+    if (
+        new_values.is_enabled
+        and not new_values.by_operator
+        and (reason := _reason_not_to_enable(link))
+    ):
         raise DomainError(Error.FORBIDDEN, message=reason)
-    if wanted.expired_url and link.company.status == Company.Status.PENDING:
+    if new_values.expired_url and link.company.status == Company.Status.PENDING:
         raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
-    if wanted.is_enabled:
-        late = link.expired_url if wanted.expired_url is None else wanted.expired_url
-        target_urls.check_still_allowed(wanted.url or link.url, late)
+    if new_values.is_enabled:
+        late = link.expired_url if new_values.expired_url is None else new_values.expired_url
+        target_urls.check_still_allowed(new_values.url or link.url, late)
     before = _audited(link)
-    fields = _apply(link, wanted)
+    fields = _apply(link, new_values)
     if fields:
         resolution.invalidate_before_commit(link)
         link.save(update_fields=fields)
-        action = "link.disabled" if wanted.is_enabled is False else "link.changed"
+        action = "link.disabled" if new_values.is_enabled is False else "link.changed"
         values = changes_between(before, _audited(link))
         record(
             action,
@@ -113,7 +119,11 @@ def _apply(link: Link, new_values: Change) -> list[str]:
         off = link.disabled_at or timezone.now()
         link.disabled_at = None if new_values.is_enabled else off
         link.is_barred = not new_values.is_enabled and (link.is_barred or new_values.by_operator)
-    changed = [name for name, was in zip(names, before, strict=True) if was != getattr(link, name)]
+    changed = [
+        name
+        for name, value_before in zip(names, before, strict=True)
+        if value_before != getattr(link, name)
+    ]
     if link.reuse_key is None or set(changed) <= {"disabled_at", "is_barred"}:
         return changed
     link.reuse_key = None  # it no longer equals the request

@@ -20,5 +20,5 @@ def message_link(message: Message, member: Member) -> dict[str, Any]:
     pages = (
         Link.objects.filter(pk=link_id, message_id=message.pk) if short_url else Link.objects.none()
     )
-    shown = text_for(short_url, member)
-    return {"short_url": short_url, "shown": shown, "link": pages.first()}
+    text = text_for(short_url, member)
+    return {"short_url": short_url, "shown": text, "link": pages.first()}

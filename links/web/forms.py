@@ -134,11 +134,11 @@ class LinkForm(TargetForm):
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
         super().__init__(*args, company=company, **kwargs)
-        usual = self.rules.expired_url
+        company_url = self.rules.expired_url
         self.initial.update(
             {
                 "host": self.rules.host,
-                "expired_url": "" if target_urls.is_blocked(usual) else usual,
+                "expired_url": "" if target_urls.is_blocked(company_url) else company_url,
                 "has_tags": True,
             }
         )
@@ -158,16 +158,16 @@ class LinkForm(TargetForm):
         return int(self.cleaned_data["lifetime"]) if self.cleaned_data["lifetime"] else None
 
     def new_link(self) -> NewLink:
-        chosen = self.cleaned_data
+        data = self.cleaned_data
         return NewLink(
-            url=chosen["url"],
-            alias=chosen["alias"] or None,
-            lifetime=chosen["lifetime"],
+            url=data["url"],
+            alias=data["alias"] or None,
+            lifetime=data["lifetime"],
             length=SLUG_LENGTH,
-            host=short_hosts.find(chosen.get("host", "")),
-            utm=self.rules.utm if chosen.get("has_tags") else "",
-            expired_url=chosen["expired_url"],
-            is_once=chosen["is_once"],
+            host=short_hosts.find(data.get("host", "")),
+            utm=self.rules.utm if data.get("has_tags") else "",
+            expired_url=data["expired_url"],
+            is_once=data["is_once"],
         )
 
 
@@ -203,14 +203,14 @@ class ChangeForm(RefusesStaleForm, TargetForm):
         return self.link.utm or self.rules.utm
 
     def change(self) -> Change:
-        chosen = self.cleaned_data
-        lifetime = chosen["lifetime"]
+        data = self.cleaned_data
+        lifetime = data["lifetime"]
         return Change(
-            url=chosen["url"],
+            url=data["url"],
             lifetime=int(lifetime) if lifetime not in {KEEP, ""} else None,
             is_endless=lifetime == "",
-            expired_url=chosen["expired_url"],
-            utm=self._offered_tags() if chosen.get("has_tags") else "",
+            expired_url=data["expired_url"],
+            utm=self._offered_tags() if data.get("has_tags") else "",
         )
 
 

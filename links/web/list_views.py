@@ -46,16 +46,18 @@ from links.web.search_sources import may_name
 @member_required()
 def link_list(request: CabinetRequest) -> HttpResponse:
     form = LinkFilter(request.GET)
-    chosen = form.chosen()
-    links = matching(request.member, chosen)
+    filters = form.chosen()
+    links = matching(request.member, filters)
     if links.is_hidden:
         form.add_error("search", _("Enter a whole short link or words: your role sees no digits."))
     context = {
         "form": form,
         "mode": form.mode_chosen,
-        "batch": stopping.batch_summary(request.company, form.mode_chosen, chosen.get("batch", "")),
+        "batch": stopping.batch_summary(
+            request.company, form.mode_chosen, filters.get("batch", "")
+        ),
         "stop": request.company.link_stops.filter(batch_id=None).first(),
-        "is_filtered": bool(chosen.keys() - {"mode"}),
+        "is_filtered": bool(filters.keys() - {"mode"}),
         "base_url": settings.PUBLIC_URL,
         "page": page_or_first(links.links, request.GET, history=links.history),
     }
@@ -68,20 +70,20 @@ class Matches(NamedTuple):
     is_hidden: bool = False  # digits of targets, which this member sees masked, are not searched
 
 
-def matching(member: Member, chosen: dict[str, Any]) -> Matches:
-    history = Link.objects.filter(company=member.company_id, mode=chosen.get("mode", Mode.LIVE))
+def matching(member: Member, filters: dict[str, Any]) -> Matches:
+    history = Link.objects.filter(company=member.company_id, mode=filters.get("mode", Mode.LIVE))
     links = history.with_stops()
-    is_indexed = not chosen.get("state")
-    if state := chosen.get("state"):
+    is_indexed = not filters.get("state")
+    if state := filters.get("state"):
         links = links.in_state(state)
-    if text := chosen.get("search", "").strip():
-        named = _named(text, member.company_id)
-        is_indexed = Link.objects.filter(named, company=member.company_id).exists()
+    if text := filters.get("search", "").strip():
+        condition = _named(text, member.company_id)
+        is_indexed = Link.objects.filter(condition, company=member.company_id).exists()
         is_readable = _is_readable(text, member) and (is_indexed or may_search(text, member))
         if not is_readable:
             return Matches(links.none(), None, is_hidden=True)
-        links = links.filter(named if is_indexed else Q(url__icontains=text))
-    if batch := chosen.get("batch"):
+        links = links.filter(condition if is_indexed else Q(url__icontains=text))
+    if batch := filters.get("batch"):
         batch_id = parse_id("bat", batch)
         is_indexed = True
         links = links.filter(batch_id=batch_id) if batch_id else links.none()
@@ -174,14 +176,14 @@ def batch_stop(request: CabinetRequest, public_id: str) -> HttpResponse:
         "%(n)s links will stop working within a second.",
         batch.count,
     )
-    kept = _(
+    consequence = _(
         "Visitors are told that they no longer work. Statistics are kept, and the batch can be "
         "released again."
     )
     return confirm_page(
         request,
         _("Stop the whole batch"),
-        f"{stopped % {'n': batch.count}} {kept}",
+        f"{stopped % {'n': batch.count}} {consequence}",
         verb=_("Stop the batch"),
         back=(batch.url, _("Short links")),
         subject=format_html("<code>{}</code>", batch.public_id),

@@ -37,10 +37,10 @@ def find(member: Member, text: str) -> list[Hit]:
     if not may_name(slug, member):
         return []
     keys = short_hosts.keys(slug, member.company_id)
-    if named := list(links.filter(key__in=keys, retired_at=None)[:MAX_HITS]):
+    if exact := list(links.filter(key__in=keys, retired_at=None)[:MAX_HITS]):
         # An alias may be a word like any other.
-        is_one = len(named) == 1 and ("/" in text or not named[0].is_alias)
-        return [_hit(link, member, is_exact=is_one) for link in named]
+        is_one = len(exact) == 1 and ("/" in text or not exact[0].is_alias)
+        return [_hit(link, member, is_exact=is_one) for link in exact]
     return _to_host(links, text, member) if may_search(text, member) else []
 
 

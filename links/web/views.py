@@ -64,8 +64,8 @@ def link_create(request: CabinetRequest) -> HttpResponse:
     if request.company.status != Company.Status.APPROVED:
         messages.error(request, _("Live links can be created once the company is approved."))
         return redirect("link-list")
-    usual = request.company.default_link_lifetime
-    initial = {"lifetime": usual or ""}
+    lifetime = request.company.default_link_lifetime
+    initial = {"lifetime": lifetime or ""}
     form = LinkForm(request.POST or None, company=request.company, initial=initial)
     if request.method == "POST" and form.is_valid():
         with refusals_on(form, "alias"):
@@ -191,7 +191,7 @@ def _changed(
     request: CabinetRequest, link: Link, change: changes.Change, text: str
 ) -> HttpResponse:
     try:
-        changes.change(link=link, wanted=change, **request.actor)
+        changes.change(link=link, new_values=change, **request.actor)
     except DomainError as refused:
         is_renamed = refused.error is Error.ALIAS_TAKEN
         renamed = _("The name of this link has been given to another one.")

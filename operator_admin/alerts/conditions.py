@@ -127,8 +127,8 @@ def clickhouse_late() -> Iterator[Problem]:
 def ledger_breach() -> Iterator[Problem]:
     """What the schedule's last checks found; to check again here would double their load."""
     if breaches := reconciliation.remembered():
-        more = f" (+{len(breaches) - 3})" if len(breaches) > 3 else ""
-        yield "", {"said": "; ".join(breaches[:3]) + more}
+        count_of_others = f" (+{len(breaches) - 3})" if len(breaches) > 3 else ""
+        yield "", {"said": "; ".join(breaches[:3]) + count_of_others}
 
 
 def work_given_up() -> Iterator[Problem]:
@@ -182,8 +182,8 @@ def account_broken() -> Iterator[Problem]:
 
 def certificate_ends() -> Iterator[Problem]:
     with translation.override(languages.worldwide()):
-        shown = public_access.inspect()
-    for item in shown:
+        certificates = public_access.inspect()
+    for item in certificates:
         if not item.is_good:
             yield item.host, {"days": item.detail if item.days is None else item.days}
 

@@ -86,7 +86,7 @@ def other_sessions() -> list[str]:
                WHERE datname = current_database() AND backend_type = 'client backend'
                  AND pid <> pg_backend_pid()"""
         )
-        return [who for (who,) in cursor.fetchall()]
+        return [session for (session,) in cursor.fetchall()]
 
 
 def _name() -> str:
@@ -120,7 +120,7 @@ def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:
 def run(program: Path, *arguments: str) -> None:
     """Runs it against the service's database; raises BackupError with its last words."""
     conninfo, environ = _access()
-    done = subprocess.run(  # noqa: S603 - PostgreSQL's own program
+    process = subprocess.run(  # noqa: S603 - PostgreSQL's own program
         [str(program), *arguments, f"--dbname={conninfo}"],
         env=environ,
         stdin=subprocess.DEVNULL,
@@ -128,8 +128,8 @@ def run(program: Path, *arguments: str) -> None:
         check=False,
         text=True,
     )
-    if done.returncode != 0:
-        text = " ".join(done.stderr.split())[-600:] or f"exit code {done.returncode}"
+    if process.returncode != 0:
+        text = " ".join(process.stderr.split())[-600:] or f"exit code {process.returncode}"
         raise BackupError(f"{program.name} failed: {text}")
 
 
@@ -159,18 +159,18 @@ def _wheel() -> Iterator[Path]:
 
 @cache
 def _major(program: Path) -> int:
-    done = subprocess.run(  # noqa: S603 - PostgreSQL's own program
+    process = subprocess.run(  # noqa: S603 - PostgreSQL's own program
         [str(program), "--version"], capture_output=True, check=False, text=True
     )
-    number = re.search(r"\) (\d+)", done.stdout)
+    number = re.search(r"\) (\d+)", process.stdout)
     return int(number[1]) if number else 0
 
 
 def _access() -> tuple[str, dict[str, str]]:
     keywords = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
     params = connection.get_connection_params()
-    kept = {name: params[name] for name in keywords - _NOT_FOR_PROGRAMS if name in params}
+    keywords_used = {name: params[name] for name in keywords - _NOT_FOR_PROGRAMS if name in params}
     environ = os.environ | {"PGOPTIONS": _OPTIONS}
     if params.get("password"):
         environ["PGPASSWORD"] = params["password"]
-    return make_conninfo("", **kept), environ
+    return make_conninfo("", **keywords_used), environ

@@ -83,7 +83,7 @@ def _until_done(step: Callable[[], object]) -> None:
 def _expire_messages() -> int:
     total = OpenMessage.objects.count()
     while attempts := _open_attempts():
-        transitions.commit_events([Event(*each, EventKind.GIVEN_UP) for each in attempts])
+        transitions.commit_events([Event(*attempt, EventKind.GIVEN_UP) for attempt in attempts])
     while messages := _open_messages():
         transitions.give_up(messages)
     return total
@@ -167,17 +167,17 @@ def _erasures(lines: Iterable[str]) -> Finding:
         read = erasure_list.load(lines)
     except (ValueError, KeyError, TypeError) as error:
         return failed("erasures", str(error), "Name a list that `reapply_erasures --list` wrote.")
-    done = reapply_erasures()
-    detail = f"{read} entries read, {done.erased} persons erased again"
-    if done.unfinished:
-        detail += f", {done.unfinished} whose codes can still be entered"
-    if done.unknown:
-        detail += f", {done.unknown} under a key that WEBHOOK_KEYS lacks"
+    result = reapply_erasures()
+    detail = f"{read} entries read, {result.erased} persons erased again"
+    if result.unfinished:
+        detail += f", {result.unfinished} whose codes can still be entered"
+    if result.unknown:
+        detail += f", {result.unknown} under a key that WEBHOOK_KEYS lacks"
     cure = (
         "Append the key to WEBHOOK_KEYS, or wait until the codes have expired; then "
         "`manage.py restore --already-restored --prove`."
     )
-    return verdict("erasures", detail, cure, ok=not (done.unfinished or done.unknown))
+    return verdict("erasures", detail, cure, ok=not (result.unfinished or result.unknown))
 
 
 def _ledger() -> Finding:

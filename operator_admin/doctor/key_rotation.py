@@ -124,5 +124,5 @@ def _label(key: str) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    first, *more = names
-    return _("{first} and {count} more").format(first=first, count=len(more)) if more else first
+    first, *others = names
+    return _("{first} and {count} more").format(first=first, count=len(others)) if others else first

@@ -72,24 +72,24 @@ def proxies() -> Finding:
     }
     try:
         answer = _get(f"{settings.PUBLIC_URL}/livez", headers).json()
-        seen: dict[str, Any] = answer["seen"]
+        request_seen: dict[str, Any] = answer["seen"]
     except (requests.RequestException, ValueError, KeyError, TypeError):
         cure = _("See `public URL`; behind it must be this very service, with the same SECRET_KEY.")
         return failed("proxies", _("the service did not say what it sees"), cure)
-    return _judge_proxies(seen)
+    return _judge_proxies(request_seen)
 
 
-def _judge_proxies(seen: dict[str, Any]) -> Finding:
-    trusted, added = settings.TRUSTED_PROXY_COUNT, int(seen["forwarded"]) - 1
+def _judge_proxies(request_seen: dict[str, Any]) -> Finding:
+    trusted, added = settings.TRUSTED_PROXY_COUNT, int(request_seen["forwarded"]) - 1
     detail = _("TRUSTED_PROXY_COUNT={trusted}, {added} before us added an address").format(
         trusted=trusted, added=max(added, 0)
     )
-    if seen["client_ip"] == UNDERSCORE_IP:
+    if request_seen["client_ip"] == UNDERSCORE_IP:
         cure = _(
             "Start the web process with `python -m config.web_server`, which drops names with `_`."
         )
         return failed("proxies", _("X_Forwarded_For was believed"), cure)
-    if seen["client_ip"] == FORGED_IP:
+    if request_seen["client_ip"] == FORGED_IP:
         cure = _("Lower TRUSTED_PROXY_COUNT: as it is, anybody can claim any address.")
         return failed(
             "proxies", _("{detail}: a forged address was believed").format(detail=detail), cure
@@ -100,7 +100,7 @@ def _judge_proxies(seen: dict[str, Any]) -> Finding:
         ).format(added=added)
         return failed("proxies", detail, cure)
     is_secure = settings.PUBLIC_URL.startswith("https://")
-    if is_secure and not seen["secure"]:
+    if is_secure and not request_seen["secure"]:
         cure = _("Have the proxy set X-Forwarded-Proto, and TRUSTED_PROXY_COUNT count it.")
         return failed("proxies", _("HTTPS outside is plain HTTP to the service"), cure)
     return passed("proxies", detail)
@@ -163,13 +163,13 @@ def _inspect(host: str, port: int) -> Certificate:
             socket.create_connection((host, port), timeout=TIMEOUT) as plain,
             context.wrap_socket(plain, server_hostname=host) as encrypted,
         ):
-            shown = encrypted.getpeercert() or {}
+            certificate = encrypted.getpeercert() or {}
     except ssl.SSLCertVerificationError as error:
         why = _("not trusted: {verify_message}").format(verify_message=error.verify_message)
         return Certificate(host, None, why)
     except OSError as error:
         return Certificate(host, None, type(error).__name__)
-    ends_at = ssl.cert_time_to_seconds(str(shown["notAfter"]))
+    ends_at = ssl.cert_time_to_seconds(str(certificate["notAfter"]))
     days = int((ends_at - time.time()) // 86_400)
     return Certificate(host, days, _("ends in {days} days").format(days=days))
 

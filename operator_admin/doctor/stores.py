@@ -123,8 +123,8 @@ def archives() -> Finding:
     since = timezone.now() - GRACE
     newest = partitions.newest_to_archive(settings.MESSAGES_KEPT_MONTHS, since)
     late = [month for month in partitions.attached_months() if month <= newest]
-    left = ArchivedMonth.objects.filter(dropped_at=None, detached_at__lt=since)
-    late += left.order_by("month").values_list("month", flat=True)
+    stuck = ArchivedMonth.objects.filter(dropped_at=None, detached_at__lt=since)
+    late += stuck.order_by("month").values_list("month", flat=True)
     detail = (
         _("late: {names}").format(names=", ".join(f"{month:%Y-%m}" for month in late))
         if late

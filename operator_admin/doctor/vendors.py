@@ -90,11 +90,13 @@ def vendor_approvals() -> list[Finding]:
         ]
     if not used:
         return [passed("vendor approvals", _("no vendor has been asked, or none has such a list"))]
-    seen = min(row.seen_at for row in used)
+    oldest = min(row.seen_at for row in used)
     return [
         passed(
             "vendor approvals",
-            _("{count} in order, asked {seen:%d.%m %H:%M} UTC").format(count=len(used), seen=seen),
+            _("{count} in order, asked {seen:%d.%m %H:%M} UTC").format(
+                count=len(used), seen=oldest
+            ),
         )
     ]
 

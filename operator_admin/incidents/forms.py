@@ -93,15 +93,15 @@ class IncidentForm(forms.Form):
     def incident(self) -> dict[str, Any]:
         """As `timeline.open_incident` takes it."""
         data = self.cleaned_data
-        kept = ("impact", "channel", "country", "is_public", "shown_from", "shown_until")
+        names = ("impact", "channel", "country", "is_public", "shown_from", "shown_until")
         wording = {"titles": _wording(data, "title"), "text": _wording(data, "text")}
-        return wording | {name: data[name] for name in kept}
+        return wording | {name: data[name] for name in names}
 
 
 def usual(impact: str, channel: str) -> dict[str, Any]:
     """What the form is filled with: the usual words for this."""
     parts = {"title": timeline.title(impact, channel), "text": timeline.first_text(impact)}
-    initial = {f"{part}_{code}": said[code] for part, said in parts.items() for code in said}
+    initial = {f"{part}_{code}": texts[code] for part, texts in parts.items() for code in texts}
     return {"impact": impact, "channel": channel, **initial}
 
 

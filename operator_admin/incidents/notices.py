@@ -43,12 +43,12 @@ refresh, keep_fresh, reset = _cache.refresh, _cache.keep_fresh, _cache.reset
 def for_company(company: Company, session: SessionBase) -> list[Incident]:
     """Reads the company's channels only if a notice is about one."""
     now = timezone.now()
-    shown = [row for row in _cache.value if _is_shown(row, now)]
-    if not shown:
+    current = [row for row in _cache.value if _is_shown(row, now)]
+    if not current:
         return []
     dismissed = set(session.get(SESSION_KEY, ()))
-    left = [row for row in shown if _key(row) not in dismissed]
-    of_country = [row for row in left if row.country in {"", company.country}]
+    incidents = [row for row in current if _key(row) not in dismissed]
+    of_country = [row for row in incidents if row.country in {"", company.country}]
     used = _channels(company) if any(row.channel for row in of_country) else frozenset()
     return [row for row in of_country if not row.channel or row.channel in used]
 
@@ -66,10 +66,10 @@ def _channels(company: Company) -> frozenset[str]:
     with connection.cursor() as cursor:
         cursor.execute(_CHANNELS, {"company": company.pk})
         sent_by = {channel for (channel,) in cursor.fetchall()}
-    chosen = {company.default_channel, *company.fallback_chain}
-    return frozenset(sent_by | chosen)
+    configured = {company.default_channel, *company.fallback_chain}
+    return frozenset(sent_by | configured)
 
 
 def dismiss(session: SessionBase, key: str) -> None:
-    kept = [key_shown for key_shown in session.get(SESSION_KEY, ()) if key_shown != key]
-    session[SESSION_KEY] = [*kept, key][-MAX_DISMISSED:]
+    dismissed = [key_shown for key_shown in session.get(SESSION_KEY, ()) if key_shown != key]
+    session[SESSION_KEY] = [*dismissed, key][-MAX_DISMISSED:]

@@ -94,15 +94,15 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
 @page("incidents/new/", "incident-new", permission=CHANGE)
 def new(request: HttpRequest) -> HttpResponse:
     """With the usual words for the channel and the impact that the address names."""
-    asked, about = request.GET.get("impact", ""), request.GET.get("channel", "")
-    kind = asked if asked in Incident.Impact.values else Incident.Impact.DEGRADED
-    about = about if about in BY_NAME else ""
-    form = IncidentForm(request.POST or None, initial=usual(kind, about))
+    impact, channel = request.GET.get("impact", ""), request.GET.get("channel", "")
+    kind = impact if impact in Incident.Impact.values else Incident.Impact.DEGRADED
+    channel = channel if channel in BY_NAME else ""
+    form = IncidentForm(request.POST or None, initial=usual(kind, channel))
     if form.is_valid():
         opened = timeline.open_incident(**form.incident(), **actor(request))
         messages.success(request, _("Companies see the notice within seconds."))
         return redirect("admin:incident", opened.pk)
-    context = {"form": form, "impacts": Incident.Impact.choices, "impact": kind, "channel": about}
+    context = {"form": form, "impacts": Incident.Impact.choices, "impact": kind, "channel": channel}
     return _page(request, "incident_new", gettext_lazy("Tell companies"), context)
 
 
@@ -171,8 +171,8 @@ def dismiss(request: CabinetRequest, incident: int, update: int) -> HttpResponse
     notices.dismiss(request.session, f"{incident}:{update}")
     if request.htmx:
         return HttpResponse()
-    then = request.POST.get("next", "")
+    next_url = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(
-        then, {request.get_host()}, require_https=request.is_secure()
+        next_url, {request.get_host()}, require_https=request.is_secure()
     )
-    return redirect(then if is_ours else "overview")
+    return redirect(next_url if is_ours else "overview")

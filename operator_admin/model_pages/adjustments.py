@@ -105,10 +105,10 @@ def _search(request: HttpRequest) -> dict[str, Any]:
 def _was_done(request: HttpRequest, form: AdjustForm) -> bool:
     """Whether an earlier submit of this form has moved the tokens."""
     try:
-        once = UUID(form.data.get("once", ""))
+        form_id = UUID(form.data.get("once", ""))
     except ValueError:  # the form will say so
         return False
-    if not Transfer.objects.with_key(f"adjust:{once.hex}").exists():
+    if not Transfer.objects.with_key(f"adjust:{form_id.hex}").exists():
         return False
     messages.warning(request, _("Already done: nothing was moved again."))
     return True

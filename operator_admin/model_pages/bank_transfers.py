@@ -43,8 +43,8 @@ class AssignForm(forms.Form):
     )
 
     def clean_order(self) -> Order:
-        named = Order.objects.select_related("company").named(self.cleaned_data["order"])
-        order = named.first() if named is not None else None
+        orders = Order.objects.select_related("company").named(self.cleaned_data["order"])
+        order = orders.first() if orders is not None else None
         if order is None:
             raise ValidationError(_("There is no such top-up."))
         return order
@@ -108,8 +108,10 @@ def _tell(request: HttpRequest, form: UploadForm, waiting: int) -> None:
     count = len(form.lines)
     text = ngettext("%(n)d line is read.", "%(n)d lines are read.", count) % {"n": count}
     if waiting > 0:
-        more = ngettext("%(n)d waits for a decision.", "%(n)d wait for a decision.", waiting)
-        text = f"{text} {more % {'n': waiting}}"
+        waiting_text = ngettext(
+            "%(n)d waits for a decision.", "%(n)d wait for a decision.", waiting
+        )
+        text = f"{text} {waiting_text % {'n': waiting}}"
     messages.success(request, text)
     if form.unread:
         text = ngettext(
@@ -179,8 +181,8 @@ class BankTransferAdmin(ActionAdmin):
         description=gettext_lazy("Credit the top-up that it names"), permissions=["handle"]
     )
     def credit(self, request: HttpRequest, rows: QuerySet[BankTransfer]) -> None:
-        named = rows.filter(order__isnull=False).select_related("order")
-        self._each(request, named, _assign_to_named)
+        assignable = rows.filter(order__isnull=False).select_related("order")
+        self._each(request, assignable, _assign_to_named)
 
     @admin.action(
         description=gettext_lazy("Return to the payer: nothing is credited"), permissions=["handle"]

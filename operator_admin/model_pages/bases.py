@@ -52,8 +52,8 @@ class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg
 
 def _named_models() -> list[ContentType]:
     """The others are internal tables, which no page asks a permission for."""
-    named = [model for model in apps.get_models() if isinstance(model._meta.verbose_name, Promise)]  # noqa: SLF001
-    return list(ContentType.objects.get_for_models(*named).values())
+    models = [model for model in apps.get_models() if isinstance(model._meta.verbose_name, Promise)]  # noqa: SLF001
+    return list(ContentType.objects.get_for_models(*models).values())
 
 
 class TranslatedPermissions:
@@ -154,13 +154,13 @@ class ModelAdmin(ByHand, Autocompletion, FormFields):
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """A filter on a column that the page hides would tell it piece by piece."""
-        offered = [each[0] if isinstance(each, tuple) else each for each in self.list_filter]
-        shown = {*flatten_fieldsets(self.get_fieldsets(request)), *self.list_display, *offered}
+        offered = [item[0] if isinstance(item, tuple) else item for item in self.list_filter]
+        names = {*flatten_fieldsets(self.get_fieldsets(request)), *self.list_display, *offered}
         try:
             column = self.opts.get_field(lookup.partition("__")[0])
         except FieldDoesNotExist:  # of a filter of our own
             return super().lookup_allowed(lookup, value, request)
-        is_shown = column is self.opts.pk or column.name in shown
+        is_shown = column is self.opts.pk or column.name in names
         return is_shown and super().lookup_allowed(lookup, value, request)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:

@@ -115,9 +115,9 @@ class TransferAdmin(ReadOnlyAdmin):
 
 def _companies(text: str) -> list[int]:
     """Ids by name or number. Read first: joined, each row would look up its company."""
-    named = Company.objects.filter(name__istartswith=text).order_by("pk")
+    companies = Company.objects.filter(name__istartswith=text).order_by("pk")
     number = parse_integer(text)
-    return [*named.values_list("pk", flat=True)[:MAX_COMPANIES], *([number] if number else [])]
+    return [*companies.values_list("pk", flat=True)[:MAX_COMPANIES], *([number] if number else [])]
 
 
 def _message_id(text: str) -> UUID | None:

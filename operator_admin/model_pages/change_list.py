@@ -72,8 +72,8 @@ class KeysetChangeList(UncountedChangeList):
     looked_through = 0  # rows, if the page was not filled by them
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        chosen = [str(name) for name in self.model_admin.get_ordering(request)]
-        self.field = chosen[0].lstrip("-") if chosen else "pk"
+        ordering = [str(name) for name in self.model_admin.get_ordering(request)]
+        self.field = ordering[0].lstrip("-") if ordering else "pk"
         return self._newest_first()
 
     def get_results(self, request: HttpRequest) -> None:

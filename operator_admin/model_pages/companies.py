@@ -320,12 +320,12 @@ def _change_status(
         company=company, status=status, reason=reason, tokens=tokens, **actor(request)
     )
     if tokens:
-        once = form.cleaned_data["once"] or uuid4()
+        form_id = form.cleaned_data["once"] or uuid4()
         adjust_views.move(
             company=company,
             tokens=tokens,
             reason=reason or str(_("for the first messages")),
-            key=f"adjust:{once.hex}:{company.pk}",
+            key=f"adjust:{form_id.hex}:{company.pk}",
             **actor(request),
         )
     return True
@@ -349,6 +349,6 @@ def _redirect_to_status(companies: QuerySet[Company], status: Status) -> HttpRes
 
 
 def _requested_companies(request: HttpRequest) -> QuerySet[Company]:
-    named = request.GET.get("ids", "").split(",")
-    ids = filter(None, map(parse_integer, named[:100]))
+    id_texts = request.GET.get("ids", "").split(",")
+    ids = filter(None, map(parse_integer, id_texts[:100]))
     return Company.objects.filter(pk__in=list(ids)).order_by("name")

@@ -93,25 +93,25 @@ class LinkAdmin(ActionAdmin):
     def _enabled(self, link: Link, request: HttpRequest) -> bool:
         """Not one that leads to a site that is blocked."""
         try:
-            changes.change(link=link, wanted=ENABLED, **actor(request))
+            changes.change(link=link, new_values=ENABLED, **actor(request))
         except DomainError:
             return False
         return True
 
     @admin.action(description=_("Stop all links of their batches"), permissions=["handle"])
     def stop_batches(self, request: HttpRequest, links: QuerySet[Link]) -> None:
-        chosen = links.exclude(batch_id=None).select_related("company")
-        self._stop(request, {(link.company, link.batch_id) for link in chosen})
+        selected = links.exclude(batch_id=None).select_related("company")
+        self._stop(request, {(link.company, link.batch_id) for link in selected})
 
     @admin.action(description=_("Stop all links of their companies"), permissions=["handle"])
     def stop_companies(self, request: HttpRequest, links: QuerySet[Link]) -> None:
-        chosen = links.select_related("company")
-        self._stop(request, {(link.company, None) for link in chosen})
+        selected = links.select_related("company")
+        self._stop(request, {(link.company, None) for link in selected})
 
-    def _stop(self, request: HttpRequest, chosen: set[tuple[Company, UUID | None]]) -> None:
+    def _stop(self, request: HttpRequest, batches: set[tuple[Company, UUID | None]]) -> None:
         count = sum(
             stopping.stop(company=company, batch_id=batch_id, **actor(request), by_operator=True)
-            for company, batch_id in chosen
+            for company, batch_id in batches
         )
         text = ngettext("%(n)d stop is in force.", "%(n)d stops are in force.", count)
         self.message_user(request, text % {"n": count}, messages.SUCCESS)
@@ -270,7 +270,7 @@ class ReportAdmin(ActionAdmin):
         live = [link for link in links if not link.is_barred and link.retired_at is None]
         off = Change(is_enabled=False, by_operator=True)
         for link in live:
-            changes.change(link=link, wanted=off, **actor(request))
+            changes.change(link=link, new_values=off, **actor(request))
         preview_page.mark_handled(reports)
         text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
         self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)

@@ -261,13 +261,13 @@ def _components(
     rows: dict[str, dict[date, StatusDay]] = {}
     for row in StatusDay.objects.filter(day__gte=start):
         rows.setdefault(row.component, {})[row.day] = row
-    shown = [start + timedelta(days=n) for n in range(SHOWN_DAYS)]
-    api = tuple(_api_day(day, rows.get(API, {}).get(day), incidents) for day in shown)
+    all_days = [start + timedelta(days=n) for n in range(SHOWN_DAYS)]
+    api = tuple(_api_day(day, rows.get(API, {}).get(day), incidents) for day in all_days)
     yield Component(API, of_api(begun, alerts), api)
     states = figures.account_states()
     for channel in CHANNELS:
         if names := pauses.accounts_of(channel.name):
-            days = _channel_days(channel.name, shown, rows.get(channel.name, {}), incidents)
+            days = _channel_days(channel.name, all_days, rows.get(channel.name, {}), incidents)
             accounts = [states.get(name) for name in names]
             level = of_channel(channel.name, accounts, begun, alerts)
             yield Component(channel.name, level, tuple(days))
@@ -282,18 +282,18 @@ def is_shown(row: StatusDay) -> bool:
 
 
 def _channel_days(
-    name: str, shown: list[date], rows: dict[date, StatusDay], incidents: Sequence[Incident]
+    name: str, all_days: list[date], rows: dict[date, StatusDay], incidents: Sequence[Incident]
 ) -> Iterable[Day]:
     shares = {
         day: 100 * row.good / row.total for day, row in rows.items() if is_shown(row)
     }  # fmt: skip
-    usual = median(shares.values()) if shares else 0.0
-    for day in shown:
-        said = _said(day, name, incidents)
+    median_share = median(shares.values()) if shares else 0.0
+    for day in all_days:
+        announced = _said(day, name, incidents)
         if day not in shares:
-            yield Day(day, said)
+            yield Day(day, announced)
             continue
-        level = worst([_level(usual - shares[day]), *([said] if said else [])])
+        level = worst([_level(median_share - shares[day]), *([announced] if announced else [])])
         ms = rows[day].median_ms
         yield Day(day, level, round(shares[day], 1), ms / 1000 if ms else None)
 
@@ -305,13 +305,13 @@ def _level(points_below: float) -> Level:
 
 
 def _api_day(day: date, row: StatusDay | None, incidents: Sequence[Incident]) -> Day:
-    said = _said(day, "", incidents)
+    announced = _said(day, "", incidents)
     if row is None or not row.total:
-        return Day(day, said)
+        return Day(day, announced)
     share = row.good / row.total
     measured = Level.OPERATIONAL if share >= API_GOOD else Level.DEGRADED
     level = Level.OUTAGE if share < API_FAIR else measured
-    level = worst([level, *([said] if said else [])])
+    level = worst([level, *([announced] if announced else [])])
     return Day(day, level, round(100 * share, 2), minutes=row.total)
 
 

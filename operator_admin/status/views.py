@@ -26,9 +26,9 @@ FEED_TYPE = "application/atom+xml; charset=utf-8"
 @require_safe
 @in_asked_language
 def page(request: HttpRequest) -> HttpResponse:
-    shown = summary.get()
-    context = {"summary": shown, "body": _body(shown) if shown else ""}
-    response = render(request, "status/page.html", context, status=200 if shown else 503)
+    current = summary.get()
+    context = {"summary": current, "body": _body(current) if current else ""}
+    response = render(request, "status/page.html", context, status=200 if current else 503)
     response["Cache-Control"] = "private, max-age=15"  # in the reader's language
     return response
 
@@ -46,10 +46,10 @@ def _body(summary: Summary) -> str:
 
 @require_safe
 def as_json(request: HttpRequest) -> HttpResponse:
-    shown = summary.get()
-    if shown is None:
+    current = summary.get()
+    if current is None:
         return JsonResponse({"status": "unknown"}, status=503)
-    response = JsonResponse(_document(shown), json_dumps_params={"ensure_ascii": False})
+    response = JsonResponse(_document(current), json_dumps_params={"ensure_ascii": False})
     response["Cache-Control"] = CACHE_CONTROL
     response["Access-Control-Allow-Origin"] = "*"
     return response
@@ -58,14 +58,14 @@ def as_json(request: HttpRequest) -> HttpResponse:
 @require_safe
 @in_asked_language
 def as_feed(request: HttpRequest) -> HttpResponse:
-    shown = summary.get()
+    current = summary.get()
     language = translation.get_language()
     url = f"{settings.PUBLIC_URL}/status"
     feed = Atom1Feed(
         title=_("Kvitok: status"), link=url, description="", language=language,
         feed_url=f"{settings.PUBLIC_URL}/status.atom",
     )  # fmt: skip
-    for event in [*shown.open, *shown.planned, *shown.over] if shown else []:
+    for event in [*current.open, *current.planned, *current.over] if current else []:
         for update in event.newest_updates:
             feed.add_item(
                 title=f"{event.title}: {update.get_state_display()}",

@@ -51,11 +51,11 @@ def waiting_counts() -> dict[str, int]:
 @register.inclusion_tag("components/operator_notices.html", takes_context=True)
 def operator_notices(context: RequestContext) -> dict[str, Any]:
     member, request = context.get("member"), context.get("request")
-    shown = notices.for_company(member.company, request.session) if member and request else []
+    incidents = notices.for_company(member.company, request.session) if member and request else []
     return {
-        "notices": shown,
+        "notices": incidents,
         "language": get_language(),
-        "next": request.get_full_path() if shown and request else "",
+        "next": request.get_full_path() if incidents and request else "",
         "csrf_token": context.get("csrf_token"),
     }
 

@@ -54,8 +54,8 @@ def day_word(day: Day) -> StrOrPromise:
 def seconds(value: float | None) -> str:
     if value is None:
         return "—"
-    shown = number_format(value, 1 if value < 10 else 0)
-    return _("%(n)s s") % {"n": shown}
+    number = number_format(value, 1 if value < 10 else 0)
+    return _("%(n)s s") % {"n": number}
 
 
 @register.filter
@@ -79,11 +79,11 @@ def _title(day: Day, *, is_api: bool) -> str:
 @register.filter
 def summarised(component: Component) -> str:
     """The drawing in words."""
-    named = [day for day in component.days if day.level]
-    bad = sum(day.level != Level.OPERATIONAL for day in named)
-    text = ngettext("%(n)d day with figures", "%(n)d days with figures", len(named))
+    days = [day for day in component.days if day.level]
+    bad = sum(day.level != Level.OPERATIONAL for day in days)
+    text = ngettext("%(n)d day with figures", "%(n)d days with figures", len(days))
     worse = ngettext("%(n)d of them not as usual", "%(n)d of them not as usual", bad)
-    return f"{component.title}: {text % {'n': len(named)}}, {worse % {'n': bad}}"
+    return f"{component.title}: {text % {'n': len(days)}}, {worse % {'n': bad}}"
 
 
 @register.filter

@@ -62,7 +62,7 @@ class CredentialsForm(forms.Form):
         for field in VENDORS[vendor_of(name)].fields:
             self.fields[field.name] = self._field(field, places.get(field.name, ""))
 
-    def _field(self, option: Option, place: str) -> forms.CharField:
+    def _field(self, option: Option, help_text: str) -> forms.CharField:
         keeps = option.is_secret and self.is_stored
         widget = forms.PasswordInput if option.is_secret else forms.TextInput
         attributes = {"autocomplete": "off", "spellcheck": "false", "class": "vTextField"}
@@ -73,7 +73,7 @@ class CredentialsForm(forms.Form):
             required=option.is_required and not keeps,
             max_length=MAX_LENGTH,
             initial=secrets.token_urlsafe(18) if option.is_ours else option.default,
-            help_text=place,
+            help_text=help_text,
             widget=widget(attributes),
         )
 

@@ -132,9 +132,9 @@ class CodeOutcome(NamedTuple):
 def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
     """Outcomes of `(since, until]` by time, and the codes awaited at its end."""
     outcomes = [*_of_ripening(since, until), *_of_entered(since, until)]
-    known = known_phones.sends_to_known({item.code.send for item in outcomes}, since)
-    strange = [item for item in outcomes if not known.get(item.code.send)]
-    phones = {(company_id, phone) for company_id, phone, _created in known}
+    known_sends = known_phones.sends_to_known({item.code.send for item in outcomes}, since)
+    strange = [item for item in outcomes if not known_sends.get(item.code.send)]
+    phones = {(company_id, phone) for company_id, phone, _created in known_sends}
     return sorted(_without_repeated(strange, until, phones), key=lambda item: item.at)
 
 
@@ -191,7 +191,7 @@ GROUP BY company_id, phone HAVING count(*) > %s
 
 
 def _without_repeated(
-    outcomes: list[CodeOutcome], until: datetime, known: Set[tuple[int, str]]
+    outcomes: list[CodeOutcome], until: datetime, known_pairs: Set[tuple[int, str]]
 ) -> Iterator[CodeOutcome]:
     """Without those missed by phones that were sent many codes, and what would correct them. The
     codes with which a known phone passes come on top.
@@ -204,7 +204,7 @@ def _without_repeated(
         many = {
             (company_id, phone)
             for company_id, phone, count in cursor.fetchall()
-            if count > COUNTED_OF_PHONE + KNOWN_CODES or (company_id, phone) not in known
+            if count > COUNTED_OF_PHONE + KNOWN_CODES or (company_id, phone) not in known_pairs
         }
     for item in outcomes:
         if item.code.send[:2] not in many or item.kind in SAID_OF_PEOPLE:

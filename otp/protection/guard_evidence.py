@@ -206,7 +206,8 @@ def _count(rows: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers
     for outcome in rows:
         by_company[outcome.code.company_id].append(outcome)
     judged = JOB.each(
-        sorted(by_company), lambda each: _count_company(each, by_company[each], now, attacked)
+        sorted(by_company),
+        lambda company_id: _count_company(company_id, by_company[company_id], now, attacked),
     )
     return [item for item in judged if item.verdicts]
 

@@ -311,8 +311,8 @@ def scopes_of_restriction(restriction: GuardRestriction) -> tuple[Scope, ...]:
     scope = scope_of(restriction)
     if scope.kind not in PREFIXES:
         return (scope,)
-    whole = scopes_of(scope.value + "0" * PREFIXES[scope.kind], restriction.country)
-    return whole[: whole.index(scope) + 1]
+    scopes = scopes_of(scope.value + "0" * PREFIXES[scope.kind], restriction.country)
+    return scopes[: scopes.index(scope) + 1]
 
 
 # --- Sends that were held back ---

@@ -149,11 +149,11 @@ def enforced(
     if restricted is None:
         yield plan
         return
-    left = _without_sms(plan) if restricted.is_without_sms else plan
-    is_shorter = left != plan or plan.is_sms_avoided
+    allowed = _without_sms(plan) if restricted.is_without_sms else plan
+    is_shorter = allowed != plan or plan.is_sms_avoided
     _enforce(principal, phone, requester, restricted, is_shorter=is_shorter)
     try:
-        yield left
+        yield allowed
     except AfterEffectError:
         raise
     except DomainError:
@@ -219,7 +219,7 @@ def _without_sms(plan: ChannelPlan) -> ChannelPlan:
 
 
 def _refusal(restriction: OpenRestriction) -> DomainError:
-    left = max(1, math.ceil(restriction.until - time.time()))
+    seconds = max(1, math.ceil(restriction.until - time.time()))
     message = format_lazy(
         _(
             "Held back by the protection against SMS pumping: codes to this scope ({scope}) are "
@@ -230,4 +230,4 @@ def _refusal(restriction: OpenRestriction) -> DomainError:
     limit = {"kind": "guard", "scope": restriction.kind}
     if restriction.kind not in (ScopeKind.IP, ScopeKind.DEVICE):
         limit["value"] = restriction.value
-    return DomainError(Error.SEND_LIMIT, message=message, retry_after=left, limit=limit)
+    return DomainError(Error.SEND_LIMIT, message=message, retry_after=seconds, limit=limit)

@@ -136,11 +136,11 @@ MAX_STEP, MAX_ABSENCE = timedelta(minutes=1), timedelta(hours=6)
 def learn() -> None:
     """Does nothing while another worker learns."""
     until = database_now() - LAG
-    known = Known(-1, Router({}))
-    while _learn_step(until, known):
+    cached = Known(-1, Router({}))
+    while _learn_step(until, cached):
         pass
-    if known.version >= 0:
-        account_shares.apply(known.router)
+    if cached.version >= 0:
+        account_shares.apply(cached.router)
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class Known:
     router: Router
 
 
-def _learn_step(until: datetime, known: Known) -> bool:
+def _learn_step(until: datetime, cached: Known) -> bool:
     """Whether there is more to learn."""
     with transaction.atomic():
         state = _locked(until)
@@ -159,41 +159,44 @@ def _learn_step(until: datetime, known: Known) -> bool:
             return False
         since = max(state.learned_until, until - MAX_ABSENCE)
         end = min(until, since + MAX_STEP)
-        changed = _learn(since, end, state, known)
+        changed = _learn(since, end, state, cached)
         RouterState.objects.filter(pk=RouterState.ONLY).update(learned_until=end, **changed)
     return end < until
 
 
-def _learn(since: datetime, end: datetime, state: RouterState, known: Known) -> dict[str, Any]:
+def _learn(since: datetime, end: datetime, state: RouterState, cached: Known) -> dict[str, Any]:
     """The new state. Of codes that cannot be learned from, those of the whole step are left out:
     what was learned of them so far would be half of it.
     """
     try:
         with transaction.atomic():
-            return _learned(_tried_codes(since, end), end, state, known)
+            return _learned(_tried_codes(since, end), end, state, cached)
     except Exception as error:
         if not is_refusal(error):
             raise
         log.exception("codes_not_learned", since=since.isoformat())
-        known.version = -1  # it is read again
+        cached.version = -1  # it is read again
         return {}
 
 
 def _learned(
-    codes: list[TriedCode], end: datetime, state: RouterState, known: Known
+    codes: list[TriedCode], end: datetime, state: RouterState, cached: Known
 ) -> dict[str, Any]:
     if not codes:
         return {}
-    if known.version != state.version:
-        known.router = learned_router.decode(state.state)
-        known.router.prices = dict.fromkeys(BY_NAME, 0)  # names alone matter here
-    account_shares.adopt(known.router, account_shares.groups())
+    if cached.version != state.version:
+        cached.router = learned_router.decode(state.state)
+        cached.router.prices = dict.fromkeys(BY_NAME, 0)  # names alone matter here
+    account_shares.adopt(cached.router, account_shares.groups())
     memories = phone_memories.load_many(code.phone for code, _tries in codes)
     for code, tries in codes:
-        _teach(known.router, memories[code.phone], code, tries)
+        _teach(cached.router, memories[code.phone], code, tries)
     phone_memories.save_many(memories, end.timestamp())
-    known.version = state.version + 1
-    return {"state": learned_router.encode(known.router, end.timestamp()), "version": known.version}
+    cached.version = state.version + 1
+    return {
+        "state": learned_router.encode(cached.router, end.timestamp()),
+        "version": cached.version,
+    }
 
 
 def _locked(until: datetime) -> RouterState | None:
@@ -204,9 +207,9 @@ def _locked(until: datetime) -> RouterState | None:
     return RouterState.objects.select_for_update(skip_locked=True).first()
 
 
-def _teach(router: Router, memory: PhoneMemory, code: _Row, asked: list[ChannelTry]) -> None:
+def _teach(router: Router, memory: PhoneMemory, code: _Row, all_tries: list[ChannelTry]) -> None:
     area = Area(country_of(code.phone), range_of(code.phone))
-    tries = [item for item in asked if not item.is_fault]
+    tries = [item for item in all_tries if not item.is_fault]
     steps = [
         router.asked(item.started, area, memory, item.channel, n) for n, item in enumerate(tries)
     ]
@@ -215,7 +218,7 @@ def _teach(router: Router, memory: PhoneMemory, code: _Row, asked: list[ChannelT
         _teach_try(router, memory, item, step, following)
     verified = code.verified if code.verified is not None else inf
     if not code.is_sent_again:
-        _compare_accounts(router, code.created, asked, verified)
+        _compare_accounts(router, code.created, all_tries, verified)
     if verified < inf and not code.is_sent_again:
         sole = _sole(tries, verified)
         if sole is not None:
@@ -260,5 +263,7 @@ def _sole(tries: list[ChannelTry], verified: float) -> int | None:
     ]
     if len(arrived) == 1:
         return arrived[0]
-    asked = [n for n, item in enumerate(tries) if item.refused is None and item.started <= verified]
-    return asked[0] if not arrived and len(asked) == 1 else None
+    accepted = [
+        n for n, item in enumerate(tries) if item.refused is None and item.started <= verified
+    ]
+    return accepted[0] if not arrived and len(accepted) == 1 else None

@@ -78,7 +78,7 @@ def _name_faults(name: str) -> Iterator[str]:
 def line(binding: Mapping[str, str]) -> str:
     """The line below the text: `100.50 RUB → Shop`, `Contract, SHA-256: 9f86d081884c7d65…`."""
     if "document" in binding:
-        shown = f"SHA-256: {binding['document'][:SHOWN_OF_HASH]}…"
-        return f"{binding['title']}, {shown}" if "title" in binding else shown
+        fingerprint = f"SHA-256: {binding['document'][:SHOWN_OF_HASH]}…"
+        return f"{binding['title']}, {fingerprint}" if "title" in binding else fingerprint
     amount = " ".join(binding[name] for name in ("amount", "currency") if name in binding)
     return f"{amount} → {binding['payee']}"

@@ -242,21 +242,21 @@ class Feedback(KeyedByHashedCode):
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
         fields = RequestFields(payload)
-        named, code = fields.text(REPORTED_ID) or "", fields.text(REPORTED_CODE)
+        public_id, code = fields.text(REPORTED_ID) or "", fields.text(REPORTED_CODE)
         phone, purpose = fields.text(VERIFIED_PHONE), fields.text(PURPOSE)
-        if not (named or phone or fields.errors.keys() & {"phone", "id"}):
+        if not (public_id or phone or fields.errors.keys() & {"phone", "id"}):
             fields.add_error(VERIFIED_PHONE, PHONE_OR_ID)
-        if phone and not (named or code or "code" in fields.errors):
+        if phone and not (public_id or code or "code" in fields.errors):
             fields.add_error(REPORTED_CODE, CODE_OF_PHONE)
         fields.check()
-        number = "" if named else phone_numbers.normalise(phone or "", self.principal.country)
+        number = "" if public_id else phone_numbers.normalise(phone or "", self.principal.country)
         self.phone = mask_phone(number) if number else ""
 
         def effect() -> dict[str, Any]:
             verified = report_entered(
                 self.principal,
-                message_id=parse_id("msg", named),
-                verification_id=parse_id("otp", named),
+                message_id=parse_id("msg", public_id),
+                verification_id=parse_id("otp", public_id),
                 phone=number,
                 purpose=purpose or DEFAULT_PURPOSE,
                 code=code or "",

@@ -117,13 +117,13 @@ def samples(
     body: str | None = None,
 ) -> list[Sample]:
     """Samples of a code and a code with a link by channel, in `body` or the current text."""
-    made = []
+    previews = []
     for channel, has_link in product(channels, (False, True)):
         language = registry.language_on(channel, locale)
         template = rendering.template(
             texts, channel=channel, locale=language, purpose=purpose, has_link=has_link, body=body
         )
-        made.append(
+        previews.append(
             Sample(
                 channel=channel,
                 has_link=has_link,
@@ -134,7 +134,7 @@ def samples(
                 country=company.country,
             )
         )
-    return made
+    return previews
 
 
 def _render_sample(company: Company, template: str) -> str:
@@ -154,26 +154,26 @@ def current_samples(company: Company, texts: CompanyTexts) -> list[Sample]:
     )
 
 
-def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, list[Sample]]:
+def preview(options: Mapping[str, Any], *, company: Company) -> dict[str, list[Sample]]:
     """Renders unsaved settings, as each channel shows them; invalid values fall back to the
     defaults.
     """
-    length = str(chosen.get("code_length") or "")
-    language = chosen.get("language")
+    length = str(options.get("code_length") or "")
+    language = options.get("language")
     language = language if language in languages.message_codes() else languages.active()
     draft = Company(
         name=company.name,
-        brand=str(chosen.get("brand") or "").strip()[:MAX_BRAND_LENGTH],
+        brand=str(options.get("brand") or "").strip()[:MAX_BRAND_LENGTH],
         code_length=int(length) if length in {"4", "5", "6", "7", "8"} else 6,
     )
-    shown = samples(
+    all_samples = samples(
         draft,
         own_texts.of_company(company),
         channels=CHANNELS,
         locale=language,
         purpose=DEFAULT_PURPOSE,
     )
-    return {"samples": [sample for sample in shown if not sample.has_link]}
+    return {"samples": [sample for sample in all_samples if not sample.has_link]}
 
 
 @member_required(can_read_settings)

@@ -57,8 +57,8 @@ class ModeForm(RefusesStaleForm, forms.Form):
 
 
 def _country_choices() -> list[tuple[str, object]]:
-    _blank, *named = countries.choices()
-    return [("", _("No country")), *named]
+    _blank, *choices = countries.choices()
+    return [("", _("No country")), *choices]
 
 
 class LetThroughForm(forms.Form):

@@ -26,6 +26,6 @@ def find(member: Member, text: str) -> list[Hit]:
     verification_id = parse_id("otp", text.lower())
     if verification_id is None:
         return []
-    rows = Message.objects.of(member.company).filter(subject_id=verification_id)
+    rows = Message.objects.for_company(member.company).filter(subject_id=verification_id)
     codes = list(rows.order_by("-created_at")[:MAX_HITS])
     return [hit(code, member, is_exact=len(codes) == 1) for code in codes]

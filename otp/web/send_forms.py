@@ -98,8 +98,8 @@ class SendForm(forms.Form):
         self.fields["phone"].widget.attrs["hx-get"] = address
         phone = self.data.get("phone") or self.initial.get("phone", "")
         country = _country(phone, company)
-        shown = [row for row in CHANNELS if self.kind in row.contents]
-        priced = [(row.name, _priced(row, country)) for row in shown]
+        channels = [row for row in CHANNELS if self.kind in row.contents]
+        priced = [(row.name, _priced(row, country)) for row in channels]
         channel = cast(forms.ChoiceField, self.fields["channel"])
         channel.choices = [("", _("As in the company's settings")), *priced]
 

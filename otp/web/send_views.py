@@ -57,7 +57,7 @@ def _again(request: CabinetRequest) -> dict[str, str]:
     message_id = ids.parse_id("msg", request.GET.get("again", ""))
     if message_id is None:
         return {}
-    message = Message.objects.of(request.company).filter(pk=message_id).first()
+    message = Message.objects.for_company(request.company).filter(pk=message_id).first()
     if message is None or message.phone.endswith("*"):  # an old one keeps no whole number
         return {}
     filled = {
@@ -106,7 +106,7 @@ def _sent(kind: str, message_id: UUID) -> HttpResponse:
 def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The message on its way, and a field for its code."""
     sent = get_object_or_404(
-        with_charges(Message.objects.of(request.company).select_related("api_key")),
+        with_charges(Message.objects.for_company(request.company).select_related("api_key")),
         pk=ids.parse_id("msg", public_id),
         kind=Message.Kind.CODE,
     )
@@ -135,7 +135,7 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
 def message_evidence(request: CabinetRequest, public_id: str) -> HttpResponse:
     """What the code of a message agreed to, as a file."""
     message = get_object_or_404(
-        Message.objects.of(request.company),
+        Message.objects.for_company(request.company),
         pk=ids.parse_id("msg", public_id),
         kind=Message.Kind.CODE,
     )
@@ -161,5 +161,9 @@ def _state(verification: Verification | None) -> str:
 
 def _words(refused: DomainError) -> str:
     text = str(refused.message or refused.error.message)
-    left = refused.extra.get("attempts_left")
-    return text if left is None else f"{text}. " + _("Attempts left: %(n)d.") % {"n": left}
+    attempts_left = refused.extra.get("attempts_left")
+    return (
+        text
+        if attempts_left is None
+        else f"{text}. " + _("Attempts left: %(n)d.") % {"n": attempts_left}
+    )

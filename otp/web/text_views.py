@@ -79,13 +79,13 @@ class TextForm(RefusesStaleForm, forms.Form):
     @property
     def channels(self) -> list[Channel]:
         """The channels to preview the text on."""
-        chosen = self["channel"].value()
-        return [channel for channel in WORDED if channel.name == chosen] or WORDED
+        channel_name = self["channel"].value()
+        return [channel for channel in WORDED if channel.name == channel_name] or WORDED
 
     @property
     def language(self) -> str:
-        chosen = self["locale"].value()
-        return str(chosen if chosen in languages.message_codes() else languages.codes()[0])
+        locale = self["locale"].value()
+        return str(locale if locale in languages.message_codes() else languages.codes()[0])
 
 
 class AutofillForm(RefusesStaleForm, forms.Form):
@@ -140,8 +140,8 @@ def text_list(request: CabinetRequest) -> HttpResponse:
 
 def _standard(language: str) -> list[tuple[str, str, str]]:
     """The standard wording: tag, name and text of each language, the company's first."""
-    named = sorted(languages.message_choices(), key=lambda choice: choice[0] != language)
-    return [(code, name, languages.texts(code)["code"]) for code, name in named]
+    choices = sorted(languages.message_choices(), key=lambda choice: choice[0] != language)
+    return [(code, name, languages.texts(code)["code"]) for code, name in choices]
 
 
 def _max_segments(text: CodeText, tail: Sequence[str]) -> int | None:

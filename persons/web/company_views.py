@@ -87,7 +87,9 @@ def _money(company: Company) -> dict[str, Any]:
     wallet = Wallet.objects.filter(company=company).aggregate(
         free=Sum("available", default=0), held=Sum("held", default=0)
     )
-    orders = Order.objects.of(company).open().invoices().aggregate(open_invoices=Count("pk"))
+    orders = (
+        Order.objects.for_company(company).open().invoices().aggregate(open_invoices=Count("pk"))
+    )
     return {"tokens": wallet["free"] + wallet["held"], **orders}
 
 

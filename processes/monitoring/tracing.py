@@ -40,8 +40,8 @@ def trace_id(message_id: UUID) -> int:
     return _derive(b"trace", message_id, 16)
 
 
-def _derive(purpose: bytes, of: UUID, size: int) -> int:
-    return int.from_bytes(sha256(purpose + of.bytes).digest()[:size], "big")
+def _derive(purpose: bytes, row_id: UUID, size: int) -> int:
+    return int.from_bytes(sha256(purpose + row_id.bytes).digest()[:size], "big")
 
 
 def start() -> int:
@@ -138,7 +138,7 @@ def _export(
     provider, ids = _provider()
     ids.trace = trace_id(message_id)
     ids.span = _derive(*span, 8) if span else None
-    made = provider.get_tracer("kvitok").start_span(
+    recorded = provider.get_tracer("kvitok").start_span(
         name,
         context=_parent(ids.trace, parent, parent_of or message_id),
         kind=trace.SpanKind[kind],
@@ -147,11 +147,11 @@ def _export(
         start_time=started,
     )
     if not ok:
-        made.set_status(trace.StatusCode.ERROR)
-    made.end()
+        recorded.set_status(trace.StatusCode.ERROR)
+    recorded.end()
 
 
-def _parent(trace_of: int, purpose: bytes | None, of: UUID) -> Any:
+def _parent(trace_of: int, purpose: bytes | None, row_id: UUID) -> Any:
     """A context with the parent's derived id; the root has an empty one."""
     from opentelemetry import trace  # noqa: PLC0415
     from opentelemetry.context import Context  # noqa: PLC0415
@@ -159,7 +159,9 @@ def _parent(trace_of: int, purpose: bytes | None, of: UUID) -> Any:
     if purpose is None:
         return Context()
     flags = trace.TraceFlags(trace.TraceFlags.SAMPLED)
-    parent = trace.SpanContext(trace_of, _derive(purpose, of, 8), is_remote=True, trace_flags=flags)
+    parent = trace.SpanContext(
+        trace_of, _derive(purpose, row_id, 8), is_remote=True, trace_flags=flags
+    )
     return trace.set_span_in_context(trace.NonRecordingSpan(parent), Context())
 
 

@@ -98,9 +98,9 @@ def is_secure(environ: Mapping[str, Any]) -> bool:
 
 def normalize_forwarded_proto(environ: WSGIEnvironment) -> None:
     """Reduces a repeated X-Forwarded-Proto to one value; Django would take the first."""
-    said = environ.get("HTTP_X_FORWARDED_PROTO")
-    if said and "," in said:
-        environ["HTTP_X_FORWARDED_PROTO"] = _proto(said)
+    header = environ.get("HTTP_X_FORWARDED_PROTO")
+    if header and "," in header:
+        environ["HTTP_X_FORWARDED_PROTO"] = _proto(header)
 
 
 def _proto(header: str) -> str:

@@ -50,20 +50,20 @@ class ResponseSender:
         chunks = application(environ, started)
         try:
             if isinstance(chunks, list | tuple) or getattr(chunks, "streaming", True) is False:
-                whole = b"".join(chunks)
+                body = b"".join(chunks)
             else:
-                whole, rest = _read_beginning(iter(chunks))
+                body, rest = _read_beginning(iter(chunks))
                 if rest is not None:
                     with self._place(getattr(chunks, "company_id", None)) as has_place:
                         if has_place:
-                            self._send_long(started, chain([whole], rest), protocol)
+                            self._send_long(started, chain([body], rest), protocol)
                         else:
                             protocol.response_bytes(*self._refuse(environ, Error.UNAVAILABLE))
                     return
         finally:
             if hasattr(chunks, "close"):
                 chunks.close()
-        protocol.response_bytes(started.status, started.headers, whole)
+        protocol.response_bytes(started.status, started.headers, body)
 
     def close_files(self) -> None:
         """Closes the files that granian has opened by now."""

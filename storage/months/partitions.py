@@ -121,10 +121,10 @@ def partition(table: str, month: date) -> str:
     return f"{table}_{month:%Y_%m}"
 
 
-def newest_to_archive(kept: int, now: datetime) -> date:
-    """The newest month that ended `kept` whole months before this one began."""
+def newest_to_archive(months: int, now: datetime) -> date:
+    """The newest month that ended `months` whole months before this one began."""
     month = month_of(now, UTC)
-    for _number in range(kept + 1):
+    for _number in range(months + 1):
         month = previous_month(month)
     return month
 

@@ -40,8 +40,8 @@ def months_of_last(days: int) -> Months:
 
 def months_of(ids: Iterable[UUID]) -> Months:
     """The months in which these ids were made; there is at least one."""
-    chosen = list(ids)
-    return Months(_made_in(min(chosen)), next_month(_made_in(max(chosen))))
+    listed_ids = list(ids)
+    return Months(_made_in(min(listed_ids)), next_month(_made_in(max(listed_ids))))
 
 
 @lru_cache(maxsize=1024)
@@ -72,6 +72,6 @@ def ids_of(months: Months) -> IdRange:
     return IdRange(first_id_at(months.start), UUID(int=first_id_at(months.end).int - 1))
 
 
-def _made_in(made: UUID) -> datetime:
-    at = datetime.fromtimestamp((made.int >> _MILLISECOND_BITS) / 1000, UTC)
+def _made_in(uuid: UUID) -> datetime:
+    at = datetime.fromtimestamp((uuid.int >> _MILLISECOND_BITS) / 1000, UTC)
     return at.replace(day=1, hour=0, minute=0, second=0, microsecond=0)

@@ -25,10 +25,10 @@ def json_rows(parameter: str, columns: str) -> str:
     The limit excludes no row: it makes PostgreSQL expect ten rows instead of a hundred, so that it
     looks them up by indexes.
     """
-    given = f"%({parameter})s::json"
+    array = f"%({parameter})s::json"
     return (
-        f"(SELECT * FROM json_to_recordset({given}) AS n({columns})"  # noqa: S608 - constants
-        f" LIMIT json_array_length({given})) AS n"
+        f"(SELECT * FROM json_to_recordset({array}) AS n({columns})"  # noqa: S608 - constants
+        f" LIMIT json_array_length({array})) AS n"
     )
 
 

@@ -14,13 +14,13 @@ from tests.factories import MemberFactory
 MESSAGES, REQUESTS = SavedFilter.Page.MESSAGES, SavedFilter.Page.REQUESTS
 
 
-def save(member: Member, name: str, *, is_default: bool = False, **given: str) -> SavedFilter:
+def save(member: Member, name: str, *, is_default: bool = False, **params: str) -> SavedFilter:
     return saved_filters.save(
         user=member.user,
         company=member.company,
         page=MESSAGES,
         name=name,
-        given=given,
+        params=params,
         is_default=is_default,
     )
 

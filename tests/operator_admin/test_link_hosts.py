@@ -106,5 +106,5 @@ def test_links_that_lead_there_are_disabled_after_a_question(client: Client) -> 
     assert link.company.audit.get().action == "links.blocked"
     for by_operator, code in ((False, "forbidden"), (True, "url_not_allowed")):
         with pytest.raises(DomainError) as refusal:
-            changes.change(link=link, wanted=Change(is_enabled=True, by_operator=by_operator))
+            changes.change(link=link, new_values=Change(is_enabled=True, by_operator=by_operator))
         assert refusal.value.error.code == code

@@ -103,7 +103,7 @@ def made_up(many: int, *, messages: int) -> Senders:
 
 @transaction.atomic
 def _company(user: User, name: str, *, listens: bool) -> Company:
-    company = Company.objects.of(user).filter(name=name).first()
+    company = Company.objects.for_user(user).filter(name=name).first()
     if company is not None:
         return company
     company = companies.sign_up_company(user=user, name=name)

@@ -25,7 +25,7 @@ class Command(BaseCommand):
             if options["restart"]:
                 full_reconciliation.restart()
             run = full_reconciliation.advance()
-            breaches = [Breach(*each) for each in run.breaches]
+            breaches = [Breach(*values) for values in run.breaches]
             checks, sealed = full_reconciliation.NUMBER_OF_CHECKS, None
         else:
             breaches = list(reconciliation.breaches())

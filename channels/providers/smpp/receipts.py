@@ -214,15 +214,15 @@ def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
         word = _state_word(deliver, line)
         has_id = bool(_message_ids(deliver, line))
         return None if has_id and receipt_format.is_known(word) else _not_understood(word)
-    if said := reply(deliver):
-        return InboundEvents(b"", replies=[said])
+    if answer := reply(deliver):
+        return InboundEvents(b"", replies=[answer])
     return None
 
 
 def _not_understood(word: str) -> InboundEvents:
     """For the operator, who may name the state by `receipt_states`."""
-    shown = "".join(char for char in word if char.isalnum())[:_MAX_WORD] or "no state"
-    return InboundEvents(b"", alerts=[AccountAlert("receipt", shown, AlertKind.WARNING)])
+    state = "".join(char for char in word if char.isalnum())[:_MAX_WORD] or "no state"
+    return InboundEvents(b"", alerts=[AccountAlert("receipt", state, AlertKind.WARNING)])
 
 
 def receipt(deliver: Pdu, receipt_format: ReceiptFormat) -> Receipt | None:
@@ -281,9 +281,9 @@ def _state_word(deliver: Pdu, line: dict[str, str]) -> str:
     if not octets:
         return word
     state = int.from_bytes(octets.strip(b"\0")[:1])  # some centres write it as a longer number
-    named = _STATE_WORDS.get(state, str(state))
+    state_word = _STATE_WORDS.get(state, str(state))
     # A centre of version 3.4 may leave the number at 0: its word says more.
-    return named if state in _STATES_OF_3_4 else word or named
+    return state_word if state in _STATES_OF_3_4 else word or state_word
 
 
 def _phone(deliver: Pdu) -> str:
@@ -305,11 +305,11 @@ def reply(deliver: Pdu) -> Reply | None:
     """A person's reply; None for receipts and for concatenated parts."""
     if (deliver.fields.get("esm_class") or 0) & (_KIND | _UDH_INDICATOR):
         return None
-    phone, said = (
+    phone, content = (
         _address(deliver, "source"),
         _decode(deliver, _octets(deliver)[:_MAX_REPLY_OCTETS]),
     )
-    return Reply(phone, said, "" if phone else text(deliver.fields.get("source_addr")))
+    return Reply(phone, content, "" if phone else text(deliver.fields.get("source_addr")))
 
 
 def raw(deliver: Pdu) -> bytes:

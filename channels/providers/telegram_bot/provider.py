@@ -82,8 +82,8 @@ class TelegramBot(Bot):
         address = http.text_of(info, "url")
         yield Check("webhook_address", address == hook_url, address)
         # If empty or absent, Telegram sends all kinds but a few, which exclude neither of these.
-        named = info.get("allowed_updates")
-        allowed = named if isinstance(named, list) and named else _UPDATES
+        updates = info.get("allowed_updates")
+        allowed = updates if isinstance(updates, list) and updates else _UPDATES
         missing = [name for name in _UPDATES if name not in allowed]
         yield Check("webhook_fields", not missing, ", ".join(missing))
         last_error = http.redact(info.get("last_error_message"), self._token)

@@ -132,14 +132,14 @@ _STATUSES = {
 
 def approvals(account: Account) -> Iterator[Approval]:
     """Every template of the business account, and what it lacks of those the account uses."""
-    seen = set[tuple[str, str]]()
+    listed = set[tuple[str, str]]()
     used = {(name, language) for name in account.templates for language in account.languages}
     for row in _rows(account):
         name, language = text_of(row, "name"), text_of(row, "language")
         if name:
-            seen.add((name, language))
+            listed.add((name, language))
             yield _approval(row, name, language, is_used=(name, language) in used)
-    for name, language in sorted(used - seen):
+    for name, language in sorted(used - listed):
         yield Approval(ApprovalKind.TEMPLATE, name, ApprovalStatus.MISSING, language)
 
 

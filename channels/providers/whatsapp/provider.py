@@ -163,8 +163,8 @@ class WhatsAppCloud(http.HttpProvider):
 
     def _challenge(self, url: str) -> str:
         query = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
-        given, mode = query.get("hub.verify_token", ""), query.get("hub.mode")
-        is_known = bool(self._verify_token) and http.constant_time_equal(given, self._verify_token)
+        token, mode = query.get("hub.verify_token", ""), query.get("hub.mode")
+        is_known = bool(self._verify_token) and http.constant_time_equal(token, self._verify_token)
         if not is_known or mode != "subscribe" or "hub.challenge" not in query:
             raise InvalidWebhookError("hub.verify_token does not match")
         return query["hub.challenge"]

@@ -53,11 +53,11 @@ def _languages(text: str) -> dict[str, str]:
     return read
 
 
-def nearest_language(known: Mapping[str, str], tag: str, language: str) -> str:
+def nearest_language(templates: Mapping[str, str], tag: str, language: str) -> str:
     """The nearest language that an account has templates in, else the first of them."""
-    among = frozenset(known)
+    among = frozenset(templates)
     nearest = languages.match_among(tag, among) or languages.match_among(language, among)
-    return nearest or next(iter(known))
+    return nearest or next(iter(templates))
 
 
 def _digits() -> str:

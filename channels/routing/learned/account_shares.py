@@ -39,11 +39,15 @@ def adopt(router: Router, current: Mapping[Group, dict[str, float]]) -> None:
     paused = frozenset(
         ProviderAccount.objects.filter(is_enabled=False).values_list("name", flat=True)
     )
-    known = {name: row for old in router.accounts.values() for name, row in old.counts.items()}
+    counts_by_account = {
+        name: row for old in router.accounts.values() for name, row in old.counts.items()
+    }
     for group, resting in current.items():
         balance = router.accounts.get(group)
         if balance is None or balance.resting != resting:
-            counts = {name: known[name] for name in resting if name in known}
+            counts = {
+                name: counts_by_account[name] for name in resting if name in counts_by_account
+            }
             balance = router.accounts[group] = AccountBalance(resting, counts=counts)
         balance.paused = paused
     for group in router.accounts.keys() - current.keys():
@@ -63,7 +67,9 @@ def apply(router: Router) -> None:
         for balance in router.accounts.values()
         for name, share in balance.resting.items()
     }
-    for name, known in ProviderAccount.objects.order_by("name").values_list("name", "share_factor"):
+    for name, stored_factor in ProviderAccount.objects.order_by("name").values_list(
+        "name", "share_factor"
+    ):
         factor = factors.get(name, 1.0)
-        if abs(factor - known) > NOTICEABLE:
+        if abs(factor - stored_factor) > NOTICEABLE:
             ProviderAccount.objects.filter(name=name).update(share_factor=factor)

@@ -89,8 +89,10 @@ def _balance(balance: AccountBalance) -> list[Any]:
 
 def _balance_of(values: list[Any]) -> AccountBalance:
     resting, shares, counts, changed_at = values
-    known = {name: Counts(ACCOUNT_HALF_LIFE, *values) for name, values in counts.items()}
-    return AccountBalance(resting, shares, known, changed_at)
+    counts_by_account = {
+        name: Counts(ACCOUNT_HALF_LIFE, *values) for name, values in counts.items()
+    }
+    return AccountBalance(resting, shares, counts_by_account, changed_at)
 
 
 def _histogram(times: TimeHistogram) -> list[Any]:

@@ -31,10 +31,10 @@ class Counts:
     ) -> None:
         """Amounts may be negative: a late outcome corrects an earlier one."""
         if now > self.at:
-            left = weight(now - self.at, self.half_life)
-            self.trials *= left
-            self.hits *= left
-            self.marks *= left
+            factor = weight(now - self.at, self.half_life)
+            self.trials *= factor
+            self.hits *= factor
+            self.marks *= factor
             self.at = now
         self.trials = max(0.0, self.trials + trials)
         self.hits = max(0.0, self.hits + hits)
@@ -42,14 +42,14 @@ class Counts:
 
     def hit_rate(self, now: float, prior: float, strength: float) -> float:
         """Shrunk to `prior`, which counts as `strength` trials."""
-        left = weight(now - self.at, self.half_life)
-        return (self.hits * left + strength * prior) / (self.trials * left + strength)
+        factor = weight(now - self.at, self.half_life)
+        return (self.hits * factor + strength * prior) / (self.trials * factor + strength)
 
     def mark_rate(self, now: float, prior: float, strength: float) -> float:
         """The share of marks among trials without a hit."""
-        left = weight(now - self.at, self.half_life)
+        factor = weight(now - self.at, self.half_life)
         missed = max(0.0, self.trials - self.hits)
-        return min(1.0, (self.marks * left + strength * prior) / (missed * left + strength))
+        return min(1.0, (self.marks * factor + strength * prior) / (missed * factor + strength))
 
 
 SECONDS = 181  # curves have a value for each second from 0 to 180
@@ -90,8 +90,8 @@ class TimeHistogram:
 
     def add(self, now: float, seconds: float) -> None:
         if self.at > -math.inf and now - self.at > self.half_life / 64:
-            left = weight(now - self.at, self.half_life)
-            self.bins = [count * left for count in self.bins]
+            factor = weight(now - self.at, self.half_life)
+            self.bins = [count * factor for count in self.bins]
             self.at = now
         elif self.at == -math.inf:
             self.at = now

@@ -45,22 +45,26 @@ class Health:
     rise: Run = field(default_factory=Run)
 
     def level(self, now: float) -> float:
-        left = weight(now - self.at, HALF_LIFE)
-        value = (self.delivered * left + PRIOR) / (self.expected * left + PRIOR)
+        factor = weight(now - self.at, HALF_LIFE)
+        value = (self.delivered * factor + PRIOR) / (self.expected * factor + PRIOR)
         return min(BEST, max(WORST, value))
 
     def record(self, now: float, expected: float, *, delivered: bool) -> None:
         """`expected`: the probability of a delivery while all is well."""
         level = self.level(now)
-        left = weight(now - self.at, HALF_LIFE)
+        weight_left = weight(now - self.at, HALF_LIFE)
         hit = 1.0 if delivered else 0.0
-        self.expected = self.expected * left + expected
-        self.delivered = self.delivered * left + hit
+        self.expected = self.expected * weight_left + expected
+        self.delivered = self.delivered * weight_left + hit
         self.at = max(self.at, now)  # outcomes come in the order of their sends
-        usual = _probability(expected * level)
+        probability = _probability(expected * level)
         for run, factor in ((self.fall, FALL), (self.rise, RISE)):
             other = _probability(expected * min(BEST, level * factor))
-            gain = math.log(other / usual) if delivered else math.log((1 - other) / (1 - usual))
+            gain = (
+                math.log(other / probability)
+                if delivered
+                else math.log((1 - other) / (1 - probability))
+            )
             if run.add(gain, expected, hit):
                 self.expected, self.delivered = run.expected, run.delivered
                 self.fall, self.rise = Run(), Run()

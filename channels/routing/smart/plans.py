@@ -144,12 +144,12 @@ def choose(candidates: tuple[Candidate, ...], stays: Curve, sms: str = "sms") ->
         best = max((forecast(plan, stays, bound) for plan in plans), key=_surest)
         if first.verified < FAILING * best.verified:
             bar = best.verified - MAX_SPREAD
-    seen: list[Forecast] = []
+    forecasts: list[Forecast] = []
     for sequence in plans:
         plan = forecast(sequence, stays, bound)
         if plan.verified >= bar and _is_quick(plan, first):
-            return Choice(plan, _others([*seen, first], plan))
-        seen.append(plan)
+            return Choice(plan, _others([*forecasts, first], plan))
+        forecasts.append(plan)
     return _surest_choice(plans, stays, bound)
 
 
@@ -199,10 +199,10 @@ def _cheapest(plan: Forecast) -> tuple[float, float]:
     return plan.tokens, -plan.verified
 
 
-def _others(plans: Sequence[Forecast], chosen: Forecast) -> tuple[Forecast, ...]:
+def _others(plans: Sequence[Forecast], choice: Forecast) -> tuple[Forecast, ...]:
     by_order: dict[tuple[str, ...], Forecast] = {}
     for cheapest in sorted(plans, key=_cheapest):
         order = tuple(step.channel for step in cheapest.plan)
-        if order != tuple(step.channel for step in chosen.plan):
+        if order != tuple(step.channel for step in choice.plan):
             by_order.setdefault(order, cheapest)
     return tuple(by_order.values())[:3]

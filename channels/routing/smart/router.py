@@ -202,18 +202,18 @@ class Router:
 
     def _times(
         self,
-        kept: dict[tuple[str, str], TimeHistogram],
+        histograms: dict[tuple[str, str], TimeHistogram],
         area: Area,
         channel: str,
         guess: tuple[float, float],
     ) -> TimeHistogram:
-        times = kept.get((area.country, channel))
+        times = histograms.get((area.country, channel))
         if times is None:
-            parent = kept.get((EVERYWHERE, channel))
+            parent = histograms.get((EVERYWHERE, channel))
             if parent is None:
-                parent = kept[EVERYWHERE, channel] = TimeHistogram(*guess, TIMES_HALF_LIFE)
+                parent = histograms[EVERYWHERE, channel] = TimeHistogram(*guess, TIMES_HALF_LIFE)
             times = TimeHistogram(*guess, TIMES_HALF_LIFE, parent)
-            kept[area.country, channel] = times
+            histograms[area.country, channel] = times
         return times
 
     # --- Learning ---

@@ -76,8 +76,8 @@ def dimension_of(text: str) -> str:
 
 
 def rows_of(table: Breakdown, company: Company) -> Iterator[Row]:
-    named = company.api_keys.all() if table.dimension == Dimension.API_KEY else ()
-    keys = {str(key.pk): f"{key.name} ({key})" for key in named}
+    api_keys = company.api_keys.all() if table.dimension == Dimension.API_KEY else ()
+    keys = {str(key.pk): f"{key.name} ({key})" for key in api_keys}
     for value, steps in table.rows.items():
         title, filters = _described(table.dimension, value, keys)
         yield Row(title, steps, urlencode(filters) if steps.asked else "")

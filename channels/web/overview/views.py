@@ -36,14 +36,14 @@ def overview(request: CabinetRequest) -> HttpResponse:
     company = request.company
     mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
     period = PeriodForm(request.GET)
-    shown = period.chosen()
-    summary = figures(company, mode, shown)
+    days = period.chosen()
+    summary = figures(company, mode, days)
     by = dimension_of(request.GET.get("by", ""))
     read = {by, Dimension.COUNTRY, Dimension.CHANNEL}
-    tables = breakdowns(company, mode, shown, read)
-    before = total_before(company, mode, shown)
+    tables = breakdowns(company, mode, days, read)
+    before = total_before(company, mode, days)
     sees_money = request.member.can_see_money and mode == Mode.LIVE
-    days_query = f"&date_from={shown.first:%Y-%m-%d}&date_to={shown.last:%Y-%m-%d}"
+    days_query = f"&date_from={days.first:%Y-%m-%d}&date_to={days.last:%Y-%m-%d}"
     balance = ledger.balance(company.pk) if request.member.can_see_money else None
     context = {
         "balance": balance,
@@ -85,11 +85,11 @@ def _extras(summary: Figures, *, sees_money: bool) -> list[Extra]:
 def overview_csv(request: CabinetRequest) -> StreamingHttpResponse:
     """The breakdown that the page shows, every row of it."""
     mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
-    shown, by = PeriodForm(request.GET).chosen(), dimension_of(request.GET.get("by", ""))
+    days, by = PeriodForm(request.GET).chosen(), dimension_of(request.GET.get("by", ""))
     company = request.company
-    table = breakdown(company, mode, shown, by)
+    table = breakdown(company, mode, days, by)
     rows = breakdown_table.csv_rows(table, company, sees_money=request.member.can_see_money)
-    name = f"kvitok-{mode}-{by}-{shown.first:%Y-%m-%d}-{shown.last:%Y-%m-%d}.csv"
+    name = f"kvitok-{mode}-{by}-{days.first:%Y-%m-%d}-{days.last:%Y-%m-%d}.csv"
     return csv_download(rows, name)
 
 
@@ -106,9 +106,9 @@ def _first_steps(request: CabinetRequest) -> dict[str, Any]:
     """An accountant's first steps are about money, not about keys and a terminal."""
     if request.member.role != Member.Role.ACCOUNTANT:
         return _quickstart(request)
-    orders = Order.objects.of(request.company)
+    orders = Order.objects.for_company(request.company)
     steps = {
-        "billing_details": not BillingProfile.of(request.company).missing,
+        "billing_details": not BillingProfile.for_company(request.company).missing,
         "order": orders.exists(),
         "paid": orders.filter(state=Order.State.PAID).exists(),
     }

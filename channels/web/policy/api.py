@@ -92,11 +92,11 @@ class PreviewPolicy(ApiView):
         return ApiResponse(self.success(body))
 
 
-def _parse(given: list[Any]) -> list[StoredRule]:
+def _parse(items: list[Any]) -> list[StoredRule]:
     """Checks the types; what the values mean is checked by the use case."""
     errors: list[StrOrPromise] = []
     rules: list[StoredRule] = []
-    for n, rule in enumerate(given, start=1):
+    for n, rule in enumerate(items, start=1):
         faults = _type_faults(rule)
         errors += [format_lazy("{n}: {fault}", n=n, fault=fault) for fault in faults]
         if not faults:

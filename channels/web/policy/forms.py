@@ -18,8 +18,8 @@ from parsing.stale_forms import RefusesStaleForm
 
 
 def _country_choices() -> list[tuple[str, Any]]:
-    _blank, *named = countries.choices()
-    return [("", _("All countries")), *named]
+    _blank, *choices = countries.choices()
+    return [("", _("All countries")), *choices]
 
 
 class RuleForm(RefusesStaleForm, forms.Form):

@@ -101,8 +101,8 @@ def rule_delete(request: CabinetRequest, address: str) -> HttpResponse:
         policy_rules.delete_rule(company=request.company, key=rule.key, **request.actor)
         messages.success(request, _("Rule deleted."))
         return redirect("policy")
-    where = countries.name(rule.country) if rule.country else _("All countries")
-    what = format_html(" / <code>{}</code>", rule.purpose) if rule.purpose else ""
+    country = countries.name(rule.country) if rule.country else _("All countries")
+    purpose = format_html(" / <code>{}</code>", rule.purpose) if rule.purpose else ""
     return confirm_page(
         request,
         _("Delete the rule"),
@@ -112,7 +112,7 @@ def rule_delete(request: CabinetRequest, address: str) -> HttpResponse:
         ),
         verb=_("Delete"),
         back=_rules(),
-        subject=format_html("{}{}", where, what),
+        subject=format_html("{}{}", country, purpose),
     )
 
 

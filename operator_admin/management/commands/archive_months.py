@@ -101,8 +101,8 @@ def _newest(before: str | None) -> date | None:
     """The newest month to be archived; None: all are kept."""
     oldest_kept = partitions.newest_to_archive(settings.MIN_KEPT_MONTHS, timezone.now())
     if before is None:
-        kept = settings.MESSAGES_KEPT_MONTHS
-        return partitions.newest_to_archive(kept, timezone.now()) if kept else None
+        months = settings.MESSAGES_KEPT_MONTHS
+        return partitions.newest_to_archive(months, timezone.now()) if months else None
     try:
         month = datetime.strptime(f"{before}+0000", "%Y-%m%z").date()
     except ValueError:
@@ -115,8 +115,8 @@ def _newest(before: str | None) -> date | None:
     return (month - timedelta(days=1)).replace(day=1)
 
 
-def _directory(given: Path | None) -> Path:
-    directory = (given or Path(settings.ARCHIVE_DIR or "/nowhere")).absolute()
+def _directory(option: Path | None) -> Path:
+    directory = (option or Path(settings.ARCHIVE_DIR or "/nowhere")).absolute()
     if not os.access(directory, os.W_OK):
         raise CommandError(NO_DIRECTORY)
     return directory

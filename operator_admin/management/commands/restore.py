@@ -112,22 +112,22 @@ class Command(BaseCommand):
             raise BackupError("Not confirmed: nothing was changed.")
 
     def _show(self, findings: Iterable[Finding]) -> list[Finding]:
-        shown = []
+        printed = []
         for finding in findings:
             style = self.style.SUCCESS if finding.ok else self.style.ERROR
             sign = style("✓" if finding.ok else "✗")
             self.stdout.write(f"{sign} {finding.name:<13} {finding.detail}")
             if finding.cure:
                 self.stdout.write(f"  {'':<13} → {finding.cure}")
-            shown.append(finding)
-        return shown
+            printed.append(finding)
+        return printed
 
 
 def _loaded(manifest: Manifest, differing: list[str], migrated: list[str]) -> list[Finding]:
-    whole = f"{len(manifest.files)} files match their SHA-256, as of {manifest.taken_at}"
+    summary = f"{len(manifest.files)} files match their SHA-256, as of {manifest.taken_at}"
     copied = "; ".join(differing[:5]) or f"{len(manifest.sums)} sums equal the manifest's"
     return [
-        passed("files", whole),
+        passed("files", summary),
         verdict("copied", copied, NOT_THE_BOOKS, ok=not differing),
         passed("migrated", ", ".join(migrated) or f"nothing to do since {manifest.release}"),
     ]

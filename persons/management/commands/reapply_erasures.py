@@ -26,15 +26,15 @@ class Command(BaseCommand):
         if file:
             count = erasure_list.load(file.read_text(encoding="utf-8").splitlines())
             self.stdout.write(f"{count} entries read.")
-        done = reapply_erasures()
-        self.stdout.write(f"{done.erased} persons erased again.")
-        if done.unfinished:
+        result = reapply_erasures()
+        self.stdout.write(f"{result.erased} persons erased again.")
+        if result.unfinished:
             raise CommandError(
-                f"{done.unfinished} persons have messages that are open again: run this once more "
-                "when these have ended, a day after the restore at the latest."
+                f"{result.unfinished} persons have messages that are open again: run this once "
+                "more when these have ended, a day after the restore at the latest."
             )
-        if done.unknown:
+        if result.unknown:
             raise CommandError(
-                f"{done.unknown} entries are under a key that is no longer in WEBHOOK_KEYS: append "
-                "that key and run this again."
+                f"{result.unknown} entries are under a key that is no longer in WEBHOOK_KEYS: "
+                "append that key and run this again."
             )

@@ -88,7 +88,7 @@ def test_rate_by_regime_and_day(
     for since, regime in regimes:
         VatRegime.objects.create(since=since, regime=regime)
 
-    rate = invoices.rate_of(row, BillingProfile.of(company()), day)
+    rate = invoices.rate_of(row, BillingProfile.for_company(company()), day)
 
     assert rate == (Decimal(expected) if expected else None)
 

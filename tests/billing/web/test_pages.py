@@ -123,7 +123,7 @@ def test_threshold_is_set(client: Client, member: Member) -> None:
     client.post(reverse("balance-alert"), {"low_balance": "2 500"})
     client.post(reverse("balance-alert"), {"low_balance": "-1"})
 
-    assert BillingProfile.of(member.company).low_balance == 2500
+    assert BillingProfile.for_company(member.company).low_balance == 2500
 
 
 BILLING_DETAILS = {
@@ -152,7 +152,7 @@ def test_wrong_billing_details_are_refused(
     response = client.post(reverse("balance-profile"), BILLING_DETAILS | {field: text})
 
     assert list(response.context["form"].errors) == [field]
-    assert BillingProfile.of(member.company).inn == "7800000002"
+    assert BillingProfile.for_company(member.company).inn == "7800000002"
 
 
 def test_cancel_asks_and_cancels(client: Client, member: Member) -> None:

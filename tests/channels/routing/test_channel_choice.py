@@ -40,7 +40,10 @@ def code_only(settings: Settings) -> None:
 def chosen(default: str = "", content: Content = Content.CODE, named: str | None = None) -> str:
     return str(
         channel_plan.choose_channel(
-            named=named, order=company_policy.channel_order(default), content=content, mode="live"
+            channel_name=named,
+            order=company_policy.channel_order(default),
+            content=content,
+            mode="live",
         ).name
     )
 

@@ -76,7 +76,7 @@ def test_changes_reach_cached_links() -> None:
     disabled, stopped, expiring = known(), known(), known(expires_at=in_seconds(0.5))
     assert all(respond(f"/{link.slug}") for link in (disabled, stopped, expiring))
 
-    changes.change(link=disabled, wanted=changes.Change(is_enabled=False))
+    changes.change(link=disabled, new_values=changes.Change(is_enabled=False))
     stopping.stop(company=stopped.company, batch_id=None)
 
     assert respond(f"/{disabled.slug}") is None

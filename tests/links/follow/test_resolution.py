@@ -132,7 +132,7 @@ def test_crash_after_commit_leaves_no_stale_row_in_redis() -> None:
     Resolver().resolve(link.slug)
 
     # Within a test's own transaction nothing that follows a commit is done.
-    changes.change(link=link, wanted=changes.Change(is_enabled=False))
+    changes.change(link=link, new_values=changes.Change(is_enabled=False))
 
     assert Resolver().resolve(link.slug) is GONE
 

@@ -93,7 +93,7 @@ def test_link_with_a_blocked_expired_url_cannot_be_enabled(api: Api, company: Co
 def test_cabinet_shows_a_barred_link_without_a_button(
     client: Client, company: Company, link: Link
 ) -> None:
-    changes.change(link=link, wanted=Change(is_enabled=False, by_operator=True))
+    changes.change(link=link, new_values=Change(is_enabled=False, by_operator=True))
     client.force_login(MemberFactory.create(company=company, role=Member.Role.OWNER).user)
 
     page = client.get(reverse("link-detail", args=[link.public_id])).content.decode()
@@ -134,7 +134,7 @@ def test_cabinet_releases_the_owners_stop(client: Client, company: Company, link
 
 def test_alias_of_a_barred_link_stays_taken(api: Api, company: Company) -> None:
     link = LinkFactory.create(company=company, slug="Sale", is_alias=True)
-    changes.change(link=link, wanted=Change(is_enabled=False, by_operator=True))
+    changes.change(link=link, new_values=Change(is_enabled=False, by_operator=True))
     asked = {"url": "https://example.com/", "alias": "sale"}
 
     one = api.post("/links/shorten", asked)
