@@ -74,14 +74,14 @@ def numbers(text: str) -> list[int]:
     return numbers
 
 
-def names_of(known: Collection[str]) -> Callable[[str], list[str]]:
+def names_of(allowed: Collection[str]) -> Callable[[str], list[str]]:
     """Reads some of these, separated by commas; returns them in the order of all."""
 
     def names(text: str) -> list[str]:
-        asked = text.split(",")
-        if unknown := set(asked) - set(known):
+        requested = text.split(",")
+        if unknown := set(requested) - set(allowed):
             raise argparse.ArgumentTypeError(f"unknown: {', '.join(sorted(unknown))}")
-        return [name for name in known if name in asked]
+        return [name for name in allowed if name in requested]
 
     return names
 
@@ -92,8 +92,8 @@ def columns(rows: Iterable[Sequence[str]], *, left: int = 1) -> list[str]:
     widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
     return [
         "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=False))
+            cell.ljust(width) if index < left else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=False))
         ).rstrip()
         for row in rows
     ]

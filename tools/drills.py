@@ -50,14 +50,14 @@ class Scenario:
     has_smpp: bool = False
 
 
-def _process(name: str, what: str, **more: Any) -> Scenario:
+def _process(name: str, process: str, **fields: Any) -> Scenario:
     """Killed, and started again as soon as our units would."""
     program: Callable[[Stack], Program] = attrgetter(name)
     return Scenario(
-        f"{what} killed, back at once",
+        f"{process} killed, back at once",
         lambda stack, injector: injector.kill_now(program(stack), RESTART_AFTER),
         away=RESTART_AFTER,
-        **{"max_delivery": START, **more},
+        **{"max_delivery": START, **fields},
     )
 
 
@@ -118,7 +118,7 @@ class Figures:
 
     def lines(self, scenario: Scenario) -> list[str]:
         silence, delivery = scenario.max_silence, scenario.max_delivery
-        shown = [
+        rows = [
             ("sends accepted", self.accepted, ""),
             ("  lost", self.lost, "0"),
             ("  delivered", self.delivered, ""),
@@ -131,7 +131,7 @@ class Figures:
             ("processes that ended by themselves", sum(self.deaths.values()), "0"),
             ("checks broken", len(self.broken_checks), "0"),
         ]
-        return columns((name, str(value), promise) for name, value, promise in shown)
+        return columns((name, str(value), promise) for name, value, promise in rows)
 
     def breaches(self, scenario: Scenario) -> list[str]:
         """The promises that are broken, as one line each."""
@@ -193,26 +193,26 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("part", choices=[*SCENARIOS, "all"], help="what is lost under load")
     options.add_argument("--rate", type=float, default=15.0, help="sends a second")
     options.add_argument("--keep", action="store_true", help="keep data and logs in any case")
-    given = options.parse_args(arguments)
-    if given.part == "all":
+    parsed = options.parse_args(arguments)
+    if parsed.part == "all":
         return run_command(
             "drill", lambda: max(_in_a_process(name, arguments) for name in SCENARIOS)
         )
-    return run_command("drill", lambda: _drill(given.part, given.rate, say, keeps=given.keep))
+    return run_command("drill", lambda: _drill(parsed.part, parsed.rate, say, keeps=parsed.keep))
 
 
 def _in_a_process(name: str, arguments: Sequence[str]) -> int:
     """Each with settings and stores of its own."""
     options = [name if word == "all" else word for word in arguments]
-    done = subprocess.run([sys.executable, "-m", "tools.drills", *options], check=False)  # noqa: S603
-    return done.returncode if done.returncode >= 0 else ExitCode.NOT_MADE  # it was killed
+    process = subprocess.run([sys.executable, "-m", "tools.drills", *options], check=False)  # noqa: S603
+    return process.returncode if process.returncode >= 0 else ExitCode.NOT_MADE  # it was killed
 
 
 def _drill(name: str, rate: float, say: Callable[[str], None], *, keeps: bool) -> ExitCode:
     scenario = SCENARIOS[name]
-    place = ROOT / "var/drills" / f"{name}-{os.getpid()}"
-    with kept(place, say) as (servers, keep):
-        result = _run(scenario, servers, place, rate)
+    directory = ROOT / "var/drills" / f"{name}-{os.getpid()}"
+    with kept(directory, say) as (servers, keep):
+        result = _run(scenario, servers, directory, rate)
         breaches = result.breaches(scenario)
         if not (breaches or keeps):
             keep.clear()
@@ -223,13 +223,13 @@ def _drill(name: str, rate: float, say: Callable[[str], None], *, keeps: bool) -
     return ExitCode.FAILED if breaches else ExitCode.PASSED
 
 
-def _run(scenario: Scenario, servers: Servers, place: Path, rate: float) -> Figures:
+def _run(scenario: Scenario, servers: Servers, directory: Path, rate: float) -> Figures:
     """Start everything, send, lose a part, regain it, settle, stop, and count."""
     with ExitStack() as held:
         sentinels = None
         if scenario.has_sentinels:
-            sentinels = held.enter_context(sentinel_group(place / "sentinels"))
-        stack = Stack(servers, place, SHORT, sentinels=sentinels, has_smpp=scenario.has_smpp)
+            sentinels = held.enter_context(sentinel_group(directory / "sentinels"))
+        stack = Stack(servers, directory, SHORT, sentinels=sentinels, has_smpp=scenario.has_smpp)
         accounts = prepare(stack, [TOKENS], SHORT)
         held.callback(stack.kill)
         stack.start()

@@ -41,10 +41,10 @@ def files(root: Path, release: Release) -> set[str]:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    done = subprocess.run(  # noqa: S603
+    process = subprocess.run(  # noqa: S603
         ["git", "-C", root, *arguments],  # noqa: S607
         capture_output=True,
         text=True,
         check=True,
     )
-    return done.stdout.strip()
+    return process.stdout.strip()

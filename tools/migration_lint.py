@@ -35,14 +35,14 @@ def lint(statements: Iterable[str], *, atomic: bool) -> list[Finding]:
     command = [str(Path(sys.executable).with_name("squawk")), "--reporter", "json"]
     if atomic:
         command.append("--assume-in-transaction")
-    done = subprocess.run(  # noqa: S603 - pinned in requirements/dev.txt
+    process = subprocess.run(  # noqa: S603 - pinned in requirements/dev.txt
         command, input="\n".join(judged), cwd=ROOT, capture_output=True, text=True, check=False
     )
-    if done.returncode not in {0, 1}:
-        raise RuntimeError(done.stderr)
+    if process.returncode not in {0, 1}:
+        raise RuntimeError(process.stderr)
     return [
         Finding(row["rule_name"], row["message"], judged[row["line"]])
-        for row in json.loads(done.stdout or "[]")
+        for row in json.loads(process.stdout or "[]")
     ]
 
 

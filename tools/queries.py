@@ -16,6 +16,6 @@ def queries(python_file: str, name: str = "") -> dict[str, Query]:
     queries_found = {}
     for part in path.read_text(encoding="utf-8").split("--: ")[1:]:
         head, _, text = part.partition("\n")
-        title, _, about = head.partition(": ")
-        queries_found[title] = Query(title, about, text.strip())
+        title, _, description = head.partition(": ")
+        queries_found[title] = Query(title, description, text.strip())
     return queries_found

@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     return run_command("soak", partial(_soak, options.parse_args(arguments)))
 
 
-def _soak(given: argparse.Namespace) -> ExitCode:
+def _soak(options: argparse.Namespace) -> ExitCode:
     """Start everything, send at a steady rate, look every few seconds, settle, count."""
     with kept(ROOT / "var/soak" / str(os.getpid()), say) as (servers, keep):
         stack = Stack(servers, ROOT / "var/soak" / str(os.getpid()), SHORT)
@@ -76,14 +76,14 @@ def _soak(given: argparse.Namespace) -> ExitCode:
         stack.start()
         try:
             with Traffic(stack, accounts, threads=THREADS) as traffic:
-                samples = _load(stack, traffic, given.minutes * 60, given.rate)
+                samples = _load(stack, traffic, options.minutes * 60, options.rate)
             stack.stop()
         finally:
             stack.kill()
         rising = rises(samples)
-        write_json(given.json, [asdict(sample) for sample in samples])
-        if given.plot:
-            given.plot.write_text(plot(samples, given.rate), encoding="utf-8")
+        write_json(options.json, [asdict(sample) for sample in samples])
+        if options.plot:
+            options.plot.write_text(plot(samples, options.rate), encoding="utf-8")
         broken = broken_checks(stack.simulator_log, stack.journal)
         broken = [*traffic.injector.deaths, *broken]
         if not broken:

@@ -39,9 +39,9 @@ SELECT count(*) FROM channels_message WHERE phone BETWEEN %s AND %s AND state = 
 _OPEN = "SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')"
 
 
-def beyond(answered: int, done: int) -> int:
+def beyond(answered: int, expected: int) -> int:
     """Answers beyond what was done. More may be done: what was under way at the end."""
-    return max(0, answered - done)
+    return max(0, answered - expected)
 
 
 class ApiCall(Call):
@@ -132,7 +132,7 @@ class Hot(Send):
     def senders(self, side: str) -> Sequence[Account]:
         return self.bench.accounts if side == "hundred" else self.bench.accounts[:1]
 
-    def connections(self, asked: Sequence[int]) -> Sequence[int]:
+    def connections(self, requested: Sequence[int]) -> Sequence[int]:
         return [16]
 
 
@@ -175,7 +175,7 @@ class Wait(Send):
     wanted = Setup("bench_delivery", delivery=True)
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
-        until(lambda: not self.open_messages(), seconds=60, what="the delivery of all messages")
+        until(lambda: not self.open_messages(), seconds=60, event="the delivery of all messages")
         (delivered,) = self.counted_of(_DELIVERED, feed)
         return super().wrong(feed, load) + beyond(load.accepted, delivered)
 
@@ -187,9 +187,9 @@ class Shorten(ApiCall):
     def feed(self, side: str, many: int) -> RequestSource:
         accounts, lines = self.bench.accounts, []
         for number in range(many):
-            place = number % len(accounts)
-            owner = {"company_id": accounts[place].company_id} if side == "floor" else {}
-            lines.append((place, as_json(**owner, url=f"{hello.URL}&n={number}")))
+            index = number % len(accounts)
+            owner = {"company_id": accounts[index].company_id} if side == "floor" else {}
+            lines.append((index, as_json(**owner, url=f"{hello.URL}&n={number}")))
         return self.source(side, accounts, lines, {"before": self.links()})
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
@@ -204,7 +204,7 @@ class Bulk(ApiCall):
     least, aim = 0.2, 0.4
     guess: ClassVar[float] = 10.0
 
-    def connections(self, asked: Sequence[int]) -> Sequence[int]:
+    def connections(self, requested: Sequence[int]) -> Sequence[int]:
         return [1]
 
     def feed(self, side: str, many: int) -> RequestSource:
@@ -215,9 +215,9 @@ class Bulk(ApiCall):
         return self.source(side, [account], lines, {"before": self.links()})
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
-        made = self.links() - feed.mark["before"]
+        created = self.links() - feed.mark["before"]
         feed.notes["links per s"] = round(load.accepted * MAX_LINKS / load.seconds)
-        return load.refused + beyond(load.accepted, made // MAX_LINKS)
+        return load.refused + beyond(load.accepted, created // MAX_LINKS)
 
 
 class Redirect(ApiCall):
@@ -276,8 +276,10 @@ class Counted(Redirect):
         """Nothing: what is in the stream, somebody counts."""
 
     def clicks(self, feed: RequestSource, load: Load) -> int:
-        begun, wanted = time.monotonic(), feed.mark["before"] + load.accepted
-        until(lambda: self._counted() >= wanted, seconds=DRAINED, what="the counting of all clicks")
+        begun, expected = time.monotonic(), feed.mark["before"] + load.accepted
+        until(
+            lambda: self._counted() >= expected, seconds=DRAINED, event="the counting of all clicks"
+        )
         lasted = time.monotonic() - begun
         feed.notes["s until the last was counted"] = round(lasted, 1)
         feed.notes["counted per s"] = round(load.accepted / (load.seconds + lasted))

@@ -86,7 +86,7 @@ def _whole(bench: Bench, flood: Flood, number: int, seconds: int) -> Interval:
     meter = Meter(bench.stack)
     load = bench.generate.run(flood.port("ours"), CONNECTIONS, seconds)
     accepted_at = time.monotonic()
-    until(lambda: not flood.open_messages(), seconds=120, what="delivery", every=0.02)
+    until(lambda: not flood.open_messages(), seconds=120, event="delivery", every=0.02)
     drained = time.monotonic() - accepted_at
     reading = meter.read()
     phones = feed.mark["phones"]
@@ -124,8 +124,8 @@ def _hand_over(bench: Bench, call: Wait, number: int, many: int) -> Interval:
     newest = "SELECT '+' || phone, at FROM messages ORDER BY id DESC LIMIT ?"
     log = f"file:{bench.stack.place}/simulator.sqlite3?mode=ro"
     with closing(sqlite3.connect(log, uri=True)) as store:
-        taken = dict(store.execute(newest, [2 * many]).fetchall())
-    times = [(taken[phone] - at) * 1000 for phone, at in accepted.items() if phone in taken]
+        taken_at = dict(store.execute(newest, [2 * many]).fetchall())
+    times = [(taken_at[phone] - at) * 1000 for phone, at in accepted.items() if phone in taken_at]
     if not times:
         raise CannotMeasureError("nothing was handed over")
     latency = {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99)}
@@ -186,12 +186,12 @@ def _sends_beside(bench: Bench, series: Series, number: int) -> Interval:
     _hang(bench, {"channel": "sms", "kind": "hang"})
     started = time.monotonic()
     _sms(bench, HUNG)
-    until(lambda: wait.counted(_HANGING)[0] > HUNG // 2, seconds=30, what="the calls that hang")
+    until(lambda: wait.counted(_HANGING)[0] > HUNG // 2, seconds=30, event="the calls that hang")
     interval = series.interval("during", number, min(bench.seconds, MAX_SECONDS))
-    until(lambda: wait.counted(_OPENED)[0] > 0, seconds=60, what="the breaker to open")
+    until(lambda: wait.counted(_OPENED)[0] > 0, seconds=60, event="the breaker to open")
     opened = time.monotonic() - started
     _hang(bench, None)
-    until(lambda: _is_closed_by_a_probe(bench, wait), seconds=120, what="the breaker to close")
+    until(lambda: _is_closed_by_a_probe(bench, wait), seconds=120, event="the breaker to close")
     closed = time.monotonic() - started
     return replace(interval, notes={"breaker opened": opened, "closed": closed})
 
@@ -217,7 +217,7 @@ def _guesses_beside(bench: Bench, series: Series, number: int) -> Interval:
     waiting = WAITING - len(sends.statuses)
     _hang(bench, None)
     sends.wait(2 * HANG)
-    until(lambda: not wait.open_messages(), seconds=60, what="delivery after the hang")
+    until(lambda: not wait.open_messages(), seconds=60, event="delivery after the hang")
     missing = WAITING - sends.statuses.count(200)
     notes = {"queued at once": float(at_once), "waiting to the end": float(waiting)}
     return replace(interval, errors=interval.errors + missing, notes=notes)

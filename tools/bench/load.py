@@ -164,8 +164,13 @@ def whole(head: str, body: str) -> bytes:
 
 
 def head(method: str, path: str, port: int, **headers: str) -> str:
-    named = {"Host": f"127.0.0.1:{port}"} | {k.replace("_", "-"): v for k, v in headers.items()}
-    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in named.items())]
+    all_headers = {"Host": f"127.0.0.1:{port}"} | {
+        k.replace("_", "-"): v for k, v in headers.items()
+    }
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        *(f"{name}: {value}" for name, value in all_headers.items()),
+    ]
     return "".join(f"{line}\r\n" for line in lines)
 
 
@@ -188,9 +193,9 @@ class Wrk:
 
     name = "wrk"
 
-    def __init__(self, program: str, place: Path) -> None:
+    def __init__(self, program: str, directory: Path) -> None:
         self._program = program
-        self._heads, self._lines = place / "heads", place / "lines"
+        self._heads, self._lines = directory / "heads", directory / "lines"
         self._again = False
 
     def prepare(self, feed: RequestSource) -> None:
@@ -205,12 +210,12 @@ class Wrk:
         script = [f"--script={SCRIPT}", f"http://127.0.0.1:{port}/", "--"]
         files = [self._heads, self._lines, "again" if self._again else "once"]
         command = [self._program, *options, *script, *files]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-        if done.returncode != 0:
-            raise CannotMeasureError(f"wrk failed: {' '.join(done.stderr.split())[-300:]}")
-        lines = [line for line in done.stdout.splitlines() if line.startswith("BENCH ")]
+        process = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if process.returncode != 0:
+            raise CannotMeasureError(f"wrk failed: {' '.join(process.stderr.split())[-300:]}")
+        lines = [line for line in process.stdout.splitlines() if line.startswith("BENCH ")]
         if not lines:
-            raise CannotMeasureError(f"wrk said nothing of use: {done.stdout[-300:]}")
+            raise CannotMeasureError(f"wrk said nothing of use: {process.stdout[-300:]}")
         return Load(**json.loads(lines[-1].removeprefix("BENCH ")))
 
 
@@ -233,6 +238,6 @@ class PythonLoop:
 Generator = Wrk | PythonLoop
 
 
-def generator(place: Path) -> Generator:
+def generator(directory: Path) -> Generator:
     program = shutil.which("wrk")
-    return Wrk(program, place) if program else PythonLoop()
+    return Wrk(program, directory) if program else PythonLoop()

@@ -86,8 +86,8 @@ def _machine_ticks() -> tuple[int, int]:
 def describe(data: Path) -> dict[str, Any]:
     """`data` is where the database is: what a commit costs depends on it."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    named = [line for line in lines if line.startswith("model name")]
-    done = subprocess.run(
+    models = [line for line in lines if line.startswith("model name")]
+    process = subprocess.run(
         ["git", "describe", "--always", "--dirty"],  # noqa: S607
         cwd=Path(__file__).parent,
         capture_output=True,
@@ -97,7 +97,7 @@ def describe(data: Path) -> dict[str, Any]:
     return {
         "machine": {
             "cores": os.cpu_count(),
-            "processor": named[0].partition(":")[2].strip() if named else platform.machine(),
+            "processor": models[0].partition(":")[2].strip() if models else platform.machine(),
             "kernel": platform.release(),
             "memory_mb": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20,
             "fdatasync_us": round(_fdatasync(data)),
@@ -106,7 +106,7 @@ def describe(data: Path) -> dict[str, Any]:
         },
         "versions": {
             "python": platform.python_version(),
-            "commit": done.stdout.strip() or "unknown",
+            "commit": process.stdout.strip() or "unknown",
             **{name: version(name) for name in PACKAGES},
         },
     }
@@ -132,9 +132,9 @@ def loop() -> float:
     return round(min(times) * 1000, 1)
 
 
-def _fdatasync(place: Path) -> float:
+def _fdatasync(directory: Path) -> float:
     """The median of a hundred, in µs: the least a durable commit takes."""
-    probe, times = place.parent / "probe", []
+    probe, times = directory.parent / "probe", []
     with probe.open("wb", buffering=0) as file:
         for _ in range(100):
             file.seek(0)
@@ -160,8 +160,8 @@ class Meter:
         spent = between(self._before, reading(names), names)
         seconds = time.monotonic() - self._at
         busy, steal = (
-            (now - then) / TICKS / seconds
-            for now, then in zip(_machine_ticks(), self._ticks, strict=True)
+            (now - before) / TICKS / seconds
+            for now, before in zip(_machine_ticks(), self._ticks, strict=True)
         )
         others = max(0.0, busy - sum(spent.values()) / seconds)
         (times, total), (times_before, total_before) = self._stack.synced(), self._synced

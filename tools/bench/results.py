@@ -99,8 +99,8 @@ class Row:
         if ratio := self.ratio():
             of = "" if self.compared == "rate" else f" of {self.compared}"
             rounds = " ".join(f"{n:.2f}" for n in ratio[1])
-            what = f"ratio{of} {ratio[0]:.3f} ({rounds})"
-            yield Budget(what, ratio[0], self.least, self.aim, is_ceiling=self.at_most)
+            title = f"ratio{of} {ratio[0]:.3f} ({rounds})"
+            yield Budget(title, ratio[0], self.least, self.aim, is_ceiling=self.at_most)
         for figure, (must, aim) in self.limits.items():
             value = self.middle(self.subject, figure)
             yield Budget(f"{figure} {value:.2f} ms", value, must, aim, is_ceiling=True)
@@ -149,8 +149,8 @@ class Budget:
         aim = self.must if self.aim is None else self.aim
         aimed = "" if self.aim is None else f", aim {self.aim:g}"
         below = "MISSED" if self.is_missed else "enough, below the aim"
-        asked = f"at {'most' if self.is_ceiling else 'least'} {self.must:g}{aimed}"
-        return f"{self.what}: {asked}  {'OK' if self.reaches(aim) else below}"
+        limit = f"at {'most' if self.is_ceiling else 'least'} {self.must:g}{aimed}"
+        return f"{self.what}: {limit}  {'OK' if self.reaches(aim) else below}"
 
 
 # Groups of processes in the order of the report, and their names.
@@ -166,12 +166,12 @@ def table(rows: Iterable[Row]) -> str:
     sides = [(row, side) for row in rows for side in row.sides]
     head, *lines = columns([_HEAD, *(_cells(row, side) for row, side in sides)], left=3)
     groups = (cpu(row.cpu(side)) for row, side in sides)
-    left = (f"{line}  {spent}" for line, spent in zip(lines, groups, strict=True))
-    shown = [f"{head}  CPU µs each"]
+    remaining = (f"{line}  {spent}" for line, spent in zip(lines, groups, strict=True))
+    table_lines = [f"{head}  CPU µs each"]
     for row in rows:
-        shown += ["", *islice(left, len(row.sides))]
-        shown += [f"{'':13} {text}" for text in _verdict(row)]
-    return "\n".join(shown)
+        table_lines += ["", *islice(remaining, len(row.sides))]
+        table_lines += [f"{'':13} {text}" for text in _verdict(row)]
+    return "\n".join(table_lines)
 
 
 def _cells(row: Row, side: str) -> Sequence[str]:
@@ -204,8 +204,10 @@ def _number(value: float) -> str:
 def cpu(groups: Mapping[str, float]) -> str:
     """What each group of processes spent on one request; those that stood by are left out."""
     least = sum(groups.values()) / 100
-    shown = {name: groups[name] for name in GROUPS if groups.get(name, 0.0) > least}
-    return " · ".join(f"{GROUPS[name]} {each:,.0f}" for name, each in shown.items())
+    largest = {name: groups[name] for name in GROUPS if groups.get(name, 0.0) > least}
+    return " · ".join(
+        f"{GROUPS[name]} {microseconds:,.0f}" for name, microseconds in largest.items()
+    )
 
 
 LEGEND = """\

@@ -48,9 +48,9 @@ class Call(ABC):
         """What must be there once, before anything is sent."""
         return
 
-    def connections(self, asked: Sequence[int]) -> Sequence[int]:
+    def connections(self, requested: Sequence[int]) -> Sequence[int]:
         """The requested numbers of connections that this row measures."""
-        return asked
+        return requested
 
     def port(self, side: str) -> int:
         return self.stack.floor if side == "floor" else self.stack.web

@@ -33,35 +33,37 @@ def main(arguments: Sequence[str]) -> int:
     add("--payments", action="store_true", help="top-ups, and kills at credits")
     add("--keep", action="store_true", help="keep data and logs in any case")
     add("--json", type=Path, help="where the report goes")
-    given = vars(options.parse_args(arguments))
-    path = given.pop("json") or ROOT / f"tools/chaos/results/{given['seed']}.json"
-    given["sends"] = given["sends"] or (330 if given["short"] else 5000)
-    if given["kills"] is None:
-        given["kills"] = 6 if given["short"] else 20
-    return run_command("chaos", lambda: _run(Options(**given), path))
+    values = vars(options.parse_args(arguments))
+    path = values.pop("json") or ROOT / f"tools/chaos/results/{values['seed']}.json"
+    values["sends"] = values["sends"] or (330 if values["short"] else 5000)
+    if values["kills"] is None:
+        values["kills"] = 6 if values["short"] else 20
+    return run_command("chaos", lambda: _run(Options(**values), path))
 
 
 def _run(options: Options, path: Path) -> ExitCode:
     say(f"seed {options.seed}")
-    place = ROOT / "var/chaos" / f"{options.seed}-{os.getpid()}"
+    directory = ROOT / "var/chaos" / f"{options.seed}-{os.getpid()}"
     begun = time.monotonic()
-    with stack.kept(place, say) as (servers, keep):
-        report = _report(options, servers, place, say)
+    with stack.kept(directory, say) as (servers, keep):
+        report = _report(options, servers, directory, say)
         report.seconds = time.monotonic() - begun
         if report.is_clean and not options.keep:
             keep.clear()
         else:
-            report.place = str(place)
+            report.place = str(directory)
     report.save(path)
     for line in report.lines():
         say(line)
     return ExitCode.PASSED if report.is_clean else ExitCode.FAILED
 
 
-def _report(options: Options, servers: Servers, place: Path, say: Callable[[str], None]) -> Report:
+def _report(
+    options: Options, servers: Servers, directory: Path, say: Callable[[str], None]
+) -> Report:
     plan = make(options)
     programs = stack.Stack(
-        servers, place, options.speed, seed=options.seed, has_payments=options.payments
+        servers, directory, options.speed, seed=options.seed, has_payments=options.payments
     )
     say(f"{plan.sends} sends and {options.kills} kills in {plan.seconds:.0f} s …")
     accounts = prepare(programs, plan.tokens, options.speed, is_smart=options.smart)

@@ -109,12 +109,12 @@ _STORE_UNAVAILABLE = {"OperationalError", "InterfaceError", "PoolTimeout"}
 def logged_errors(logs: Iterable[Path]) -> tuple[Counter[str], Counter[str]]:
     """`program: event (cause)` → count: those that a kill explains, and all others."""
     explained: Counter[str] = Counter()
-    others: Counter[str] = Counter()
+    unexplained: Counter[str] = Counter()
     for log in logs:
         for event, cause, is_explained in _errors_in(log):
-            group = explained if is_explained else others
+            group = explained if is_explained else unexplained
             group[f"{log.stem}: {event} ({cause})"] += 1
-    return explained, others
+    return explained, unexplained
 
 
 def _errors_in(log: Path) -> Iterator[tuple[str, str, bool]]:
@@ -218,11 +218,11 @@ def _analyze(cursor: CursorWrapper) -> None:
 def _with_codes(attempts: list[tuple[Any, ...]]) -> list[tuple[object, ...]]:
     """Adds to each attempt its code and its number among attempts with that code and phone."""
     rows: list[tuple[object, ...]] = []
-    seen = Counter[tuple[str, str]]()
+    occurrences = Counter[tuple[str, str]]()
     for attempt_id, message_id, phone, verification_id, key_id, length in attempts:
         code = codes.derive(verification_id, key_id=key_id, length=length)
-        seen[phone, code] += 1
-        rows.append((attempt_id, message_id, phone, code, seen[phone, code]))
+        occurrences[phone, code] += 1
+        rows.append((attempt_id, message_id, phone, code, occurrences[phone, code]))
     return rows
 
 
@@ -233,8 +233,8 @@ def rows(file: Path, query: str) -> list[tuple[Any, ...]]:
 
 def _phone_message(number: int, *row: Any) -> tuple[object, ...]:
     provider, provider_id, ref, phone, links, code, state, extra, pending = row
-    more = json.loads(extra)
-    reference = ref or parse_qs(urlsplit(more.get("callback") or "").query).get("ref", [None])[0]
-    named = (number, provider, provider_id, UUID(reference) if reference else None, f"+{phone}")
-    seen = (json.loads(links), code, state, more.get("faults", []), pending == "")
-    return (*named, *seen, None, None)
+    extras = json.loads(extra)
+    reference = ref or parse_qs(urlsplit(extras.get("callback") or "").query).get("ref", [None])[0]
+    identity = (number, provider, provider_id, UUID(reference) if reference else None, f"+{phone}")
+    content = (json.loads(links), code, state, extras.get("faults", []), pending == "")
+    return (*identity, *content, None, None)

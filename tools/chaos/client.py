@@ -110,8 +110,8 @@ class Backend:
         path, account = PATHS[order.kind], self.accounts[order.company]
         for reply in self.tries(path, body_of(order), account, key, key):
             message, answer = reply.body.get("id", ""), (reply.status, reply.code)
-            more = (reply.text, reply.replayed, reply.seconds)
-            self.journal.keep("calls", key, *answer, message, *more)
+            response = (reply.text, reply.replayed, reply.seconds)
+            self.journal.keep("calls", key, *answer, message, *response)
             if reply.is_final:
                 return
 
@@ -178,8 +178,8 @@ class PhoneUsers:
         account, attempt = self._backend.accounts[order.company], f"{order.key}-{name}"
         key, body = attempt if order.keyed else "", {"phone": order.phone, "code": code}
         for reply in self._backend.tries("/otp/verify", body, account, key, attempt):
-            who = (order.key, key, attempt, account.company_id, order.phone, is_right)
+            guess = (order.key, key, attempt, account.company_id, order.phone, is_right)
             answer = (reply.status, reply.code, reply.body.get("id", ""), reply.seconds)
-            self._backend.journal.keep("entries", *who, *answer)
+            self._backend.journal.keep("entries", *guess, *answer)
             if reply.is_final:
                 return

@@ -226,8 +226,8 @@ class FaultInjector:
             if program.running.poll() is not None:
                 self._record_exit(program)
             elif program in self._stopping:
-                asked, pause = self._stopping[program]
-                if time.monotonic() > asked + MAX_STOP:
+                asked_at, pause = self._stopping[program]
+                if time.monotonic() > asked_at + MAX_STOP:
                     self.deaths[f"{program.log.stem}: did not stop when asked"] += 1
                     program.kill()
                     del self._stopping[program]
@@ -243,8 +243,8 @@ class FaultInjector:
             self._leaving.discard(program)
             self._gone.add(program)
         elif program in self._stopping:
-            asked, pause = self._stopping.pop(program)
-            self.stops.append((program.log.stem, round(time.monotonic() - asked, 1)))
+            asked_at, pause = self._stopping.pop(program)
+            self.stops.append((program.log.stem, round(time.monotonic() - asked_at, 1)))
             self._start_later(program, pause)
         else:
             self._start_later(program, RESTART_AFTER)

@@ -106,8 +106,10 @@ class Archiver:
         wrong = [] if is_finished else ["the last run failed: see archiver.log"]
         attached = partitions.attached_months()
         wrong += [f"{month:%Y-%m} is attached" for month in attached if month < self.before]
-        done = ArchivedMonth.objects.exclude(dropped_at=None).count()
-        wrong += [] if done == MONTHS else [f"{done} months are archived instead of {MONTHS}"]
+        archived = ArchivedMonth.objects.exclude(dropped_at=None).count()
+        wrong += (
+            [] if archived == MONTHS else [f"{archived} months are archived instead of {MONTHS}"]
+        )
         # What is left of the messages are those of the load.
         if len(select("SELECT DISTINCT tableoid FROM channels_message")) < 2:
             wrong.append("no message of the load lies in the month that began")

@@ -175,8 +175,8 @@ def _fault_of(name: str, *row: Any, is_paid: bool) -> str:
     facts = (payments, transfers, credited, state == "paid")
     if facts == (is_paid, is_paid, is_paid * tokens, is_paid):
         return ""
-    said = "paid" if is_paid else "not paid"
+    outcome = "paid" if is_paid else "not paid"
     return (
-        f"{name} by {gateway}: {said}, {state}, {payments} payments and"
+        f"{name} by {gateway}: {outcome}, {state}, {payments} payments and"
         f" {transfers} transfers of {credited} of {tokens} tokens"
     )

@@ -233,12 +233,12 @@ def _struck(faults: list[PlannedFault]) -> tuple[list[PlannedFault], list[float]
         for target in (Target.WEB, Target.WORKER)
     )
     pairs = list(zip(webs, workers, strict=False))
-    taken = [fault for pair in pairs for fault in pair]
-    return [fault for fault in faults if fault not in taken], [web.at for web, _ in pairs]
+    paired = [fault for pair in pairs for fault in pair]
+    return [fault for fault in faults if fault not in paired], [web.at for web, _ in pairs]
 
 
-def _dice(options: Options, what: str) -> random.Random:
-    return random.Random(f"{options.seed}:{what}")  # noqa: S311 - to be drawn again
+def _dice(options: Options, purpose: str) -> random.Random:
+    return random.Random(f"{options.seed}:{purpose}")  # noqa: S311 - to be drawn again
 
 
 def _requests(
@@ -359,15 +359,15 @@ def _disruptions(
         )
         for pause in stopped
     ]
-    asked = [Disruption.TERM_WORKER, Disruption.TERM_WEB] * (kills // 10)
+    targets = [Disruption.TERM_WORKER, Disruption.TERM_WEB] * (kills // 10)
     # A short run has time for one of the two.
-    asked = asked or [dice.choice([Disruption.TERM_WORKER, Disruption.TERM_WEB])]
-    return zombies + [_fault(dice, dice.uniform(0.1, 0.9) * seconds, what) for what in asked]
+    targets = targets or [dice.choice([Disruption.TERM_WORKER, Disruption.TERM_WEB])]
+    return zombies + [_fault(dice, dice.uniform(0.1, 0.9) * seconds, what) for what in targets]
 
 
-def _fault(dice: random.Random, at: float, what: Target | Disruption) -> PlannedFault:
-    aimed = what is Target.WORKER and dice.random() < 0.8
-    return PlannedFault(at, what, dice.random(), dice.uniform(0.1, 1.5), aimed)
+def _fault(dice: random.Random, at: float, target: Target | Disruption) -> PlannedFault:
+    aimed = target is Target.WORKER and dice.random() < 0.8
+    return PlannedFault(at, target, dice.random(), dice.uniform(0.1, 1.5), aimed)
 
 
 def _key(dice: random.Random) -> str:

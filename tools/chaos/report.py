@@ -55,9 +55,9 @@ class Report:
                 f"{name} {number}": round(seconds) for number, (name, seconds) in stops
             },
             **{
-                f"network {line}": {"requests": seen["requests"], **seen["faults"]}
-                | {"nobody there": seen["down"]}
-                for line, seen in proxy.items()
+                f"network {line}": {"requests": counts["requests"], **counts["faults"]}
+                | {"nobody there": counts["down"]}
+                for line, counts in proxy.items()
             },
             "Redis emptied": {"times": flushes},
             "errors logged": dict(explained + others),
@@ -100,10 +100,12 @@ class Report:
 
 
 def check_kills(plan: Plan, injector: FaultInjector) -> Finding:
-    wanted = Counter(str(fault.what) for fault in plan.planned_faults)
-    done = injector.kills + injector.disruptions
+    planned = Counter(str(fault.what) for fault in plan.planned_faults)
+    happened = injector.kills + injector.disruptions
     missing = [
-        f"{what}: {done[what]} of {many}" for what, many in wanted.items() if done[what] < many
+        f"{what}: {happened[what]} of {many}"
+        for what, many in planned.items()
+        if happened[what] < many
     ]
     return Finding("kills", "every kill that was planned has happened", missing)
 
@@ -119,8 +121,8 @@ def check_servers(proxy: Mapping[str, Any]) -> Finding:
     return Finding("no 500", "nobody, vendors included, is ever answered 500", wrong)
 
 
-def check_logs(others: Counts) -> Finding:
-    wrong = [f"{many} × {kind}" for kind, many in others.items()]
+def check_logs(errors: Counts) -> Finding:
+    wrong = [f"{many} × {kind}" for kind, many in errors.items()]
     return Finding("logs", "no error is logged but those that a kill explains", wrong)
 
 

@@ -40,7 +40,7 @@ class Stack:
     def __init__(
         self,
         servers: Servers,
-        place: Path,
+        directory: Path,
         speed: Speed,
         *,
         seed: int | None = None,
@@ -49,26 +49,26 @@ class Stack:
         sentinels: SentinelGroup | None = None,
     ) -> None:
         self.postgres, self.redis = stack.own_stores(servers)
-        self.place, self.speed, self.sentinels = place, speed, sentinels
+        self.place, self.speed, self.sentinels = directory, speed, sentinels
         web, simulator, message_centre, *proxied = stack.free_ports(6)
         to_vendors, from_vendors, from_clients = (
             proxied if seed is not None else (simulator, web, web)
         )
         self.api, self.carrier = url_of(from_clients), url_of(simulator)
-        self.journal, self.counts = place / "journal.sqlite3", place / "proxy-counts.json"
-        self.simulator_log = place / "simulator.sqlite3"
+        self.journal, self.counts = directory / "journal.sqlite3", directory / "proxy-counts.json"
+        self.simulator_log = directory / "simulator.sqlite3"
         options = {"PUBLIC_URL": url_of(from_vendors), "SIMULATOR_URL": url_of(to_vendors)}
         if has_smpp:
             options["SIMULATOR_SMPP_PORT"] = str(message_centre)
-        self.environ = stack.environment_of(servers, place, web, simulator, options)
-        self.environ |= _durations(speed) | {"SIMULATOR_URL": self.carrier, MARK: str(place)}
+        self.environ = stack.environment_of(servers, directory, web, simulator, options)
+        self.environ |= _durations(speed) | {"SIMULATOR_URL": self.carrier, MARK: str(directory)}
         if not has_payments:
             self.environ["PAYMENT_GATEWAYS"] = ""
         if has_smpp:  # SMS by a message centre alone: Twilio would be chosen, too
             self.environ["TWILIO_AUTH_TOKEN"] = ""
         if sentinels:
             self.environ |= {"REDIS_URL": sentinels.url, "CELERY_BROKER_URL": ""}
-        self.beat = self._program("beat", Plan(stack.beat(place)))
+        self.beat = self._program("beat", Plan(stack.beat(directory)))
         self.worker = self._program("worker", _worker("first"), ready=" ready.")
         self.second_worker = self._program("worker-2", _worker("second"), ready=" ready.")
         self.web = self._program("web", Plan(stack.web(web), port=web))
@@ -126,10 +126,10 @@ class Stack:
 
 
 @contextmanager
-def kept(place: Path, say: Callable[[str], None]) -> Iterator[tuple[Servers, threading.Event]]:
+def kept(directory: Path, say: Callable[[str], None]) -> Iterator[tuple[Servers, threading.Event]]:
     """Stores of our own; leaves no process behind, and the data unless the event is cleared."""
     with temporary(durable=True, environ={}) as servers:
-        place.mkdir(parents=True)
+        directory.mkdir(parents=True)
         keep = threading.Event()
         keep.set()
         try:
@@ -138,14 +138,14 @@ def kept(place: Path, say: Callable[[str], None]) -> Iterator[tuple[Servers, thr
             keep.clear()
             raise
         finally:
-            kill_survivors(f"{MARK}={place}")
+            kill_survivors(f"{MARK}={directory}")
             for server in servers:
                 server.stop()
             if keep.is_set():
-                shutil.copytree(servers.directory, place / "stores", dirs_exist_ok=True)
-                say(f"Data and logs are kept in {place}")
+                shutil.copytree(servers.directory, directory / "stores", dirs_exist_ok=True)
+                say(f"Data and logs are kept in {directory}")
             else:
-                shutil.rmtree(place)
+                shutil.rmtree(directory)
 
 
 def _durations(speed: Speed) -> dict[str, str]:

@@ -104,11 +104,13 @@ def make() -> None:
 
 def _hooks(company: Company) -> dict[str, dict[str, str]]:
     """One of each kind, live: its address and the secret that its server knows."""
-    made = {hook.kind: hook for hook in company.identity_hooks.active().filter(name=DEMO_HOOK)}
+    hooks_by_kind = {
+        hook.kind: hook for hook in company.identity_hooks.active().filter(name=DEMO_HOOK)
+    }
     for kind in kinds().values():
-        if kind.name not in made:
+        if kind.name not in hooks_by_kind:
             values = {"name": DEMO_HOOK, "mapping": DEFAULT if kind.has_mapping else {}}
-            made[kind.name], _secret = hooks.create(
+            hooks_by_kind[kind.name], _secret = hooks.create(
                 company=company, user=None, kind=kind.name, mode=Mode.LIVE, values=values
             )
     return {
@@ -116,7 +118,7 @@ def _hooks(company: Company) -> dict[str, dict[str, str]]:
             "url": f"{settings.PUBLIC_URL}{hook.path}",
             "secret": hooks.secrets_of(hook)[0],
         }
-        for name, hook in sorted(made.items())
+        for name, hook in sorted(hooks_by_kind.items())
     }
 
 

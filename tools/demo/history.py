@@ -55,11 +55,13 @@ def of_companies(
     month_tables.create_earlier(timezone.localdate() - timedelta(days=months * _MONTH + 1))
     recent = timezone.now() - timedelta(days=settings.RAW_RETENTION)
     click_months.ensure_partitions(*(month_of(at, UTC) for at in (recent, timezone.now())))
-    progress, made = _Progress(), senders.made_up(many, messages=messages)
-    added = fill_companies(made, messages=messages, days=months * _MONTH, on_chunk=progress.add)
+    progress, companies = _Progress(), senders.made_up(many, messages=messages)
+    added = fill_companies(
+        companies, messages=messages, days=months * _MONTH, on_chunk=progress.add
+    )
     # What the service's own tasks would do meanwhile.
     recount()
-    past_transfers.correct_balances(made.company_ids)
+    past_transfers.correct_balances(companies.company_ids)
     with connection.cursor() as cursor:
         for statement in ("SET statement_timeout = 0", "ANALYZE", "RESET statement_timeout"):
             cursor.execute(statement)
@@ -97,18 +99,18 @@ def fill_company(company: Company, *, messages: int, days: int) -> None:
 
 
 def fill_companies(
-    made: Senders, *, messages: int, days: int, on_chunk: Progress = lambda _day, _count: None
+    companies: Senders, *, messages: int, days: int, on_chunk: Progress = lambda _day, _count: None
 ) -> int:
     """Fills the days before today until these companies have `messages`; returns how many
     were added. Each chunk is a commit, so an interrupted call is continued by the next one.
     """
-    done = _filled_days(made.company_ids)
+    filled = _filled_days(companies.company_ids)
     targets = _spread(messages, days)
-    missing = {day: max(0, count - done.get(day, 0)) for day, count in targets.items()}
-    senders.buy(made.company_ids, made.weights, missing)
-    params = made.params()
+    missing = {day: max(0, count - filled.get(day, 0)) for day, count in targets.items()}
+    senders.buy(companies.company_ids, companies.weights, missing)
+    params = companies.params()
     for day, count in missing.items():
-        bounds, first = params | _bounds("companies", day), done.get(day, 0) + 1
+        bounds, first = params | _bounds("companies", day), filled.get(day, 0) + 1
         for start in range(first, first + count, CHUNK):
             size = min(CHUNK, first + count - start)
             _fill_chunk(bounds, start, size)
@@ -146,11 +148,11 @@ def _spread(messages: int, days: int) -> dict[date, int]:
     today = timezone.localdate()
     dates: Iterator[date] = (today - timedelta(days=n) for n in range(days, 0, -1))
     weights = {day: 3 if day.weekday() >= 5 else 5 for day in dates}
-    left, weight_left = messages, sum(weights.values())
+    messages_left, weight_left = messages, sum(weights.values())
     counts = {}
     for day, weight in weights.items():
-        counts[day] = left * weight // weight_left
-        left, weight_left = left - counts[day], weight_left - weight
+        counts[day] = messages_left * weight // weight_left
+        messages_left, weight_left = messages_left - counts[day], weight_left - weight
     return counts
 
 

@@ -84,15 +84,15 @@ def made_up(many: int, *, messages: int) -> Senders:
     """The first `many` made-up companies; creates the missing ones."""
     user = User.objects.filter(email=EMAIL).first()
     user = user or User.objects.create_user(email=EMAIL, name="Demo")
-    made = [_company(user, NAME.format(n), listens=n % LISTENING == 0) for n in range(many)]
+    companies = [_company(user, NAME.format(n), listens=n % LISTENING == 0) for n in range(many)]
     shares = [1 / (n + 1) ** SKEW for n in range(many)]
     bounds = [upper / sum(shares) for upper in accumulate(shares)]
     return Senders(
-        company_ids=[company.pk for company in made],
-        key_ids=[company.api_keys.values_list("pk", flat=True)[0] for company in made],
+        company_ids=[company.pk for company in companies],
+        key_ids=[company.api_keys.values_list("pk", flat=True)[0] for company in companies],
         endpoints=[
             Endpoint.objects.filter(company=company).values_list("pk", flat=True).first()
-            for company in made
+            for company in companies
         ],
         weights=bounds[:-1],
         links=LINKS,
@@ -152,8 +152,8 @@ def buy(company_ids: Sequence[int], weights: Sequence[float], messages: Mapping[
     paid, unpaid = [], []
     days = [day for day, count in messages.items() if count]
     for _month, its_days in groupby(days, key=lambda day: day.replace(day=1)):
-        first, *others = its_days
-        at, count = start_of(first), sum(messages[day] for day in (first, *others))
+        first, *other_days = its_days
+        at, count = start_of(first), sum(messages[day] for day in (first, *other_days))
         for n, (company_id, share) in enumerate(zip(company_ids, shares, strict=True)):
             tokens = int(count * share * TOKENS_PER_MESSAGE) + SPARE
             paid.append(_order(company_id, at, tokens))

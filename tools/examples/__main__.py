@@ -73,10 +73,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> ExitCode:
-    chosen = [row for row in LANGUAGES if row.name in options.only]
+    languages = [row for row in LANGUAGES if row.name in options.only]
     with running() as service, ThreadPoolExecutor(options.jobs) as pool:
         outcomes = list(
-            pool.map(lambda row: check_language(row, service, install=options.install), chosen)
+            pool.map(lambda row: check_language(row, service, install=options.install), languages)
         )
     say("\n" + "\n".join([table(outcomes), "", *reasons(outcomes)]))
     write_json(options.json, [asdict(row) for row in outcomes])

@@ -59,12 +59,12 @@ def cases(secret: str) -> list[WebhookCase]:
     both = f"{foreign['webhook-signature']} {genuine['webhook-signature']}"
     flipped = bytearray(BODY.encode())
     flipped[BODY.index("msg_1") + 4] ^= 1  # still JSON
-    good = [
+    valid = [
         ("genuine", genuine),
         ("4 minutes old", signed(secret, sent_ago=240)),
         ("second signature", genuine | {"webhook-signature": both}),
     ]
-    bad = [
+    invalid = [
         ("6 minutes old", signed(secret, sent_ago=360)),
         ("6 minutes ahead", signed(secret, sent_ago=-360)),
         ("changed time", genuine | {"webhook-timestamp": str(int(time.time()) + 1)}),
@@ -75,9 +75,9 @@ def cases(secret: str) -> list[WebhookCase]:
         ("no headers", {}),
     ]
     return [
-        *(WebhookCase(name, True, headers) for name, headers in good),
+        *(WebhookCase(name, True, headers) for name, headers in valid),
         WebhookCase("flipped bit", False, genuine, bytes(flipped)),
-        *(WebhookCase(name, False, headers) for name, headers in bad),
+        *(WebhookCase(name, False, headers) for name, headers in invalid),
     ]
 
 
@@ -256,8 +256,8 @@ def _one_message_through_a_bad_network(trial: ExampleRun) -> None:
 def _survives_a_proxy(trial: ExampleRun, stem: str, **environ: str) -> None:
     """A proxy's error page is reported as such; an example without retries calls once."""
     with bad_network(trial.service.url, is_down=True) as network:
-        asked = {"KVITOK_URL": network.url, "PHONE": phone(), "LINK": LINK, **environ}
-        trial.says(".*no answer.*", stem, code=1, **asked)
+        variables = {"KVITOK_URL": network.url, "PHONE": phone(), "LINK": LINK, **environ}
+        trial.says(".*no answer.*", stem, code=1, **variables)
     tries = 4 if stem == "handle_errors" else 1
     expect(len(network.keys) == tries, f"{len(network.keys)} requests to a proxy that answers 502")
     expect(len(set(network.keys)) == 1, f"keys {network.keys}")
@@ -270,8 +270,8 @@ def verify_webhook(trial: ExampleRun) -> None:
         wrong = [case.name for case in sent if not _judged(trial, secret, case)]
         expect(not wrong, f"misjudged: {', '.join(wrong)}")
         return
-    with tempfile.TemporaryDirectory(prefix="kvitok-webhook-") as place:
-        log = Path(place) / "log"
+    with tempfile.TemporaryDirectory(prefix="kvitok-webhook-") as directory:
+        log = Path(directory) / "log"
         with receiver(
             trial.command("verify_webhook"),
             address=trial.language.name == "php",

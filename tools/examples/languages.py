@@ -56,7 +56,7 @@ def run(
     seconds: float = 60,
 ) -> tuple[int, str]:
     """Returns the exit code and the whole output."""
-    done = subprocess.run(  # noqa: S603 - the examples, and the tools they are built with
+    process = subprocess.run(  # noqa: S603 - the examples, and the tools they are built with
         command,
         cwd=cwd,
         env=dict(env) if env is not None else None,
@@ -66,7 +66,7 @@ def run(
         timeout=seconds,
         check=False,
     )
-    return done.returncode, done.stdout.decode(errors="replace").strip()
+    return process.returncode, process.stdout.decode(errors="replace").strip()
 
 
 def build(command: Sequence[str | Path], *, cwd: Path | None = None) -> str:
@@ -91,36 +91,36 @@ def version(*command: str) -> tuple[str, tuple[int, ...]]:
     return text, tuple(map(int, re.findall(r"\d+", text)))
 
 
-def curl(place: Workspace) -> Toolchain:
+def curl(workspace: Workspace) -> Toolchain:
     for name in ("bash", "curl", "jq", "openssl"):
         tool(name)
     description = f"curl {version('curl', '--version')[0]}, bash {version('bash', '--version')[0]}"
-    return Toolchain(description, lambda file: ["bash", place.source / file])
+    return Toolchain(description, lambda file: ["bash", workspace.source / file])
 
 
-def python(place: Workspace) -> Toolchain:
+def python(workspace: Workspace) -> Toolchain:
     description = f"Python {platform.python_version()}"
-    return Toolchain(description, lambda file: [sys.executable, place.source / file])
+    return Toolchain(description, lambda file: [sys.executable, workspace.source / file])
 
 
-def javascript(place: Workspace) -> Toolchain:
+def javascript(workspace: Workspace) -> Toolchain:
     node = tool("node")
     text, numbers = version(node, "--version")
     if numbers < (18,):
         raise MissingError(f"Node.js 18 or newer; this one is {text}")
-    if not (place.build / "node_modules/standardwebhooks").is_dir():
+    if not (workspace.build / "node_modules/standardwebhooks").is_dir():
         raise MissingError("no standardwebhooks")
-    sources = place.copy()  # beside the packages they import
+    sources = workspace.copy()  # beside the packages they import
     return Toolchain(f"Node.js {text}", lambda file: [node, sources / file])
 
 
-def typescript(place: Workspace) -> Toolchain:
+def typescript(workspace: Workspace) -> Toolchain:
     """Node.js strips the types itself since 22.18; before, tsx does. `tsc` checks them."""
-    node, modules = tool("node"), place.build / "node_modules"
+    node, modules = tool("node"), workspace.build / "node_modules"
     tsc, tsx = modules / ".bin/tsc", modules / ".bin/tsx"
     if not tsc.exists() or not tsx.exists() or not (modules / "standardwebhooks").is_dir():
         raise MissingError("no typescript, tsx and standardwebhooks")
-    sources = place.copy()
+    sources = workspace.copy()
     build([tsc, "--project", sources])
     text, numbers = version(node, "--version")
     runner = [node] if numbers >= (22, 18) else [tsx]
@@ -128,45 +128,45 @@ def typescript(place: Workspace) -> Toolchain:
     return Toolchain(description, lambda file: [*runner, sources / file])
 
 
-def go(place: Workspace) -> Toolchain:
+def go(workspace: Workspace) -> Toolchain:
     compiler = tool("go")
-    for file in sorted(place.source.glob("*.go")):
+    for file in sorted(workspace.source.glob("*.go")):
         build([compiler, "vet", file])
-        build([compiler, "build", "-o", place.build / file.stem, file])
+        build([compiler, "build", "-o", workspace.build / file.stem, file])
     description = f"Go {version(compiler, 'version')[0]}"
-    return Toolchain(description, lambda file: [place.build / Path(file).stem])
+    return Toolchain(description, lambda file: [workspace.build / Path(file).stem])
 
 
-def java(place: Workspace) -> Toolchain:
+def java(workspace: Workspace) -> Toolchain:
     runner, compiler = tool("java"), tool("javac")
     text, numbers = version(runner, "--version")
     jars = [_JARS / f"jackson-{part}.jar" for part in ("databind", "core", "annotations")]
     if numbers < (17,) or not all(jar.exists() for jar in jars):
         raise MissingError("a JDK of 17 or newer with Jackson is needed")
-    path = os.pathsep.join(map(str, [place.build, *jars]))
-    sources = sorted(place.source.glob("*.java"))
-    build([compiler, "-Xlint:all", "-Werror", "-cp", path, "-d", place.build, *sources])
+    path = os.pathsep.join(map(str, [workspace.build, *jars]))
+    sources = sorted(workspace.source.glob("*.java"))
+    build([compiler, "-Xlint:all", "-Werror", "-cp", path, "-d", workspace.build, *sources])
     return Toolchain(f"OpenJDK {text}", lambda file: [runner, "-cp", path, Path(file).stem])
 
 
-def php(place: Workspace) -> Toolchain:
+def php(workspace: Workspace) -> Toolchain:
     runner = tool("php")
     if "curl" not in run([runner, "-m"])[1].splitlines():
         raise MissingError("PHP without its curl extension")
     description = f"PHP {version(runner, '--version')[0]}"
-    return Toolchain(description, lambda file: [runner, place.source / file])
+    return Toolchain(description, lambda file: [runner, workspace.source / file])
 
 
-def rust(place: Workspace) -> Toolchain:
+def rust(workspace: Workspace) -> Toolchain:
     """With the crates of the network's registry, or Debian's where they are installed."""
-    cargo, sources = tool("cargo"), place.copy()
+    cargo, sources = tool("cargo"), workspace.copy()
     offline = _CRATES.is_dir()
     if offline:
-        (place.build / ".cargo").mkdir(exist_ok=True)
-        (place.build / ".cargo/config.toml").write_text(_DEBIAN, encoding="utf-8")
+        (workspace.build / ".cargo").mkdir(exist_ok=True)
+        (workspace.build / ".cargo/config.toml").write_text(_DEBIAN, encoding="utf-8")
     build([cargo, "build", "--quiet"], cwd=sources)
     description = f"Rust {version('rustc', '--version')[0]}"
-    return Toolchain(description, lambda file: [place.build / "target/debug" / Path(file).stem])
+    return Toolchain(description, lambda file: [workspace.build / "target/debug" / Path(file).stem])
 
 
 _DEBIAN = f"""[source.crates-io]
@@ -180,23 +180,32 @@ def apt_get(_place: Workspace, packages: Iterable[str]) -> None:
     build([tool("apt-get"), "install", "-y", "--no-install-recommends", *packages])
 
 
-def npm(place: Workspace, packages: Iterable[str]) -> None:
-    place.build.mkdir(parents=True, exist_ok=True)
-    arguments = ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(place.build)]
+def npm(workspace: Workspace, packages: Iterable[str]) -> None:
+    workspace.build.mkdir(parents=True, exist_ok=True)
+    arguments = [
+        "install",
+        "--no-save",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        str(workspace.build),
+    ]
     build([tool("npm"), *arguments, *packages])
 
 
-def csharp(place: Workspace) -> Toolchain:
+def csharp(workspace: Workspace) -> Toolchain:
     dotnet = tool("dotnet")
     text, numbers = version(dotnet, "--version")
     if numbers < (8,):
         raise MissingError(f"a .NET SDK of 8 or newer; this one is {text}")
-    sources = place.copy()
+    sources = workspace.copy()
     for file in sorted(sources.glob("*.cs")):
-        out = place.build / "out" / file.stem
+        out = workspace.build / "out" / file.stem
         build([dotnet, "build", f"-p:Example={file.stem}", "-o", out], cwd=sources)
-    made = place.build / "out"
-    return Toolchain(f".NET {text}", lambda file: [dotnet, made / Path(file).stem / "Examples.dll"])
+    output = workspace.build / "out"
+    return Toolchain(
+        f".NET {text}", lambda file: [dotnet, output / Path(file).stem / "Examples.dll"]
+    )
 
 
 _BUILDS = ROOT / "var/examples"

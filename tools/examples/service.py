@@ -55,22 +55,22 @@ def running() -> Iterator[Service]:
             raise StartError("KVITOK_KEY must be a test key: what it sends is read back")
         yield Service(url.rstrip("/"), key)
         return
-    with tempfile.TemporaryDirectory(prefix="kvitok-examples-") as place:
-        supervisor = _supervisor(Path(place))
+    with tempfile.TemporaryDirectory(prefix="kvitok-examples-") as directory:
+        supervisor = _supervisor(Path(directory))
         try:
             supervisor.start()
-            demo = json.loads((Path(place) / "demo.json").read_text(encoding="utf-8"))
+            demo = json.loads((Path(directory) / "demo.json").read_text(encoding="utf-8"))
             yield Service(demo["base_url"], demo["test_key"])
         finally:
             supervisor.terminate()
             supervisor.wait_stopped(30)
 
 
-def _supervisor(place: Path) -> Program:
+def _supervisor(directory: Path) -> Program:
     port, simulator_port = map(str, free_ports(2))
-    ours = {"VAR_DIR": str(place), "PORT": port, "SIMULATOR_PORT": simulator_port}
+    ours = {"VAR_DIR": str(directory), "PORT": port, "SIMULATOR_PORT": simulator_port}
     environ = kept_environ() | ours | {"SIMULATOR_RECEIPT_DELAY_MS": "0"}
-    log, command = place / "supervisor.log", ["-m", "config.local.supervisor"]
+    log, command = directory / "supervisor.log", ["-m", "config.local.supervisor"]
     program = Program(command, log=log, environ=environ, words=_STARTED)
     program.die, program.patience = signal.SIGTERM, 120.0
     return program
@@ -158,8 +158,8 @@ def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name.lower() not in _HOP_BY_HOP}
 
 
-def _page(status: int, content_type: str, body: bytes, **more: Any) -> web.Response:
-    return web.Response(status=status, content_type=content_type, body=body, **more)
+def _page(status: int, content_type: str, body: bytes, **options: Any) -> web.Response:
+    return web.Response(status=status, content_type=content_type, body=body, **options)
 
 
 _BAD_GATEWAY = b"<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"

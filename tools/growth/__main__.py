@@ -63,8 +63,8 @@ def _run(options: argparse.Namespace) -> ExitCode:
             if measured is None:
                 return ExitCode.NOT_MADE
             filling = measured["filling"]
-            taken = f"{filling['seconds']:,.0f} s, {filling['bytes'] / 1e9:.2f} GB"
-            say(f"{size:,} messages after {taken}")
+            cost = f"{filling['seconds']:,.0f} s, {filling['bytes'] / 1e9:.2f} GB"
+            say(f"{size:,} messages after {cost}")
             fillings.append(filling)
             for figure in measured["figures"]:
                 results.add(size, Figure.of(figure))
@@ -83,16 +83,16 @@ def _run(options: argparse.Namespace) -> ExitCode:
 def _measure(options: argparse.Namespace, stack: Stack, size: int) -> dict[str, Any] | None:
     """On a database of its own, dropped afterwards: the days of a history are sealed at its end."""
     name, into = sql.Identifier(f"growth_{size}"), stack.place / f"{size}.json"
-    asked = {"messages": size, "companies": options.companies, "months": options.months}
-    asked |= {"only": options.only, "into": str(into)}
-    command = [sys.executable, "-m", "tools.growth.measuring", json.dumps(asked)]
+    arguments = {"messages": size, "companies": options.companies, "months": options.months}
+    arguments |= {"only": options.only, "into": str(into)}
+    command = [sys.executable, "-m", "tools.growth.measuring", json.dumps(arguments)]
     environ = stack.environ | SETTINGS | {"DATABASE_URL": stack.url(f"growth_{size}")}
     with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
         admin.execute(sql.SQL("CREATE DATABASE {}").format(name))
         stack.redis.flushall()
-        done = subprocess.run(command, env=environ, cwd=ROOT, check=False)  # noqa: S603
+        process = subprocess.run(command, env=environ, cwd=ROOT, check=False)  # noqa: S603
         admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
-    if done.returncode:
+    if process.returncode:
         return None
     measured: dict[str, Any] = json.loads(into.read_text(encoding="utf-8"))
     return measured

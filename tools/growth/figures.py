@@ -67,10 +67,10 @@ class Row:
     def is_over(self) -> bool:
         for size, figure in self.at.items():
             growth = self.growth(figure)
-            more = figure.blocks - self.base.blocks
+            added = figure.blocks - self.base.blocks
             if (
                 (self.group is Group.PAGE and figure.ms > PAGE_MS)
-                or (self.group is Group.HOT and growth > HOT_GROWTH and more > FEW)
+                or (self.group is Group.HOT and growth > HOT_GROWTH and added > FEW)
                 or (self.group is Group.EXPORT and growth > EXPORT_GROWTH and size > self.base_size)
             ):
                 return True

@@ -43,9 +43,12 @@ def measure(probe: Probe) -> Iterator[Figure]:
             if number:
                 measured.setdefault(name, []).append(readings)
     for name, rounds in measured.items():
-        dearest = max((each for run in rounds for each in run), key=lambda each: each.blocks)
-        blocks = round(median(sum(each.blocks for each in run) for run in rounds))
-        ms = round(median(sum(each.ms for each in run) for run in rounds), 3)
+        dearest = max(
+            (statement for run in rounds for statement in run),
+            key=lambda statement: statement.blocks,
+        )
+        blocks = round(median(sum(statement.blocks for statement in run) for run in rounds))
+        ms = round(median(sum(statement.ms for statement in run) for run in rounds), 3)
         yield Figure(Group.HOT, name, blocks, ms, dearest.text[:2000])
 
 
@@ -118,11 +121,14 @@ class _Round:
         )
 
     def store_receipts(self) -> None:
-        for each in self.claimed:
+        for claimed_message in self.claimed:
             receipt = Receipt(
-                provider_id=each.attempt_id.hex, ref=None, state=ReceiptState.DELIVERED, word="ok"
+                provider_id=claimed_message.attempt_id.hex,
+                ref=None,
+                state=ReceiptState.DELIVERED,
+                word="ok",
             )
-            receipts.store(each.provider, [InboundEvents(raw=b"{}", receipts=[receipt])])
+            receipts.store(claimed_message.provider, [InboundEvents(raw=b"{}", receipts=[receipt])])
 
     def code(self) -> str:
         """The last code sent."""

@@ -46,8 +46,8 @@ def _fill(messages: int, *, companies: int, months: int) -> dict[str, Any]:
         seconds = round(time.monotonic() - began, 1)
         tables = {str(name): int(size) for name, size in store.execute(_WEIGHTS).fetchall()}
         size = store.execute("SELECT pg_database_size(current_database())").fetchone()
-    known = {"messages": messages, "seconds": seconds, "tables": tables}
-    return known | {"bytes": int(size[0]) if size else 0}
+    result = {"messages": messages, "seconds": seconds, "tables": tables}
+    return result | {"bytes": int(size[0]) if size else 0}
 
 
 def _figures(groups: Sequence[Group], store: psycopg.Connection) -> Iterator[Figure]:
@@ -57,12 +57,12 @@ def _figures(groups: Sequence[Group], store: psycopg.Connection) -> Iterator[Fig
         recording,
     )
 
-    who = recording.make()
+    probe = recording.make()
     work: dict[Group, Callable[[], Iterable[Figure]]] = {
-        Group.HOT: lambda: hot_statements.measure(who),
-        Group.PAGE: lambda: pages.measure(who),
+        Group.HOT: lambda: hot_statements.measure(probe),
+        Group.PAGE: lambda: pages.measure(probe),
         Group.JOB: lambda: pages.measure_jobs(store),
-        Group.EXPORT: lambda: pages.measure_exports(who),
+        Group.EXPORT: lambda: pages.measure_exports(probe),
     }
     for group in groups:
         began = time.monotonic()

@@ -143,10 +143,10 @@ def _admin(probe: Probe) -> Iterator[tuple[str, str]]:
 
 def _filters(browser: Client, path: str) -> Iterator[str]:
     """Each choice of each filter that the list offers, and a search where it offers one."""
-    shown = browser.get(path).content.decode()
-    choices = dict.fromkeys(unescape(query) for query in _CHOICE.findall(shown))
+    html = browser.get(path).content.decode()
+    choices = dict.fromkeys(unescape(query) for query in _CHOICE.findall(html))
     yield from (query for query in choices if "after=" not in query)
-    if 'id="searchbar"' in shown:
+    if 'id="searchbar"' in html:
         yield from (f"?q={quote(text)}" for text in SEARCHES)
 
 
@@ -181,9 +181,9 @@ def measure_exports(probe: Probe) -> Iterator[Figure]:
         times = _times_of_rows(probe, reverse(route))
         if len(times) * PER >= FEWEST:
             tenth = max(1, len(times) // 10)
-            for which, part in (("newest", times[:tenth]), ("oldest", times[-tenth:])):
+            for age, part in (("newest", times[:tenth]), ("oldest", times[-tenth:])):
                 ms = round(sum(part) / len(part) * 1000, 2)
-                yield Figure(Group.EXPORT, f"{route}, {which} rows", 0, ms)
+                yield Figure(Group.EXPORT, f"{route}, {age} rows", 0, ms)
 
 
 def _times_of_rows(probe: Probe, path: str) -> list[float]:

@@ -36,35 +36,35 @@ def main(arguments: Sequence[str]) -> int:
     return run_command("replay", partial(_run, options.parse_args(arguments)))
 
 
-def _run(given: argparse.Namespace) -> ExitCode:
-    files = [read(path) for path in given.world or sorted(SHIPPED.glob("*.json"))]
+def _run(options: argparse.Namespace) -> ExitCode:
+    files = [read(path) for path in options.world or sorted(SHIPPED.glob("*.json"))]
     worlds = [build(file) for file in files]
-    if given.live:
-        return _run_live(given, worlds)
+    if options.live:
+        return _run_live(options, worlds)
     results: list[Result] = []
     flips: list[dict[str, Any]] = []
-    with Pool(given.jobs, _begin_worker) as pool:  # which ends its workers, whatever ends us
+    with Pool(options.jobs, _begin_worker) as pool:  # which ends its workers, whatever ends us
         for file, world in zip(files, worlds, strict=True):
-            of_world = _play(pool, world, given.seeds)
+            of_world = _play(pool, world, options.seeds)
             results += of_world
-            if given.sensitivity:
+            if options.sensitivity:
                 flips += _flips(pool, file, world, of_world)
-    write_json(given.json, as_json(results) | ({"flips": flips} if given.sensitivity else {}))
-    if given.plots:
+    write_json(options.json, as_json(results) | ({"flips": flips} if options.sensitivity else {}))
+    if options.plots:
         for name, drawing in plots.drawings(results):
-            (given.plots / f"{name}.svg").write_text(drawing, encoding="utf-8")
+            (options.plots / f"{name}.svg").write_text(drawing, encoding="utf-8")
     return ExitCode.PASSED
 
 
-def _run_live(given: argparse.Namespace, worlds: Sequence[World]) -> ExitCode:
+def _run_live(options: argparse.Namespace, worlds: Sequence[World]) -> ExitCode:
     from tools.replay.live.run import run_live  # noqa: PLC0415 - it imports the whole stack
 
     if len(worlds) != 1:
         raise StartError("--live plays one world: name it with --world")
-    result = run_live(worlds[0], given.seeds[0], given.live, say)
+    result = run_live(worlds[0], options.seeds[0], options.live, say)
     for text in result.lines():
         say(text)
-    write_json(given.json, {"worlds": [], "live": result.as_json()})
+    write_json(options.json, {"worlds": [], "live": result.as_json()})
     return ExitCode.PASSED if result.agrees else ExitCode.FAILED
 
 

@@ -138,11 +138,11 @@ class SmartPolicy:
     @staticmethod
     def _sole(outcome: Outcome, arrived: list[Played]) -> int | None:
         """The step that alone can have brought the code, as the service would know it."""
-        asked = [step for step in outcome.steps if step.refused == math.inf]
+        accepted = [step for step in outcome.steps if step.refused == math.inf]
         if len(arrived) == 1:
             return outcome.steps.index(arrived[0])
-        if not arrived and len(asked) == 1:
-            return outcome.steps.index(asked[0])
+        if not arrived and len(accepted) == 1:
+            return outcome.steps.index(accepted[0])
         return None
 
     def _schedule_step(

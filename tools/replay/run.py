@@ -111,11 +111,11 @@ def run(world: World, seed: int) -> Result:
             result.policies["ours"].add(send.at, outcome)
             for name, plan in fixed.items():
                 result.policies[name].add(send.at, play(world, send, plan, prices))
-            known = oracle.plan(send)
-            best = {step.channel: _best_account(world, send, step.channel) for step in known}
-            known_outcome = play(world, send, known, prices, best)
-            result.policies["oracle"].add(send.at, known_outcome)
-            _count_recoveries(result.recoveries, world, send, outcome, known_outcome)
+            oracle_plan = oracle.plan(send)
+            best = {step.channel: _best_account(world, send, step.channel) for step in oracle_plan}
+            oracle_outcome = play(world, send, oracle_plan, prices, best)
+            result.policies["oracle"].add(send.at, oracle_outcome)
+            _count_recoveries(result.recoveries, world, send, outcome, oracle_outcome)
     return result
 
 

@@ -16,25 +16,25 @@ MAX_SHARE = 0.98  # of a share that is doubled
 Given = dict[str, Any]
 
 
-def variants(given: Given) -> Iterator[tuple[str, Given]]:
+def variants(description: Given) -> Iterator[tuple[str, Given]]:
     """The name of each, such as `SMS lost ×2`, and the world as JSON; like ones are left out."""
-    world = complete(given)
-    for name, (where, key, change) in PARAMETERS.items():
+    world = complete(description)
+    for name, (part, key, change) in PARAMETERS.items():
         for factor in FACTORS:
             changed = copy.deepcopy(world)
-            for place in _places(changed, where):
-                if key in place:
-                    place[key] = change(place[key], factor)
+            for target in _places(changed, part):
+                if key in target:
+                    target[key] = change(target[key], factor)
             if changed != world:
                 yield f"{name} ×{factor:g}", changed
 
 
-def _places(world: Given, where: str) -> list[Given]:
-    if where in {"messengers", SMS}:
-        return [how for name, how in _behaviours(world) if (name == SMS) is (where == SMS)]
-    if where == "people":
+def _places(world: Given, part: str) -> list[Given]:
+    if part in {"messengers", SMS}:
+        return [how for name, how in _behaviours(world) if (name == SMS) is (part == SMS)]
+    if part == "people":
         return [world["people"]]
-    return [world] if where == "world" else world.get(where) or []
+    return [world] if part == "world" else world.get(part) or []
 
 
 def _behaviours(world: Given) -> Iterator[tuple[str, Given]]:
@@ -43,8 +43,8 @@ def _behaviours(world: Given) -> Iterator[tuple[str, Given]]:
     for name, accounts in world.get("accounts", {}).items():
         yield from ((name, account) for account in accounts)
     for country in world.get("countries", []):
-        for place in country.get("ranges", []):
-            yield from ((k, v) for k, v in place.items() if k not in {"prefix", "share"})
+        for number_range in country.get("ranges", []):
+            yield from ((k, v) for k, v in number_range.items() if k not in {"prefix", "share"})
 
 
 def _share(value: float, factor: float) -> float:
@@ -67,11 +67,11 @@ def _spread(value: Given, factor: float) -> Given:
 
 def _out_of_reach(reach: list[Given], factor: float) -> list[Given]:
     """The share whom no messenger reaches."""
-    rest = sum(row["share"] for row in reach if not row["channels"])
-    if not 0 < rest < 1:
+    unreachable = sum(row["share"] for row in reach if not row["channels"])
+    if not 0 < unreachable < 1:
         return reach
-    wanted = _share(rest, factor)
-    scales = {True: (1 - wanted) / (1 - rest), False: wanted / rest}
+    target = _share(unreachable, factor)
+    scales = {True: (1 - target) / (1 - unreachable), False: target / unreachable}
     return [{**row, "share": row["share"] * scales[bool(row["channels"])]} for row in reach]
 
 

@@ -62,7 +62,7 @@ def sends(world: World, seed: int) -> Iterator[Send]:
 def _honest(world: World, draw: random.Random) -> Iterator[Send]:
     if not world.sends_per_day:
         return
-    known: list[Person] = []
+    people: list[Person] = []
     peak = max([1.0, *(surge.times for surge in world.surges)])
     at = -world.warm_up
     while True:
@@ -71,11 +71,11 @@ def _honest(world: World, draw: random.Random) -> Iterator[Send]:
             return
         if draw.random() * peak > _times(world, at):
             continue
-        if known and draw.random() < world.people["returning"]:
-            person = draw.choice(known)
+        if people and draw.random() < world.people["returning"]:
+            person = draw.choice(people)
         else:
             person = _person(world, draw)
-            known.append(person)
+            people.append(person)
         yield _send(world, draw, at, person)
 
 
@@ -88,12 +88,12 @@ def _times(world: World, at: float) -> float:
 
 
 def _person(world: World, draw: random.Random) -> Person:
-    place = draw.choices(world.ranges, [row.share for row in world.ranges])[0]
+    number_range = draw.choices(world.ranges, [row.share for row in world.ranges])[0]
     reach = draw.choices([row for row, _ in world.reach], [part for _, part in world.reach])[0]
     wrong = draw.random() < world.people["wrong_number"]
     return Person(
-        phone=place.prefix + _digits(draw),
-        place=place,
+        phone=number_range.prefix + _digits(draw),
+        place=number_range,
         reach=frozenset() if wrong else reach,
         wrong_number=wrong,
         bars_sms=draw.random() < world.people["bars_sms"],
@@ -133,7 +133,7 @@ def _attack(world: World, n: int, attack: Attack, draw: random.Random) -> Iterat
     """`slow` comes at even intervals, the others at random; `rotating` goes round 20 blocks."""
     if not attack.per_hour:
         return
-    place = _place(world, attack.prefix)
+    number_range = _place(world, attack.prefix)
     digits = max(1, _length(world, attack.prefix) - len(attack.prefix))
     blocks = [draw.randrange(10 ** max(0, digits - 4)) for _ in range(20)]
     at, count, first = attack.start, 0, draw.randrange(10**digits)
@@ -150,7 +150,12 @@ def _attack(world: World, n: int, attack: Attack, draw: random.Random) -> Iterat
             tail = draw.randrange(10**digits)
         address = draw.randrange(attack.ips) if attack.ips else draw.getrandbits(40)
         person = Person(
-            f"{attack.prefix}{tail:0{digits}}", place, frozenset(), False, False, f"a{n}.{address}"
+            f"{attack.prefix}{tail:0{digits}}",
+            number_range,
+            frozenset(),
+            False,
+            False,
+            f"a{n}.{address}",
         )
         send = _send(world, draw, at, person)
         send.attack, send.never_right = n, draw.random() >= attack.enters
@@ -165,8 +170,8 @@ def _place(world: World, prefix: str) -> Range:
 
 
 def _length(world: World, prefix: str) -> int:
-    place = _place(world, prefix)
-    return len(place.prefix if place.country else prefix) + NATIONAL_DIGITS
+    number_range = _place(world, prefix)
+    return len(number_range.prefix if number_range.country else prefix) + NATIONAL_DIGITS
 
 
 REFUSAL_SECONDS = 0.5

@@ -34,9 +34,13 @@ class Behaviour:
     tells_unreachable: float
     receipts: float
 
-    def changed(self, given: dict[str, Any]) -> "Behaviour":
-        new = {key: given[key] for key in ("lost", "tells_unreachable", "receipts") if key in given}
-        return replace(self, **new, **given.get("latency", {}))
+    def changed(self, behaviour: dict[str, Any]) -> "Behaviour":
+        new = {
+            key: behaviour[key]
+            for key in ("lost", "tells_unreachable", "receipts")
+            if key in behaviour
+        }
+        return replace(self, **new, **behaviour.get("latency", {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +104,24 @@ class World:
     surges: tuple[Surge, ...]
     _seen: dict[tuple[int, str, str, str], Behaviour] = field(default_factory=dict)
 
-    def behaviour(self, channel: str, place: Range, account: str, at: float) -> Behaviour:
+    def behaviour(self, channel: str, number_range: Range, account: str, at: float) -> Behaviour:
         active = 0
         for n, change in enumerate(self.changes):
             if change.start <= at < change.end:
                 active |= 1 << n
-        key = active, channel, place.prefix, account
+        key = active, channel, number_range.prefix, account
         behaviour = self._seen.get(key)
         if behaviour is None:
-            behaviour = self._seen[key] = self._behaviour(channel, place, account, active)
+            behaviour = self._seen[key] = self._behaviour(channel, number_range, account, active)
         return behaviour
 
-    def _behaviour(self, channel: str, place: Range, account: str, active: int) -> Behaviour:
-        behaviour = self.channels[channel].changed(place.own.get(channel, {}))
+    def _behaviour(self, channel: str, number_range: Range, account: str, active: int) -> Behaviour:
+        behaviour = self.channels[channel].changed(number_range.own.get(channel, {}))
         for row in self.accounts.get(channel, ()):
             if row.name == account:
                 behaviour = behaviour.changed(row.own)
         for n, change in enumerate(self.changes):
-            here = change.country in {None, place.country}
+            here = change.country in {None, number_range.country}
             if active >> n & 1 and change.channel == channel and here:
                 behaviour = behaviour.changed(change.given)
         return behaviour
@@ -130,9 +134,9 @@ def read(path: Path) -> Any:
         raise WorldError(f"{path.name}: no JSON: {error}") from error
 
 
-def complete(given: dict[str, Any]) -> dict[str, Any]:
+def complete(description: dict[str, Any]) -> dict[str, Any]:
     """With the defaults written out."""
-    world: dict[str, Any] = deepcopy(_DEFAULTS["world"] | given)
+    world: dict[str, Any] = deepcopy(_DEFAULTS["world"] | description)
     world["people"] = deepcopy(_DEFAULTS["people"]) | world.get("people", {})
     world["channels"] = {
         name: deepcopy(_DEFAULTS["sms" if name == SMS else "messenger"]) | how
@@ -141,36 +145,39 @@ def complete(given: dict[str, Any]) -> dict[str, Any]:
     return world
 
 
-def build(given: Any) -> World:
-    if error := best_match(_SHAPE.iter_errors(given)):
+def build(description: Any) -> World:
+    if error := best_match(_SHAPE.iter_errors(description)):
         raise WorldError(f"{error.json_path.removeprefix('$.')}: {error.message}")
-    read = complete(given)
-    channels = {name: Behaviour(**_flat(how)) for name, how in read["channels"].items()}
-    days = read["days"] * DAY
+    completed = complete(description)
+    channels = {name: Behaviour(**_flat(how)) for name, how in completed["channels"].items()}
+    days = completed["days"] * DAY
     return World(
-        name=read["name"],
+        name=completed["name"],
         end=days,
-        warm_up=read["warm_up_days"] * DAY,
-        sends_per_day=read["sends_per_day"],
-        baseline=_known(read.get("baseline", list(channels)), channels, "baseline"),
-        ranges=_ranges(read["countries"], channels),
-        reach=_reach(read["reach"], channels),
-        people=read["people"],
+        warm_up=completed["warm_up_days"] * DAY,
+        sends_per_day=completed["sends_per_day"],
+        baseline=_known(completed.get("baseline", list(channels)), channels, "baseline"),
+        ranges=_ranges(completed["countries"], channels),
+        reach=_reach(completed["reach"], channels),
+        people=completed["people"],
         channels=channels,
-        accounts=_accounts(read.get("accounts", {}), channels),
+        accounts=_accounts(completed.get("accounts", {}), channels),
         changes=tuple(
-            _change(row, n, days, channels) for n, row in enumerate(read.get("changes", []))
+            _change(row, n, days, channels) for n, row in enumerate(completed.get("changes", []))
         ),
-        attacks=tuple(map(_attack, read.get("attacks", []))),
+        attacks=tuple(map(_attack, completed.get("attacks", []))),
         surges=tuple(
             Surge(surge["day"] * DAY, surge["hours"] * 3600, surge["times"])
-            for surge in read.get("surges", [])
+            for surge in completed.get("surges", [])
         ),
     )
 
 
-def _flat(given: dict[str, Any]) -> dict[str, float]:
-    return {**given["latency"], **{key: row for key, row in given.items() if key != "latency"}}
+def _flat(behaviour: dict[str, Any]) -> dict[str, float]:
+    return {
+        **behaviour["latency"],
+        **{key: row for key, row in behaviour.items() if key != "latency"},
+    }
 
 
 def _ranges(countries: list[dict[str, Any]], channels: dict[str, Behaviour]) -> tuple[Range, ...]:
@@ -198,21 +205,21 @@ def _ranges(countries: list[dict[str, Any]], channels: dict[str, Behaviour]) -> 
 
 
 def _reach(
-    given: list[dict[str, Any]], channels: dict[str, Behaviour]
+    rows: list[dict[str, Any]], channels: dict[str, Behaviour]
 ) -> tuple[tuple[frozenset[str], float], ...]:
-    total = sum(row["share"] for row in given)
+    total = sum(row["share"] for row in rows)
     if abs(total - 1) > 0.001:
         raise WorldError(f"reach: the shares sum to {total:g}, not to 1")
     return tuple(
         (frozenset(_known(row["channels"], channels, f"reach[{n}].channels")), row["share"])
-        for n, row in enumerate(given)
+        for n, row in enumerate(rows)
     )
 
 
 def _accounts(
-    given: dict[str, Any], channels: dict[str, Behaviour]
+    accounts: dict[str, Any], channels: dict[str, Behaviour]
 ) -> dict[str, tuple[Account, ...]]:
-    _known(list(given), channels, "accounts")
+    _known(list(accounts), channels, "accounts")
     return {
         name: tuple(
             Account(
@@ -222,19 +229,21 @@ def _accounts(
             )
             for item in items
         )
-        for name, items in given.items()
+        for name, items in accounts.items()
     }
 
 
-def _change(given: dict[str, Any], n: int, end: float, channels: dict[str, Behaviour]) -> Change:
-    _known([given["channel"]], channels, f"changes[{n}].channel")
-    until = given["until"] * DAY if "until" in given else end + DAY
-    return Change(given["day"] * DAY, until, given["channel"], given.get("country"), given["set"])
+def _change(change: dict[str, Any], n: int, end: float, channels: dict[str, Behaviour]) -> Change:
+    _known([change["channel"]], channels, f"changes[{n}].channel")
+    until = change["until"] * DAY if "until" in change else end + DAY
+    return Change(
+        change["day"] * DAY, until, change["channel"], change.get("country"), change["set"]
+    )
 
 
-def _attack(given: dict[str, Any]) -> Attack:
-    more = {name: row for name, row in given.items() if name not in {"day", "hours"}}
-    return Attack(given["day"] * DAY, given["hours"] * 3600, **more)
+def _attack(attack: dict[str, Any]) -> Attack:
+    options = {name: row for name, row in attack.items() if name not in {"day", "hours"}}
+    return Attack(attack["day"] * DAY, attack["hours"] * 3600, **options)
 
 
 def _known(names: list[str], channels: dict[str, Behaviour], path: str) -> tuple[str, ...]:

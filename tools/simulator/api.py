@@ -117,8 +117,8 @@ class Api:
         body = await json_body(request)
         make = account_event(self._carrier.settings, body)
         if make is None:
-            known = ", ".join(map(str, TITLES))
-            return _errors({"code": f"must be one of {known}, or field"})
+            titles = ", ".join(map(str, TITLES))
+            return _errors({"code": f"must be one of {titles}, or field"})
         self._carrier.courier.run([make], "whatsapp")
         return json_answer(body, 201)
 
@@ -127,10 +127,10 @@ class Api:
 
     async def set_lacks(self, request: web.Request) -> web.Response:
         """What the accounts lack from now on, as fresh ones would."""
-        wanted = (await json_body(request)).get("lacks")
-        if not isinstance(wanted, list) or not set(map(str, wanted)) <= set(_LACKS):
+        body = (await json_body(request)).get("lacks")
+        if not isinstance(body, list) or not set(map(str, body)) <= set(_LACKS):
             return _errors({"lacks": f"must be a list of {', '.join(_LACKS)}"})
-        self._carrier.lacks = set(map(str, wanted))
+        self._carrier.lacks = set(map(str, body))
         return await self.lacks(request)
 
     async def faults(self, _request: web.Request) -> web.Response:
@@ -143,13 +143,13 @@ class Api:
 
     async def add_fault(self, request: web.Request) -> web.Response:
         try:
-            wanted = json.loads(await request.read())
+            body = json.loads(await request.read())
         except ValueError:
             return _errors({"body": "must be a JSON object"})
-        known, errors = read_fault(wanted, self._carrier.vendors)
+        titles, errors = read_fault(body, self._carrier.vendors)
         if errors:
             return _errors(errors)
-        fault = self._carrier.faults.add(known)
+        fault = self._carrier.faults.add(titles)
         return json_answer(fault.shown(), 201)
 
     async def add_outcomes(self, request: web.Request) -> web.Response:

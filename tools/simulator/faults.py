@@ -60,8 +60,10 @@ class Fault:
     times: int | None = None  # sends left; None: until deleted
 
     def matches(self, route: Route) -> bool:
-        wanted = (self.channel, self.provider, self.phone)
-        return all(mine in {None, its} for mine, its in zip(wanted, route, strict=True))
+        route_of_fault = (self.channel, self.provider, self.phone)
+        return all(
+            expected in {None, its} for expected, its in zip(route_of_fault, route, strict=True)
+        )
 
     def shown(self) -> dict[str, Any]:
         return asdict(self)
@@ -130,8 +132,8 @@ class Faults:
     def __iter__(self) -> Iterator[Fault]:
         return iter(list(self._faults.values()))
 
-    def add(self, wanted: Mapping[str, Any]) -> Fault:
-        fault = Fault(id=str(next(self._numbers)), **wanted)
+    def add(self, fields: Mapping[str, Any]) -> Fault:
+        fault = Fault(id=str(next(self._numbers)), **fields)
         self._faults[fault.id] = fault
         return fault
 
@@ -164,22 +166,22 @@ def _seconds(fault: Fault, default_ms: int) -> float:
     return (default_ms if fault.latency_ms is None else fault.latency_ms) / 1000
 
 
-def read_fault(wanted: object, providers: Collection[str]) -> tuple[dict[str, Any], dict[str, str]]:
+def read_fault(fields: object, providers: Collection[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """What a request for a fault says, and what is wrong with it, field by field."""
-    if not isinstance(wanted, dict):
+    if not isinstance(fields, dict):
         return {}, {"body": "must be a JSON object"}
     rules = _rules(providers)
-    known = {name: value for name, value in wanted.items() if value is not None}
+    values = {name: value for name, value in fields.items() if value is not None}
     errors = {
         name: rules[name][1] if name in rules else f"unknown; allowed: {', '.join(rules)}"
-        for name, value in known.items()
+        for name, value in values.items()
         if name not in rules or not rules[name][0](value)
     }
-    if not errors and not known.keys() & {"kind", "latency_ms"}:
+    if not errors and not values.keys() & {"kind", "latency_ms"}:
         errors["kind"] = f"{rules['kind'][1]}; may be left out only when latency_ms is given"
-    if "phone" in known and "phone" not in errors:
-        known["phone"] = digits(known["phone"])
-    return known, errors
+    if "phone" in values and "phone" not in errors:
+        values["phone"] = digits(values["phone"])
+    return values, errors
 
 
 def _whole(value: object, low: int, high: int) -> bool:
@@ -248,13 +250,13 @@ class Outcomes:
         return outcome.plan() if outcome else None
 
 
-def read_outcomes(wanted: Any) -> tuple[dict[Key, Outcome], dict[str, str]]:
+def read_outcomes(body: Any) -> tuple[dict[Key, Outcome], dict[str, str]]:
     """`{phone: {channel: {"outcome": …, "after_ms": …}}}`, or what is wrong with it."""
     try:
         outcomes = {
-            (digits(phone), channel): Outcome(given["outcome"], given.get("after_ms", 0) / 1000)
-            for phone, end in wanted.items()
-            for channel, given in end.items()
+            (digits(phone), channel): Outcome(fields["outcome"], fields.get("after_ms", 0) / 1000)
+            for phone, end in body.items()
+            for channel, fields in end.items()
         }
     except (AttributeError, KeyError, TypeError):
         return {}, {"body": "must be an object of phones, channels, outcome and after_ms"}

@@ -146,15 +146,15 @@ class MessageLog:
             yield live
 
     def _phones(self) -> Iterator[Phone]:
-        known: dict[str, Phone] = {}
+        phones: dict[str, Phone] = {}
         for digits, messages, at in self._db.execute(
             "SELECT phone, count(*), max(at) FROM messages GROUP BY phone ORDER BY max(id)"
         ):
-            known[digits] = Phone(digits, messages=messages, last_at=at)
+            phones[digits] = Phone(digits, messages=messages, last_at=at)
         for digits, shared, blocked in self._db.execute("SELECT * FROM contacts"):
-            phone = known.setdefault(digits, Phone(digits))
+            phone = phones.setdefault(digits, Phone(digits))
             phone.shared, phone.blocked = shared, bool(blocked)
-        return iter(known.values())
+        return iter(phones.values())
 
 
 def _make_private(path: Path) -> None:
@@ -215,8 +215,8 @@ class WireLog:
         self.providers: list[str] = []  # whose calls are kept
         self._kept: deque[Exchange] = deque(maxlen=MAX_EXCHANGES)
         self._numbers = count(1)
-        named = filter(SECRET_VARIABLE.fullmatch, settings.env)
-        secrets = {settings.smpp_password, *map(settings.variable, named)}
+        variables = filter(SECRET_VARIABLE.fullmatch, settings.env)
+        secrets = {settings.smpp_password, *map(settings.variable, variables)}
         long = (value for value in secrets if len(value) > MIN_SECRET_LENGTH)
         self._secrets = sorted(long, key=len, reverse=True)
 

@@ -109,16 +109,16 @@ class MaxBot(Bot):
     async def subscriptions(self, request: web.Request) -> web.Response:
         self._check_token(request)
         shown = [
-            {"url": url, "time": int(time.time() * 1000), "update_types": given["update_types"]}
-            for url, given in self._subscriptions.items()
+            {"url": url, "time": int(time.time() * 1000), "update_types": body["update_types"]}
+            for url, body in self._subscriptions.items()
             if "webhook" not in self.carrier.lacks
         ]
         return json_answer({"subscriptions": shown})
 
     async def subscribe(self, request: web.Request) -> web.Response:
         self._check_token(request)
-        given = json_object(await request.read())
-        url, secret, types = (given.get(name) for name in ("url", "secret", "update_types"))
+        body = json_object(await request.read())
+        url, secret, types = (body.get(name) for name in ("url", "secret", "update_types"))
         if not isinstance(url, str) or not is_callback(url, plain_http=False):
             return json_answer({"success": False, "message": "url must start with https://"})
         if secret is not None and not (isinstance(secret, str) and SECRET.fullmatch(secret)):
@@ -154,21 +154,21 @@ class MaxBot(Bot):
     def updates(self, phone: Phone, change: ContactChange) -> list[MakePost]:
         if not self._token:
             return []
-        made: list[Json] = []
+        updates: list[Json] = []
         if change.action == "block":  # the person removes the dialog
             ends = ("bot_stopped", "dialog_removed") if change.changes_block else ()
-            made += [_dialog_update(phone, kind) for kind in ends]
+            updates += [_dialog_update(phone, kind) for kind in ends]
         elif change.changes_block or change.action == "start" or change.shares:
-            made.append(_dialog_update(phone, "bot_started"))
+            updates.append(_dialog_update(phone, "bot_started"))
         if change.shares:
-            made.append(_message_update(phone, attachments=[self._card(phone.digits)]))
+            updates.append(_message_update(phone, attachments=[self._card(phone.digits)]))
         if change.action == "stop":
-            made.append(_message_update(phone, text="/stop"))
+            updates.append(_message_update(phone, text="/stop"))
         return [
-            _carrying(url, given["secret"] or "", body)
-            for body in made
-            for url, given in self._subscriptions.items()
-            if given["update_types"] is None or body["update_type"] in given["update_types"]
+            _carrying(url, options["secret"] or "", body)
+            for body in updates
+            for url, options in self._subscriptions.items()
+            if options["update_types"] is None or body["update_type"] in options["update_types"]
         ]
 
     def _card(self, digits: str) -> Json:
@@ -185,18 +185,18 @@ class MaxBot(Bot):
             raise NO_TOKEN
 
     def _bot(self) -> Json:
-        named = {
+        name = {
             "first_name": "Simulator",
             "username": self.settings.variable("MAX_BOT_USERNAME", "simulator_bot"),
         }
-        return {"user_id": BOT_ID, **named, "is_bot": True, "name": "Simulator"}
+        return {"user_id": BOT_ID, **name, "is_bot": True, "name": "Simulator"}
 
-    def _message(self, query: Mapping[str, str], given: dict[str, Any]) -> Message:
+    def _message(self, query: Mapping[str, str], body: dict[str, Any]) -> Message:
         number = whole(query.get("user_id"))
         if number is None:
             raise _malformed("Unknown recipient")
         phone = self.reachable(number)
-        text, buttons = given.get("text"), _buttons(given.get("attachments"))
+        text, buttons = body.get("text"), _buttons(body.get("attachments"))
         if not isinstance(text, str) or not text.strip():
             raise _malformed("text: must not be empty")
         if len(text) > MAX_TEXT_LENGTH:
@@ -206,7 +206,7 @@ class MaxBot(Bot):
         links = [button["url"] for button in buttons if "url" in button]
         message = self.message(f"mid.{number:032x}", phone, text, buttons=links)
         message.text, message.state, message.id = "\n".join([text, *labels]), "delivered", number
-        message.extra = {"text": text, "attachments": given.get("attachments")}
+        message.extra = {"text": text, "attachments": body.get("attachments")}
         return message
 
 
@@ -232,9 +232,9 @@ def _recipient(digits: str) -> Json:
 
 
 def _dialog_update(phone: Phone, kind: str) -> Json:
-    known = {"update_type": kind, "timestamp": _now(), "chat_id": -int(phone.digits)}
+    update = {"update_type": kind, "timestamp": _now(), "chat_id": -int(phone.digits)}
     started = {"payload": "contact"} if kind == "bot_started" else {}
-    return {**known, "user": _person(phone.digits), "user_locale": "ru", **started}
+    return {**update, "user": _person(phone.digits), "user_locale": "ru", **started}
 
 
 def _message_update(phone: Phone, **content: object) -> Json:
@@ -245,8 +245,8 @@ def _message_update(phone: Phone, **content: object) -> Json:
         "timestamp": moment,
         "body": {"mid": f"mid.{moment:032x}", "seq": moment, **content},
     }
-    known = {"update_type": "message_created", "timestamp": moment, "user_locale": "ru"}
-    return known | {"message": message}
+    update = {"update_type": "message_created", "timestamp": moment, "user_locale": "ru"}
+    return update | {"message": message}
 
 
 def _buttons(attachments: object) -> list[Json]:

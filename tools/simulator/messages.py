@@ -83,9 +83,9 @@ class Message:
 
     def shown(self) -> dict[str, Any]:
         names = ("channel", "provider", "text", "code", "links", "state")
-        known = {name: getattr(self, name) for name in names}
+        fields = {name: getattr(self, name) for name in names}
         reported = self.extra.get("reported")  # the vendor's word on a code it was told of
-        return {"id": str(self.id), **known, "reported": reported, "at": iso(self.at)}
+        return {"id": str(self.id), **fields, "reported": reported, "at": iso(self.at)}
 
 
 def iso(moment: float) -> str:
@@ -106,8 +106,8 @@ class Phone:
         return "blocked" if self.blocked else self.shared
 
     def shown(self) -> dict[str, Any]:
-        known = {"phone": self.digits, "messages": self.messages, "contact": self.contact}
-        return known | {"last_at": iso(self.last_at) if self.last_at else None}
+        fields = {"phone": self.digits, "messages": self.messages, "contact": self.contact}
+        return fields | {"last_at": iso(self.last_at) if self.last_at else None}
 
 
 class Phones:

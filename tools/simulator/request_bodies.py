@@ -49,11 +49,11 @@ async def form(request: web.Request) -> dict[str, str]:
 
 async def fields(request: web.Request) -> dict[str, Any]:
     """Telegram's way: the query string joined with a form or a JSON body."""
-    given: dict[str, Any] = dict(request.query)
+    query: dict[str, Any] = dict(request.query)
     if request.content_type == "application/json":
         raw = await request.read()
-        return given | (json_object(raw) if raw.strip() else {})
-    return given | await form(request)
+        return query | (json_object(raw) if raw.strip() else {})
+    return query | await form(request)
 
 
 def whole(value: object) -> int | None:

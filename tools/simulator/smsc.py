@@ -66,17 +66,17 @@ class Smsc(HttpVendor):
         return await self.carrier.carry(request, self, message)
 
     async def poll(self, request: web.Request) -> web.Response:
-        given = await self._given(request)
-        request["exchange"].phone = digits(given.get("phone", ""))
-        message = self._found(given)
+        fields = await self._given(request)
+        request["exchange"].phone = digits(fields.get("phone", ""))
+        message = self._found(fields)
         at = int(message.at)
         status = {"status": WORDS[message.state], "last_date": _date(at), "last_timestamp": at}
         return json_answer(status)
 
     async def balance(self, request: web.Request) -> web.Response:
-        given = await self._given(request)
+        fields = await self._given(request)
         balance = {"balance": "0.00" if "money" in self.carrier.lacks else "1000.00"}
-        return json_answer(balance | ({"currency": "RUR"} if given.get("cur") == "1" else {}))
+        return json_answer(balance | ({"currency": "RUR"} if fields.get("cur") == "1" else {}))
 
     async def senders(self, request: web.Request) -> web.Response:
         """The names that the moderator has approved."""
@@ -112,21 +112,21 @@ class Smsc(HttpVendor):
 
     async def _given(self, request: web.Request) -> Mapping[str, str]:
         """The parameters, from the query or the body, of somebody who may ask."""
-        given = dict(request.query) | await form(request)
+        fields = dict(request.query) | await form(request)
         login, password = self._login, self._password
-        pair = (given.get("login"), given.get("psw"))
-        if not password or (pair != (login, password) and given.get("apikey") != password):
+        pair = (fields.get("login"), fields.get("psw"))
+        if not password or (pair != (login, password) and fields.get("apikey") != password):
             raise _refused(2, "authorise error")
-        if given.get("fmt") != "3":
+        if fields.get("fmt") != "3":
             raise PARAMETERS
-        return given
+        return fields
 
-    def _message(self, given: Mapping[str, str]) -> Message:
-        phone, text = digits(given.get("phones", "")), given.get("mes", "")
-        number = whole(given.get("id", secrets.randbelow(MAX_ID) + 1)) or 0
+    def _message(self, fields: Mapping[str, str]) -> Message:
+        phone, text = digits(fields.get("phones", "")), fields.get("mes", "")
+        number = whole(fields.get("id", secrets.randbelow(MAX_ID) + 1)) or 0
         if not text or len(text) > MAX_TEXT_LENGTH or not 1 <= number <= MAX_ID:
             raise PARAMETERS
-        if given.get("charset") != "utf-8" or not VALIDITY.fullmatch(given.get("valid", "24")):
+        if fields.get("charset") != "utf-8" or not VALIDITY.fullmatch(fields.get("valid", "24")):
             raise PARAMETERS
         if not is_phone(phone) or phone.startswith("0"):
             raise _refused(7, "invalid number")
@@ -136,9 +136,9 @@ class Smsc(HttpVendor):
             raise REPEATED
         return self.message(f"{phone}:{number}", phone, text, extra={"id": number})
 
-    def _found(self, given: Mapping[str, str]) -> Message:
+    def _found(self, fields: Mapping[str, str]) -> Message:
         """Finds the latest of several messages under one id: SMSC lets its clients repeat an id."""
-        known_as = f"{digits(given.get('phone', ''))}:{given.get('id', '')}"
+        known_as = f"{digits(fields.get('phone', ''))}:{fields.get('id', '')}"
         now = time.time()
         polls = [at for at in self._polls.pop(known_as, []) if at > now - 60]
         self._polls[known_as] = [*polls, now]

@@ -38,8 +38,8 @@ OBJECTS: dict[str, Json] = json.loads(Path(__file__).with_suffix(".json").read_t
 
 
 def _refused(code: int, message: str, status: int = 400) -> RefusedError:
-    more = f"https://www.twilio.com/docs/errors/{code}"
-    body = {"code": code, "message": message, "more_info": more, "status": status}
+    url = f"https://www.twilio.com/docs/errors/{code}"
+    body = {"code": code, "message": message, "more_info": url, "status": status}
     return RefusedError(body, status)
 
 
@@ -102,10 +102,10 @@ class Twilio(HttpVendor):
         return {"account_sid": self._sid, "balance": balance, "currency": "USD"}
 
     def numbers(self, request: web.Request) -> Json:
-        ours, wanted = self._from, request.query.get("PhoneNumber", "")
+        ours, number = self._from, request.query.get("PhoneNumber", "")
         row = OBJECTS["number"] | {"phone_number": ours, "friendly_name": ours}
         lacks = "sender" in self.carrier.lacks
-        has_it = not lacks and wanted in {"", ours} and ours.startswith("+")
+        has_it = not lacks and number in {"", ours} and ours.startswith("+")
         rows = [row] if has_it else []
         return {"incoming_phone_numbers": rows, "page": 0, "page_size": 50}
 
@@ -123,11 +123,11 @@ class Twilio(HttpVendor):
         return _listed("compliance", [row | failed])
 
     def permissions(self, request: web.Request) -> Json:
-        wanted = [code for code in request.query.get("CountryCode", "").split(",") if code]
-        lacking = wanted[:1] if "country" in self.carrier.lacks else []
+        codes = [code for code in request.query.get("CountryCode", "").split(",") if code]
+        lacking = codes[:1] if "country" in self.carrier.lacks else []
         rows = [
             OBJECTS["country"] | {"country_code": code, "enabled": n >= len(lacking)}
-            for n, code in enumerate(wanted)
+            for n, code in enumerate(codes)
         ]
         return {"permissions": rows}
 
@@ -195,10 +195,10 @@ class Twilio(HttpVendor):
         sid, token = self._sid, self._token
         wrong = _refused(20003, "Authenticate", status=401)
         try:
-            given = BasicAuth.decode(request.headers.get("Authorization", ""))
+            fields = BasicAuth.decode(request.headers.get("Authorization", ""))
         except ValueError:
             raise wrong from None
-        if not (sid or token) or (given.login, given.password) != (sid, token):
+        if not (sid or token) or (fields.login, fields.password) != (sid, token):
             raise wrong
         if request.match_info.get("account", sid) != sid:
             raise wrong
@@ -207,15 +207,15 @@ class Twilio(HttpVendor):
         path = request.path.removeprefix("/twilio")
         return _refused(20404, f"The requested resource {path} was not found", status=404)
 
-    def _message(self, given: dict[str, str]) -> Message:
-        to, text = given.get("To", ""), given.get("Body", "")
+    def _message(self, fields: dict[str, str]) -> Message:
+        to, text = fields.get("To", ""), fields.get("Body", "")
         if not to:
             raise self.malformed
         if not PHONE.fullmatch(to):
             raise _refused(21211, f"Invalid 'To' Phone Number: {to}")
         sender, callback = (
-            self._sender(given, to),
-            given.get("StatusCallback", "").partition("#")[0],
+            self._sender(fields, to),
+            fields.get("StatusCallback", "").partition("#")[0],
         )
         if callback and not is_callback(callback, plain_http=True):
             raise _refused(21609, f"The 'StatusCallback' URL {callback} is not a valid URL.")
@@ -225,13 +225,13 @@ class Twilio(HttpVendor):
         if len(text) > MAX_BODY:
             long = f"The concatenated message body exceeds the {MAX_BODY} character limit"
             raise _refused(21617, long)
-        validity = given.get("ValidityPeriod")
+        validity = fields.get("ValidityPeriod")
         if validity is not None and not 1 <= (whole(validity) or 0) <= MAX_VALIDITY:
             raise _refused(21624, "Validity period must be between 1 and 36000 seconds")
         return self.message("SM" + secrets.token_hex(16), digits(to), text, extra=extra)
 
-    def _sender(self, given: dict[str, str], to: str) -> Json:
-        sender, service = given.get("From", ""), given.get("MessagingServiceSid", "")
+    def _sender(self, fields: dict[str, str], to: str) -> Json:
+        sender, service = fields.get("From", ""), fields.get("MessagingServiceSid", "")
         if service:
             if not SERVICE.fullmatch(service):
                 raise _refused(21705, "The messaging service sid is invalid")

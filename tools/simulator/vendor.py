@@ -71,12 +71,18 @@ class Vendor(ABC):
         self.carrier, self.settings = carrier, carrier.settings
 
     def message(
-        self, provider_id: str, phone: str, text: str, *, buttons: Iterable[str] = (), **more: Any
+        self,
+        provider_id: str,
+        phone: str,
+        text: str,
+        *,
+        buttons: Iterable[str] = (),
+        **options: Any,
     ) -> Message:
         """With the code and links of its text; `buttons`: the URLs behind them."""
         links = list(dict.fromkeys([*messages.links_in(text), *buttons]))
-        known = {"code": messages.code_in(text), "links": links} | more
-        return Message(self.channel, self.name, provider_id, phone, text, **known)
+        fields = {"code": messages.code_in(text), "links": links} | options
+        return Message(self.channel, self.name, provider_id, phone, text, **fields)
 
     def events(self, plan: FaultPlan) -> list[str]:
         """The plan's events; `read` is `delivered` where the vendor has no read receipts."""

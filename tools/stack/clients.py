@@ -145,6 +145,6 @@ class LogFollower:
             while not self._stopping.wait(POLL_INTERVAL):
                 for row in log.execute(_ARRIVED, [newest]).fetchall():
                     newest, phone, code, links, extra = row
-                    more = json.loads(extra)
-                    rest = (more.get("faults", []), more.get("arrives"))
+                    extras = json.loads(extra)
+                    rest = (extras.get("faults", []), extras.get("arrives"))
                     self._arrive(Arrival(newest, f"+{phone}", code, json.loads(links), *rest))

@@ -52,19 +52,19 @@ def companies(many: int = COMPANIES) -> list[Account]:
 def company(name: str, *, tokens: int = TOKENS, **fields: Any) -> Account:
     """An approved company with a live key, which writes to every country without a budget."""
     user, _ = User.objects.get_or_create(email="tools@example.com")
-    made = company_service.sign_up_company(user=user, name=name)
+    created = company_service.sign_up_company(user=user, name=name)
     fields = {"status": Company.Status.APPROVED, "all_countries": True} | fields
-    Company.objects.filter(pk=made.pk).update(**fields)
-    made.refresh_from_db()
-    ledger.grant(company=made, amount=tokens, reason="tools")
-    lift_budgets(made)
+    Company.objects.filter(pk=created.pk).update(**fields)
+    created.refresh_from_db()
+    ledger.grant(company=created, amount=tokens, reason="tools")
+    lift_budgets(created)
     key, plaintext = company_keys.create_api_key(
-        company=made, user=user, mode=Mode.LIVE, name="tools"
+        company=created, user=user, mode=Mode.LIVE, name="tools"
     )
     _client_key, for_clients = company_keys.create_api_key(
-        company=made, user=user, mode=Mode.LIVE, name="clients", purpose=PURPOSE
+        company=created, user=user, mode=Mode.LIVE, name="clients", purpose=PURPOSE
     )
-    return Account(made.pk, key.pk, plaintext, for_clients)
+    return Account(created.pk, key.pk, plaintext, for_clients)
 
 
 def lift_budgets(company: Company) -> None:
@@ -75,11 +75,11 @@ def lift_budgets(company: Company) -> None:
 
 def links(store: psycopg.Connection, account: Account, many: int, *, url: str) -> list[str]:
     """New links of this company's, by their slugs."""
-    made = [generate(SLUG) for _ in range(many)]
+    slugs = [generate(SLUG) for _ in range(many)]
     with store.cursor() as cursor, cursor.copy(_COPY_LINKS) as copy:
-        for slug in made:
+        for slug in slugs:
             copy.write_row((uuid7(), account.company_id, "live", slug, slug, False, url))
-    return made
+    return slugs
 
 
 class Phones:
@@ -110,13 +110,16 @@ def verifications(
     guesses, key_id = [], codes.current_key()
     with store.cursor() as cursor, cursor.copy(_COPY) as copy:
         for number, phone in enumerate(phones):
-            place, is_right, made = number % len(accounts), number % 2 == 0, uuid7()
-            account, code = accounts[place], codes.derive(made, key_id=key_id, length=LENGTH)
-            whose = (made, account.company_id, "live", phone, PURPOSE)
+            index, is_right, verification_id = number % len(accounts), number % 2 == 0, uuid7()
+            account, code = (
+                accounts[index],
+                codes.derive(verification_id, key_id=key_id, length=LENGTH),
+            )
+            scope = (verification_id, account.company_id, "live", phone, PURPOSE)
             mac = _mac(account, phone, code)
-            copy.write_row((*whose, mac, key_id, LENGTH, ATTEMPTS, expires_at))
+            copy.write_row((*scope, mac, key_id, LENGTH, ATTEMPTS, expires_at))
             guess = code if is_right else WRONG
-            guesses.append(Guess(place, phone, guess, _mac(account, phone, guess)))
+            guesses.append(Guess(index, phone, guess, _mac(account, phone, guess)))
     return guesses
 
 

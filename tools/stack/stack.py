@@ -64,12 +64,12 @@ def worker(name: str = "", *, level: str = "WARNING") -> list[str]:
     """At the level INFO it says when it is ready. Several on one machine need names."""
     threads = ["--pool", "threads", "--concurrency", "4"]
     quiet = ["--without-mingle", "--without-gossip", "--loglevel", level]
-    named = ["--hostname", f"{name}@%h"] if name else []
-    return [*_CELERY, "worker", *threads, *quiet, *named]
+    host = ["--hostname", f"{name}@%h"] if name else []
+    return [*_CELERY, "worker", *threads, *quiet, *host]
 
 
-def beat(place: Path) -> list[str]:
-    files = ["--schedule", str(place / "beat-schedule"), "--pidfile="]
+def beat(directory: Path) -> list[str]:
+    files = ["--schedule", str(directory / "beat-schedule"), "--pidfile="]
     return [*_CELERY, "beat", *files, "--loglevel", "WARNING"]
 
 
@@ -97,13 +97,13 @@ def kept_environ() -> dict[str, str]:
 
 
 def environment_of(
-    servers: Servers, place: Path, web: int, simulator: int, options: Mapping[str, str]
+    servers: Servers, directory: Path, web: int, simulator: int, options: Mapping[str, str]
 ) -> dict[str, str]:
     """What every program gets; `options` are those that a user gives to `make run`."""
-    made = environment(
-        {**kept_environ(), **options}, var=place, host=HOST, port=web, simulator_port=simulator
+    variables = environment(
+        {**kept_environ(), **options}, var=directory, host=HOST, port=web, simulator_port=simulator
     )
-    return made | servers.environ() | OWN
+    return variables | servers.environ() | OWN
 
 
 def set_up_django(environ: Mapping[str, str]) -> None:
@@ -135,10 +135,10 @@ def program(log: Path, plan: Plan, environ: Mapping[str, str], *, ready: str = "
     """Ready when it answers on its port, or when its log has these words."""
     url = f"{url_of(plan.port)}/livez" if plan.port else ""
     environ = dict(environ) | dict(plan.environ)
-    made = Program(plan.command, log=log, environ=environ, url=url, words=ready)
+    started = Program(plan.command, log=log, environ=environ, url=url, words=ready)
     if plan.port:
-        made.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
-    return made
+        started.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
+    return started
 
 
 SEEDED = "kvitok"  # the database that others are copied from
@@ -159,13 +159,13 @@ class Setup:
 
 class Stack:
     def __init__(
-        self, servers: Servers, place: Path, options: Mapping[str, str] | None = None
+        self, servers: Servers, directory: Path, options: Mapping[str, str] | None = None
     ) -> None:
-        self.place = place
-        (place / "log").mkdir()
+        self.place = directory
+        (directory / "log").mkdir()
         self.postgres, self.redis_server = own_stores(servers)
         self.web, self.floor, self.hello, self.simulator = free_ports(4)
-        self.environ = environment_of(servers, place, self.web, self.simulator, options or {})
+        self.environ = environment_of(servers, directory, self.web, self.simulator, options or {})
         self.redis = redis.Redis.from_url(self.redis_server.url)
         self._running: dict[str, tuple[Plan, Program]] = {}
         self._databases = {SEEDED}
@@ -175,10 +175,10 @@ class Stack:
         """In this process, on the database that others are copied from."""
         set_up_django(self.environ)
 
-    def arrange(self, wanted: Setup) -> None:
+    def arrange(self, setup: Setup) -> None:
         """Have exactly this running; what is as it should be stays."""
-        url = self._database(wanted.database)
-        plans = self._plans(wanted, url)
+        url = self._database(setup.database)
+        plans = self._plans(setup, url)
         self._stop([name for name, (plan, _) in self._running.items() if plans.get(name) != plan])
         self.redis.flushall()
         missing = {name: plan for name, plan in plans.items() if name not in self._running}
@@ -196,21 +196,21 @@ class Stack:
             with suppress(subprocess.TimeoutExpired):
                 stopped.wait_stopped()
 
-    def _plans(self, wanted: Setup, url: str) -> dict[str, Plan]:
+    def _plans(self, setup: Setup, url: str) -> dict[str, Plan]:
         database = ("DATABASE_URL", url)
-        ours = (database, ("SEND_WAITERS", str(wanted.waiters)), *wanted.environ)
+        ours = (database, ("SEND_WAITERS", str(setup.waiters)), *setup.environ)
         plans = {"web": Plan(web(self.web), ours, self.web)}
-        if wanted.floor:
+        if setup.floor:
             plans["floor"] = _granian(
                 self.floor,
                 "tools.bench.floors.floor_wsgi:application",
-                ("DATABASE_URL", self.copy(wanted.floor_database or wanted.database)),
+                ("DATABASE_URL", self.copy(setup.floor_database or setup.database)),
             )
-        if wanted.hello:
+        if setup.hello:
             plans["hello"] = _granian(self.hello, "tools.bench.floors.hello:application")
-        if wanted.delivery:
-            plans["worker"] = Plan(worker(), (database, *wanted.environ))
-            plans["beat"] = Plan(beat(self.place), (database, *wanted.environ))
+        if setup.delivery:
+            plans["worker"] = Plan(worker(), (database, *setup.environ))
+            plans["beat"] = Plan(beat(self.place), (database, *setup.environ))
             plans["simulator"] = Plan(SIMULATOR, (), self.simulator)
         return plans
 
@@ -241,8 +241,8 @@ class Stack:
         """A line for each program that logged an error."""
         for log in sorted((self.place / "log").glob("*.log")):
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-            if bad := list(filter(_is_complaint, lines)):
-                yield f"{log.stem} logged {len(bad)} errors, the first: {bad[0][:300]}"
+            if complaints := list(filter(_is_complaint, lines)):
+                yield f"{log.stem} logged {len(complaints)} errors: {complaints[0][:300]}"
 
     def close(self) -> None:
         self.use(None)
@@ -282,10 +282,10 @@ def temporary_stack(
 ) -> Iterator[Stack]:
     """With stores of its own, empty; leaves nothing behind."""
     with (
-        tempfile.TemporaryDirectory(prefix=f"kvitok-{name}-") as place,
+        tempfile.TemporaryDirectory(prefix=f"kvitok-{name}-") as directory,
         temporary(durable=durable, environ={}) as servers,
     ):
-        stack = Stack(servers, Path(place), options)
+        stack = Stack(servers, Path(directory), options)
         try:
             yield stack
         finally:
@@ -304,11 +304,13 @@ def _is_complaint(line: str) -> bool:
     return any(word in line for word in ('"level":"error"', '"level":"critical"', "Traceback"))
 
 
-def until(true: Callable[[], bool], *, seconds: float, what: str, every: float = 0.05) -> None:
+def until(
+    condition: Callable[[], bool], *, seconds: float, event: str, every: float = 0.05
+) -> None:
     deadline = time.monotonic() + seconds
-    while not true():
+    while not condition():
         if time.monotonic() > deadline:
-            raise CannotMeasureError(f"{what} did not happen within {seconds:.0f} s")
+            raise CannotMeasureError(f"{event} did not happen within {seconds:.0f} s")
         time.sleep(every)
 
 

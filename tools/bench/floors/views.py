@@ -85,16 +85,16 @@ def link_params(company_id: int, url: str) -> dict[str, Any]:
 
 
 def verify(request: HttpRequest) -> HttpResponse:
-    asked = orjson.loads(request.body)
+    fields = orjson.loads(request.body)
     (failed_hour, _), (failed_day, _) = settings.WRONG_CODE_LIMITS
     params = {
         "number": 0,
-        **{name: asked[name] for name in ("company_id", "phone")},
+        **{name: fields[name] for name in ("company_id", "phone")},
         "mode": "live",
         "purpose": "verification",
         "verification_id": None,
         "binding": None,
-        "macs": array_text([bytes.fromhex(asked["mac"])]),
+        "macs": array_text([bytes.fromhex(fields["mac"])]),
         "failed_hour": failed_hour,
         "failed_day": failed_day,
     }
@@ -104,27 +104,27 @@ def verify(request: HttpRequest) -> HttpResponse:
     _number, verification_id, verified_at, attempts_left = row
     if verified_at is None:
         return _answer(_INVALID | {"attempts_left": attempts_left}, 422)
-    known = {"id": public_id("otp", verification_id), "phone": asked["phone"]}
-    return _answer(_VERIFIED | known | {"verified_at": verified_at})
+    facts = {"id": public_id("otp", verification_id), "phone": fields["phone"]}
+    return _answer(_VERIFIED | facts | {"verified_at": verified_at})
 
 
 def send(request: HttpRequest) -> HttpResponse:
-    asked = orjson.loads(request.body)
-    params = send_params(asked["company_id"], asked["key_id"], asked["phone"])
+    fields = orjson.loads(request.body)
+    params = send_params(fields["company_id"], fields["key_id"], fields["phone"])
     row = _execute(SEND, params)
     if row is None or not row[1]:
         return _answer({"success": False, "code": "insufficient_tokens"}, 402)
-    known = {
+    facts = {
         "id": public_id("msg", params["message_id"]),
-        "phone": asked["phone"],
+        "phone": fields["phone"],
         "verification": public_id("otp", row[6]),
     }
-    return _answer(_QUEUED | known | {"expires_in": int(row[4]), "attempts_left": row[5]})
+    return _answer(_QUEUED | facts | {"expires_in": int(row[4]), "attempts_left": row[5]})
 
 
 def shorten(request: HttpRequest) -> HttpResponse:
-    asked = orjson.loads(request.body)
-    params = link_params(asked["company_id"], asked["url"])
+    fields = orjson.loads(request.body)
+    params = link_params(fields["company_id"], fields["url"])
     row = _execute(links_sql.SHORTEN, params)
     return _answer(_SHORTENED | _shortened(params) | {"expires_at": row[0] if row else None})
 
@@ -142,12 +142,12 @@ def _shortened(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def bulk(request: HttpRequest) -> HttpResponse:
-    asked = orjson.loads(request.body)
-    made = [link_params(asked["company_id"], row["url"]) for row in asked["links"]]
-    columns = ([row[name] for row in made] for name in ("link_id", "link_slug", "link_url"))
+    fields = orjson.loads(request.body)
+    links = [link_params(fields["company_id"], row["url"]) for row in fields["links"]]
+    columns = ([row[name] for row in links] for name in ("link_id", "link_slug", "link_url"))
     with connection.cursor() as cursor:
-        cursor.execute(INSERT_MANY, [asked["company_id"], *columns])
-    data = [{"success": True, **_shortened(row)} for row in made]
+        cursor.execute(INSERT_MANY, [fields["company_id"], *columns])
+    data = [{"success": True, **_shortened(row)} for row in links]
     return _answer(_MADE | {"batch": public_id("bat", uuid7()), "data": data})
 
 

@@ -72,8 +72,8 @@ def activity(stack: PythonStack) -> str:
 
 
 def _is_in(frame: Frame, file: str, function: str) -> bool:
-    place = frame.file.removeprefix(f"{ROOT}/").rpartition(_SITE)[2]
-    return place.startswith(file) and function in {"", frame.function}
+    path = frame.file.removeprefix(f"{ROOT}/").rpartition(_SITE)[2]
+    return path.startswith(file) and function in {"", frame.function}
 
 
 def counted(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
@@ -87,8 +87,8 @@ def hottest(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
     for stack in stacks:
         ours = next((frame for frame in stack if _cause(frame.file) in {OURS, "HTTP server"}), None)
         if ours is not None:
-            place = ours.file.removeprefix(f"{ROOT}/")
-            costs[activity(stack), f"{place}:{ours.line} {ours.function}"] += 1
+            file = ours.file.removeprefix(f"{ROOT}/")
+            costs[activity(stack), f"{file}:{ours.line} {ours.function}"] += 1
     return costs
 
 

@@ -25,8 +25,8 @@ def text(profile: Profile) -> str:
 
 
 def _programs(profile: Profile) -> list[tuple[str, tuple[str, ...]]]:
-    others = [(name, (name,)) for name in ("worker", "beat") if name in profile.python]
-    return [("web", tuple(name for name in profile.python if name in WEB)), *others]
+    programs = [(name, (name,)) for name in ("worker", "beat") if name in profile.python]
+    return [("web", tuple(name for name in profile.python if name in WEB)), *programs]
 
 
 def _processes(profile: Profile) -> str:
@@ -85,8 +85,8 @@ def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
     )
     rows = matrix(cells, total)
     hottest = [
-        f"  {count * us:7,.0f}  {doing}: {place}"
-        for (doing, place), count in lines.most_common(LINES)
+        f"  {count * us:7,.0f}  {doing}: {source}"
+        for (doing, source), count in lines.most_common(LINES)
     ]
     return "\n".join([head, *rows, "innermost line of ours, everything that it calls:", *hottest])
 
@@ -99,18 +99,18 @@ def matrix(cells: Mapping[tuple[str, str], float], total: float) -> list[str]:
     ends = {"smaller ones": small, "not attributed": total - sum(cells.values())}
     rows: list[Sequence[str]] = [("", *doing, "all")]
     for row in causes:
-        whole = sum(value for (_, cause), value in cells.items() if cause == row)
-        values = (*(cells.get((column, row), 0.0) for column in doing), whole)
+        sum_of_row = sum(value for (_, cause), value in cells.items() if cause == row)
+        values = (*(cells.get((column, row), 0.0) for column in doing), sum_of_row)
         rows.append((row, *(f"{value:,.0f}" for value in values)))
     rows += [(name, *("" for _ in doing), f"{value:,.0f}") for name, value in ends.items()]
     rows.append(("as the kernel counted", *(f"{value:,.0f}" for value in (*sums, total))))
     return columns(rows)
 
 
-def _largest(cells: Mapping[tuple[str, str], float], place: int, least: float) -> list[str]:
+def _largest(cells: Mapping[tuple[str, str], float], index: int, least: float) -> list[str]:
     sums: defaultdict[str, float] = defaultdict(float)
     for key, value in cells.items():
-        sums[key[place]] += value
+        sums[key[index]] += value
     ordered = sorted(sums, key=lambda name: -sums[name])
     return [name for name in ordered if sums[name] >= least]
 
@@ -123,10 +123,10 @@ def _statements(profile: Profile, program: str) -> str:
     rows: list[Sequence[str]] = [
         ("statement", "calls", "parse", "bind", "execute", "after", "all", "each")
     ]
-    left, small = total, 0.0
+    remaining, small = total, 0.0
     for name, cost in sorted(costs.statements.items(), key=lambda each: -each[1].cpu):
         us = cost.cpu * 1e6 / many
-        left -= us
+        remaining -= us
         if us < MIN_SHARE * total:
             small += us
             continue
@@ -135,7 +135,7 @@ def _statements(profile: Profile, program: str) -> str:
         each = f"{cost.cpu * 1e6 / cost.calls:,.0f}" if cost.calls else ""
         rows.append((name[-59:], f"{cost.calls / many:.2f}", *cells, each))
     logging = costs.logging * 1e6 / many
-    sums = {"smaller ones": small, "the log itself": logging, "not attributed": left - logging}
+    sums = {"smaller ones": small, "the log itself": logging, "not attributed": remaining - logging}
     sums["as the kernel counted"] = total
     ends = [(name, "", "", "", "", "", f"{value:,.0f}") for name, value in sums.items()]
     title = f"{program}: CPU of its statements for one message, µs"
@@ -151,8 +151,10 @@ def as_dict(profile: Profile) -> dict[str, Any]:
     }
     for title, counted in (("python", profile.python), ("lines", profile.lines)):
         facts[title] = {
-            program: {f"{doing}: {what}": count for (doing, what), count in each.most_common()}
-            for program, each in counted.items()
+            program: {
+                f"{doing}: {function}": count for (doing, function), count in counts.most_common()
+            }
+            for program, counts in counted.items()
         }
     facts["statements"] = {
         program: {

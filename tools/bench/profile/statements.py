@@ -149,8 +149,8 @@ def parse(text: str) -> Iterator[Entry]:
         head = _HEAD.match(line)
         if head is None:
             if record:
-                pid, part, said = record[-1]
-                record[-1] = pid, part, f"{said}\n{line}"
+                pid, part, text_so_far = record[-1]
+                record[-1] = pid, part, f"{text_so_far}\n{line}"
             continue
         if head[2] == "LOG":
             yield from _entry(record)

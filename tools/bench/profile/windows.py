@@ -38,8 +38,8 @@ def counted(store: psycopg.Connection, server: redis.Redis) -> Counts:
     counts["Redis round trips"] = stats["total_reads_processed"]
     counts["Redis commands"] = stats["total_commands_processed"]
     return counts | {
-        f"Redis {name.removeprefix('cmdstat_').upper()}": each["calls"]
-        for name, each in commands.items()
+        f"Redis {name.removeprefix('cmdstat_').upper()}": figures["calls"]
+        for name, figures in commands.items()
     }
 
 
@@ -106,8 +106,8 @@ class MessageLoad:
     def _call(self, path: str, account: Account, **fields: str) -> bytes:
         return call(path, self._stack.web, account.key, **fields)
 
-    def _until_none(self, query: str, ends: Sequence[str], what: str) -> None:
-        until(lambda: not self._count(query, ends), seconds=60, what=what, every=0.05)
+    def _until_none(self, query: str, ends: Sequence[str], event: str) -> None:
+        until(lambda: not self._count(query, ends), seconds=60, event=event, every=0.05)
 
     def _count(self, query: str, ends: Sequence[str]) -> int:
         self.polls += 1
@@ -201,10 +201,10 @@ class Profiler:
         """Where a process crashes the round is repeated: the handler may read a frame that is just
         being freed.
         """
-        profile, left = self.profile, rounds
+        profile, remaining = self.profile, rounds
         self._start(SAMPLE)
         for _ in range(TRIES * rounds):
-            if left:
+            if remaining:
                 self._vacuum()
                 before = self._control.positions()
                 try:
@@ -214,8 +214,8 @@ class Profiler:
                     self._say(f"a process ended: the round is repeated ({error})")
                     continue
                 self._control.keep(before)
-                left -= 1
-        if left:
+                remaining -= 1
+        if remaining:
             raise CannotMeasureError("processes ended again and again while they were sampled")
         for name, stacks in self._control.stacks(self._names).items():
             profile.python[name] = python_stacks.counted(stacks)

@@ -61,12 +61,12 @@ def draw(world: World, seed: int, many: int, *, a_second: float) -> Sample:
         warm_up.append(send)
     else:
         raise NotPlayableError(f"{world.name}: no send after the warm-up")
-    taken = [send, *islice(drawn, many - 1)]
-    if len(taken) < many:
-        raise NotPlayableError(f"{world.name}: only {len(taken)} sends after the warm-up")
-    times = taken[-1].at * a_second / many or 1.0
+    sample = [send, *islice(drawn, many - 1)]
+    if len(sample) < many:
+        raise NotPlayableError(f"{world.name}: only {len(sample)} sends after the warm-up")
+    times = sample[-1].at * a_second / many or 1.0
     return Sample(
-        _faster(world, times), warm_up, [replace(send, at=send.at / times) for send in taken]
+        _faster(world, times), warm_up, [replace(send, at=send.at / times) for send in sample]
     )
 
 
@@ -81,15 +81,15 @@ def moved(world: World, by: float) -> World:
     return replace(world, changes=tuple(changes))
 
 
-def later(given: Sequence[Send], by: float) -> Iterator[Send]:
-    return (replace(send, at=send.at + by) for send in given)
+def later(sends: Sequence[Send], by: float) -> Iterator[Send]:
+    return (replace(send, at=send.at + by) for send in sends)
 
 
-def renumbered(given: Sequence[Send], first: int) -> list[Send]:
+def renumbered(sends: Sequence[Send], first: int) -> list[Send]:
     """In the same operators' ranges, so that only the last digits change."""
     return [
         replace(send, person=replace(send.person, phone=_phone(send.person.phone, first + n)))
-        for n, send in enumerate(given)
+        for n, send in enumerate(sends)
     ]
 
 
@@ -97,14 +97,14 @@ def _phone(phone: str, number: int) -> str:
     return f"{phone[:-NATIONAL_DIGITS]}{number:0{NATIONAL_DIGITS}}"
 
 
-def outcomes(world: World, given: Sequence[Send]) -> dict[str, dict[str, dict[str, Any]]]:
+def outcomes(world: World, sends: Sequence[Send]) -> dict[str, dict[str, dict[str, Any]]]:
     """By phone and channel, as the simulator reads them."""
     return {
         send.person.phone: {
             channel: outcome_of(ask(world, send, channel, account_of(world, send, channel), 0.0))
             for channel in world.channels
         }
-        for send in given
+        for send in sends
     }
 
 

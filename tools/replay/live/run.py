@@ -88,9 +88,9 @@ def _played(run: Run, seed: int, stack: Stack, say: Say) -> LiveResult:
     by_phone = {row.send.person.phone: row for several in visits.values() for row in several}
     people = People(url_of(stack.web), stack.place / "simulator.sqlite3", by_phone)
     # The router learns from every company's codes, so ours is played when the others are done.
-    others = Phase([*visits["sms"], *visits["baseline"]], lambda: None)
+    baselines = Phase([*visits["sms"], *visits["baseline"]], lambda: None)
     alone = Phase(visits["ours"], service.start_learning)
-    people.play([others, alone], _patient(service.is_settled))
+    people.play([baselines, alone], _patient(service.is_settled))
     held_out = service.held_out(accounts["ours"])
     lived = {
         name: _lived(visits[name], service.outcomes(account)) for name, account in accounts.items()
@@ -111,13 +111,13 @@ def _start(run: Run, stack: Stack) -> None:
     """With what the warm-up taught, and with everybody's luck told to the vendors."""
     from tools.replay.live import service  # noqa: PLC0415 - needs Django
 
-    known = comparison.memories(run.policy, run.sample, run.sends["ours"])
-    service.teach(run.policy.router, known, time.time())
+    memories = comparison.memories(run.policy, run.sample, run.sends["ours"])
+    service.teach(run.policy.router, memories, time.time())
     stack.arrange(Setup(SEEDED, delivery=True))
-    until(service.is_alive, seconds=60, what="a sign of life of worker and beat", every=0.5)
+    until(service.is_alive, seconds=60, event="a sign of life of worker and beat", every=0.5)
     for sends in run.sends.values():  # what becomes of each number's messages
-        left = iter(outcomes(run.sample.world, sends).items())
-        while some := dict(islice(left, BATCH)):
+        remaining = iter(outcomes(run.sample.world, sends).items())
+        while some := dict(islice(remaining, BATCH)):
             address = f"http://127.0.0.1:{stack.simulator}/outcomes"
             requests.post(address, json=some, timeout=30).raise_for_status()
 

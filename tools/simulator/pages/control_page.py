@@ -42,15 +42,15 @@ class ControlPage:
         return self._page(request, {})
 
     async def add(self, request: web.Request) -> web.Response:
-        given: dict[str, object] = {k: v for k, v in (await form(request)).items() if v}
+        fields: dict[str, object] = {k: v for k, v in (await form(request)).items() if v}
         for name in ("latency_ms", "times"):
-            number = whole(given.get(name))
+            number = whole(fields.get(name))
             if number is not None:  # the rules refuse anything else
-                given[name] = number
-        known, mistakes = read_fault(given, self._carrier.vendors)
+                fields[name] = number
+        fault, mistakes = read_fault(fields, self._carrier.vendors)
         if mistakes:
             return self._page(request, mistakes)
-        self._carrier.faults.add(known)
+        self._carrier.faults.add(fault)
         return self._changed(request)
 
     async def clear(self, request: web.Request) -> web.Response:
@@ -67,14 +67,14 @@ class ControlPage:
 
     def _page(self, request: web.Request, mistakes: Mapping[str, str]) -> web.Response:
         texts, wire = LANGUAGES[language_of(request)], self._carrier.wire
-        provider, wanted = request.query.get("provider", ""), digits(request.query.get("phone", ""))
-        latest = islice(wire.latest(provider, wanted), SHOWN)
+        provider, phone = request.query.get("provider", ""), digits(request.query.get("phone", ""))
+        latest = islice(wire.latest(provider, phone), SHOWN)
         return page(
             request,
             "control.html",
             texts,
             status=400 if mistakes else 200,
-            wanted=wanted,
+            wanted=phone,
             provider=provider,
             mistakes="; ".join(f"{name}: {why}" for name, why in mistakes.items()),
             faults=faults_of(self._carrier.faults, texts),

@@ -37,17 +37,17 @@ class PhonesPage:
         return [web.get("/", self.show)]
 
     async def show(self, request: web.Request) -> web.Response:
-        texts, wanted = LANGUAGES[language_of(request)], digits(request.query.get("phone", ""))
-        fitting = (phone for phone in self._carrier.log.phones if wanted in phone.digits)
-        shown = list(islice(fitting, PHONES + 1))
-        limit = MESSAGES_ALONE if len(shown) == 1 and wanted else MESSAGES
+        texts, searched = LANGUAGES[language_of(request)], digits(request.query.get("phone", ""))
+        fitting = (phone for phone in self._carrier.log.phones if searched in phone.digits)
+        phones = list(islice(fitting, PHONES + 1))
+        limit = MESSAGES_ALONE if len(phones) == 1 and searched else MESSAGES
         return page(
             request,
             "phones.html",
             texts,
-            wanted=wanted,
-            phones=[self._phone(phone, limit, texts) for phone in shown[:PHONES]],
-            has_more=len(shown) > PHONES,
+            wanted=searched,
+            phones=[self._phone(phone, limit, texts) for phone in phones[:PHONES]],
+            has_more=len(phones) > PHONES,
             public_url=self._carrier.settings.public_url,
             faults=faults_of(self._carrier.faults, texts),
             kinds=options(texts, "kind", KINDS),

@@ -65,9 +65,9 @@ LANGUAGES = read_texts(HERE / "texts.csv")
 
 def language_of(request: web.Request) -> str:
     """`?lang=` wins, then the first language of the browser; Russian where neither is ours."""
-    asked = request.query.get("lang", "")
-    if asked in LANGUAGES:
-        return asked
+    lang = request.query.get("lang", "")
+    if lang in LANGUAGES:
+        return lang
     accepted = request.headers.get("Accept-Language", "")
     return "en" if accepted.strip().lower().startswith("en") else "ru"
 
@@ -76,8 +76,8 @@ def page(
     request: web.Request, template: str, texts: Texts, *, status: int = 200, **facts: object
 ) -> web.Response:
     lang = language_of(request)
-    known = {"t": texts, "lang": lang, "other": "ru" if lang == "en" else "en"}
-    context = Context(known | facts, use_l10n=False, use_tz=False)
+    basics = {"t": texts, "lang": lang, "other": "ru" if lang == "en" else "en"}
+    context = Context(basics | facts, use_l10n=False, use_tz=False)
     text = ENGINE.get_template(template).render(context)
     return web.Response(text=text, status=status, content_type="text/html", headers=HEADERS)
 

@@ -82,8 +82,8 @@ class PaymentPages:
         if provider not in self._till.providers or kind not in CALL_FAULTS:
             names = f"provider: {', '.join(self._till.providers)}"
             return _error(f"{names}; kind: {', '.join(CALL_FAULTS)}")
-        more = {name: int(body[name]) for name in ("times", "latency_ms") if name in body}
-        self._till.providers[provider].faults.append(CallFault(provider, kind, **more))
+        limits = {name: int(body[name]) for name in ("times", "latency_ms") if name in body}
+        self._till.providers[provider].faults.append(CallFault(provider, kind, **limits))
         return web.json_response(body, status=201)
 
     async def list(self, request: web.Request) -> web.Response:
@@ -103,15 +103,15 @@ class PaymentPages:
         )
 
     async def transfer_by_form(self, request: web.Request) -> web.Response:
-        given = await form(request)
+        fields = await form(request)
         try:
-            amount = Decimal(given.get("amount", "").replace(" ", "").replace(",", "."))
+            amount = Decimal(fields.get("amount", "").replace(" ", "").replace(",", "."))
         except InvalidOperation:
             amount = Decimal(0)
         if amount <= 0:
             return self._list(request, "bad_amount")
-        purpose = given.get("purpose", "")[:MAX_PURPOSE]
-        inn, name = given.get("inn", "")[:12], given.get("name", "")[:160]
+        purpose = fields.get("purpose", "")[:MAX_PURPOSE]
+        inn, name = fields.get("inn", "")[:12], fields.get("name", "")[:160]
         self._till.transfer(Operation(f"{amount:.2f}", purpose, inn=inn, name=name))
         return self._list(request, "transferred")
 
@@ -120,12 +120,15 @@ class PaymentPages:
         return self._payment(request, payment) if payment else _missing(request)
 
     async def press(self, request: web.Request) -> web.Response:
-        payment, given = self._till.book.payments.get(request.match_info["id"]), await form(request)
-        action, how = given.get("action", ""), given.get("how", "")
+        payment, fields = (
+            self._till.book.payments.get(request.match_info["id"]),
+            await form(request),
+        )
+        action, how = fields.get("action", ""), fields.get("how", "")
         if payment is None or action not in ACTIONS or how not in {"", *HOWS}:
             return _missing(request)
         try:
-            amount = given.get("amount", "").replace(",", ".")
+            amount = fields.get("amount", "").replace(",", ".")
             await self._till.act(payment, action, how=how, amount=amount)
         except (ImpossibleError, InvalidOperation):
             return self._payment(request, payment, "impossible")
@@ -137,7 +140,7 @@ class PaymentPages:
         texts, url = TEXTS[language_of(request)], payment.return_url
         # Only what a browser opens, and nothing in it that could begin another header.
         is_http = url.startswith(("http://", "https://")) and url.isprintable()
-        shown = page(
+        response = page(
             request,
             "payment.html",
             texts,
@@ -153,8 +156,8 @@ class PaymentPages:
         )
         # A policy of forms holds for where they are sent on as well: the browser leaves by itself.
         if leaves and is_http:
-            shown.headers["Refresh"] = f"1; url={url}"
-        return shown
+            response.headers["Refresh"] = f"1; url={url}"
+        return response
 
 
 def _missing(request: web.Request) -> web.Response:

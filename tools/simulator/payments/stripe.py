@@ -49,63 +49,65 @@ class Stripe(PaymentProvider):
         ]
 
     async def create(self, request: web.Request) -> web.Response:
-        given = await form(request)
+        fields = await form(request)
         price = "line_items[0][price_data]"
-        currency = given.get(f"{price}[currency]", "")
-        minor = given.get(f"{price}[unit_amount]", "")
-        if given.get("mode") != "payment" or len(currency) != 3 or not minor.isdecimal():
+        currency = fields.get(f"{price}[currency]", "")
+        minor = fields.get(f"{price}[unit_amount]", "")
+        if fields.get("mode") != "payment" or len(currency) != 3 or not minor.isdecimal():
             raise _refused(400, "Missing required param: line_items.", param="line_items")
         payment = Payment(
             id=f"cs_test_{secrets.token_hex(29)}",
             provider=self.name,
-            order=given.get("client_reference_id", ""),
+            order=fields.get("client_reference_id", ""),
             amount=str(Decimal(minor) / _units(currency)),
             currency=currency.upper(),
-            title=given.get(f"{price}[product_data][name]", ""),
-            return_url=given.get("success_url", ""),
-            fields=given,
+            title=fields.get(f"{price}[product_data][name]", ""),
+            return_url=fields.get("success_url", ""),
+            fields=fields,
         )
         # A repeat is answered as the first time, when the page was open.
-        return self._once(request, payment, lambda made: self.session(replace(made, state=OPEN)))
+        return self._once(
+            request, payment, lambda created: self.session(replace(created, state=OPEN))
+        )
 
     async def charge(self, request: web.Request) -> web.Response:
         """Without the payer, at once."""
-        given = await form(request)
-        currency, minor = given.get("currency", ""), given.get("amount", "")
-        if len(currency) != 3 or not minor.isdecimal() or given.get("confirm") != "true":
+        fields = await form(request)
+        currency, minor = fields.get("currency", ""), fields.get("amount", "")
+        if len(currency) != 3 or not minor.isdecimal() or fields.get("confirm") != "true":
             raise _refused(400, "Missing required param: amount.", param="amount")
-        method = given.get("payment_method", "")
-        if not self._is_saved(method, given.get("customer", "")):
+        method = fields.get("payment_method", "")
+        if not self._is_saved(method, fields.get("customer", "")):
             text = f"No such PaymentMethod: '{method}'"
             raise _refused(400, text, code="resource_missing", param="payment_method")
-        named = f"pi_{secrets.token_hex(12)}"
+        intent_id = f"pi_{secrets.token_hex(12)}"
         payment = Payment(
-            id=named,
+            id=intent_id,
             provider=self.name,
-            order=given.get("metadata[order]", ""),
+            order=fields.get("metadata[order]", ""),
             amount=str(Decimal(minor) / _units(currency)),
             currency=currency.upper(),
-            title=given.get("description", ""),
+            title=fields.get("description", ""),
             return_url="",
             state=PAID,
-            reference=named,
-            fields=given,
+            reference=intent_id,
+            fields=fields,
         )
         return self._once(request, payment, intent)
 
     def _once(
-        self, request: web.Request, payment: Payment, shown: Callable[[Payment], Json]
+        self, request: web.Request, payment: Payment, render: Callable[[Payment], Json]
     ) -> web.Response:
         """One payment for each idempotency key."""
         key = request.headers.get("Idempotency-Key", "")
-        made = self.book.made_by(self.name, key)
-        if made is None:
-            made = replace(payment, key=key)
-            self.book.save(made)
-        elif made.fields != payment.fields:
+        created = self.book.made_by(self.name, key)
+        if created is None:
+            created = replace(payment, key=key)
+            self.book.save(created)
+        elif created.fields != payment.fields:
             text = "Keys for idempotent requests can only be used with the same parameters."
             raise _refused(400, text, kind="idempotency_error")
-        return web.json_response(shown(made))
+        return web.json_response(render(created))
 
     def _is_saved(self, method: str, customer: str) -> bool:
         return any(
@@ -124,10 +126,10 @@ class Stripe(PaymentProvider):
         return web.json_response(page | {"url": "/v1/checkout/sessions"})
 
     async def retrieve(self, request: web.Request) -> web.Response:
-        named = request.match_info["id"]
-        payment = self.book.of(self.name, named)
+        session_id = request.match_info["id"]
+        payment = self.book.of(self.name, session_id)
         if payment is None or _is_intent(payment):
-            raise _missing("checkout.session", named)
+            raise _missing("checkout.session", session_id)
         session = self.session(payment)
         expanded = {value for name, value in request.query.items() if name.startswith("expand[")}
         if EXPANDED in expanded and payment.state == PAID:
@@ -135,11 +137,11 @@ class Stripe(PaymentProvider):
         return web.json_response(session)
 
     async def retrieve_intent(self, request: web.Request) -> web.Response:
-        named = request.match_info["id"]
+        intent_id = request.match_info["id"]
         paid = (row for row in self._own() if row.state == PAID)
-        payment = next((row for row in paid if row.reference == named), None)
+        payment = next((row for row in paid if row.reference == intent_id), None)
         if payment is None:
-            raise _missing("payment_intent", named)
+            raise _missing("payment_intent", intent_id)
         return web.json_response(intent(payment))
 
     def session(self, payment: Payment) -> Json:
@@ -185,9 +187,9 @@ class Stripe(PaymentProvider):
         status = {"status": "won" if is_won else "needs_response"}
         return self._post(kind, OBJECTS["dispute"] | _about(payment) | dispute | status)
 
-    def _post(self, kind: str, what: Json, secret: str = "") -> Post:
-        named = {"id": f"evt_{secrets.token_hex(12)}", "type": kind, "data": {"object": what}}
-        event = OBJECTS["event"] | named | {"created": int(time.time())}
+    def _post(self, kind: str, item: Json, secret: str = "") -> Post:
+        envelope = {"id": f"evt_{secrets.token_hex(12)}", "type": kind, "data": {"object": item}}
+        event = OBJECTS["event"] | envelope | {"created": int(time.time())}
         body, sent_at = json.dumps(event).encode(), str(int(time.time()))
         key = (secret or self.settings.variable("STRIPE_WEBHOOK_SECRET")).encode()
         mac = hmac.new(key, f"{sent_at}.".encode() + body, hashlib.sha256).hexdigest()
@@ -229,8 +231,8 @@ def _method(payment: Payment) -> Json:
 
 def _about(payment: Payment) -> dict[str, Any]:
     """Common fields of a payment's later events."""
-    named = {"charge": f"ch_{payment.reference[3:]}", "payment_intent": payment.reference}
-    return named | {"created": int(payment.at), "currency": payment.currency.lower()}
+    ids = {"charge": f"ch_{payment.reference[3:]}", "payment_intent": payment.reference}
+    return ids | {"created": int(payment.at), "currency": payment.currency.lower()}
 
 
 def _minor(payment: Payment, amount: str) -> int:
@@ -260,16 +262,16 @@ def _method_id(payment: Payment) -> str:
 
 
 def _metadata(payment: Payment, name: str) -> dict[str, str]:
-    named = re.compile(rf"{re.escape(name)}\[([^]]+)\]")
-    matches = ((named.fullmatch(field), value) for field, value in payment.fields.items())
+    pattern = re.compile(rf"{re.escape(name)}\[([^]]+)\]")
+    matches = ((pattern.fullmatch(field), value) for field, value in payment.fields.items())
     return {match[1]: value for match, value in matches if match}
 
 
-def _missing(kind: str, named: str) -> RefusedError:
-    return _refused(404, f"No such {kind}: '{named}'", code="resource_missing", param="id")
+def _missing(kind: str, object_id: str) -> RefusedError:
+    return _refused(404, f"No such {kind}: '{object_id}'", code="resource_missing", param="id")
 
 
 def _refused(
-    status: int, message: str, *, kind: str = "invalid_request_error", **more: str
+    status: int, message: str, *, kind: str = "invalid_request_error", **details: str
 ) -> RefusedError:
-    return RefusedError({"error": {"type": kind, "message": message} | more}, status)
+    return RefusedError({"error": {"type": kind, "message": message} | details}, status)

@@ -39,17 +39,17 @@ class TBank(Bank):
         ]
 
     async def create(self, request: web.Request) -> web.Response:
-        given = json_object(await request.read())
-        if wrong := _mistake(given, self._account):
+        body = json_object(await request.read())
+        if wrong := _mistake(body, self._account):
             raise _refused(400, f"Некорректный запрос: {wrong}")
         payment = Payment(
             id=str(uuid4()),
             provider=self.name,
             order="",
-            amount=f"{Decimal(str(given['sum'])):.2f}",
+            amount=f"{Decimal(str(body['sum'])):.2f}",
             currency="RUB",
-            title=given["purpose"],
-            return_url=str(given.get("redirectUrl") or ""),
+            title=body["purpose"],
+            return_url=str(body.get("redirectUrl") or ""),
         )
         self.book.save(payment)
         return web.json_response(self.link(payment))
@@ -121,8 +121,8 @@ class TBank(Bank):
 
     def news(self) -> Post:
         newest = self.book.operations[-1:]
-        known = self.operation(newest[0]) if newest else {"operationId": "none"}
-        return self._post(known | {"accountNumber": self._account})
+        operation = self.operation(newest[0]) if newest else {"operationId": "none"}
+        return self._post(operation | {"accountNumber": self._account})
 
     def paid(self, payment: Payment) -> list[Post]:
         self.book.book(Operation(payment.amount, payment.title))
@@ -141,16 +141,16 @@ class TBank(Bank):
             raise _refused(401, "Ошибка аутентификации")
 
 
-def _mistake(given: Json, account: str) -> str:
-    amount, purpose = given.get("sum"), given.get("purpose")
+def _mistake(body: Json, account: str) -> str:
+    amount, purpose = body.get("sum"), body.get("purpose")
     if isinstance(amount, bool) or not isinstance(amount, int | float):
         return "sum"
     if not MIN_AMOUNT <= amount <= MAX_AMOUNT:
         return "sum"
     if not isinstance(purpose, str) or not 1 <= len(purpose) <= MAX_PURPOSE:
         return "purpose"
-    if not isinstance(given.get("ttl"), int):
+    if not isinstance(body.get("ttl"), int):
         return "ttl"
-    if given.get("vat") not in VAT:
+    if body.get("vat") not in VAT:
         return "vat"
-    return "" if given.get("accountNumber") in {None, account} else "accountNumber"
+    return "" if body.get("accountNumber") in {None, account} else "accountNumber"

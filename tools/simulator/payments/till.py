@@ -195,11 +195,11 @@ class PaymentProvider(HttpService):
             if fault.kind == "server_error":
                 return web.json_response({"error": "simulated"}, status=500)
             self.authorize(request)
-            made = await call(request)
+            response = await call(request)
             await asyncio.sleep(fault.latency_ms / 1000)
             if fault.kind == "lost_answer":
                 abort(request.transport)
-            return made
+            return response
 
         return answer
 
@@ -283,13 +283,13 @@ class Till:
 
     def _refund(self, provider: PaymentProvider, payment: Payment, amount: str) -> list[Post]:
         _must_be(payment, PAID)
-        taken = Decimal(amount or payment.left)
-        if not 0 < taken <= payment.left:
+        refunded = Decimal(amount or payment.left)
+        if not 0 < refunded <= payment.left:
             raise ImpossibleError("there is less to refund")
         refund_id = f"re_{uuid4().hex}"
-        payment.refunds[refund_id] = f"{taken:.2f}"
+        payment.refunds[refund_id] = f"{refunded:.2f}"
         self.book.save(payment)
-        provider.refunded(payment, f"{taken:.2f}")
+        provider.refunded(payment, f"{refunded:.2f}")
         notice = provider.refund_notice(payment, refund_id)
         return [notice] if notice else []
 

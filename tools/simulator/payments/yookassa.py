@@ -37,9 +37,9 @@ class YooKassa(PaymentProvider):
 
     async def create(self, request: web.Request) -> web.Response:
         key = request.headers.get("Idempotence-Key", "")
-        given = json_object(await request.read())
+        body = json_object(await request.read())
         try:
-            amount = mapping(given.get("amount"))
+            amount = mapping(body.get("amount"))
             Decimal(str(amount["value"]))
             currency = str(amount["currency"])
         except (KeyError, InvalidOperation):
@@ -49,11 +49,11 @@ class YooKassa(PaymentProvider):
         payment = self.book.made_by(self.name, key) or Payment(
             id=str(uuid4()),
             provider=self.name,
-            order=str(mapping(given.get("metadata")).get("order", "")),
+            order=str(mapping(body.get("metadata")).get("order", "")),
             amount=str(amount["value"]),
             currency=currency,
-            title=str(given.get("description", "")),
-            return_url=str(mapping(given.get("confirmation")).get("return_url", "")),
+            title=str(body.get("description", "")),
+            return_url=str(mapping(body.get("confirmation")).get("return_url", "")),
             key=key,
         )
         self.book.save(payment)
@@ -66,10 +66,10 @@ class YooKassa(PaymentProvider):
         return web.json_response(self.payment(payment))
 
     async def refund(self, request: web.Request) -> web.Response:
-        wanted = request.match_info["id"]
+        refund_id = request.match_info["id"]
         for payment in self.book.payments.values():
-            if payment.provider == self.name and wanted in payment.refunds:
-                return web.json_response(_refund(payment, wanted))
+            if payment.provider == self.name and refund_id in payment.refunds:
+                return web.json_response(_refund(payment, refund_id))
         raise _refused(404, "not_found", "Refund doesn't exist")
 
     async def me(self, _request: web.Request) -> web.Response:
@@ -103,8 +103,8 @@ class YooKassa(PaymentProvider):
     def refund_notice(self, payment: Payment, refund_id: str) -> Post:
         return self._post("refund.succeeded", _refund(payment, refund_id))
 
-    def _post(self, event: str, what: Json) -> Post:
-        body = {"type": "notification", "event": event, "object": what}
+    def _post(self, event: str, item: Json) -> Post:
+        body = {"type": "notification", "event": event, "object": item}
         return self.to_service(json.dumps(body).encode(), {})
 
     def authorize(self, request: web.Request) -> None:
@@ -115,5 +115,5 @@ class YooKassa(PaymentProvider):
 
 def _refund(payment: Payment, refund_id: str) -> Json:
     amount = {"value": payment.refunds[refund_id], "currency": payment.currency}
-    named = {"id": refund_id, "payment_id": payment.id}
-    return named | {"status": "succeeded", "amount": amount}
+    ids = {"id": refund_id, "payment_id": payment.id}
+    return ids | {"status": "succeeded", "amount": amount}

@@ -257,14 +257,14 @@ def _text(octets: bytes, coding: int) -> str:
 
 
 def _septets(octets: bytes) -> str:
-    shown: list[str] = []
+    chars: list[str] = []
     following = iter(octets)
     for octet in following:
         if octet == ESCAPE:
-            shown.append(SECOND[next(following, -1)])
+            chars.append(SECOND[next(following, -1)])
         else:
-            shown.append(COLUMNS[octet >> 4][octet & 15])
-    return "".join(shown)
+            chars.append(COLUMNS[octet >> 4][octet & 15])
+    return "".join(chars)
 
 
 class Parts:

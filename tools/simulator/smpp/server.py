@@ -190,8 +190,8 @@ class Smpp(Vendor):
             self._sessions.pop(session, None)
 
     def admit(self, bind: Bind) -> int:
-        known, password = self.settings.smpp_system_id, self.settings.smpp_password
-        if not known or bind.system_id != known:
+        system_id, password = self.settings.smpp_system_id, self.settings.smpp_password
+        if not system_id or bind.system_id != system_id:
             return INVALID_SYSTEM_ID
         return OK if bind.password == password else INVALID_PASSWORD
 
@@ -210,10 +210,10 @@ class Smpp(Vendor):
             session.close(reset=True)
             return None
         message_id = secrets.token_hex(5)
-        whole = self._parts.add(submit, piece, message_id)
+        assembled = self._parts.add(submit, piece, message_id)
         message = None
-        if whole:
-            text, ids = whole
+        if assembled:
+            text, ids = assembled
             extra = {"ids": ids, "source": submit.source, "registered": submit.registered & 3}
             message = self.message(ids[0], submit.dest, text, extra=extra)
             self._remember(message)
@@ -236,8 +236,8 @@ class Smpp(Vendor):
 
     def _remember(self, message: Message) -> None:
         """Under which id a long message was logged, for who asks by that of another part."""
-        first, *others = message.extra["ids"]
-        self._first_of.update(dict.fromkeys(others, first))
+        first, *other_ids = message.extra["ids"]
+        self._first_of.update(dict.fromkeys(other_ids, first))
         while len(self._first_of) > REMEMBERED:
             del self._first_of[next(iter(self._first_of))]
 
@@ -249,9 +249,9 @@ class Smpp(Vendor):
         if message is None or message.extra["source"] != query.source:
             return QUERY_FAILED, b""
         is_over = message.state in OVER
-        done = time.strftime("%y%m%d%H%M%S000+", time.gmtime()) if is_over else ""
+        done_at = time.strftime("%y%m%d%H%M%S000+", time.gmtime()) if is_over else ""
         state = OVER[message.state] if is_over else EN_ROUTE
-        return OK, pdu.cstring(query.message_id) + pdu.cstring(done) + bytes([state, 0])
+        return OK, pdu.cstring(query.message_id) + pdu.cstring(done_at) + bytes([state, 0])
 
     def receipt(self, message: Message, event: str, moment: float) -> Tell | None:
         if event not in STATES or not message.extra["registered"]:
@@ -293,10 +293,10 @@ def _check(submit: Submit) -> None:
 def _receipt(message: Message, message_id: str, event: str, moment: float) -> bytes:
     state, word = STATES[event]
     submitted = time.strftime("%y%m%d%H%M", time.gmtime(message.at))
-    done = time.strftime("%y%m%d%H%M", time.gmtime(moment))
+    done_at = time.strftime("%y%m%d%H%M", time.gmtime(moment))
     delivered, error = ("001", "000") if event == "delivered" else ("000", "027")
     line = (
-        f"id:{message_id} sub:001 dlvrd:{delivered} submit date:{submitted} done date:{done}"
+        f"id:{message_id} sub:001 dlvrd:{delivered} submit date:{submitted} done date:{done_at}"
         f" stat:{word} err:{error} text:"
     )
     tlvs = pdu.tlv(pdu.RECEIPTED_MESSAGE_ID, pdu.cstring(message_id))

@@ -120,21 +120,26 @@ class TelegramBot(Bot):
         change = {**_from(phone), "old_chat_member": old, "new_chat_member": new}
         return {"update_id": next(self._updates), "my_chat_member": change}
 
-    def _message(self, given: dict[str, Any]) -> Message:
-        chat_id = given.get("chat_id")
+    def _message(self, fields: dict[str, Any]) -> Message:
+        chat_id = fields.get("chat_id")
         if chat_id is None or chat_id == "":
             raise _refused(400, "Bad Request: chat_id is empty")
         phone = self.reachable(whole(chat_id) or 0)
-        text = given.get("text")
+        text = fields.get("text")
         if not isinstance(text, str) or not text.strip():
             raise _refused(400, "Bad Request: message text is empty")
         if len(text.encode("utf-16-le")) // 2 > MAX_TEXT_LENGTH:
             raise _refused(400, "Bad Request: message is too long")
-        sent, links = _keyboard(given.get("reply_markup"))
+        sent, links = _keyboard(fields.get("reply_markup"))
         number, extra = self.carrier.log.next_id(), {"text": text, "reply_markup": sent}
-        shown = "\n".join([text, *(f"{label}: {url}" for label, url in links)])
+        text_shown = "\n".join([text, *(f"{label}: {url}" for label, url in links)])
         message = self.message(str(number), phone, text, buttons=[url for _, url in links])
-        message.text, message.extra, message.state, message.id = shown, extra, "delivered", number
+        message.text, message.extra, message.state, message.id = (
+            text_shown,
+            extra,
+            "delivered",
+            number,
+        )
         return message
 
     def _get_me(self) -> Json:
@@ -167,9 +172,9 @@ class TelegramBot(Bot):
 
 
 def _from(phone: Phone) -> Json:
-    named = {"id": int(phone.digits), "first_name": "Абонент"}
-    user = named | {"is_bot": False, "language_code": "ru"}
-    return {"from": user, "chat": named | {"type": "private"}, "date": int(time.time())}
+    person = {"id": int(phone.digits), "first_name": "Абонент"}
+    user = person | {"is_bot": False, "language_code": "ru"}
+    return {"from": user, "chat": person | {"type": "private"}, "date": int(time.time())}
 
 
 def _keyboard(markup: object) -> tuple[Json | None, list[tuple[str, str]]]:

@@ -54,7 +54,7 @@ class TelegramGateway(HttpVendor):
         method = request.match_info["method"]
         if method not in METHODS or request.method not in {"GET", "POST"}:
             raise _refused("UNKNOWN_METHOD", 404)
-        given = await fields(request)
+        body = await fields(request)
         scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
         token = bearer.strip() if scheme.lower() == "bearer" else ""
         if not token:
@@ -62,8 +62,8 @@ class TelegramGateway(HttpVendor):
         if not self._token or token != self._token:
             raise _refused("ACCESS_TOKEN_INVALID")
         if method == SEND:
-            return await self.carrier.carry(request, self, self._message(given))
-        return json_answer({"ok": True, "result": self._verification(given)})
+            return await self.carrier.carry(request, self, self._message(body))
+        return json_answer({"ok": True, "result": self._verification(body)})
 
     def accepted(self, message: Message) -> web.Response:
         balance = LOW if "money" in self.carrier.lacks else BALANCE
@@ -85,10 +85,10 @@ class TelegramGateway(HttpVendor):
         }
         return Post(message.extra["callback_url"], body, headers)
 
-    def _message(self, given: dict[str, Any]) -> Message:
-        phone = _phone(given)
-        code, payload = _code(given), given.get("payload")
-        callback, ttl = given.get("callback_url") or "", _ttl(given)
+    def _message(self, fields: dict[str, Any]) -> Message:
+        phone = _phone(fields)
+        code, payload = _code(fields), fields.get("payload")
+        callback, ttl = fields.get("callback_url") or "", _ttl(fields)
         # The real one wants https; on loopback there is nobody to listen in.
         if not isinstance(callback, str) or len(callback.encode()) > MAX_CALLBACK:
             raise _refused("CALLBACK_URL_INVALID")
@@ -101,8 +101,8 @@ class TelegramGateway(HttpVendor):
         known_as = str(10**14 + secrets.randbelow(9 * 10**14))
         return self.message(known_as, phone, text, code=code, ref=payload or None, extra=extra)
 
-    def _sent(self, given: dict[str, Any]) -> Message:
-        number = given.get("request_id")
+    def _sent(self, fields: dict[str, Any]) -> Message:
+        number = fields.get("request_id")
         if number is None:
             raise _refused("REQUEST_ID_REQUIRED")
         message = self.carrier.log.by_provider_id(self.name, str(number))
@@ -110,9 +110,9 @@ class TelegramGateway(HttpVendor):
             raise _refused("REQUEST_ID_INVALID")
         return message
 
-    def _verification(self, given: dict[str, Any]) -> Json:
-        message = self._sent(given)
-        status, code = _status(message), given.get("code")
+    def _verification(self, fields: dict[str, Any]) -> Json:
+        message = self._sent(fields)
+        status, code = _status(message), fields.get("code")
         if code is not None:
             word, now = self._check(message, str(code)), int(time.time())
             message.extra["reported"] = word
@@ -133,15 +133,15 @@ class TelegramGateway(HttpVendor):
         return "code_invalid"
 
 
-def _phone(given: dict[str, Any]) -> str:
-    phone = given.get("phone_number")
+def _phone(fields: dict[str, Any]) -> str:
+    phone = fields.get("phone_number")
     if not isinstance(phone, str) or not PHONE.fullmatch(phone):
         raise _refused("PHONE_NUMBER_INVALID")
     return digits(phone)
 
 
-def _code(given: dict[str, Any]) -> str:
-    code = given.get("code")
+def _code(fields: dict[str, Any]) -> str:
+    code = fields.get("code")
     if code is None:  # and the length of one that Telegram would make is not asked for either
         raise _refused("CODE_LENGTH_REQUIRED")
     if not isinstance(code, str) or not CODE.fullmatch(code):
@@ -149,10 +149,10 @@ def _code(given: dict[str, Any]) -> str:
     return code
 
 
-def _ttl(given: dict[str, Any]) -> int | None:
-    if given.get("ttl") is None:
+def _ttl(fields: dict[str, Any]) -> int | None:
+    if fields.get("ttl") is None:
         return None
-    ttl = whole(given["ttl"])
+    ttl = whole(fields["ttl"])
     if ttl is None or not 30 <= ttl <= 3600:
         raise _refused("TTL_INVALID")
     return ttl

@@ -91,7 +91,7 @@ class WhatsApp(HttpVendor):
     def number(self, request: web.Request) -> Json:
         """The requested fields that Meta has; `id` comes unasked."""
         lacks = self.carrier.lacks
-        known = {
+        values = {
             "id": self.settings.variable("WHATSAPP_PHONE_NUMBER_ID"),
             "display_phone_number": "+1 555-078-3881",
             "verified_name": "Simulator",
@@ -101,9 +101,9 @@ class WhatsApp(HttpVendor):
             "code_verification_status": "UNVERIFIED" if "verification" in lacks else "VERIFIED",
             "name_status": "DECLINED" if "display_name" in lacks else "APPROVED",
         }
-        asked = request.query.get("fields", "") or DEFAULT_FIELDS
-        wanted = ("id", *(name.strip() for name in asked.split(",")))
-        return {name: known[name] for name in wanted if name in known}
+        fields = request.query.get("fields", "") or DEFAULT_FIELDS
+        names = ("id", *(name.strip() for name in fields.split(",")))
+        return {name: values[name] for name in names if name in values}
 
     async def subscriptions(self, request: web.Request) -> web.Response:
         """The token of the app itself."""
@@ -151,8 +151,8 @@ class WhatsApp(HttpVendor):
     def accepted(self, message: Message) -> web.Response:
         # No `user_id`: Meta sends it only for messages sent to one.
         contact = {"input": message.extra["input"], "wa_id": message.phone}
-        taken = "held_for_quality_assessment" if message.suffers("held") else "accepted"
-        sent = {"id": message.provider_id, "message_status": taken}
+        status = "held_for_quality_assessment" if message.suffers("held") else "accepted"
+        sent = {"id": message.provider_id, "message_status": status}
         answer = {"messaging_product": "whatsapp", "contacts": [contact], "messages": [sent]}
         return json_answer(answer)
 
@@ -179,14 +179,14 @@ class WhatsApp(HttpVendor):
         value = {"contacts": [_contact(message.phone)], "messages": [reply]}
         return _call(self.settings, "messages", _messaging(self.settings) | value)
 
-    def _check(self, request: web.Request, known: str = "") -> None:
+    def _check(self, request: web.Request, expected: str = "") -> None:
         """The token, and the number or business account that the path names."""
         path, settings = request.match_info, self.settings
         if not VERSION.fullmatch(path["version"]):
             raise graph_error(404, 2500, f"Unknown path components: /{path['version']}")
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        known = known or settings.variable("WHATSAPP_TOKEN")
-        if scheme.lower() != "bearer" or not known or token.strip() != known:
+        expected = expected or settings.variable("WHATSAPP_TOKEN")
+        if scheme.lower() != "bearer" or not expected or token.strip() != expected:
             raise graph_error(401, 190, "Invalid OAuth access token - Cannot parse access token")
         account = {"id": settings.variable("WHATSAPP_BUSINESS_ACCOUNT_ID")}
         account |= {"number": settings.variable("WHATSAPP_PHONE_NUMBER_ID")}
@@ -205,8 +205,8 @@ class WhatsApp(HttpVendor):
             raise refused(131047, "More than 24 hours have passed: only a template may open")
         template, content = fill(mapping(body.get("template")), self._templates)
         extra, phone = {"input": to, "category": template.category}, digits(to)
-        known: Json = {"ref": ref, "extra": extra, "code": content.code}
-        return self.message(_wamid(phone), phone, content.text, buttons=content.buttons, **known)
+        options: Json = {"ref": ref, "extra": extra, "code": content.code}
+        return self.message(_wamid(phone), phone, content.text, buttons=content.buttons, **options)
 
 
 def _contact(phone: str) -> Json:
@@ -284,8 +284,8 @@ def _status(message: Message, event: str, moment: float) -> Json:
 
 
 def _failure(code: int) -> Json:
-    known = {"code": code, "title": TITLES[code], "message": TITLES[code], "href": ERRORS_PAGE}
-    return known | {"error_data": {"details": "Unable to deliver message."}}
+    error = {"code": code, "title": TITLES[code], "message": TITLES[code], "href": ERRORS_PAGE}
+    return error | {"error_data": {"details": "Unable to deliver message."}}
 
 
 def _wamid(phone: str) -> str:

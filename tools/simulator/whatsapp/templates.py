@@ -27,8 +27,8 @@ def refused(code: int, details: str, status: int = 400) -> RefusedError:
     return graph_error(status, code, f"(#{code}) {TITLES[code]}", error_data=data)
 
 
-def graph_error(status: int, code: int, message: str, **more: dict[str, Any]) -> RefusedError:
-    error = {"message": message, "type": "OAuthException", "code": code, **more}
+def graph_error(status: int, code: int, message: str, **details: dict[str, Any]) -> RefusedError:
+    error = {"message": message, "type": "OAuthException", "code": code, **details}
     trace = "A" + secrets.token_urlsafe(16)
     return RefusedError({"error": {**error, "fbtrace_id": trace}}, status)
 
@@ -99,10 +99,10 @@ def approved(settings: Settings) -> dict[str, Template]:
     }
 
 
-def fill(wanted: dict[str, Any], templates: dict[str, Template]) -> tuple[Template, Content]:
+def fill(reference: dict[str, Any], templates: dict[str, Template]) -> tuple[Template, Content]:
     """Check a `template` object as Meta does and render what the person will read."""
-    name = wanted.get("name")
-    language = mapping(wanted.get("language")).get("code")
+    name = reference.get("name")
+    language = mapping(reference.get("language")).get("code")
     if not isinstance(name, str) or not name:
         raise refused(100, "Parameter name is missing or empty")
     if not isinstance(language, str) or not language:
@@ -110,7 +110,7 @@ def fill(wanted: dict[str, Any], templates: dict[str, Template]) -> tuple[Templa
     template = templates.get(name)
     if template is None or language not in template.bodies:
         raise refused(132001, f"template name ({name}) does not exist in {language}", status=404)
-    body, button = _components(wanted.get("components"))
+    body, button = _components(reference.get("components"))
     values = _texts(body, "body", template.parameters)
     (suffix,) = _texts(button, "button at index 0", 1)
     if template.link is None:
@@ -140,20 +140,22 @@ def _components(components: object) -> tuple[dict[str, Any], dict[str, Any]]:
     return (parts["body"] or [{}])[0], button
 
 
-def _texts(component: dict[str, Any], where: str, expected: int) -> list[str]:
+def _texts(component: dict[str, Any], component_name: str, expected: int) -> list[str]:
     parameters = mappings(component.get("parameters"))
     if len(parameters) != expected:
-        many = f"{where}: number of localizable_params ({len(parameters)}) does not match the"
+        many = (
+            f"{component_name}: number of localizable_params ({len(parameters)}) does not match the"
+        )
         raise refused(132000, f"{many} expected number of params ({expected})")
-    return [_text(parameter, where) for parameter in parameters]
+    return [_text(parameter, component_name) for parameter in parameters]
 
 
-def _text(parameter: dict[str, Any], where: str) -> str:
+def _text(parameter: dict[str, Any], component_name: str) -> str:
     if str(parameter.get("type", "")).lower() != "text":
-        raise refused(132012, f"{where}: Format mismatch, expected TEXT")
+        raise refused(132012, f"{component_name}: Format mismatch, expected TEXT")
     text = parameter.get("text")
     if not isinstance(text, str) or not text.strip():
-        raise refused(131008, f"{where}: Parameter text is missing or empty")
+        raise refused(131008, f"{component_name}: Parameter text is missing or empty")
     if BROKEN_LINES.search(text):
         text = "Param text cannot have new-line/tab characters or more than 4 consecutive spaces"
         raise refused(100, text)
