@@ -141,9 +141,9 @@ def _count_stale(cursor: CursorWrapper) -> int:
     marks = fetch_all(cursor, _StaleDay)
     last = last_counted()
     stale = [
-        mark
-        for mark in sorted(set(marks))
-        if last and last - timedelta(days=MAX_AGE) <= mark.day <= last
+        day_mark
+        for day_mark in sorted(set(marks))
+        if last and last - timedelta(days=MAX_AGE) <= day_mark.day <= last
     ]
     _count_each(cursor, stale)
     return len(marks)
