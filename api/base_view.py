@@ -1,8 +1,7 @@
-"""The base of all API views: order of checks, body limit, JSON, response envelope."""
+"""The base of all API views: order of checks, response envelope, refusals, log."""
 
 import re
 import time
-from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 from uuid import UUID
@@ -17,8 +16,6 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.functional import Promise
-from django.utils.text import format_lazy
-from django.utils.translation import gettext_lazy as _
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
@@ -28,10 +25,9 @@ from api import request_fields, request_log
 from api.authentication import identify
 from api.calls import Call
 from api.rate_limit import Usage, consume_test_quota, key_rate_limiter
+from api.request_body import json_object
 from catalogue import ids, languages
 from catalogue.errors import DomainError, Error
-from catalogue.texts import StrOrPromise
-from parsing.integers import parse_integer
 from processes import logs
 from processes.monitoring import metrics, tracing
 from storage.heavy_work import TooBusyError
@@ -173,36 +169,9 @@ class ApiView(View):
 
     def payload(self, request: HttpRequest) -> dict[str, Any]:
         """The body of a call as a JSON object; warns of fields that the call does not know."""
-        payload = self.json_object(request)
+        payload = json_object(request, self.max_body)
         if warnings := request_fields.warnings_of(payload, self.call):
             self.warn(request, warnings)
-        return payload
-
-    def read_body(self, request: HttpRequest, content_type: str) -> bytes:
-        """The raw body. Size and type are checked before it is read."""
-        length = request.META.get("CONTENT_LENGTH")
-        if length and parse_integer(length, most=self.max_body) is None:
-            raise DomainError(Error.INVALID_INPUT, message=too_large(self.max_body))
-        body = request.body
-        if not body:
-            return b""
-        sent_type = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
-        if sent_type != content_type:
-            raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE)
-        if request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower() not in {"", "identity"}:
-            raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE, message=COMPRESSED)
-        return body
-
-    def json_object(self, request: HttpRequest) -> dict[str, Any]:
-        body = self.read_body(request, "application/json")
-        if not body:
-            return {}
-        try:
-            payload = orjson.loads(body.removeprefix(BOM_UTF8))  # which RFC 8259 lets us ignore
-        except orjson.JSONDecodeError:
-            raise DomainError(Error.INVALID_INPUT, message=NOT_JSON) from None
-        if not isinstance(payload, dict):
-            raise DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
         return payload
 
     def warn(self, request: HttpRequest, warnings: Sequence[request_fields.FieldWarning]) -> None:
@@ -283,14 +252,6 @@ NOT_STRICT = {"", "0", "false"}
 CHANGES = {"PATCH", "DELETE"}  # each leaves a row in the audit log
 LOGGED_NAME = 40  # characters: what the log's column holds
 _SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # with as much as lists show of it
-COMPRESSED = _("Send the body uncompressed, without Content-Encoding")
-NOT_JSON = _("The request body is not valid JSON")
-NOT_AN_OBJECT = _("The request body must be a JSON object")
-
-
-def too_large(most: int) -> StrOrPromise:
-    size = most // 1024
-    return format_lazy(_("The request body is larger than {size} KB"), size=size)
 
 
 def as_domain_error(error: Exception) -> DomainError:

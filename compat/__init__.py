@@ -7,7 +7,7 @@ key of the kind that has a purpose (`ApiKey.purpose`). To add one, make `compat/
 - `dialect.py`: `DIALECT`, a `compat.dialect.Dialect`: how keys are presented, a table from our
   errors to the dialect's own statuses and numbers (`complete`), and `refuse`, which writes them;
 - `views.py`: views under `CompatView`, with `dialect = DIALECT`. They read the
-  body by `self.form(request)` or `self.json_object(request)`, its fields by `compat.fields`,
+  body by `self.form(request)` or `json_object(request)`, its fields by `compat.fields`,
   the number by `self.number`, call `self.send`, `self.check` or another use case of `otp`, and
   return `self.answer(body)`. What they refuse they raise as a DomainError. Last `urlpatterns`, made
   of `path(…, view.as_view())`: the converters' names are what the company's log of requests shows

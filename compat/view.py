@@ -21,6 +21,7 @@ from accounts.models import Scope
 from api.admission import EntryPoint, network
 from api.authentication import authorize
 from api.base_view import ApiView
+from api.request_body import read_body
 from catalogue import languages
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid_or_none
@@ -83,7 +84,7 @@ class CompatView(ApiView):
         return response
 
     def form(self, request: HttpRequest) -> list[tuple[str, str]]:
-        body = self.read_body(request, FORM).decode(errors="replace")
+        body = read_body(request, FORM).decode(errors="replace")
         try:
             return parse_qsl(body, True, max_num_fields=settings.DATA_UPLOAD_MAX_NUMBER_FIELDS)
         except ValueError:  # too many fields

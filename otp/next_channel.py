@@ -35,7 +35,7 @@ from channels.vendor_accounts import availability
 from otp import check, sealed_codes, verifications
 from otp.check import RefusalState
 from otp.models import Verification
-from otp.repeats import PAUSE, WAIT
+from otp.own_code_repeats import PAUSE, WAIT
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.tried_channels import channels_of
 from otp.verifications import IN_STATE, State

@@ -36,7 +36,7 @@ from channels.routing.company_policy import NO_ORDER, AskedOrder
 from channels.waiting.outcome_signals import SendOutcome
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
-from otp import check, code_writes, codes, repeats, sealed_codes, sql
+from otp import check, code_writes, codes, own_code_repeats, sealed_codes, sql
 from otp.code_writes import CodeRow, CodeWrite
 from otp.models import Verification
 from otp.protection import send_check
@@ -117,7 +117,7 @@ def send_code(*, sender: Sender, request: CodeSendRequest, only_of: UUID | None 
     send = partial(_send, request=request, only_of=only_of)
     if request.custom_code is None:
         return send(sender)
-    return repeats.once(sender, request, send, sent_code)
+    return own_code_repeats.once(sender, request, send, sent_code)
 
 
 def _send(sender: Sender, *, request: CodeSendRequest, only_of: UUID | None) -> SentCode:
@@ -194,8 +194,8 @@ def _other_channel(
         principal, request.phone, request.purpose, plan.channel_names, code, of=only_of
     )
     if request.custom_code is not None:
-        code["own_macs"] = repeats.macs(principal, request)
-        untried.lock_first = partial(repeats.lock, principal, request)
+        code["own_macs"] = own_code_repeats.macs(principal, request)
+        untried.lock_first = partial(own_code_repeats.lock, principal, request)
     return untried
 
 
@@ -243,7 +243,7 @@ def _write(
     params = _params(message, request, link)
     if request.custom_code is not None:
         with transaction.atomic():
-            repeats.lock(message.sender.principal, request)
+            own_code_repeats.lock(message.sender.principal, request)
             row = code_writes.alone(CodeWrite(statement, params))
     elif link is not None or request.is_new or message.sender.principal.is_test:
         row = code_writes.alone(CodeWrite(statement, params))
@@ -295,7 +295,7 @@ def _own_code_params(
     renderer_params[OWN_CODE] = True
     sealed = sealed_codes.seal(request.custom_code, message.id)
     return {
-        "own_macs": repeats.macs(message.sender.principal, request),
+        "own_macs": own_code_repeats.macs(message.sender.principal, request),
         "sealed_key_id": sealed.key_id,
         "sealed": sealed.sealed,
         "length": len(request.custom_code),

@@ -17,6 +17,7 @@ from accounts.models import Scope
 from api import request_fields
 from api.authentication import authorize
 from api.calls import Field, text
+from api.request_body import json_object
 from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
 from channels.routing.company_policy import NO_ORDER, AskedOrder, policy_for
@@ -47,7 +48,7 @@ class CamaraView(CompatView):
             raise invalid_input(**{"x-correlator": request_fields.WRONG_FORMAT})
 
     def read(self, request: HttpRequest, version: str) -> RequestFields:
-        body = self.json_object(request)
+        body = json_object(request)
         names = [field.name for field in self.fields]
         if version in STRICT and (unknown := body.keys() - set(names)):
             refused = request_fields.refusal_text(None, names)

@@ -13,6 +13,7 @@ from django.urls import path
 from django.utils import timezone
 
 from api.calls import Field, boolean, choice, integer, text
+from api.request_body import json_object
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import public_id
@@ -132,7 +133,7 @@ class Applications(InfobipView):
         return self.answer([self.application()])
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        values(self.json_object(request), NAME)
+        values(json_object(request), NAME)
         return self.answer(self.application())
 
 
@@ -141,7 +142,7 @@ class Application(InfobipView):
         return self.answer(self.application())
 
     def put(self, request: HttpRequest, **_path: str) -> HttpResponse:
-        values(self.json_object(request), NAME)
+        values(json_object(request), NAME)
         return self.answer(self.application())
 
 
@@ -152,7 +153,7 @@ class Messages(InfobipView):
         return self.answer([self.template(length) for length in lengths])
 
     def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
-        length = pin_length(self.json_object(request), is_new=True)
+        length = pin_length(json_object(request), is_new=True)
         return self.answer(self.template(length or self.principal.code_length))
 
 
@@ -162,7 +163,7 @@ class Message(InfobipView):
 
     def put(self, request: HttpRequest, message: str, **_path: str) -> HttpResponse:
         length = self.length_of(message)
-        options = pin_length(self.json_object(request), is_new=False)
+        options = pin_length(json_object(request), is_new=False)
         if options not in (None, length):
             raise invalid_input(pinLength="The template of another length has another messageId")
         return self.answer(self.template(length))
@@ -197,7 +198,7 @@ class SendingView(InfobipView):
 
 class Pins(SendingView):
     def post(self, request: HttpRequest) -> HttpResponse:
-        fields = values(self.json_object(request), PIN)
+        fields = values(json_object(request), PIN)
         self.check_application(fields["applicationId"])
         length = self.length_of(fields["messageId"])
         number = self.number(fields["to"], needs_plus=False)
@@ -206,7 +207,7 @@ class Pins(SendingView):
 
 class Resend(SendingView):
     def post(self, request: HttpRequest, pin: str) -> HttpResponse:
-        fields = values(self.json_object(request), TRACKING)
+        fields = values(json_object(request), TRACKING)
         verification = self.find(pin)
         if verification.state is not State.PENDING:
             raise DomainError(Error.INVALID_INPUT, message=ENDED)
@@ -216,7 +217,7 @@ class Resend(SendingView):
 class Verify(InfobipView):
     def post(self, request: HttpRequest, pin: str) -> HttpResponse:
         """Also a wrong PIN is answered by 200."""
-        code = values(self.json_object(request), GUESS)["pin"]
+        code = values(json_object(request), GUESS)["pin"]
         verification = self.find(pin)
         answer = {"pinId": pin_id(verification.id), "msisdn": verification.phone.removeprefix("+")}
         try:

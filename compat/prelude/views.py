@@ -9,6 +9,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
+from api.request_body import json_object
 from catalogue.channels import BY_NAME, CHANNELS
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
@@ -75,7 +76,7 @@ class PreludeView(CompatView):
 class Verifications(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """A new verification, or a retry of the one whose code can still be entered."""
-        body = self.json_object(request)
+        body = json_object(request)
         options = options_of(body, self.principal.texts)
         code_request = self._asked(body, options)
         restricted = send_check.restriction_for(
@@ -169,7 +170,7 @@ class Verifications(PreludeView):
 class Checks(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """The status says how it went; a wrong code is no error."""
-        body = self.json_object(request)
+        body = json_object(request)
         code, payment = values(body, CHECK)["code"], payment_of(body, "psd2")
         phone = self.number(target_of(body))
         live = self.find_live(phone)
@@ -198,7 +199,7 @@ class Feedback(PreludeView):
         """Own codes that their company saw entered. That a verification began says nothing new, nor
         does what became of codes that are checked here.
         """
-        for phone, kind, reference in list(feedbacks_of(self.json_object(request))):
+        for phone, kind, reference in list(feedbacks_of(json_object(request))):
             verification_id = self._of(self.number(phone), reference)
             if verification_id and kind == "verification.completed":
                 with suppress(DomainError):

@@ -9,6 +9,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from api.calls import array, boolean, integer, text
+from api.request_body import json_object
 from api.request_fields import NOT_TEXT, REQUIRED, WRONG_FORMAT, RequestFields, allowed_values
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
@@ -143,7 +144,7 @@ class Requests(CompatView):
     dialect = DIALECT
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        start = read_start(self.json_object(request))
+        start = read_start(json_object(request))
         if not start.has_fraud_check:  # which the company alone switches off
             raise ProblemError(NO_FRAUD_CHECK, Error.FORBIDDEN)
         phone = self.number(start.to, needs_plus=False)
@@ -185,7 +186,7 @@ class RunningView(CompatView):
 
 class Verification(RunningView):
     def post(self, request: HttpRequest, request_id: str) -> HttpResponse:
-        fields = RequestFields(self.json_object(request))
+        fields = RequestFields(json_object(request))
         code = fields.text(CODE) or ""
         fields.check()
         verification = self.running_one(request_id)

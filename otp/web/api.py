@@ -26,7 +26,7 @@ from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, DEFAULT_PURPOSE, LOCALE, PHONE
 from channels.web.send_view import SendView
 from links.api.parsing import link_for_code
-from otp import repeats, verifications
+from otp import own_code_repeats, verifications
 from otp.check import check_code, find_phone
 from otp.evidence import evidence_of
 from otp.feedback import is_own_code, report_entered
@@ -133,7 +133,7 @@ class SendCode(KeyedByHashedCode, SendView):
         """A key of another request tells whether the code is that request's."""
         if key is None or self.guessed is None:
             return super().once(key, effect, rebuild)
-        with repeats.guess(self.principal, self.guessed):
+        with own_code_repeats.guess(self.principal, self.guessed):
             return super().once(key, effect, rebuild)
 
     def send(self, sender: Sender, request: CodeSendRequest) -> dict[str, Any]:
