@@ -109,7 +109,8 @@ class ReadableForms:
         return self.get_response(request)
 
     def _read(self, request: HttpRequest) -> None:
-        if (request.encoding or "utf-8").lower() not in {"utf-8", "utf8"}:
+        charset = (request.content_params or {}).get("charset", "utf-8")
+        if charset.lower() not in {"utf-8", "utf8"}:
             raise BadRequest("not UTF-8")
         with suppress(UnreadablePostError):  # the sender is gone, or may send no body
             _ = request.POST

@@ -1,4 +1,4 @@
-"""Calls of machines, answered past those parts of Django's handler that they do not use.
+"""Django's handler, and calls of machines answered past those parts of it that they do not use.
 
 The API's fixed paths, other services' clients and vendors' webhooks make nearly all requests that
 reach Django. Their views are called here as its handler would: `SkipPageMiddleware` leaves no
@@ -14,13 +14,31 @@ from typing import cast
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from django.core.handlers.exception import convert_exception_to_response
-from django.core.handlers.wsgi import WSGIRequest
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, ResolverMatch, resolve
+from django.utils.http import parse_header_parameters
 from django.utils.log import log_response
 
 PREFIXES = ("/hooks/", "/compat/")  # of paths that are few, and that settings or a key name
+
+
+class Utf8Request(WSGIRequest):
+    """A request whose Content-Type chooses no encoding. Django's is made by reading the query in
+    that charset, where nothing handles what `charset=zlib`, or too many parameters, raise.
+    """
+
+    def _set_content_type_params(self, meta: WSGIEnvironment) -> None:
+        try:
+            read = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
+        except (LookupError, ValueError):  # of parameters as RFC 2231 writes them
+            read = "", {}
+        self.content_type, self.content_params = read
+
+
+class Utf8Handler(WSGIHandler):
+    request_class = Utf8Request
 
 
 class DirectCalls:
@@ -35,7 +53,7 @@ class DirectCalls:
         match = self._match(environ.get("PATH_INFO", ""))
         if match is None or environ.get("SCRIPT_NAME"):
             return self._application(environ, start_response)
-        request = WSGIRequest(environ)
+        request = Utf8Request(environ)
         request.resolver_match = match
         try:
             response = _respond(request)

@@ -3,12 +3,9 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from io import BytesIO
 from operator import attrgetter
 from typing import Any
 from wsgiref.types import WSGIEnvironment
-
-from django.core.handlers.wsgi import WSGIRequest
 
 _BASE: WSGIEnvironment = {
     "GATEWAY_INTERFACE": "CGI/1.1",
@@ -26,7 +23,7 @@ FORWARDED = ("x-forwarded-for", "x-forwarded-proto")
 
 
 class MalformedRequestError(ValueError):
-    """A forwarding header holds bytes that are not ASCII, or the type of the body is unreadable."""
+    """A forwarding header holds bytes that are not ASCII."""
 
 
 def build_environ(scope: Any) -> WSGIEnvironment:
@@ -50,19 +47,7 @@ def build_environ(scope: Any) -> WSGIEnvironment:
     _add_headers(environ, scope.headers)
     if "HTTP_HOST" not in environ:
         environ["HTTP_HOST"] = scope.authority or ""
-    if "*" in environ.get("CONTENT_TYPE", ""):
-        _check_content_type(environ)
     return environ
-
-
-def _check_content_type(environ: WSGIEnvironment) -> None:
-    """Parameters as RFC 2231 writes them name a charset, and Django's request raises for some
-    before anything handles its errors. No client of ours needs them.
-    """
-    try:
-        WSGIRequest(environ | {"wsgi.input": BytesIO()})
-    except ValueError:
-        raise MalformedRequestError("content-type") from None
 
 
 class LazyEnviron(Mapping[str, Any]):

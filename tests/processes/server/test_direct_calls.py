@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from channels.models import Message, Receipt
 from config.api_urls import FIXED_PATHS
 from otp.web.api import SendCode
-from processes.server.direct_calls import DirectCalls
+from processes.server.direct_calls import DirectCalls, Utf8Handler
 from tests.api.clients import Api
 from tests.otp.sent_codes import forget_limits
 
@@ -34,7 +34,7 @@ def refused_by_django(*_: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def django_handler() -> WSGIHandler:
-    return WSGIHandler()
+    return Utf8Handler()
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,12 @@ def respond(
     application: Any, method: str, path: str, body: bytes = b"", /, **headers: str
 ) -> Response:
     request = RequestFactory().generic(method, path, body, "application/json", headers=headers)
+    return run(application, request.environ)
+
+
+def run(application: Any, environ: dict[str, Any]) -> Response:
     started: list[Any] = []
-    chunks = application(request.environ, lambda *given: started.extend(given))
+    chunks = application(environ, lambda *given: started.extend(given))
     whole = b"".join(chunks)
     if hasattr(chunks, "close"):
         chunks.close()
@@ -153,6 +157,40 @@ def test_other_webhook_call_is_answered_as_by_django(
 def test_other_paths_go_through_django(direct: DirectCalls, path: str) -> None:
     with pytest.raises(AssertionError, match="through Django"):
         respond(direct, "GET", path)
+
+
+MANY = "&".join("a" * 1001)
+CONTENT_TYPES = [
+    *(f"application/json; charset={name}" for name in ("zlib", "hex", "punycode", "undefined")),
+    *(f"application/json; a*={text}" for text in ("bogus''%41", "utf-8''%00", "idna''%ff")),
+]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "query"),
+    [*((kind, "a=1") for kind in CONTENT_TYPES), ("application/json; charset=utf-8", MANY)],
+)
+@pytest.mark.parametrize("path", ["/api/v1/messages", "/hooks/twilio", "/account/login/"])
+def test_charset_of_a_body_chooses_nothing(
+    api: Api, django_handler: WSGIHandler, path: str, content_type: str, query: str
+) -> None:
+    """Python has codecs of no encoding, and a request is made where nothing handles errors."""
+    direct = DirectCalls(django_handler, FIXED_PATHS)
+    asked = RequestFactory().get(path, headers=api.headers).environ | {"QUERY_STRING": query}
+    plain = run(direct, asked | {"CONTENT_TYPE": "application/json"})
+
+    named = run(direct, asked | {"CONTENT_TYPE": content_type})
+
+    assert named[0] == plain[0]
+    assert plain[0][0] in "24"
+
+
+@pytest.mark.parametrize("charset", ["windows-1251", "utf-16", "zlib", "unknown"])
+def test_form_in_another_encoding_is_refused(django_handler: WSGIHandler, charset: str) -> None:
+    form = f"application/x-www-form-urlencoded; charset={charset}"
+    request = RequestFactory().generic("POST", "/account/login/", b"login=a", form)
+
+    assert run(django_handler, request.environ)[0] == "400 Bad Request"
 
 
 def test_defect_of_a_view_is_answered_as_by_django(

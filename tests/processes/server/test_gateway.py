@@ -260,14 +260,6 @@ def test_unreadable_address_is_refused_rather_than_lost(ask: Ask) -> None:
     assert other["HTTP_REFERER"] == ""
 
 
-@pytest.mark.parametrize("charset", ["bogus''a", "utf-8''%00", "idna''%ff"])
-@pytest.mark.parametrize("framing", ["", "Content-Length: 1\r\n", CHUNKED])
-def test_unreadable_type_of_a_body_is_refused(ask: Ask, charset: str, framing: str) -> None:
-    head = f"{POST}{framing}Content-Type: text/plain; charset*={charset}\r\n\r\n"
-
-    assert ask(head).status() == 400
-
-
 def test_environment_of_the_process_is_not_in_the_environ(ask: Ask) -> None:
     seen = ask("GET /%D1%84?a=b HTTP/1.1\r\nHost: x:1\r\n\r\n").json()
 
