@@ -29,7 +29,9 @@ from config.environment.variables import (
     ROOT,
     at_least,
     env,
+    hosts,
     keyring,
+    listed,
     provider_timeout,
     web_address,
     zero_or_at_least,
@@ -63,7 +65,7 @@ def _secret(name: str, minimum: int) -> str:
 
 
 SECRET_KEY = _secret("SECRET_KEY", 50)
-SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
+SECRET_KEY_FALLBACKS = listed("SECRET_KEY_FALLBACKS")
 OTP_KEYS = keyring(env.str("OTP_KEYS", ""))  # apart from SECRET_KEY, so each rotates alone
 # Webhook signing secrets are derived from these keys, so they must be kept.
 _DEV_WEBHOOK_KEYS = "" if PRODUCTION else f"1:{sha256(SECRET_KEY.encode()).hexdigest()}"
@@ -71,7 +73,7 @@ WEBHOOK_KEYS = keyring(env.str("WEBHOOK_KEYS", _DEV_WEBHOOK_KEYS), "WEBHOOK_KEYS
 _DEV_MFA_KEYS = "" if PRODUCTION else f"1:{sha256(b'mfa' + SECRET_KEY.encode()).hexdigest()}"
 MFA_KEYS = keyring(env.str("MFA_KEYS", _DEV_MFA_KEYS), "MFA_KEYS")  # encrypt second factors at rest
 
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
+ALLOWED_HOSTS = listed("ALLOWED_HOSTS", "" if PRODUCTION else "*")
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 TRUSTED_PROXY_COUNT = at_least(0, "TRUSTED_PROXY_COUNT", 0)
 ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXY_COUNT
@@ -211,7 +213,7 @@ if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
     raise ImproperlyConfigured("LEASE must exceed the sum of PROVIDER_TIMEOUT by more than 5")
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 32)
 MAX_SMS_SEGMENTS = 3
-LINK_BLOCKLIST: list[str] = env.list("LINK_BLOCKLIST", [])  # hosts no link may lead to
+LINK_BLOCKLIST = hosts("LINK_BLOCKLIST")  # where no link may lead
 # Requests for unknown links, per visitor: (count, seconds).
 LINK_MISS_LIMIT = (30, 600)
 

@@ -10,15 +10,14 @@ from importlib.util import find_spec
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
 
-from config.environment.variables import env
+from config.environment.variables import env, listed
 from parsing.hosts import HostError, ascii_address
 
 _TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64}")
 
 
-def _addresses(text: str) -> list[str]:
-    addresses = [address.strip() for address in text.split(",") if address.strip()]
+def _addresses(addresses: list[str]) -> list[str]:
     for address in addresses:
         try:
             validate_email(address)
@@ -44,11 +43,9 @@ def _chat(text: str) -> str:
     return text
 
 
-OPERATOR_EMAILS = _addresses(env.str("OPERATOR_EMAILS", ""))
+OPERATOR_EMAILS = _addresses(listed("OPERATOR_EMAILS"))
 # `rule`, or `rule:subject` for one account, disk or check.
-OPERATOR_MUTED_ALERTS = frozenset(
-    name.strip() for name in env.str("OPERATOR_MUTED_ALERTS", "").split(",") if name.strip()
-)
+OPERATOR_MUTED_ALERTS = frozenset(listed("OPERATOR_MUTED_ALERTS"))
 OPERATOR_TELEGRAM_BOT_TOKEN = _token(env.str("OPERATOR_TELEGRAM_BOT_TOKEN", "")) or env.str(
     "TELEGRAM_BOT_TOKEN", ""
 )

@@ -53,6 +53,7 @@ NEW_KEY = "make a new one: python -c 'import secrets; print(secrets.token_urlsaf
 _LOCAL_MAIL = ("config.local.file_email_backend.", *(
     f"django.core.mail.backends.{kind}." for kind in ("console", "filebased", "locmem", "dummy")
 ))  # fmt: skip
+_NOT_IN_HOST = re.compile(r"[/\s]|:[0-9]*\Z")  # [::1] is one
 _EXAMPLE_HOSTS = ("example.com", "example.org", "example.net")  # RFC 2606: reserved
 
 
@@ -94,11 +95,13 @@ def _addresses(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hosts(values: Mapping[str, Any]) -> Iterator[str]:
-    hosts = [host.strip() for host in values["ALLOWED_HOSTS"]]
+    hosts = values["ALLOWED_HOSTS"]
     if not any(hosts):
         yield "ALLOWED_HOSTS is empty: list your hosts, separated by commas"
     if any(host.startswith(("*", ".*")) or host == "." for host in hosts):
         yield "ALLOWED_HOSTS accepts every host: list your own instead of *"
+    if any(_NOT_IN_HOST.search(host) for host in hosts):
+        yield "ALLOWED_HOSTS has more than hosts: list them without https://, port or path"
 
 
 def _secrets(values: Mapping[str, Any]) -> Iterator[str]:

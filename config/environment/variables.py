@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from string import whitespace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from environs import EnvValidationError, FileAwareEnv
 
+from parsing.hosts import HostError, ascii_host
+
 ROOT = Path(__file__).resolve().parents[2]
+_AROUND = f"{whitespace}\ufeff"
 
 
 def _unless_empty(read: Callable[..., Any]) -> Any:
@@ -24,17 +28,38 @@ def _unless_empty(read: Callable[..., Any]) -> Any:
 
 
 class Variables(FileAwareEnv):
-    """A variable left empty counts as not set, as in a copy of `.env.example`."""
+    """A variable left empty counts as not set, as in a copy of `.env.example`.
+
+    A secret made from a file ends with its line, and an editor may begin it with a byte order mark:
+    neither may stand in an address or a header.
+    """
 
     bool = _unless_empty(FileAwareEnv.bool)
     int = _unless_empty(FileAwareEnv.int)
     float = _unless_empty(FileAwareEnv.float)
     log_level = _unless_empty(FileAwareEnv.log_level)
 
+    def _get_value(self, env_key: str, default: Any) -> Any:
+        value = super()._get_value(env_key, default)
+        return value.strip(_AROUND) if isinstance(value, str) else value
+
 
 # `NAME_FILE=/run/secrets/name` stands for `NAME`, as container platforms hand secrets over. Read
 # for the names we ask for only: every other program has its own `…_FILE`s, and large ones.
-env = Variables(strip_whitespace=True)
+env = Variables()
+
+
+def listed(name: str, default: str = "") -> list[str]:
+    """The items of `one,two`, or of `one, two,`."""
+    return [item for part in env.str(name, default).split(",") if (item := part.strip())]
+
+
+def hosts(name: str) -> list[str]:
+    """In lower case and ASCII; `*.example.com` is example.com."""
+    try:
+        return [ascii_host(host.removeprefix("*.")) for host in listed(name)]
+    except HostError as error:
+        raise ImproperlyConfigured(f"{name}: {error} is no host: write example.com") from None
 
 
 def web_address(name: str) -> str:

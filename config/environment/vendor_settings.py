@@ -16,7 +16,7 @@ from catalogue.options import variable
 from channels.providers.declaration import ACCOUNT_NAME, Vendor
 from channels.providers.vendors import VENDORS
 from config.environment import addresses
-from config.environment.variables import env
+from config.environment.variables import env, listed
 
 Options = dict[str, Any]
 
@@ -34,7 +34,7 @@ def _further_accounts(vendor: Vendor) -> list[str]:
     if not vendor.has_further_accounts:
         return []
     listing = f"{vendor.prefix}_ACCOUNTS"
-    names = [name for part in env.str(listing, "").split(",") if (name := part.strip())]
+    names = listed(listing)
     if wrong := [name for name in names if not ACCOUNT_NAME.fullmatch(name)]:
         raise ImproperlyConfigured(
             f"{listing}: {wrong[0]!r} must be 1 to 12 lower-case letters and digits, a letter first"
@@ -74,11 +74,11 @@ def _split(split: Callable[[str], dict[str, str]], name: str) -> dict[str, str]:
 
 def enabled_gateways(*, is_production: bool) -> list[str]:
     """The names in PAYMENT_GATEWAYS; without what one of them needs the service does not start."""
-    default = ["invoice"] if is_production else ["invoice", "sandbox"]
-    names: list[str] = env.list("PAYMENT_GATEWAYS", default)
+    names = listed("PAYMENT_GATEWAYS", "invoice" if is_production else "invoice,sandbox")
     if unknown := set(names) - GATEWAYS.keys():
-        listed = ", ".join(sorted(unknown))
-        raise ImproperlyConfigured(f"PAYMENT_GATEWAYS: no such gateway: {listed}")
+        raise ImproperlyConfigured(
+            f"PAYMENT_GATEWAYS: no such gateway: {', '.join(sorted(unknown))}"
+        )
     for gateway in map(GATEWAYS.__getitem__, names):
         for option in gateway.options:
             name = variable(gateway.prefix, option)

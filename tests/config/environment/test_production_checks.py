@@ -29,7 +29,7 @@ ORDINARY = {
     "DEBUG": False,
     "PUBLIC_URL": "https://kvitok.example",
     "SHORT_URL": "https://go.example",
-    "ALLOWED_HOSTS": ["kvitok.example", ".shop.example"],
+    "ALLOWED_HOSTS": ["kvitok.example", ".shop.example", "[::1]"],
     "SECRET_KEY": KEYS[0],
     "SECRET_KEY_FALLBACKS": [KEYS[3]],
     "OTP_KEYS": {"k1": KEYS[1].encode()},
@@ -73,6 +73,10 @@ def test_ordinary_production_has_no_problems() -> None:
         ("ALLOWED_HOSTS", [""], "ALLOWED_HOSTS is empty"),
         ("ALLOWED_HOSTS", ["kvitok.example", "*"], "ALLOWED_HOSTS accepts every host"),
         ("ALLOWED_HOSTS", ["*.example"], "ALLOWED_HOSTS accepts every host"),
+        ("ALLOWED_HOSTS", ["https://kvitok.example"], "ALLOWED_HOSTS has more than hosts"),
+        ("ALLOWED_HOSTS", ["a.example", "b.example:8000"], "ALLOWED_HOSTS has more than hosts"),
+        ("ALLOWED_HOSTS", ["[::1]:8000"], "ALLOWED_HOSTS has more than hosts"),
+        ("ALLOWED_HOSTS", ["a.example b.example"], "ALLOWED_HOSTS has more than hosts"),
         ("SECRET_KEY", "a" * 60, "SECRET_KEY has fewer than 10 different characters"),
         ("SECRET_KEY", f"django-insecure-{KEYS[3]}", "SECRET_KEY contains the word 'insecure'"),
         ("SECRET_KEY_FALLBACKS", ["short"], "SECRET_KEY_FALLBACKS (number 1) has fewer than"),
@@ -148,7 +152,7 @@ def test_typed_keys_are_weak(secret: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["prod", "Production", "PRODUCTION", "staging", "dev", "", "test "]
+    "name", ["prod", "Production", "PRODUCTION", "staging", "dev", "", "test x"]
 )
 def test_unknown_environment_does_not_start(name: str) -> None:
     refused = start(ENVIRONMENT=name)
