@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from catalogue import languages
 from catalogue.channels import CHANNELS
-from config.environment import addresses, vendor_settings
+from config.environment import addresses, mail_address, vendor_settings
 from config.environment.library_settings import (
     ARTICLES,
     FACTOR_FORMS,
@@ -309,16 +309,20 @@ SOCIALACCOUNT_ADAPTER = "accounts.oidc.provider.SocialAccountAdapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address opens nothing: accounts.oidc.identities
 SOCIALACCOUNT_STORE_TOKENS = False
 
-_MAIL = "django.core.mail.backends.smtp" if PRODUCTION else "config.local.file_email_backend"
-_SERVER = env.dj_email_url("EMAIL_URL", "") if env.str("EMAIL_URL", "") else {}
-EMAIL_BACKEND: str = _SERVER.get("EMAIL_BACKEND", f"{_MAIL}.EmailBackend")
+_EMAIL_URL = env.str("EMAIL_URL", "")
+_SERVER = mail_address.parse(_EMAIL_URL or "smtp://localhost")
+EMAIL_BACKEND: str = (
+    _SERVER["EMAIL_BACKEND"]
+    if _EMAIL_URL or PRODUCTION
+    else "config.local.file_email_backend.EmailBackend"
+)
 EMAIL_FILE_PATH = VAR_DIR / "mail"
-EMAIL_HOST: str = _SERVER.get("EMAIL_HOST") or "localhost"
-EMAIL_PORT: int = _SERVER.get("EMAIL_PORT") or 25
-EMAIL_HOST_USER: str = _SERVER.get("EMAIL_HOST_USER") or ""
-EMAIL_HOST_PASSWORD: str = _SERVER.get("EMAIL_HOST_PASSWORD") or ""
-EMAIL_USE_TLS: bool = _SERVER.get("EMAIL_USE_TLS", False)
-EMAIL_USE_SSL: bool = _SERVER.get("EMAIL_USE_SSL", False)
+EMAIL_HOST: str = _SERVER["EMAIL_HOST"]
+EMAIL_PORT: int = _SERVER["EMAIL_PORT"]
+EMAIL_HOST_USER: str = _SERVER["EMAIL_HOST_USER"]
+EMAIL_HOST_PASSWORD: str = _SERVER["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS: bool = _SERVER["EMAIL_USE_TLS"]
+EMAIL_USE_SSL: bool = _SERVER["EMAIL_USE_SSL"]
 EMAIL_TIMEOUT = 10  # seconds; a hanging mail server blocks one task, no page
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
 

@@ -1,0 +1,63 @@
+"""The mail server, from `EMAIL_URL`.
+
+`smtp://user:password@host:587?tls=1`, where `tls` is STARTTLS and `ssl` is TLS from the first byte;
+`submission` and `smtp+tls` have the first of them, `smtps` and `smtp+ssl` the second. What is
+misspelt is refused: it would send the password, and links that open accounts, in the clear.
+"""
+
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.environment.variables import split_options
+
+SSL_PORT = 465  # of TLS from the first byte alone: RFC 8314, 7.3
+_SMTP = {"smtp": "", "submission": "tls", "smtp+tls": "tls", "smtps": "ssl", "smtp+ssl": "ssl"}
+_PORTS = {"": 25, "tls": 587, "ssl": SSL_PORT}
+_LOCAL = {"console": "console", "file": "filebased", "memory": "locmem", "dummy": "dummy"}
+_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
+_SHAPE = (
+    "EMAIL_URL must be smtp://user:password@host:587?tls=1, or ?ssl=1 on port 465, "
+    "where # / ? @ in a user name or password are %23 %2F %3F %40"
+)
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Django's settings; raises ImproperlyConfigured, whose text quotes nothing of the URL."""
+    try:
+        address, options = split_options(text)
+        url = urlsplit(address)
+        port = url.port
+    except ValueError:
+        raise ImproperlyConfigured(_SHAPE) from None
+    backend = _LOCAL.get(url.scheme, "smtp")
+    if backend == "smtp" and (url.scheme not in _SMTP or not _is_server(url)):
+        raise ImproperlyConfigured(_SHAPE)
+    encryption = _encryption(url.scheme, port, options)
+    return {
+        "EMAIL_BACKEND": f"django.core.mail.backends.{backend}.EmailBackend",
+        "EMAIL_HOST": url.hostname or "localhost",
+        "EMAIL_PORT": port or _PORTS[encryption],
+        "EMAIL_HOST_USER": unquote(url.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(url.password or ""),
+        "EMAIL_USE_TLS": encryption == "tls",
+        "EMAIL_USE_SSL": encryption == "ssl",
+    }
+
+
+def _is_server(url: SplitResult) -> bool:
+    return bool(url.hostname) and not (url.path.strip("/") or url.fragment)
+
+
+def _encryption(scheme: str, port: int | None, options: dict[str, str]) -> str:
+    chosen = _SMTP.get(scheme, "")
+    for name, value in options.items():
+        if name not in {"tls", "ssl"} or value.lower() not in _TRUE | _FALSE:
+            raise ImproperlyConfigured("EMAIL_URL: its options are tls=1 and ssl=1")
+        if value.lower() in _TRUE:
+            chosen = name
+    if port == SSL_PORT:
+        return "ssl"
+    # `smtps` is STARTTLS to some programs: on the ports of that nothing else is understood.
+    return "tls" if chosen == "ssl" and port in {25, 587} else chosen
