@@ -30,8 +30,8 @@ try:
     REDIS_URL = redis_address.with_password(env.str("REDIS_URL"), env.str("REDIS_PASSWORD", ""))
 except EnvError as error:
     raise ImproperlyConfigured(
-        f"{error}: set DATABASE_URL and REDIS_URL, or start with `make run` / `make test`, "
-        "which bring their own servers"
+        f"{error}: set DATABASE_URL and REDIS_URL (# / ? in a password are %23 %2F %3F), or start "
+        "with `make run` / `make test`, which bring their own servers"
     ) from None
 
 # TCP keepalive notices a vanished database within seconds; the system default is hours.
@@ -70,6 +70,8 @@ DATABASES["default"] |= {
         # Whatever the database or the role sets: psycopg reads times of this style alone, and the
         # conditional updates count on what they wait for.
         " -c DateStyle=ISO -c default_transaction_isolation=read\\ committed"
+        # Off where a database is older than 9.1: in an array of octets a backslash is lost then.
+        " -c standard_conforming_strings=on"
         # Planning some hot statements takes longer than running them, and the plan of a list must
         # not depend on its parameters.
         " -c plan_cache_mode=force_generic_plan"

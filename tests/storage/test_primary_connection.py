@@ -128,7 +128,11 @@ def answers(pool: Pool) -> bool:
 def odd_database(transactional_db: None) -> Iterator[None]:
     """Its administrator likes other styles."""
     name = connection.ops.quote_name(connection.settings_dict["NAME"])
-    chosen = {"DateStyle": "German", "default_transaction_isolation": "serializable"}
+    chosen = {
+        "DateStyle": "German",
+        "default_transaction_isolation": "serializable",
+        "standard_conforming_strings": "off",
+    }
     with connection.cursor() as cursor:
         for setting, value in chosen.items():
             cursor.execute(f"ALTER DATABASE {name} SET {setting} = '{value}'")
@@ -142,9 +146,10 @@ def odd_database(transactional_db: None) -> Iterator[None]:
 def test_session_has_its_own_styles_whatever_the_database_sets() -> None:
     with closing(sessions.connect()) as session:
         row = session.execute(
-            "SELECT now(), current_setting('default_transaction_isolation')"
+            "SELECT now(), current_setting('default_transaction_isolation'), %s::bytea[]",
+            [[b"\x00digest"]],
         ).fetchone()
 
     assert row is not None
     assert isinstance(row[0], datetime)
-    assert row[1] == "read committed"
+    assert row[1:] == ("read committed", [b"\x00digest"])
