@@ -61,15 +61,7 @@ def company_create(request: HttpRequest) -> HttpResponse:
         return redirect_without_company(request)
     form = CompanyForm(request.POST or None, guess=countries.guess(request))
     if request.method == "POST" and form.is_valid() and isinstance(request.user, User):
-        with transaction.atomic():
-            user = User.objects.select_for_update(no_key=True).get(pk=request.user.pk)
-            if not user.memberships.exists():  # not by the first of two clicks
-                companies.sign_up_company(
-                    user=user,
-                    name=form.cleaned_data["company"],
-                    country=form.cleaned_data["country"],
-                    ip=client_ip(request.META),
-                )
+        _sign_up_once(request.user, form, ip=client_ip(request.META))
         return redirect("overview")
     lead = _(
         "You are not a member of any company yet. Create one, or ask a colleague to invite you "
@@ -83,6 +75,19 @@ def company_create(request: HttpRequest) -> HttpResponse:
         heading=_("Your company"),
         lead=lead,
     )
+
+
+@transaction.atomic
+def _sign_up_once(person: User, form: CompanyForm, *, ip: str) -> None:
+    """Two clicks make one company."""
+    user = User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    if not user.memberships.exists():
+        companies.sign_up_company(
+            user=user,
+            name=form.cleaned_data["company"],
+            country=form.cleaned_data["country"],
+            ip=ip,
+        )
 
 
 @login_required

@@ -47,19 +47,7 @@ def invite(
     _require_owner(company, user)
     if company.members.filter(user__email__iexact=email).exists():
         raise ValidationError(_("This person is already a member."), code="member")
-    a_day_ago = timezone.now() - timedelta(days=1)
-    # The e-mail shows a company name that anybody can choose at sign-up: few until approval.
-    most = (
-        MAX_INVITATIONS_A_DAY
-        if company.status == Company.Status.APPROVED
-        else MAX_INVITATIONS_UNAPPROVED
-    )
-    if company.invitations.filter(sent_at__gt=a_day_ago).count() >= most:
-        raise ValidationError(
-            _("%(n)d invitations were sent in a day, which is the maximum. Try again tomorrow."),
-            code="too_many",
-            params={"n": most},
-        )
+    _require_few_invitations(company)
     pending = company.invitations.filter(accepted_at=None, revoked_at=None, email__iexact=email)
     pending.update(revoked_at=timezone.now())
     invitation = Invitation.objects.create(company=company, email=email, role=role, invited_by=user)
@@ -77,6 +65,19 @@ def invite(
     if role == Member.Role.OWNER:
         post_company_change("owner.invited", company=company, user=user, ip=ip, whom=email)
     return invitation
+
+
+def _require_few_invitations(company: Company) -> None:
+    """The e-mail shows a company name that anybody can choose at sign-up: few until approval."""
+    is_approved = company.status == Company.Status.APPROVED
+    most = MAX_INVITATIONS_A_DAY if is_approved else MAX_INVITATIONS_UNAPPROVED
+    a_day_ago = timezone.now() - timedelta(days=1)
+    if company.invitations.filter(sent_at__gt=a_day_ago).count() >= most:
+        raise ValidationError(
+            _("%(n)d invitations were sent in a day, which is the maximum. Try again tomorrow."),
+            code="too_many",
+            params={"n": most},
+        )
 
 
 @transaction.atomic

@@ -246,14 +246,7 @@ def send(company: Company, documents: Sequence[Document], *, again: bool = False
     first = documents[0]
     key = f"documents:{uuid7().hex if again else first.pk.hex}"
     context = {
-        "documents": [
-            {
-                "document": document,
-                "pdf": url_of(document, "pdf"),
-                "xml": url_of(document, "xml") if upd_xml.is_possible(document) else "",
-            }
-            for document in documents
-        ],
+        "documents": [_links_of(document) for document in documents],
         "days": LIFETIME.days,
         "month": first.month,
         "url": f"{settings.PUBLIC_URL}{reverse('document-list')}",
@@ -270,6 +263,14 @@ def send(company: Company, documents: Sequence[Document], *, again: bool = False
             context={"company": company, **context},
             key=f"{key}:documents",
         )
+
+
+def _links_of(document: Document) -> dict[str, Any]:
+    return {
+        "document": document,
+        "pdf": url_of(document, "pdf"),
+        "xml": url_of(document, "xml") if upd_xml.is_possible(document) else "",
+    }
 
 
 def _is_member(company: Company, email: str) -> bool:

@@ -19,6 +19,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext_lazy as _
 from psycopg import errors
 from redis.exceptions import RedisError
@@ -375,11 +376,15 @@ def _count_in_postgres(send: Send, *, cools_down: bool = True) -> LimitVerdict:
             used, wait = cursor.fetchone()
             if used >= limit:
                 return LimitVerdict(verdict, max(1, wait))
-        pool = _pool(send)
-        if pool is None:
-            return LimitVerdict(atomic_limits.GRANTED, 0)
-        cursor.execute(_SENT, [send.phone, send.kind])
-        sent = [Draw(company_id, -ago) for company_id, ago in cursor.fetchall()]
+        return _pool_verdict(cursor, send)
+
+
+def _pool_verdict(cursor: CursorWrapper, send: Send) -> LimitVerdict:
+    pool = _pool(send)
+    if pool is None:
+        return LimitVerdict(atomic_limits.GRANTED, 0)
+    cursor.execute(_SENT, [send.phone, send.kind])
+    sent = [Draw(company_id, -ago) for company_id, ago in cursor.fetchall()]
     wait = pool_wait(pool, sent, Draw(send.company_id, 0.0))
     return (
         LimitVerdict(atomic_limits.POOL_EMPTY, max(1, ceil(wait)))

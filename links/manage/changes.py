@@ -59,21 +59,7 @@ def change(
     `url_not_allowed` when enabling a link to a blocked site.
     """
     link = Link.objects.select_for_update(of=("self",)).select_related("company").get(pk=link.pk)
-    if link.retired_at is not None:
-        raise DomainError(Error.ALIAS_TAKEN)
-    if not new_values.by_operator and new_values != Change(is_enabled=False):
-        check_not_suspended(link.company)
-    if (
-        new_values.is_enabled
-        and not new_values.by_operator
-        and (reason := _reason_not_to_enable(link))
-    ):
-        raise DomainError(Error.FORBIDDEN, message=reason)
-    if new_values.expired_url and link.company.status == Company.Status.PENDING:
-        raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
-    if new_values.is_enabled:
-        late = link.expired_url if new_values.expired_url is None else new_values.expired_url
-        target_urls.check_still_allowed(new_values.url or link.url, late)
+    _refuse_forbidden(link, new_values)
     before = _audited(link)
     fields = _apply(link, new_values)
     if fields:
@@ -92,6 +78,24 @@ def change(
     # Without a change, too: this may be the retry of a request that died before it invalidated.
     transaction.on_commit(partial(resolution.invalidate_after_commit, link))
     return link
+
+
+def _refuse_forbidden(link: Link, new_values: Change) -> None:
+    if link.retired_at is not None:
+        raise DomainError(Error.ALIAS_TAKEN)
+    if not new_values.by_operator and new_values != Change(is_enabled=False):
+        check_not_suspended(link.company)
+    if (
+        new_values.is_enabled
+        and not new_values.by_operator
+        and (reason := _reason_not_to_enable(link))
+    ):
+        raise DomainError(Error.FORBIDDEN, message=reason)
+    if new_values.expired_url and link.company.status == Company.Status.PENDING:
+        raise DomainError(Error.FORBIDDEN, message=NO_EXPIRED_URL_YET)
+    if new_values.is_enabled:
+        late = link.expired_url if new_values.expired_url is None else new_values.expired_url
+        target_urls.check_still_allowed(new_values.url or link.url, late)
 
 
 def _audited(link: Link) -> dict[str, object]:

@@ -347,7 +347,7 @@ def test_masking_takes_time_in_proportion_to_the_text(text: str) -> None:
         "1234567",
     ],
 )
-def test_text_without_a_phone_stays_as_it_is(text: str) -> None:
+def test_text_without_a_phone_is_unchanged(text: str) -> None:
     assert phone_visibility.text_for(text, None) == text
 
 

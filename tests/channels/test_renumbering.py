@@ -62,7 +62,7 @@ def test_old_spelling_is_the_same_person(old: str, new: str) -> None:
         ("٠٥٠ ١٢٣ ٤٥٦٧", "SA", "+966501234567"),
     ],
 )
-def test_number_as_it_is_dialled_at_home(typed: str, country: str, number: str) -> None:
+def test_nationally_dialled_number_is_read(typed: str, country: str, number: str) -> None:
     assert normalise(typed, country) == number
 
 

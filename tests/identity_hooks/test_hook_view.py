@@ -211,7 +211,7 @@ def test_path_with_more_behind_is_refused_in_the_servers_words(hook: Hook, end: 
     assert b"<" not in answer.content
 
 
-def test_secret_of_before_is_accepted_for_a_day(hook: Hook) -> None:
+def test_replaced_secret_is_accepted_for_a_day(hook: Hook) -> None:
     old = secret_of(hook)
     new = hooks.rotate(hook=hook, user=None)
 

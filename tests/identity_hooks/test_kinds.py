@@ -257,7 +257,7 @@ def test_casdoor_calls_in_four_ways(call: HookCall) -> None:
     assert (wanted.phone, wanted.code) == ("+8613812345678", "561166")
 
 
-def test_casdoor_writes_the_number_into_the_address_as_it_is() -> None:
+def test_casdoor_writes_the_number_unescaped_into_the_address() -> None:
     """`?phoneNumber={mobile}&content={code}`; without its plus this number may be Chinese."""
     query = "phoneNumber=+13135550123&content=561166"
 

@@ -111,7 +111,7 @@ def test_steps_follow_each_other_to_the_end(api: Api) -> None:
     assert Message.objects.count() == 2
 
 
-def test_code_without_a_chain_goes_by_the_next_channel_of_the_order(api: Api) -> None:
+def test_code_without_a_chain_is_sent_by_the_next_channel_of_the_order(api: Api) -> None:
     verification = sent(api)
 
     answers = [step(api, verification) for _ in range(4)]

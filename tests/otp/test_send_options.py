@@ -223,7 +223,7 @@ def test_text_of_the_request_is_sent(test_api: Api) -> None:
     assert text == f"Вход: {code_of('+79990000000', mode='test')}"
 
 
-def test_text_goes_by_channels_that_show_it_alone(api: Api) -> None:
+def test_text_is_sent_only_by_channels_that_show_it(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
 
     message = message_of(api, text="Вход: :code")

@@ -38,7 +38,7 @@ def test_texts_may_have_more_than_lines(char: str) -> None:
     assert is_text(f"a{char}b")
 
 
-def test_text_as_it_is_seen() -> None:
+def test_invisible_characters_are_dropped() -> None:
     assert as_seen("ｅv\u200bi\u200dl\ufe0f.com") == "evil.com"
 
 

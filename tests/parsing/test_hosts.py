@@ -58,7 +58,7 @@ def test_what_is_no_host(text: str) -> None:
         ascii_host(text)
 
 
-def test_name_that_stands_for_nothing_is_shown_as_it_is() -> None:
+def test_name_that_stands_for_nothing_is_shown_unchanged() -> None:
     assert unicode_host("xn--a.com") == "xn--a.com"
 
 

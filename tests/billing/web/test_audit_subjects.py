@@ -25,7 +25,7 @@ SPACE = "\u00a0"
         ("payment.settled", "2f5a-1", "2f5a-1"),
     ],
 )
-def test_text_of_before_is_worded(action: str, kept: str, words: str) -> None:
+def test_earlier_text_is_worded(action: str, kept: str, words: str) -> None:
     event = AuditEvent(action=action, subject=kept)
 
     with translation.override("ru"):

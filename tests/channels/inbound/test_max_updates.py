@@ -164,7 +164,7 @@ def code_by_max(api: Api) -> claims.ClaimedMessage:
     return claimed
 
 
-def test_contact_of_one_bot_is_none_of_another(api: Api) -> None:
+def test_contact_of_one_bot_is_not_another_bots(api: Api) -> None:
     contacts.share("telegram_bot", phone=PHONE, chat_id=7)
 
     event = dispatcher.hand_over(code_by_max(api), time.monotonic() + 60)

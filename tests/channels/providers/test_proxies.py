@@ -46,7 +46,9 @@ def account(proxy: str, scheme: str = "http") -> Iterator[TelegramBot]:
 
 
 @pytest.mark.parametrize(("scheme", "handle"), PROXIES)
-def test_message_goes_by_the_proxy_which_resolves_the_name(scheme: str, handle: object) -> None:
+def test_message_is_sent_through_the_proxy_which_resolves_the_name(
+    scheme: str, handle: object
+) -> None:
     with (
         server(accept) as vendor,
         running(handle, vendor) as proxy,  # type: ignore[arg-type]

@@ -202,7 +202,7 @@ def test_account_at_fault_without_another_is_delivery_failed(
     assert account().reason == "20003: Authenticate"
 
 
-def test_destination_the_account_may_not_send_to_goes_by_another_and_shuts_nobody_out(
+def test_refused_destination_is_sent_by_another_account_and_opens_no_breaker(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
     operator = UserFactory.create(is_staff=True, language="en")

@@ -216,7 +216,9 @@ def test_message_is_found_by_the_id_of_its_request(
 
 
 @pytest.mark.parametrize("text", ["junk", "msg_1", "req_1", "req_" + "f" * 22, "req_" + "z" * 22])
-def test_id_that_is_none_of_ours(client: Client, owner: Member, text: str) -> None:
+def test_malformed_id_is_answered_with_what_to_type(
+    client: Client, owner: Member, text: str
+) -> None:
     MessageFactory.create(company=owner.company)
 
     response = client.get(reverse("message-list"), {"id": text})

@@ -75,7 +75,7 @@ def test_code_is_sent_and_validated_once(client: DialectClient) -> None:
     check(validate(client, made, "000000"), 400, f"{NAME}.VERIFICATION_EXPIRED")
 
 
-def test_message_goes_by_sms_with_the_callers_text(live: DialectClient) -> None:
+def test_message_is_sent_by_sms_with_the_callers_text(live: DialectClient) -> None:
     sent(live, message="Код для {brand}: {{code}}\r\nНикому его не говорите")
 
     message = Message.objects.get()
@@ -138,7 +138,7 @@ def test_second_code_is_another_and_ends_the_first(client: DialectClient) -> Non
     assert validate(client, second, code_of(PHONE, "login", "test")).status == 204
 
 
-def test_refused_second_code_leaves_the_first_as_it_is(live: DialectClient) -> None:
+def test_refused_second_code_does_not_change_the_first(live: DialectClient) -> None:
     first = sent(live)
 
     answer = send(live)

@@ -222,7 +222,7 @@ def test_unsafe_production_does_not_start(changes: dict[str, str], words: str) -
     assert words in refused.stderr.strip().splitlines()[-1]
 
 
-def test_the_example_as_it_is_does_not_start() -> None:
+def test_unchanged_example_does_not_start() -> None:
     lines = (ROOT / ".env.example").read_text(encoding="utf-8").splitlines()
     pairs = [line.split("#", 1)[0].strip().partition("=") for line in lines if "=" in line]
     example = {name: value for name, _, value in pairs if name.isupper()}

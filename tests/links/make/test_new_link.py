@@ -38,7 +38,7 @@ def in_a_batch(owner: LinkOwner, wanted: NewLink) -> Link:
 
 @pytest.mark.parametrize("make", [alone, in_a_batch])
 @pytest.mark.parametrize("way", [{"is_reused": True}, {"alias": "Spring", "is_once": True}])
-def test_new_link_is_stored_as_it_is_returned(
+def test_new_link_is_stored_as_returned(
     company: Company, make: Callable[[LinkOwner, NewLink], Link], way: dict[str, str | bool]
 ) -> None:
     host = ShortHost.objects.create(company=company, host="go.example")

@@ -261,7 +261,7 @@ def test_id_of_any_length_is_read() -> None:
     assert ID_FORMATS["hex"].from_receipt("f" * 10_000) != ()
 
 
-def test_id_that_is_no_number_stays_as_it_is() -> None:
+def test_id_that_is_no_number_is_kept_unchanged() -> None:
     assert {one.from_response("m-1") for one in ID_FORMATS.values()} == {"m-1"}
     assert {one.from_receipt("m-1") for one in ID_FORMATS.values()} == {("m-1",)}
 

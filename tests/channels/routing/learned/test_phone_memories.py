@@ -55,7 +55,7 @@ def test_rows_of_a_dropped_key_go_with_the_next_purge(settings: Settings) -> Non
     assert bytes(left.pk) == phone_memories.hashes_of(PHONE)[0]
 
 
-def test_rows_of_before_there_were_key_ids_go_too() -> None:
+def test_rows_without_a_key_id_are_purged() -> None:
     RememberedPhone.objects.update(key_id="")
 
     assert phone_memories.purge(1000) == 1

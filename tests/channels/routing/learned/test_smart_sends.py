@@ -160,7 +160,7 @@ def test_memory_of_one_number_is_nobody_else_s(smart_api: Api) -> None:
     assert Message.objects.get().params["route"]["reason"] != "proved"
 
 
-def test_held_out_code_goes_by_the_company_s_order(
+def test_held_out_code_follows_the_company_order(
     smart_api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(smart_plan, "is_held_out", lambda: True)

@@ -190,7 +190,7 @@ def test_lifetime_without_a_link_makes_none(api: Api, lifetime: int) -> None:
 @pytest.mark.parametrize(
     "purpose", ["a", "x" * 64, "вход в кабинет", "A/b?c=d&e", "👩‍🦰"[0], " ", "'; --"]
 )
-def test_any_printable_purpose_is_kept_as_it_is(api: Api, purpose: str) -> None:
+def test_any_printable_purpose_is_kept_unchanged(api: Api, purpose: str) -> None:
     assert api.post("/otp/send", {"phone": PHONE, "purpose": purpose}).status == 200
 
     assert Verification.objects.get().purpose == purpose
