@@ -3,12 +3,16 @@
 A refusal names a field by the way to it: `options.locale`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from django.core.exceptions import ValidationError
 
 from api.calls import Field, Fields, Schema, text
 from api.request_fields import NOT_A_CODE, RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
+from catalogue.texts import StrOrPromise
 from parsing import clipboard
 
 A_CODE = text(pattern="^[0-9A-Za-z]{4,10}$")
@@ -20,12 +24,23 @@ READERS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Parsed(Field):
+    """Its valid value is what `parse` makes of it; a ValidationError is an error of the field."""
+
+    parse: Callable[[Any], Any] = bool
+
+
 def needed(name: str, schema: Schema) -> Field:
     return Field(name, schema, "")
 
 
-def optional(name: str, schema: Schema) -> Field:
-    return Field(name, schema, "", required=False)
+def optional(name: str, schema: Schema, error: StrOrPromise | None = None) -> Field:
+    return Field(name, schema, "", required=False, error=error)
+
+
+def parsed(name: str, schema: Schema, parse: Callable[[Any], Any]) -> Parsed:
+    return Parsed(name, schema, "", required=False, parse=parse)
 
 
 def guess(name: str, schema: Schema = A_CODE) -> Field:
@@ -35,7 +50,31 @@ def guess(name: str, schema: Schema = A_CODE) -> Field:
 
 def own_code(name: str) -> Field:
     """A code that the company made."""
-    return Field(name, A_CODE, "", required=False, error=NOT_A_CODE)
+    return optional(name, A_CODE, NOT_A_CODE)
+
+
+class Body(RequestFields):
+    """A body whose fields are all read: `body["Channel"]`, None where it is absent or wrong.
+
+    `check` raises every error of them, and what was added.
+    """
+
+    def __init__(self, payload: Mapping[str, Any], fields: Fields) -> None:
+        super().__init__(payload)
+        self.values = {field.name: self._parsed(field) for field in fields}
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def _parsed(self, field: Field) -> Any:
+        value = READERS[field.schema["type"]](self, field)
+        if value is None or not isinstance(field, Parsed):
+            return value
+        try:
+            return field.parse(value)
+        except ValidationError as error:
+            self.errors[field.name] = list(error.messages)
+            return None
 
 
 def part(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any] | None:
@@ -49,12 +88,11 @@ def part(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any]
             return None
         if not isinstance(value, dict):
             raise invalid_input(**{".".join(names[:depth]): NOT_AN_OBJECT})
-    reader = RequestFields(value)
-    read = {field.name: READERS[field.schema["type"]](reader, field) for field in fields}
-    if reader.errors:
-        errors = {".".join((*names, name)): problem for name, problem in reader.errors.items()}
+    read = Body(value, fields)
+    if read.errors:
+        errors = {".".join((*names, name)): problem for name, problem in read.errors.items()}
         raise DomainError(Error.INVALID_INPUT, errors=errors)
-    return read
+    return read.values
 
 
 def values(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any]:

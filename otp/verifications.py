@@ -47,6 +47,7 @@ class FoundVerification:
     attempts_left: int  # 0 once it is not pending
     verified_at: datetime | None
     binding: Mapping[str, Any] | None
+    is_custom: bool  # the company made its code
     reference: str  # of its newest message, as the metadata
     metadata: Mapping[str, str] | None
     messages: Sequence[Message]  # oldest first
@@ -213,6 +214,7 @@ def _found(row: Verification, messages: Sequence[Message]) -> FoundVerification:
         attempts_left=row.max_attempts - row.attempts if state is State.PENDING else 0,
         verified_at=row.verified_at,
         binding=row.binding,
+        is_custom=row.is_custom,
         reference=newest.reference if newest else "",
         metadata=newest.params.get("metadata") if newest else None,
         messages=messages,

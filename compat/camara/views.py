@@ -18,23 +18,32 @@ from api import request_fields
 from api.authentication import authorize
 from api.calls import Field, text
 from api.request_body import json_object
-from api.request_fields import RequestFields
 from catalogue.errors import DomainError, Error, invalid_input
 from channels.routing.company_policy import NO_ORDER, AskedOrder, policy_for
 from compat.camara.dialect import CORRELATOR, DIALECT
 from compat.dialect import Answer, basic_credentials, credentials
-from compat.fields import guess, needed, optional
+from compat.fields import Body, Parsed, guess, needed, optional
 from compat.view import FORM, CompatView
 from otp.texts import rules
 from parsing import characters
 
 LABEL = "{{code}}"
 PHONE = needed("phoneNumber", text(pattern=r"\+[1-9][0-9]{4,14}"))
-MESSAGE = Field("message", text(maxLength=160), "", is_multiline=True)
+
+
+def code_text(message: str) -> str:
+    """The caller's message as a code text, under our rules: no addresses, no other numbers."""
+    if LABEL not in message:
+        raise ValidationError(_("Must contain {{code}}"))
+    body = characters.normalised(message).replace(LABEL, "{code}")
+    rules.check(body)
+    return body
+
+
+MESSAGE = Parsed("message", text(maxLength=160), "", is_multiline=True, parse=code_text)
 # Optional for the reader of fields, to which an empty text is as good as none.
 AUTHENTICATION_ID = optional("authenticationId", text(maxLength=36))
 CODE = guess("code", text(maxLength=10)).optional()
-NO_LABEL = _("Must contain {{code}}")
 STRICT = {"vwip", "v2alpha1"}  # 2.0 refuses unknown properties
 
 
@@ -47,7 +56,7 @@ class CamaraView(CompatView):
         if not CORRELATOR.fullmatch(request.META.get("HTTP_X_CORRELATOR", "")):
             raise invalid_input(**{"x-correlator": request_fields.WRONG_FORMAT})
 
-    def read(self, request: HttpRequest, version: str) -> RequestFields:
+    def read(self, request: HttpRequest, version: str) -> Body:
         body = json_object(request)
         names = [field.name for field in self.fields]
         if version in STRICT and (unknown := body.keys() - set(names)):
@@ -55,18 +64,17 @@ class CamaraView(CompatView):
             raise DomainError(
                 Error.INVALID_INPUT, errors={name[:40]: [refused] for name in sorted(unknown)[:9]}
             )
-        return RequestFields(body)
+        return Body(body, self.fields)
 
 
 class SendCode(CamaraView):
     fields = (PHONE, MESSAGE)
 
     def post(self, request: HttpRequest, version: str) -> HttpResponse:
-        fields = self.read(request, version)
-        phone, body = fields.text(PHONE), _text(fields)
-        fields.check()
-        number = self.number(phone or "")
-        code = self.code_request(number, order=self._order(number), text=body, is_new=True)
+        body = self.read(request, version)
+        body.check()
+        number, text = self.number(body["phoneNumber"]), body["message"]
+        code = self.code_request(number, order=self._order(number), text=text, is_new=True)
         try:
             sent = self.send(code)
         except DomainError as error:
@@ -83,33 +91,16 @@ class SendCode(CamaraView):
         return NO_ORDER if policy.is_own else AskedOrder(("sms",))
 
 
-def _text(fields: RequestFields) -> str:
-    """The caller's message as a code text, under our rules: no addresses, no other numbers."""
-    message = fields.text(MESSAGE) or ""
-    if message and LABEL not in message:
-        fields.add_error(MESSAGE, NO_LABEL)
-    if MESSAGE.name in fields.errors:
-        return ""
-    body = characters.normalised(message).replace(LABEL, "{code}")
-    try:
-        rules.check(body)
-    except ValidationError as error:
-        for fault in error.messages:
-            fields.add_error(MESSAGE, fault)
-    return body
-
-
 class ValidateCode(CamaraView):
     fields = (AUTHENTICATION_ID, CODE)
 
     def post(self, request: HttpRequest, version: str) -> HttpResponse:
-        fields = self.read(request, version)
-        verification_id, code = fields.text(AUTHENTICATION_ID), fields.text(CODE)
-        for field, value in ((AUTHENTICATION_ID, verification_id), (CODE, code)):
-            if value is None and field.name not in fields.errors:
-                fields.add_error(field, request_fields.REQUIRED)
-        fields.check()
-        self.check_found(self.find(verification_id or ""), code or "")
+        body = self.read(request, version)
+        for field in self.fields:
+            if body[field.name] is None and field.name not in body.errors:
+                body.add_error(field, request_fields.REQUIRED)
+        body.check()
+        self.check_found(self.find(body["authenticationId"]), body["code"])
         return self.answer(status=204)
 
 

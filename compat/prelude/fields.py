@@ -97,7 +97,13 @@ def options_of(body: Mapping[str, Any], texts: CompanyTexts) -> dict[str, Any]:
     for code in (code for code, is_fault in faults.items() if is_fault):
         raise refused(code)
     _check_app_realm(body, texts)
-    return options | {"payment": _payment(body) if options["template_id"] else None}
+    try:  # texts are the cabinet's, by purpose and language: one template has a meaning
+        payment = bindings.check(payment_of(body, "options", "variables"))
+    except (DomainError, ValidationError):
+        if options["template_id"]:
+            raise refused("invalid_template_variables") from None
+        payment = None
+    return options | {"payment": payment}
 
 
 def _channels(names: Any) -> tuple[str, ...]:
@@ -112,14 +118,6 @@ def _channels(names: Any) -> tuple[str, ...]:
 def named_channels(channels: Iterable[str]) -> list[str]:
     """Without those that Prelude has no name for: its clients know a closed list."""
     return [name for name in channels if name in CHANNEL_NAMES]
-
-
-def _payment(body: Mapping[str, Any]) -> dict[str, str]:
-    """Texts are the cabinet's, by purpose and language: one template has a meaning."""
-    try:
-        return bindings.check(payment_of(body, "options", "variables"))
-    except (DomainError, ValidationError):
-        raise refused("invalid_template_variables") from None
 
 
 def _check_app_realm(body: Mapping[str, Any], texts: CompanyTexts) -> None:

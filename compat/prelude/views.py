@@ -19,17 +19,8 @@ from channels.routing.company_policy import NO_ORDER, AskedOrder, policy_for
 from channels.routing.lookup import look_up
 from compat.dialect import limit_of
 from compat.fields import values
+from compat.prelude import fields
 from compat.prelude.dialect import DIALECT, refused
-from compat.prelude.fields import (
-    CHECK,
-    feedbacks_of,
-    named_channels,
-    options_of,
-    payment_of,
-    reference_of,
-    signals_of,
-    target_of,
-)
 from compat.view import CompatView
 from otp.feedback import report_entered
 from otp.models import ScopeKind
@@ -77,7 +68,7 @@ class Verifications(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """A new verification, or a retry of the one whose code can still be entered."""
         body = json_object(request)
-        options = options_of(body, self.principal.texts)
+        options = fields.options_of(body, self.principal.texts)
         code_request = self._asked(body, options)
         restricted = send_check.restriction_for(
             self.principal, code_request.phone, code_request.requester
@@ -92,7 +83,7 @@ class Verifications(PreludeView):
         elif restricted and not restricted.is_enforced:
             status = "shadow_blocked"
             judged = {"reason": "suspicious", "risk_factors": _factors(restricted)}
-        names = named_channels([sent.outcome.channel])
+        names = fields.named_channels([sent.outcome.channel])
         return self._answer(
             sent.verification_id, status, code_request.reference, channels=names, **judged
         )
@@ -107,9 +98,9 @@ class Verifications(PreludeView):
         return self.send(replace(code_request, channel=preferred, order=NO_ORDER))
 
     def _asked(self, body: Mapping[str, Any], options: Mapping[str, Any]) -> CodeSendRequest:
-        reference = reference_of(body)
-        requester = signals_of(body, self.principal.company_id)
-        phone = self.number(target_of(body))
+        reference = fields.reference_of(body)
+        requester = fields.signals_of(body, self.principal.company_id)
+        phone = self.number(fields.target_of(body))
         order = self._order(phone, options)
         url, principal = options["callback_url"], self.principal
         try:
@@ -154,7 +145,7 @@ class Verifications(PreludeView):
         """A retry within the pause is answered for the message under way, and sends nothing."""
         with suppress(DomainError):
             live = self.running(code_request, error)
-            names = named_channels(message.channel for message in live.messages[-1:])
+            names = fields.named_channels(message.channel for message in live.messages[-1:])
             return self._answer(live.id, "retry", live.reference, channels=names)
         reason, factors = _blocked(error, code_request.phone, restricted)
         if not reason:
@@ -171,8 +162,8 @@ class Checks(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """The status says how it went; a wrong code is no error."""
         body = json_object(request)
-        code, payment = values(body, CHECK)["code"], payment_of(body, "psd2")
-        phone = self.number(target_of(body))
+        code, payment = values(body, fields.CHECK)["code"], fields.payment_of(body, "psd2")
+        phone = self.number(fields.target_of(body))
         live = self.find_live(phone)
         identity = _identity(live.id, live.reference) if live else {}
         try:
@@ -199,7 +190,7 @@ class Feedback(PreludeView):
         """Own codes that their company saw entered. That a verification began says nothing new, nor
         does what became of codes that are checked here.
         """
-        for phone, kind, reference in list(feedbacks_of(json_object(request))):
+        for phone, kind, reference in list(fields.feedbacks_of(json_object(request))):
             verification_id = self._of(self.number(phone), reference)
             if verification_id and kind == "verification.completed":
                 with suppress(DomainError):

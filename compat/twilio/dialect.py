@@ -46,17 +46,16 @@ _NAMES = {"phone": "To", "code": "CustomCode", "locale": "Locale", "channel": "C
 
 
 def refuse(error: DomainError, _request_id: str) -> Answer:
-    row = _row_of(error)
-    message = ": ".join(part for part in (row.message, _detail(error) or _wait(error)) if part)
+    row = ERRORS[Error.CHALLENGE_REQUIRED if limit_of(error) == "guard" else error.error]
+    if error.message is channel_plan.LANDLINE:
+        row = LANDLINE
+    detail = _detail(error)
+    if not detail and error.retry_after is not None:  # in words too: clients keep no header of it
+        detail = gettext("wait %(seconds)d s") % {"seconds": error.retry_after}
+    message = ": ".join(part for part in (row.message, detail) if part)
     info = f"https://www.twilio.com/docs/errors/{row.code}"
     body = {"code": row.code, "message": message, "more_info": info, "status": row.status}
     return Answer(row.status, body)
-
-
-def _row_of(error: DomainError) -> Row:
-    if error.message is channel_plan.LANDLINE:
-        return LANDLINE
-    return ERRORS[Error.CHALLENGE_REQUIRED if limit_of(error) == "guard" else error.error]
 
 
 def _detail(error: DomainError) -> str:
@@ -68,13 +67,6 @@ def _detail(error: DomainError) -> str:
         return f"To ({error.words[0]})"
     is_plain = error.message is None and error.error not in EXPLAINED
     return "" if is_plain and ERRORS[error.error].message else error.words[0]
-
-
-def _wait(error: DomainError) -> str:
-    """In words too: Twilio's clients keep no header of a refusal."""
-    if error.retry_after is None:
-        return ""
-    return gettext("wait %(seconds)d s") % {"seconds": error.retry_after}
 
 
 def sid(prefix: str, value: UUID) -> str:

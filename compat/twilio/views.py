@@ -1,118 +1,215 @@
-"""The calls of Twilio Verify v2: https://www.twilio.com/docs/verify/api."""
+"""The calls of Twilio Verify v2: https://www.twilio.com/docs/verify/api.
 
-from collections.abc import Mapping
-from dataclasses import replace
+Its clients know of channels what Twilio has.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
 
-import orjson
-from django.core.exceptions import ValidationError
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
+from django.utils.functional import cached_property
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
-from api.calls import Field, text, time_or_day
-from api.request_fields import QueryFields, RequestFields
-from catalogue.channels import BY_NAME
-from catalogue.errors import DomainError, Error
+from api.calls import Fields
+from api.request_fields import QueryFields
+from catalogue.errors import DomainError, Error, invalid_input
 from channels.history.breakdown import Dimension, Steps, breakdown
 from channels.history.figures import DayRange
-from channels.web import fields as our_fields
-from compat.fields import guess, optional, own_code
-from compat.twilio.base import NewMessage, NewVerification, TwilioView
-from compat.twilio.dialect import parse_sid
-from otp.feedback import is_own_code, report_entered
-from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
+from channels.models import Message
+from compat.dialect import basic_credentials, derived_id
+from compat.fields import Body
+from compat.twilio import fields
+from compat.twilio.dialect import DIALECT, parse_sid, service_sid, sid
+from compat.view import CompatView
+from otp.feedback import report_entered
+from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, requester_of
 from otp.send import CodeSendRequest, SentCode
-from otp.texts import bindings
 from otp.verifications import FoundVerification, State, cancel, find_by_message
-from parsing import characters
 
-LONG = text(maxLength=1000)
-SOME_TO = optional("To", text(maxLength=64))
-TO = SOME_TO.chosen()
-CHANNEL = optional("Channel", text(maxLength=20)).chosen()
-LOCALE = replace(our_fields.LOCALE, name="Locale")
-CUSTOM_CODE = own_code("CustomCode")
-CUSTOM_MESSAGE = optional("CustomMessage", LONG)
-SUBSTITUTIONS = optional("TemplateCustomSubstitutions", LONG)
-RATE_LIMITS = optional("RateLimits", LONG)
-TAGS = optional("Tags", text(maxLength=4000))
-DEVICE_IP = optional("DeviceIp", text(maxLength=64))
-RISK_CHECK = optional("RiskCheck", text(enum=["enable", "disable"]))
-AMOUNT, PAYEE = optional("Amount", text(maxLength=32)), optional("Payee", text(maxLength=64))
-CODE = guess("Code").chosen()
-VERIFICATION_SID = optional("VerificationSid", text(pattern="^VE[0-9a-fA-F]{32}$"))
-STATUS = optional("Status", text(enum=["canceled", "approved"])).chosen()
-NAME = text(maxLength=64)  # these of lists
-SERVICE, ANY_CHANNEL = optional("VerifyServiceSid", NAME), optional("Channel", NAME)
-ATTEMPTS_TO = optional("ChannelData.To", NAME)
-CONVERSION = optional("Status", text(enum=["converted", "unconverted"]))
-AFTER = optional("DateCreatedAfter", time_or_day())
-BEFORE = optional("DateCreatedBefore", time_or_day())
-NOT_COUNTED = (optional("Country", NAME), ANY_CHANNEL, optional("DestinationPrefix", NAME))
-MAX_TAGS, MAX_TAG = 10, 128
-
-
-def read_object(read: RequestFields, field: Field) -> dict[str, str]:
-    """The texts of a JSON object in a parameter."""
-    value = read.text(field)
-    if not value:
-        return {}
-    try:
-        parsed = orjson.loads(value)
-    except orjson.JSONDecodeError:
-        parsed = None
-    if not isinstance(parsed, dict) or not all(isinstance(text, str) for text in parsed.values()):
-        read.add_error(field, _("A JSON object of texts"))
-        return {}
-    return parsed
-
-
-def read_tags(read: RequestFields) -> Mapping[str, str]:
-    tags = read_object(read, TAGS)
-    parts = [part for pair in tags.items() for part in pair]
-    longest = max(map(len, parts), default=0)
-    if len(tags) > MAX_TAGS or longest > MAX_TAG or not all(map(characters.is_text, parts)):
-        read.add_error(TAGS, _("At most 10 tags of at most 128 characters"))
-    return tags
-
-
-def read_binding(read: RequestFields) -> dict[str, str] | None:
-    """What the person agrees to by the code: an amount and who gets it."""
-    payment = {"amount": read.text(AMOUNT), "payee": read.text(PAYEE)}
-    if not any(payment.values()):
-        return None
-    try:
-        return bindings.check(payment)
-    except ValidationError as error:
-        for fault in error.messages:
-            name, _colon, reason = fault.partition(": ")
-            read.add_error(PAYEE if name == "payee" else AMOUNT, reason or fault)
-        return None
-
-
-def read_requester(read: RequestFields, company_id: int) -> Requester:
-    is_trusted = read.text(RISK_CHECK) == "disable"
-    try:
-        return requester_of(company_id, ip=read.text(DEVICE_IP), is_trusted=is_trusted)
-    except ValueError:
-        read.add_error(DEVICE_IP, NOT_AN_ADDRESS)
-        return UNKNOWN
-
-
+CHANNELS = {"sms": "sms", "whatsapp": "whatsapp"}  # the others are not in Twilio's enumeration
+STATUS = {
+    State.PENDING: "pending",
+    State.VERIFIED: "approved",
+    State.EXPIRED: "expired",
+    State.CANCELLED: "canceled",
+    State.SUPERSEDED: "expired",
+    State.EXHAUSTED: "max_attempts_reached",
+}
+MESSAGE_STATUS = {
+    Message.State.QUEUED: "queued",
+    Message.State.SENT: "sent",
+    Message.State.DELIVERED: "delivered",
+    Message.State.FAILED: "undelivered",
+    Message.State.EXPIRED: "undelivered",
+}
 DAYS, MAX_DAYS = 30, 92  # of a summary
 NO_HISTORY = _(
     "A key of this kind reads no history: name a VerificationSid, or a number in ChannelData.To"
 )
 GENERATED_HERE = _("This code was made here, not by you: check it with VerificationCheck")
-NO_RATE_LIMITS = _("This service has no rate limits of its own: those of the company hold")
+_ACCOUNT = re.compile(r"AC[0-9a-fA-F]{32}")
+
+
+class NewMessage(NamedTuple):
+    id: UUID
+    channel: str
+    created_at: datetime
+
+
+class NewVerification(NamedTuple):
+    """What bodies show of a verification, where this request made it: without a query."""
+
+    id: UUID
+    phone: str
+    binding: Mapping[str, str] | None
+    created_at: datetime
+    messages: Sequence[NewMessage]
+    state: State = State.PENDING
+    verified_at: datetime | None = None
+
+
+Shown = FoundVerification | NewVerification
+
+
+class TwilioView(CompatView):
+    dialect = DIALECT
+
+    @cached_property
+    def account_sid(self) -> str:
+        """As the client calls itself."""
+        user = basic_credentials(self.request.META)[0]
+        is_sid = _ACCOUNT.fullmatch(user)
+        return user if is_sid else f"AC{derived_id('twilio', self.principal.company_id)}"
+
+    @cached_property
+    def service_sid(self) -> str:
+        principal = self.principal
+        return service_sid(principal.company_id, principal.mode, principal.purpose)
+
+    def check_access(self, request: HttpRequest) -> None:
+        super().check_access(request)
+        if self.kwargs.get("service", self.service_sid) != self.service_sid:
+            text = _("the ServiceSid of this key is {sid}")
+            raise DomainError(Error.NOT_FOUND, message=format_lazy(text, sid=self.service_sid))
+
+    def body(self, request: HttpRequest, known: Fields) -> Body:
+        """The last counts where a parameter is given twice."""
+        form = dict(self.form(request)).items()
+        return Body({name: text for name, text in form if text}, known)
+
+    def find_by(self, sid_or_number: str) -> FoundVerification:
+        """By its id; by the number, the one whose code can be entered now."""
+        if verification_id := parse_sid("VE", sid_or_number):
+            return self.find(verification_id)
+        verification = self.find_live(self.number(sid_or_number))
+        if verification is None:
+            raise DomainError(Error.NOT_FOUND)
+        return verification
+
+    def url(self, path: str) -> str:
+        return f"{settings.PUBLIC_URL}{DIALECT.path}/v2{path}"
+
+    def page(self, key: str, items: Iterable[Any], path: str) -> HttpResponse:
+        """A list that has one page."""
+        url = self.url(f"{path}?PageSize=50&Page=0")
+        meta = {"key": key, "page": 0, "page_size": 50, "first_page_url": url, "url": url}
+        others = {"previous_page_url": None, "next_page_url": None}
+        return self.answer({key: list(items), "meta": meta | others})
+
+    def service(self) -> dict[str, Any]:
+        url = self.url(f"/Services/{self.service_sid}")
+        return {
+            "sid": self.service_sid,
+            "account_sid": self.account_sid,
+            "friendly_name": self.principal.brand,
+            "code_length": self.principal.code_length,
+            "lookup_enabled": False,
+            "psd2_enabled": False,  # amount and payee may be given, and need not
+            "skip_sms_to_landlines": True,
+            "dtmf_input_required": False,
+            "tts_name": None,
+            "do_not_share_warning_enabled": False,
+            "custom_code_enabled": True,
+            **dict.fromkeys(("push", "totp", "default_template_sid", "whatsapp", "passkeys")),
+            "verify_event_subscription_enabled": False,
+            "date_created": None,
+            "date_updated": None,
+            "url": url,
+            "links": {
+                "verifications": f"{url}/Verifications",
+                "verification_checks": f"{url}/VerificationCheck",
+            },
+        }
+
+    def core(self, verification: Shown) -> dict[str, Any]:
+        binding, status = verification.binding or {}, STATUS[verification.state]
+        channels = [message.channel for message in verification.messages]
+        times = [
+            verification.created_at,
+            *(message.created_at for message in verification.messages),
+        ]
+        return {
+            "sid": sid("VE", verification.id),
+            "service_sid": self.service_sid,
+            "account_sid": self.account_sid,
+            "to": verification.phone,
+            "channel": CHANNELS.get(channels[-1] if channels else "", "sms"),
+            "status": status,
+            "valid": status == "approved",
+            "amount": binding.get("amount"),
+            "payee": binding.get("payee"),
+            "date_created": verification.created_at,
+            "date_updated": verification.verified_at or max(times),
+        }
+
+    def answer_verification(self, verification: Shown, status: int = 200) -> HttpResponse:
+        body = self.core(verification)
+        attempts = [
+            {
+                "time": message.created_at,
+                "channel": message.channel.upper(),
+                "attempt_sid": sid("VL", message.id),
+            }
+            for message in verification.messages
+        ]
+        url = self.url(f"/Services/{self.service_sid}/Verifications/{body['sid']}")
+        body |= {"lookup": {}, "send_code_attempts": attempts, "sna": None, "url": url}
+        return self.answer(body, status)
+
+    def attempt(self, message: Message, verification: FoundVerification) -> dict[str, Any]:
+        """The newest one counts as the one whose code was entered."""
+        is_newest = message == verification.messages[-1]
+        is_converted = is_newest and verification.state is State.VERIFIED
+        attempt_sid = sid("VL", message.id)
+        return {
+            "sid": attempt_sid,
+            "account_sid": self.account_sid,
+            "service_sid": self.service_sid,
+            "verification_sid": sid("VE", message.subject_id),
+            "date_created": message.created_at,
+            "date_updated": message.delivered_at or message.sent_at or message.created_at,
+            "conversion_status": "converted" if is_converted else "unconverted",
+            "channel": CHANNELS.get(message.channel, "sms"),
+            "price": None,
+            "channel_data": {
+                "to": message.phone,
+                "message_status": MESSAGE_STATUS[Message.State(message.state)],
+            },
+            "url": self.url(f"/Attempts/{attempt_sid}"),
+        }
 
 
 class Services(TwilioView):
     def get(self, _request: HttpRequest) -> HttpResponse:
-        return self.answer(self.page("services", [self.service_body()], "/Services"))
+        return self.page("services", [self.service()], "/Services")
 
     def post(self, _request: HttpRequest, **_path: str) -> HttpResponse:
         raise DomainError(Error.FORBIDDEN, message=_("Settings are changed in the cabinet"))
@@ -120,54 +217,41 @@ class Services(TwilioView):
 
 class Service(TwilioView):
     def get(self, _request: HttpRequest, **_path: str) -> HttpResponse:
-        return self.answer(self.service_body())
+        return self.answer(self.service())
 
     post = delete = Services.post
 
 
 class Verifications(TwilioView):
     def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
-        code_request = self._request(self.fields(request))
-        verification: FoundVerification | NewVerification
+        code_request = self._request(self.body(request, fields.SEND))
         try:
             verification = self._shown(self.send(code_request), code_request)
         except DomainError as error:
             verification = self.running(code_request, error)
-        return self.answer(self.verification_body(verification), 201)
+        return self.answer_verification(verification, 201)
 
-    def _request(self, fields: RequestFields) -> CodeSendRequest:
-        to, channel = fields.text(TO), self._channel(fields)
-        locale, custom_code = fields.text(LOCALE), fields.text(CUSTOM_CODE)
-        if fields.text(CUSTOM_MESSAGE):
-            fields.add_error(CUSTOM_MESSAGE, _("Texts are set in the cabinet"))
-        if read_object(fields, RATE_LIMITS):
-            fields.add_error(RATE_LIMITS, NO_RATE_LIMITS)
-        read_object(fields, SUBSTITUTIONS)
-        binding, tags = read_binding(fields), read_tags(fields)
-        requester = read_requester(fields, self.principal.company_id)
-        fields.check()
+    def _request(self, body: Body) -> CodeSendRequest:
+        binding, is_trusted = fields.binding_of(body), body["RiskCheck"] == "disable"
+        try:
+            requester = requester_of(
+                self.principal.company_id, ip=body["DeviceIp"], is_trusted=is_trusted
+            )
+        except ValueError:
+            requester = UNKNOWN
+            body.add_error(fields.DEVICE_IP, NOT_AN_ADDRESS)
+        body.check()
         return self.code_request(
-            self.number(to or ""),
-            locale,
-            channel=channel,
+            self.number(body["To"]),
+            body["Locale"],
+            channel=body["Channel"],
             requester=requester,
-            custom_code=custom_code,
+            custom_code=body["CustomCode"],
             binding=binding,
-            metadata=tags,
+            metadata=body["Tags"] or {},
         )
 
-    def _channel(self, fields: RequestFields) -> str | None:
-        """None: the company's own order, which Twilio calls `auto`."""
-        name = (fields.text(CHANNEL) or "").lower()
-        if name in {"call", "email", "sna"}:
-            raise DomainError(Error.CHANNEL_UNAVAILABLE, message=name)
-        if name not in {"", "auto", *BY_NAME}:
-            fields.add_error(CHANNEL, _("sms, whatsapp or auto"))
-        return None if name == "auto" else name
-
-    def _shown(
-        self, sent: SentCode, request: CodeSendRequest
-    ) -> FoundVerification | NewVerification:
+    def _shown(self, sent: SentCode, request: CodeSendRequest) -> Shown:
         if sent.is_resend:
             return self.find(sent.verification_id)
         now = datetime.now(UTC)
@@ -177,46 +261,34 @@ class Verifications(TwilioView):
 
 class Verification(TwilioView):
     def get(self, _request: HttpRequest, sid: str, **_path: str) -> HttpResponse:
-        return self.answer(self.verification_body(self.find_by(sid)))
+        return self.answer_verification(self.find_by(sid))
 
     def post(self, request: HttpRequest, sid: str, **_path: str) -> HttpResponse:
-        fields = self.fields(request)
-        status = fields.text(STATUS)
-        fields.check()
+        body = self.body(request, (fields.NEW_STATUS,))
+        body.check()
         verification = self.find_by(sid)
-        if status == "approved":  # reported of the client's own code, which nobody checked here
-            self._check_own_code(verification, fields)
+        if body["Status"] == "approved":  # a code of the client's own, which nobody checked here
+            if not verification.is_custom:
+                raise invalid_input(Status=GENERATED_HERE)
             report_entered(self.principal, verification_id=verification.id)
             verification = self.find(verification.id)
         elif (verification := cancel(self.principal, verification.id)).state is not State.CANCELLED:
             raise DomainError(Error.NOT_FOUND)
-        return self.answer(self.verification_body(verification))
-
-    def _check_own_code(self, verification: FoundVerification, fields: RequestFields) -> None:
-        if not is_own_code(
-            self.principal,
-            phone=verification.phone,
-            purpose=self.principal.purpose,
-            verification_id=verification.id,
-        ):
-            fields.add_error(STATUS, GENERATED_HERE)
-            fields.check()
+        return self.answer_verification(verification)
 
 
 class VerificationCheck(TwilioView):
     def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
-        fields = self.fields(request)
-        code = fields.text(CODE) or ""
-        to, sid = fields.text(SOME_TO), fields.text(VERIFICATION_SID)
-        if not (to or sid):
-            fields.add_error(TO, _("Specify To or VerificationSid"))
-        binding = read_binding(fields)
-        fields.check()
-        verification_id = parse_sid("VE", sid) if sid else None
-        phone = self.find(verification_id).phone if verification_id else self.number(to or "")
+        body = self.body(request, fields.CHECK)
+        if not (body["To"] or body["VerificationSid"]):
+            body.add_error(fields.TO, _("Specify To or VerificationSid"))
+        binding = fields.binding_of(body)
+        body.check()
+        verification_id = parse_sid("VE", body["VerificationSid"] or "")
+        phone = self.find(verification_id).phone if verification_id else self.number(body["To"])
         try:
             checked = self.check(
-                code, phone=phone, verification_id=verification_id, binding=binding
+                body["Code"], phone=phone, verification_id=verification_id, binding=binding
             )
         except DomainError as error:
             if error.error not in {Error.CODE_INVALID, Error.BINDING_MISMATCH}:
@@ -233,47 +305,50 @@ class Attempts(TwilioView):
     """The attempts of one verification: a key that leaks must list nobody's numbers."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        fields = QueryFields(request.GET.dict())
-        sid, to = fields.text(VERIFICATION_SID), fields.text(ATTEMPTS_TO)
+        query = QueryFields(request.GET.dict())
+        sid, to = query.text(fields.VERIFICATION_SID), query.text(fields.ATTEMPTS_TO)
         filters = {
-            "service_sid": fields.text(SERVICE),
-            "channel": fields.text(ANY_CHANNEL),
-            "conversion_status": fields.text(CONVERSION),
+            "service_sid": query.text(fields.SERVICE),
+            "channel": query.text(fields.ANY_CHANNEL),
+            "conversion_status": query.text(fields.CONVERSION),
         }
-        fields.check()
+        query.check()
         if not (sid or to):
             raise DomainError(Error.FORBIDDEN, message=NO_HISTORY)
         verification = self.find_by(sid) if sid else self.find_live(self.number(to or ""))
-        rows = [
-            row
-            for row in (self.attempt_bodies(verification) if verification else [])
-            if all(value in {None, row[name]} for name, value in filters.items())
-        ]
-        return self.answer(self.page("attempts", rows, "/Attempts"))
+        rows = (
+            [self.attempt(message, verification) for message in verification.messages]
+            if verification
+            else []
+        )
+        chosen = filters.items()
+        shown = [row for row in rows if all(value in {None, row[name]} for name, value in chosen)]
+        return self.page("attempts", shown, "/Attempts")
 
 
 class Attempt(TwilioView):
     def get(self, _request: HttpRequest, sid: str) -> HttpResponse:
-        verification = find_by_message(self.principal, parse_sid("VL", sid))
-        rows = self.attempt_bodies(verification)
-        return self.answer(next(row for row in rows if row["sid"].lower() == sid.lower()))
+        message_id = parse_sid("VL", sid)
+        verification = find_by_message(self.principal, message_id)
+        message = next(message for message in verification.messages if message.id == message_id)
+        return self.answer(self.attempt(message, verification))
 
 
 class Summary(TwilioView):
     """Numbers of whole days, by default of the last thirty."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        fields = QueryFields(request.GET.dict())
-        service, after = fields.text(SERVICE), fields.time(AFTER)
-        last = timezone.localdate(fields.time(BEFORE))
+        query = QueryFields(request.GET.dict())
+        service, after = query.text(fields.SERVICE), query.time(fields.AFTER)
+        last = timezone.localdate(query.time(fields.BEFORE))
         first = timezone.localdate(after) if after else last - timedelta(days=DAYS - 1)
         days = DayRange(first, last)
-        for field in NOT_COUNTED:
-            if fields.text(field):
-                fields.add_error(field, _("Attempts are counted by day, and for the whole service"))
+        for field in fields.NOT_COUNTED:
+            if query.text(field):
+                query.add_error(field, _("Attempts are counted by day, and for the whole service"))
         if not 1 <= days.length <= MAX_DAYS:
-            fields.add_error(AFTER, _("At most 92 days"))
-        fields.check()
+            query.add_error(fields.AFTER, _("At most 92 days"))
+        query.check()
         steps = self._steps(days) if service in {None, self.service_sid} else Steps()
         return self.answer(
             {

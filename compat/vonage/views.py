@@ -1,8 +1,8 @@
 """The calls of Vonage Verify v2."""
 
 from collections.abc import Mapping, Sized
-from typing import Any, NamedTuple
 
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.text import format_lazy
@@ -10,13 +10,13 @@ from django.utils.translation import gettext_lazy as _
 
 from api.calls import array, boolean, integer, text
 from api.request_body import json_object
-from api.request_fields import NOT_TEXT, REQUIRED, WRONG_FORMAT, RequestFields, allowed_values
+from api.request_fields import NOT_TEXT, REQUIRED, WRONG_FORMAT, allowed_values
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from channels.accept.acceptance import Sender
 from channels.lifecycle.states import OPEN_MESSAGE
 from channels.routing.company_policy import AskedOrder
-from compat.fields import guess, needed, optional, own_code
+from compat.fields import Body, guess, needed, optional, own_code, parsed, values
 from compat.view import CompatView
 from compat.vonage.dialect import CONFLICT, DIALECT, FORBIDDEN, NOT_FOUND, THROTTLED, ProblemError
 from otp import verifications
@@ -30,58 +30,32 @@ LACKING = ("whatsapp_interactive", "voice", "rcs", "email", "silent_auth")
 MAX_STEPS, MAX_TO = 10, 50
 LONGEST_LIFE, SHORTEST_LIFE = 900, 60  # seconds of a code
 
-BRAND = needed("brand", text(minLength=1, maxLength=18))
+MAX_DIGITS = 8
+
+
+def length(digits: int) -> int:
+    if digits > MAX_DIGITS:
+        raise ValidationError(format_lazy(_("At most {max} digits"), max=MAX_DIGITS))
+    return digits
+
+
 WORKFLOW = needed("workflow", array() | {"minItems": 1, "maxItems": MAX_STEPS})
-LOCALE = optional("locale", text(pattern="[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,4}"))
-CHANNEL_TIMEOUT = optional("channel_timeout", integer(15, 900))
-CLIENT_REF = optional("client_ref", text(maxLength=40))
-CODE_LENGTH = optional("code_length", integer(4, 10))
-OWN_CODE = own_code("code")
-FRAUD_CHECK = optional("fraud_check", boolean())
-TEMPLATE_ID = optional("template_id", text(maxLength=64))
-OUR_LONGEST = 8
-TOO_LONG = format_lazy(_("At most {max} digits"), max=OUR_LONGEST)
+START = (
+    needed("brand", text(minLength=1, maxLength=18)),  # unused: texts name the company by its own
+    parsed("code_length", integer(4, 10), length),
+    optional("channel_timeout", integer(15, 900)),
+    optional("template_id", text(maxLength=0), _("Template not found")),
+    optional("locale", text(pattern="[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,4}")),
+    optional("fraud_check", boolean()),
+    optional("client_ref", text(maxLength=40)),
+    own_code("code"),
+)
 NOT_OURS = format_lazy(
     _("This service sends by {channels}; none of them is in the workflow"),
     channels=", ".join(CHANNELS),
 )
 NOT_FIRST = _("silent_auth must be the first step")
 ANOTHER_NUMBER = _("All steps must go to one number")
-NO_TEMPLATE = _("Template not found")
-
-
-class Start(NamedTuple):
-    to: str  # as it was sent
-    locale: str | None
-    has_fraud_check: bool
-    options: Mapping[str, Any]  # of a `CodeSendRequest`
-
-
-def read_start(body: Mapping[str, Any]) -> Start:
-    """Raises invalid_input, which names every parameter at fault."""
-    fields = RequestFields(body)
-    fields.text(BRAND)  # the texts name the company itself, by its own settings
-    steps = _steps(fields)
-    length, timeout = fields.integer(CODE_LENGTH), fields.integer(CHANNEL_TIMEOUT)
-    if length is not None and length > OUR_LONGEST:
-        fields.add_error(CODE_LENGTH, TOO_LONG)
-    if fields.text(TEMPLATE_ID):
-        fields.add_error(TEMPLATE_ID, NO_TEMPLATE)
-    channels = tuple(dict.fromkeys(channel for channel, _to in steps))
-    start = Start(
-        to=steps[0][1] if steps else "",
-        locale=fields.text(LOCALE),
-        has_fraud_check=fields.boolean(FRAUD_CHECK) is not False,
-        options={
-            "order": AskedOrder(channels, timeout),
-            "lifetime": _lifetime(timeout, channels),
-            "reference": fields.text(CLIENT_REF) or "",
-            "code_length": length,
-            "custom_code": fields.text(OWN_CODE),
-        },
-    )
-    fields.check()
-    return start
 
 
 def _lifetime(timeout: int | None, channels: Sized) -> int | None:
@@ -91,7 +65,7 @@ def _lifetime(timeout: int | None, channels: Sized) -> int | None:
     return min(max(timeout * len(channels), SHORTEST_LIFE), LONGEST_LIFE)
 
 
-def _steps(fields: RequestFields) -> list[tuple[str, str]]:
+def _steps(fields: Body) -> list[tuple[str, str]]:
     """Our channel and the number of each step. Those by a channel that we lack (voice, e-mail,
     silent authentication) are passed over, as Vonage passes over a step that fails; without any
     other the request is refused.
@@ -130,7 +104,7 @@ def _fault(n: int, step: object) -> tuple[str, StrOrPromise] | None:
     return None
 
 
-CODE = guess("code")
+CHECK = (guess("code"),)
 NO_FRAUD_CHECK = FORBIDDEN._replace(
     detail="fraud_check: the protection against pumping is switched off in the cabinet alone"
 )
@@ -144,13 +118,15 @@ class Requests(CompatView):
     dialect = DIALECT
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        start = read_start(json_object(request))
-        if not start.has_fraud_check:  # which the company alone switches off
+        body = Body(json_object(request), START)
+        steps = _steps(body)
+        body.check()
+        if body["fraud_check"] is False:  # which the company alone switches off
             raise ProblemError(NO_FRAUD_CHECK, Error.FORBIDDEN)
-        phone = self.number(start.to, needs_plus=False)
+        phone = self.number(steps[0][1], needs_plus=False)
         self._refuse_running(phone)
         try:
-            sent = self.send(self.code_request(phone, start.locale, **start.options))
+            sent = self.send(self._request(phone, body, steps))
         except DomainError as error:
             if error.error is Error.RESEND_TOO_SOON:
                 self._refuse_running(phone)  # another request came first
@@ -158,6 +134,18 @@ class Requests(CompatView):
                 raise ProblemError(THROTTLED, Error.TOO_MANY_ATTEMPTS) from None
             raise
         return self.answer({"request_id": str(sent.verification_id)}, 202)
+
+    def _request(self, phone: str, body: Body, steps: list[tuple[str, str]]) -> CodeSendRequest:
+        channels = tuple(dict.fromkeys(channel for channel, _to in steps))
+        return self.code_request(
+            phone,
+            body["locale"],
+            order=AskedOrder(channels, body["channel_timeout"]),
+            lifetime=_lifetime(body["channel_timeout"], channels),
+            reference=body["client_ref"] or "",
+            code_length=body["code_length"],
+            custom_code=body["code"],
+        )
 
     def _refuse_running(self, phone: str) -> None:
         running = self.find_live(phone)
@@ -186,9 +174,7 @@ class RunningView(CompatView):
 
 class Verification(RunningView):
     def post(self, request: HttpRequest, request_id: str) -> HttpResponse:
-        fields = RequestFields(json_object(request))
-        code = fields.text(CODE) or ""
-        fields.check()
+        code = values(json_object(request), CHECK)["code"]
         verification = self.running_one(request_id)
         self.check_found(verification, code)
         return self.answer({"request_id": str(verification.id), "status": "completed"})
