@@ -17,7 +17,6 @@ class OtpConfig(AppConfig):
             sealed_codes,
             settlement,
             sql,
-            vendor_feedback,
         )
         from otp.protection import guard_evidence, notices  # noqa: PLC0415
         from otp.statistics import savings_count  # noqa: PLC0415
@@ -31,7 +30,7 @@ class OtpConfig(AppConfig):
         extensions.renderers["code"] = rendering.render
         extensions.timelines["code"] = history.timeline_entries
         extensions.settlers.append(settlement.settle_verified)
-        extensions.vendor_calls.append(vendor_feedback.report_waiting)
+        extensions.vendor_calls.append(settlement.report_entered)
         extensions.purgers += [history.purge_phones, guard_evidence.purge, savings_count.purge]
         search_sources.register()
         notices.register_audit_words()

@@ -28,7 +28,6 @@ from channels.web.send_view import SendView
 from links.api.parsing import link_for_code
 from otp import own_code_repeats, verifications
 from otp.check import check_code, find_phone
-from otp.evidence import evidence_of
 from otp.feedback import is_own_code, report_entered
 from otp.next_channel import send_by_next_channel
 from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
@@ -49,6 +48,7 @@ from otp.web.calls import (
     VERIFIED_PHONE,
     VERIFY_CODE,
 )
+from otp.web.evidence import evidence_of
 from otp.web.send_options import parse_binding, parse_options
 from otp.web.verification_calls import (
     CANCEL_VERIFICATION,

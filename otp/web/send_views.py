@@ -23,9 +23,9 @@ from channels.history.messages import with_charges
 from channels.models import Message
 from channels.web.views import message_context
 from otp import verifications
-from otp.evidence import evidence_of
 from otp.models import Verification
 from otp.web import cabinet_sends
+from otp.web.evidence import evidence_of
 from otp.web.send_forms import CodeForm, SendCodeForm, SendForm, SendLinkForm
 
 FORMS: dict[str, type[SendForm]] = {form.kind: form for form in (SendCodeForm, SendLinkForm)}

@@ -17,7 +17,7 @@ from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt
 from channels.vendor_accounts import registry
-from otp import settlement, vendor_feedback
+from otp import settlement
 from otp.models import Verification
 from storage.redis_client import redis_client
 from tests.api.clients import Api
@@ -45,7 +45,7 @@ def url(settings: Settings) -> str:
 
 @pytest.fixture(autouse=True)
 def _nobody_waits() -> None:
-    redis_client().delete(vendor_feedback.WAITING)
+    redis_client().delete(settlement.WAITING)
 
 
 def by_telegram(api: Api, phone: str = PHONE) -> Attempt:
@@ -83,7 +83,7 @@ def test_vendor_is_called_without_a_transaction(wire: Wire, url: str, api: Api) 
     enter(api)
     settlement.settle_verified()
 
-    assert vendor_feedback.report_waiting() == 1
+    assert settlement.report_entered() == 1
 
     assert set(states) == {"idle"}
 
@@ -97,13 +97,13 @@ def test_entered_code_is_told_once_after_its_settlement(
     if has_receipt:
         apply_event(attempt, EventKind.DELIVERED)
     code = enter(api)
-    assert vendor_feedback.report_waiting() == 0
+    assert settlement.report_entered() == 0
 
     settlement.settle_verified()
     assert told(wire) == []  # not by the loop that settles
-    assert vendor_feedback.report_waiting() == 1
+    assert settlement.report_entered() == 1
     settlement.settle_verified()
-    assert vendor_feedback.report_waiting() == 0
+    assert settlement.report_entered() == 0
 
     assert told(wire) == [{"request_id": attempt.provider_id, "code": code}]
 
@@ -131,7 +131,7 @@ def test_telegram_is_not_told_of_a_code_that_another_channel_delivered(
 
     settlement.settle_verified()
 
-    assert vendor_feedback.report_waiting() == 0
+    assert settlement.report_entered() == 0
     assert told(wire) == []
 
 
@@ -154,7 +154,7 @@ def test_nothing_is_told_of_other_codes(wire: Wire, api: Api) -> None:
 
     settlement.settle_verified()
 
-    assert vendor_feedback.report_waiting() == 0
+    assert settlement.report_entered() == 0
     assert told(wire) == []
 
 
@@ -166,7 +166,7 @@ def test_company_s_own_code_is_no_longer_known(wire: Wire, api: Api) -> None:
 
     assert settlement.settle_verified() == 1
 
-    assert vendor_feedback.report_waiting() == 0
+    assert settlement.report_entered() == 0
     assert told(wire) == []
 
 
@@ -176,7 +176,7 @@ def test_code_of_a_test_key_is_told_nobody(wire: Wire, test_api: Api) -> None:
 
     assert settlement.settle_verified() == 1
 
-    assert vendor_feedback.report_waiting() == 0
+    assert settlement.report_entered() == 0
 
 
 def test_code_whose_key_is_gone_is_not_made_up(wire: Wire, api: Api, settings: Settings) -> None:
@@ -185,7 +185,7 @@ def test_code_whose_key_is_gone_is_not_made_up(wire: Wire, api: Api, settings: S
     settlement.settle_verified()
     settings.OTP_KEYS = {"9": b"another key"}
 
-    assert vendor_feedback.report_waiting() == 0
+    assert settlement.report_entered() == 0
     assert told(wire) == []
 
 
@@ -212,7 +212,7 @@ def test_vendor_that_fails_is_left_alone_and_no_code_is_logged(
     captured = structlog.testing.LogCapture()
     every_level = structlog.make_filtering_bound_logger(0)
     log = structlog.wrap_logger(None, processors=[captured], wrapper_class=every_level)
-    monkeypatch.setattr(vendor_feedback, "log", log)
+    monkeypatch.setattr(settlement, "log", log)
     wire.post(url, **answer)
     entered = []
     for phone in OTHER_PHONES:
@@ -220,13 +220,13 @@ def test_vendor_that_fails_is_left_alone_and_no_code_is_logged(
         entered.append(enter(api, phone))
     assert settlement.settle_verified() == 12
 
-    assert vendor_feedback.report_waiting() == 0
+    assert settlement.report_entered() == 0
 
     assert 1 <= len(wire.calls) <= calls
     assert calls == 8 or len(wire.calls) == 12
     assert captured.entries
     assert not any(code in str(captured.entries) for code in [*entered, "482915"])
-    assert vendor_feedback._take() == []
+    assert settlement._take() == []
     assert not Verification.objects.filter(settled_at__isnull=True).exists()
 
 
@@ -238,14 +238,14 @@ def test_slow_vendor_gets_its_turn_again_in_the_next_round(
         return 200, {}, '{"ok": true, "result": {}}'
 
     wire.add_callback("POST", url, callback=answer)
-    monkeypatch.setattr(vendor_feedback, "ROUND", 0.02)
+    monkeypatch.setattr(settlement, "REPORT_ROUND", 0.02)
     for phone in OTHER_PHONES:
         apply_event(by_telegram(api, phone), EventKind.DELIVERED)
         enter(api, phone)
     settlement.settle_verified()
 
-    assert vendor_feedback.report_waiting() == 8
-    assert vendor_feedback.report_waiting() == 4
+    assert settlement.report_entered() == 8
+    assert settlement.report_entered() == 4
 
 
 def test_another_account_is_told_while_one_is_left_alone(
@@ -259,10 +259,10 @@ def test_another_account_is_told_while_one_is_left_alone(
         apply_event(attempt, EventKind.DELIVERED)
         Attempt.objects.filter(pk=attempt.pk).update(provider=name)
         enter(api, phone)
-    vendor_feedback._left_alone_until["telegram_gateway"] = time.monotonic() + 60
+    settlement._left_alone_until["telegram_gateway"] = time.monotonic() + 60
     settlement.settle_verified()
 
-    assert vendor_feedback.report_waiting() == 1
+    assert settlement.report_entered() == 1
 
     (call,) = wire.calls
     assert call.request.headers["Authorization"] == "Bearer other"
@@ -275,18 +275,18 @@ def test_nothing_is_kept_where_no_vendor_asks(api: Api, monkeypatch: pytest.Monk
 
     settlement.settle_verified()
 
-    assert redis_client().llen(vendor_feedback.WAITING) == 0
-    assert vendor_feedback.report_waiting() == 0
+    assert redis_client().llen(settlement.WAITING) == 0
+    assert settlement.report_entered() == 0
 
 
 def test_list_of_those_that_wait_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vendor_feedback, "MAX_WAITING", 3)
+    monkeypatch.setattr(settlement, "MAX_WAITING", 3)
     ids = [Verification().pk for _ in range(5)]
 
-    vendor_feedback.enqueue(ids)
+    settlement._enqueue_entered(ids)
 
-    assert vendor_feedback._take() == ids[2:]
-    assert 0 < vendor_feedback.KEPT_FOR <= 600
+    assert settlement._take() == ids[2:]
+    assert 0 < settlement.KEPT_WAITING <= 600
 
 
 @pytest.mark.usefixtures("no_redis")
@@ -295,4 +295,4 @@ def test_settlement_goes_on_without_redis(api: Api) -> None:
     enter(api)
 
     assert settlement.settle_verified() == 1
-    assert vendor_feedback.report_waiting() == 0
+    assert settlement.report_entered() == 0

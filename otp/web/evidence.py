@@ -18,18 +18,9 @@ HIDDEN = "•"  # for each character of the code
 
 def evidence_of(company_id: int, verification: FoundVerification) -> dict[str, Any]:
     """`record`, and `sha256` of it as UTF-8 JSON with sorted names and without spaces."""
-    record = _record(Company.objects.get(pk=company_id), verification)
-    return {"record": record, "sha256": hashlib.sha256(canonical(record)).hexdigest()}
-
-
-def canonical(record: dict[str, Any]) -> bytes:
-    return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
-
-
-def _record(company: Company, verification: FoundVerification) -> dict[str, Any]:
-    return {
+    record = {
         "verification": public_id("otp", verification.id),
-        "company": company.name,
+        "company": Company.objects.get(pk=company_id).name,
         "test": verification.mode == "test",
         "phone": verification.phone,
         "purpose": verification.purpose,
@@ -42,6 +33,11 @@ def _record(company: Company, verification: FoundVerification) -> dict[str, Any]
         "attempts": verification.attempts,
         "messages": [_message(message) for message in verification.messages],
     }
+    return {"record": record, "sha256": hashlib.sha256(canonical(record)).hexdigest()}
+
+
+def canonical(record: dict[str, Any]) -> bytes:
+    return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
 
 
 def _message(message: Message) -> dict[str, Any]:
