@@ -85,14 +85,21 @@ class AccountLock:
         finally:
             ended.set()
             thread.join()
-            self._release()
+            # At once: the server notices a closed session only a moment later.
+            if self._session is not None:
+                with suppress(psycopg.Error):
+                    self._session.execute(_UNLOCK, self._key)
+            self._drop()
         if self.is_lost:
             raise AccountTakenError
 
     def _watch(self, ended: threading.Event, on_lost: Callable[[], None]) -> None:
         while not ended.wait(LOCK_CHECK_INTERVAL):
             try:
-                self._check()
+                if self._session is None:
+                    self._take()
+                else:
+                    self._session.execute("SELECT 1")
             except psycopg.Error as error:  # PostgreSQL is down: nobody can take the lock
                 log.warning("account_lock_not_checked", error=type(error).__name__)
                 self._drop()
@@ -100,12 +107,6 @@ class AccountLock:
                 self.is_lost = True
                 on_lost()
                 return
-
-    def _check(self) -> None:
-        if self._session is None:
-            self._take()
-        else:
-            self._session.execute("SELECT 1")
 
     def _take(self) -> None:
         """Takes the lock on its own session: a pooled one would pass to others with it."""
@@ -115,13 +116,6 @@ class AccountLock:
             session.close()
             raise AccountTakenError
         self._session = session
-
-    def _release(self) -> None:
-        """At once: the server notices a closed session only a moment later."""
-        if self._session is not None:
-            with suppress(psycopg.Error):
-                self._session.execute(_UNLOCK, self._key)
-        self._drop()
 
     def _drop(self) -> None:
         if self._session is not None:

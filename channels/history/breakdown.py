@@ -80,7 +80,13 @@ def breakdowns(
     tables = {dimension: Breakdown(dimension) for dimension in dimensions}
     _add_counted(tables, _days(company, mode, days, until=live_day))
     if live_day <= days.last:
-        _add_live(tables, company, mode, live_day, days.last)
+        # A day more after today, in case the clocks differ.
+        end = days.last + timedelta(days=2 if days.last >= timezone.localdate() else 1)
+        period: dict[str, Any] = {"start": start_of(live_day), "end": start_of(end)}
+        counts = extensions.codes.count_breakdowns(company_id=company.pk, mode=mode, **period)
+        live = sums_of(row for row in counts if row.dimension in tables)
+        for bucket, numbers in live.items():
+            tables[bucket.dimension].rows.setdefault(bucket.value, Steps()).add(numbers)
     for table in tables.values():
         _sort(table)
     return tables
@@ -99,18 +105,6 @@ def _add_counted(tables: dict[str, Breakdown], days: QuerySet[DayBreakdown]) -> 
 def _days(company: Company, mode: str, days: DayRange, until: date) -> QuerySet[DayBreakdown]:
     rows = DayBreakdown.objects.filter(company=company, mode=mode)
     return rows.filter(day__gte=days.first, day__lte=days.last, day__lt=until)
-
-
-def _add_live(
-    tables: dict[str, Breakdown], company: Company, mode: str, first: date, last: date
-) -> None:
-    # A day more after today, in case the clocks differ.
-    end = last + timedelta(days=2 if last >= timezone.localdate() else 1)
-    period: dict[str, Any] = {"start": start_of(first), "end": start_of(end)}
-    counts = extensions.codes.count_breakdowns(company_id=company.pk, mode=mode, **period)
-    live = sums_of(row for row in counts if row.dimension in tables)
-    for bucket, numbers in live.items():
-        tables[bucket.dimension].rows.setdefault(bucket.value, Steps()).add(numbers)
 
 
 def _sort(table: Breakdown) -> None:

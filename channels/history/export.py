@@ -45,28 +45,24 @@ def _lines(
     messages: Iterable[Message], member: Member, *, with_headings: bool
 ) -> Iterator[list[str]]:
     if with_headings:
-        yield _headings()
+        yield [
+            _("Time"),
+            _("Message id"),
+            _("Mode"),
+            _("Kind"),
+            _("Channel"),
+            _("Phone"),
+            _("Status"),
+            _("Why"),
+            _("Delivered at"),
+            _("Tokens charged"),
+            _("Key"),
+            _("Request id"),
+            _("Reference"),
+            _("Came by"),
+            _("Language"),
+        ]
     yield from (_cells(message, member) for message in messages)
-
-
-def _headings() -> list[str]:
-    return [
-        _("Time"),
-        _("Message id"),
-        _("Mode"),
-        _("Kind"),
-        _("Channel"),
-        _("Phone"),
-        _("Status"),
-        _("Why"),
-        _("Delivered at"),
-        _("Tokens charged"),
-        _("Key"),
-        _("Request id"),
-        _("Reference"),
-        _("Came by"),
-        _("Language"),
-    ]
 
 
 def _cells(message: Message, member: Member) -> list[str]:

@@ -90,9 +90,9 @@ class Saving:
         return self.tokens + self.margin
 
 
-def savings(company: Company, days: int = DAYS) -> list[Saving]:
+def savings(company: Company) -> list[Saving]:
     """All countries together first, then each, the one with the most codes first."""
-    since = timezone.localdate() - timedelta(days=days)
+    since = timezone.localdate() - timedelta(days=DAYS)
     return of_days(RouteDay.objects.filter(company=company, day__gt=since))
 
 

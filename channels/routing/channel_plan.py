@@ -102,7 +102,12 @@ def plan_channels(
     if is_landline(request.phone):
         policy = for_landline(principal, request, policy)
     channel = _first_channel(principal, request, policy)
-    plan = _plan_by_policy(principal, request, policy, channel, kind)
+    plan = ChannelPlan(
+        channel=channel,
+        price=price(channel, principal.mode, country_of(request.phone)),
+        chain=_fallback_steps(principal, request, policy, channel, kind),
+        own_patience=company_policy.patience(policy.fallback, channel, kind),
+    )
     if not _is_smart(principal, request, policy, kind):
         return plan
     if not is_preview and smart_plan.is_held_out():
@@ -171,17 +176,6 @@ def _smart_prices(principal: Principal, request: SendRequest, policy: SendPolicy
 
 def _has_account(principal: Principal, request: SendRequest, name: str) -> bool:
     return availability.has_account(BY_NAME[name], request.content, principal.mode, request.phone)
-
-
-def _plan_by_policy(
-    principal: Principal, request: SendRequest, policy: SendPolicy, channel: Channel, kind: str
-) -> ChannelPlan:
-    return ChannelPlan(
-        channel=channel,
-        price=price(channel, principal.mode, country_of(request.phone)),
-        chain=_fallback_steps(principal, request, policy, channel, kind),
-        own_patience=company_policy.patience(policy.fallback, channel, kind),
-    )
 
 
 def for_landline(principal: Principal, request: SendRequest, policy: SendPolicy) -> SendPolicy:

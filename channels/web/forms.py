@@ -42,16 +42,13 @@ class PhoneFilter(FilterForm):
         if phone and not any(char in "0123456789" for char in phone):
             raise ValidationError(_("Enter the number, its beginning or its last four digits."))
         if phone and not self.member.can_see_phones:
-            self._require_searchable(phone)
+            # A prefix search, extended digit by digit, would reveal the masked digits.
+            number = phone_search.whole_number(phone, self.member.company.country)
+            if number is None:
+                raise ValidationError(_("Enter the whole number: your role sees masked phones."))
+            if not phone_visibility.may_look_up(number, self.member):
+                raise ValidationError(phone_visibility.TOO_MANY_LOOK_UPS)
         return phone
-
-    def _require_searchable(self, phone: str) -> None:
-        """A prefix search, extended digit by digit, would reveal the masked digits."""
-        number = phone_search.whole_number(phone, self.member.company.country)
-        if number is None:
-            raise ValidationError(_("Enter the whole number: your role sees masked phones."))
-        if not phone_visibility.may_look_up(number, self.member):
-            raise ValidationError(phone_visibility.TOO_MANY_LOOK_UPS)
 
 
 def _with_any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -105,12 +105,9 @@ class PeriodForm(forms.Form):
             today = timezone.localdate()
             last = min(data["date_to"] or today, today)
             first = data["date_from"] or last
-            self._check(first, last)
+            if first > last:
+                raise ValidationError({"date_from": _("This day comes after the last one.")})
+            if (last - first).days >= MAX_DAYS:
+                raise ValidationError({"date_from": _("A year at most.")})
             data["date_from"], data["date_to"] = first, last
         return data
-
-    def _check(self, first: date, last: date) -> None:
-        if first > last:
-            raise ValidationError({"date_from": _("This day comes after the last one.")})
-        if (last - first).days >= MAX_DAYS:
-            raise ValidationError({"date_from": _("A year at most.")})

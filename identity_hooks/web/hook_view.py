@@ -85,7 +85,10 @@ class _Handling:
         call = self._authentic_call()
         assert hook is not None  # noqa: S101 - nothing is authentic without one
         principal = api_keys.without_key(hook.company, hook.mode)
-        self._count(hook, principal)
+        # The rate of an API key, for each hook.
+        usage = key_rate_limiter.count(self.request, replace(principal, key_id=_RATES - hook.pk))
+        if usage is not None and usage.left < 0:
+            raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
         check_status(principal)
         receive.note_use(hook)
         self.language = languages.of_accept_language("", principal.language)
@@ -101,23 +104,14 @@ class _Handling:
         receive.check_caller(
             self.hook, self.kind, call_of(self.request.META, self.at, self.path_secret)
         )
-        body = self._body()
+        length = self.request.META.get("CONTENT_LENGTH") or "0"
+        if not length.isdigit() or int(length) > MAX_BODY:
+            raise CallRefusedError("too_large", Error.INVALID_INPUT)
+        body = self.request.body
         call = call_of(self.request.META, self.at, self.path_secret, body)
         if self.hook and not self.kind.is_checked_by_headers:
             receive.check_signature(self.hook, self.kind, call)
         return call
-
-    def _body(self) -> bytes:
-        length = self.request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isdigit() or int(length) > MAX_BODY:
-            raise CallRefusedError("too_large", Error.INVALID_INPUT)
-        return self.request.body
-
-    def _count(self, hook: Hook, principal: Principal) -> None:
-        # The rate of an API key, for each hook.
-        usage = key_rate_limiter.count(self.request, replace(principal, key_id=_RATES - hook.pk))
-        if usage is not None and usage.left < 0:
-            raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
 
     def keep(self, status: int) -> None:
         """For the company's log of requests, once it is known whose call this is."""

@@ -170,7 +170,7 @@ def hook_create(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_read_keys)
 def hook_detail(request: CabinetRequest, pk: int) -> HttpResponse:
-    return _detail(request, _hook(request, pk), TrialForm())
+    return _detail(request, get_object_or_404(request.company.identity_hooks, pk=pk), TrialForm())
 
 
 def _detail(
@@ -273,10 +273,6 @@ def _list() -> Back:
 
 def _to(hook: Hook) -> Back:
     return reverse("hook-detail", args=[hook.pk]), hook.name
-
-
-def _hook(request: CabinetRequest, pk: int) -> Hook:
-    return get_object_or_404(request.company.identity_hooks, pk=pk)
 
 
 def _active(request: CabinetRequest, pk: int) -> Hook:

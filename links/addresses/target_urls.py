@@ -98,15 +98,15 @@ def host_of(address: str, *, allowed: Iterable[str] = ()) -> str:
     return urlsplit(check_target(url, allowed=allowed)).hostname or ""
 
 
-def check_site(name: object, field: str = "host") -> str:
+def check_site(name: object) -> str:
     """A public host, in lower case and ASCII; raises a DomainError."""
     try:
         host = _host(str(name).strip().removeprefix("*."))
     except _InvalidError as invalid:
         text = _NOT_SITE if invalid.text is _BAD_HOST else invalid.text
-        raise invalid_input(**{field: text}) from None
+        raise invalid_input(host=text) from None
     if reason := _reason_never_allowed(host, _domains(host)):
-        raise invalid_input(**{field: reason})
+        raise invalid_input(host=reason)
     return host
 
 
@@ -136,7 +136,7 @@ def _normalise(url: object, allowed: frozenset[str]) -> str:
     text = url.strip(" \t\r\n")
     if len(text) > MAX_LENGTH:
         raise _InvalidError(_TOO_LONG)
-    if "\\" in text or not _is_visible(text):
+    if "\\" in text or not (is_line(text) and not _SPACE.search(text)):
         raise _InvalidError(_UNSEEN_INSIDE)
     match = _URL.fullmatch(text)
     if match is None or match[1].lower() not in {"http", "https"}:
@@ -147,10 +147,6 @@ def _normalise(url: object, allowed: frozenset[str]) -> str:
     if len(normal) > MAX_LENGTH:
         raise _InvalidError(_TOO_LONG)
     return normal
-
-
-def _is_visible(text: str) -> bool:
-    return is_line(text) and not _SPACE.search(text)
 
 
 def _encode(text: str) -> str:

@@ -69,13 +69,9 @@ def _site(host: str) -> str:
     return host.removeprefix("www.")
 
 
-def _plain(text: str) -> str:
-    return _DOTS.sub(".", as_seen(text))
-
-
 def addresses(text: str) -> Iterator[str]:
     """Whatever has a scheme, to the next space; and bare hosts under a real top-level domain."""
-    rest = _plain(text)
+    rest = _DOTS.sub(".", as_seen(text))
     while scheme := _SCHEME.search(rest):
         end = _SPACE_OR_QUOTE.search(rest, scheme.end())
         stop = end.start() if end else len(rest)

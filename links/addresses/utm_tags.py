@@ -36,21 +36,17 @@ def add_tags(url: str, utm: str, channel: str) -> str:
     tags = [
         tag
         for tag in utm.replace(CHANNEL_PLACEHOLDER, channel).split("&")
-        if _name(tag) not in present
+        if unquote_plus(tag.partition("=")[0]) not in present
     ]
     new_query = "&".join(filter(None, [query.rstrip("&"), *tags]))
     return f"{base}?{new_query}{hash_}{fragment}" if any(tags) else url
 
 
-def _name(tag: str) -> str:
-    return unquote_plus(tag.partition("=")[0])
-
-
-def check_tags(text: str, field: str = "utm") -> str:
-    """The tags in the one form that is stored, ASCII only; raises a DomainError on `field`."""
+def check_tags(text: str) -> str:
+    """The tags in the one form that is stored, ASCII only; raises a DomainError."""
     fault, tags = _read(text.strip().removeprefix("?"))
     if fault:
-        raise invalid_input(**{field: fault})
+        raise invalid_input(utm=fault)
     return tags
 
 

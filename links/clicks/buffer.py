@@ -117,13 +117,10 @@ class ClickBuffer:
     def _run(self) -> None:
         while True:
             time.sleep(FLUSH_INTERVAL if self.flush() else RETRY_DELAY)
-            self._report()
-
-    def _report(self) -> None:
-        now = time.monotonic()
-        if self._dropped and now >= self._reported_at + REPORT_INTERVAL:
-            log.warning("clicks_dropped", count=self._dropped)
-            self._dropped, self._reported_at = 0, now
+            now = time.monotonic()
+            if self._dropped and now >= self._reported_at + REPORT_INTERVAL:
+                log.warning("clicks_dropped", count=self._dropped)
+                self._dropped, self._reported_at = 0, now
 
 
 _buffer = ClickBuffer()

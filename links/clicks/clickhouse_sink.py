@@ -138,7 +138,9 @@ def erase() -> int:
     if present:
         clickhouse.execute(f"ALTER TABLE {clickhouse_tables.TABLE} DELETE WHERE {_of(present)}")
     ErasedClicks.objects.filter(link_id__in=set(due) - present).update(is_gone=True)
-    _forget()
+    # Notes that the stream has outlived; the batches' ids are kept for the same reason.
+    retention = counting.BATCH_RETENTION + timedelta(seconds=settings.CLICKHOUSE_BACKLOG)
+    ErasedClicks.objects.filter(is_gone=True, erased_at__lt=timezone.now() - retention).delete()
     return len(present)
 
 
@@ -149,9 +151,3 @@ def _present(link_ids: Iterable[UUID]) -> set[UUID]:
 
 def _of(link_ids: Iterable[UUID]) -> str:
     return f"link_id IN ({', '.join(map(clickhouse_tables.uuid, link_ids))})"
-
-
-def _forget() -> None:
-    """Notes that the stream has outlived; the batches' ids are kept for the same reason."""
-    retention = counting.BATCH_RETENTION + timedelta(seconds=settings.CLICKHOUSE_BACKLOG)
-    ErasedClicks.objects.filter(is_gone=True, erased_at__lt=timezone.now() - retention).delete()

@@ -219,12 +219,9 @@ class Consumer:
             # Empty when another consumer has claimed it; without fields when it was trimmed.
             if claimed and not self._handle([entry := (entry_id, claimed[0][1] or {})], handle):
                 if tries >= self.max_tries:
-                    self._drop(entry)
+                    blocking_redis_client().xack(STREAM, self.group, entry[0])
+                    self._log_error("clicks_dropped_after_retries", entry)
                 return
-
-    def _drop(self, entry: Entry) -> None:
-        blocking_redis_client().xack(STREAM, self.group, entry[0])
-        self._log_error("clicks_dropped_after_retries", entry)
 
     def _log_error(self, event: str, entry: Entry) -> None:
         log.error(event, group=self.group, entry=entry[0].decode(), clicks=_clicks(entry))

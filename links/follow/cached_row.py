@@ -161,10 +161,13 @@ def _cached(link: SelectedLink | Link, channel: str | None) -> CachedRow:
     is_dead = link.disabled_at is not None or link.used_at is not None
     url = add_tags(link.url, link.utm, channel or "link")
     if link.is_once:
-        url = _host_of(url)  # the URL itself may be the secret, and is read when the link is opened
+        # Its host's first page, without user and password: the URL may be the secret itself, and is
+        # read when the link is opened.
+        parts = urlsplit(url)
+        url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
     target = LinkTarget(
         link_id=link.id.hex,
-        expires_at=_seconds(link.expires_at),
+        expires_at=link.expires_at.timestamp() if link.expires_at else None,
         url="" if is_dead else url,
         company_id=link.company_id,
         batch=batch_key(link.company_id, link.batch_id),
@@ -173,16 +176,6 @@ def _cached(link: SelectedLink | Link, channel: str | None) -> CachedRow:
     )
     # The channel may yet change.
     return CachedRow(link.is_alias, target, SHORT_TTL if is_dead or channel else LIVE_TTL)
-
-
-def _host_of(url: str) -> str:
-    """The URL of its host's first page, without user and password."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
-
-
-def _seconds(at: datetime | None) -> float | None:
-    return at.timestamp() if at else None
 
 
 INVALIDATED_TTL = 60  # seconds that a changed link stays out of Redis

@@ -6,8 +6,7 @@ reads the stops from PostgreSQL instead.
 
 import threading
 import time
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 import structlog
 from django.db.backends.utils import CursorWrapper
@@ -134,7 +133,10 @@ class ChangeFeed:
             message = subscription.get_message(timeout=POLL_TIMEOUT)
             if message:
                 heard_at = time.monotonic()
-                self._handle(message)
+                if message["type"] == "message":
+                    self._cache.clear()
+                if message["type"] == "subscribe" or message["data"] == STOPS_CHANGED:
+                    self._stops.refresh()
             elif time.monotonic() - heard_at > SILENCE_TIMEOUT:
                 raise RedisSilentError("no sign of Redis")
             else:
@@ -143,9 +145,3 @@ class ChangeFeed:
             if time.monotonic() - refreshed_at >= STOPS_REFRESH_INTERVAL:
                 self._stops.refresh()
                 refreshed_at = time.monotonic()
-
-    def _handle(self, message: Mapping[str, Any]) -> None:
-        if message["type"] == "message":
-            self._cache.clear()
-        if message["type"] == "subscribe" or message["data"] == STOPS_CHANGED:
-            self._stops.refresh()

@@ -88,7 +88,14 @@ def load_guard(company_id: int, scopes: Iterable[Scope]) -> Guard:
     guard = Guard()
     keys = {(scope.kind.value, scope.value) for scope in scopes} | {OF_COMPANY}
     for row in _rows(company_id, sorted(keys)):
-        evidence = _evidence(row)
+        evidence = ScopeEvidence(
+            at=row.seen_at.timestamp(),
+            norm=Counts(
+                NORM_HALF_LIFE, row.norm_at.timestamp(), trials=row.norm_trials, hits=row.norm_hits
+            ),
+            refused_until=-inf if row.refused_until is None else row.refused_until.timestamp(),
+            **{name: getattr(row, name) for name in COUNTS},
+        )
         if row.kind == ScopeKind.COMPANY:
             guard.company = evidence
         else:
@@ -125,17 +132,6 @@ def save_evidence(
         update_conflicts=True,
         unique_fields=["company", "kind", "value"],
         update_fields=WRITTEN,
-    )
-
-
-def _evidence(row: GuardEvidence) -> ScopeEvidence:
-    return ScopeEvidence(
-        at=row.seen_at.timestamp(),
-        norm=Counts(
-            NORM_HALF_LIFE, row.norm_at.timestamp(), trials=row.norm_trials, hits=row.norm_hits
-        ),
-        refused_until=-inf if row.refused_until is None else row.refused_until.timestamp(),
-        **{name: getattr(row, name) for name in COUNTS},
     )
 
 
@@ -180,7 +176,11 @@ def count() -> None:
 def _count_step(until: datetime) -> bool:
     """Whether there is more to count."""
     with transaction.atomic():
-        progress = _locked(until)
+        # None if another worker has it; it begins with the outcomes after `until`.
+        GuardProgress.objects.bulk_create(
+            [GuardProgress(pk=GuardProgress.ONLY, counted_until=until)], ignore_conflicts=True
+        )
+        progress = GuardProgress.objects.select_for_update(skip_locked=True).first()
         if progress is None or progress.counted_until >= until:
             return False
         since = max(progress.counted_until, until - MAX_ABSENCE)
@@ -190,14 +190,6 @@ def _count_step(until: datetime) -> bool:
         restrictions.update(judged, end, partial(_judge_anew, attacked=attacked))
         GuardProgress.objects.filter(pk=GuardProgress.ONLY).update(counted_until=end)
     return end < until
-
-
-def _locked(until: datetime) -> GuardProgress | None:
-    """None if another worker has it; it begins with the outcomes after `until`."""
-    GuardProgress.objects.bulk_create(
-        [GuardProgress(pk=GuardProgress.ONLY, counted_until=until)], ignore_conflicts=True
-    )
-    return GuardProgress.objects.select_for_update(skip_locked=True).first()
 
 
 def _count(rows: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers) -> list[Judged]:

@@ -66,7 +66,9 @@ class _Week:
     _numbers: "count[int]" = field(default_factory=count)
 
     def play(self, code: SentCode) -> None:
-        self._learn_until(code.created)
+        while self.due and self.due[0][0] <= code.created:
+            at, _number, act = heapq.heappop(self.due)
+            act(at)
         history = self.histories.setdefault(code.phone, PhoneHistory())
         verdict = self.guard.judge(
             code.created,
@@ -110,11 +112,6 @@ class _Week:
     def _at(self, moment: float, act: Callable[[float], None]) -> None:
         heapq.heappush(self.due, (moment, next(self._numbers), act))
 
-    def _learn_until(self, now: float) -> None:
-        while self.due and self.due[0][0] <= now:
-            at, _number, act = heapq.heappop(self.due)
-            act(at)
-
 
 def ask(company: Company) -> GuardReplay:
     """Starts a new report unless one is being made."""
@@ -136,7 +133,11 @@ def make_next() -> bool:
     if replay is None:
         return False
     try:
-        _make(replay)
+        for name, value in asdict(figures(replay.company_id, replay.asked_at)).items():
+            setattr(replay, name, value)
+        replay.made_at = timezone.now()
+        with savepoint():
+            replay.save(update_fields=[*RESULT, "made_at"])
     except Exception as error:
         if is_outage(error):
             raise
@@ -160,14 +161,6 @@ def _claim() -> GuardReplay | None:
         replay.started_at, replay.tries = now, replay.tries + 1
         replay.save(update_fields=["started_at", "tries"])
     return replay
-
-
-def _make(replay: GuardReplay) -> None:
-    for name, value in asdict(figures(replay.company_id, replay.asked_at)).items():
-        setattr(replay, name, value)
-    replay.made_at = timezone.now()
-    with savepoint():
-        replay.save(update_fields=[*RESULT, "made_at"])
 
 
 def figures(company_id: int, until: datetime) -> WeekFigures:

@@ -47,20 +47,16 @@ def postpone() -> None:
 
 
 def run() -> None:
-    _begin()
-    ends_at = time.monotonic() + RUN
-    while time.monotonic() < ends_at and report_next():
-        pass
-
-
-def _begin() -> None:
-    """Companies that were here before the guard have watched since it came."""
+    # Companies that were here before the guard have watched since it came.
     reported = GuardReport.objects.filter(company=OuterRef("pk"))
     new = Company.objects.filter(~Exists(reported), **WATCHING).order_by("pk")[:BATCH]
     due_at = timezone.now() + WEEK
     GuardReport.objects.bulk_create(
         [GuardReport(company=company, due_at=due_at) for company in new], ignore_conflicts=True
     )
+    ends_at = time.monotonic() + RUN
+    while time.monotonic() < ends_at and report_next():
+        pass
 
 
 def report_next() -> bool:

@@ -154,7 +154,11 @@ class Known:
 def _learn_step(until: datetime, cached: Known) -> bool:
     """Whether there is more to learn."""
     with transaction.atomic():
-        state = _locked(until)
+        # None if another worker has it; it begins with the codes that are closed after `until`.
+        RouterState.objects.bulk_create(
+            [RouterState(pk=RouterState.ONLY, learned_until=until)], ignore_conflicts=True
+        )
+        state = RouterState.objects.select_for_update(skip_locked=True).first()
         if state is None or state.learned_until >= until:
             return False
         since = max(state.learned_until, until - MAX_ABSENCE)
@@ -197,14 +201,6 @@ def _learned(
         "state": learned_router.encode(cached.router, end.timestamp()),
         "version": cached.version,
     }
-
-
-def _locked(until: datetime) -> RouterState | None:
-    """None if another worker has it; it begins with the codes that are closed after `until`."""
-    RouterState.objects.bulk_create(
-        [RouterState(pk=RouterState.ONLY, learned_until=until)], ignore_conflicts=True
-    )
-    return RouterState.objects.select_for_update(skip_locked=True).first()
 
 
 def _teach(router: Router, memory: PhoneMemory, code: _Row, all_tries: list[ChannelTry]) -> None:

@@ -128,23 +128,19 @@ def samples(
                 channel=channel,
                 has_link=has_link,
                 locale=language,
-                text=_render_sample(company, template),
+                text=rendering.fill(
+                    template,
+                    code=SAMPLE_DIGITS[: company.code_length],
+                    brand=company.brand or company.name[:MAX_BRAND_LENGTH],
+                    minutes=None,
+                    link=short_url(SAMPLE_SLUG, short_hosts.find(company.link_host)),
+                ),
                 is_russian=_CYRILLIC.search(template) is not None,
                 has_app_hash=channel.has_segments and bool(texts.app_hash),
                 country=company.country,
             )
         )
     return previews
-
-
-def _render_sample(company: Company, template: str) -> str:
-    return rendering.fill(
-        template,
-        code=SAMPLE_DIGITS[: company.code_length],
-        brand=company.brand or company.name[:MAX_BRAND_LENGTH],
-        minutes=None,
-        link=short_url(SAMPLE_SLUG, short_hosts.find(company.link_host)),
-    )
 
 
 def current_samples(company: Company, texts: CompanyTexts) -> list[Sample]:

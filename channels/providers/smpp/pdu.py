@@ -95,7 +95,11 @@ def _body(name: str, octets: bytes) -> tuple[dict[str, Any], dict[int, bytes]]:
     parsed._parse_string = partial(_read_string, parsed)  # noqa: SLF001 - it has no other hook
     parsed.sm_length = None  # that a deliver_sm has to say
     parsed.parse(octets)
-    _check(parsed)
+    # Raises ValueError for a truncated receipt, which smpplib accepts.
+    if parsed.command in DELIVERIES and parsed.data_coding is None:
+        raise ValueError("a receipt is cut short")
+    if parsed.command == "deliver_sm" and len(parsed.short_message or b"") != parsed.sm_length:
+        raise ValueError("the text of a deliver_sm is cut short")
     fields = {name: getattr(parsed, name) for name in parsed.params_order if name not in _OPTIONAL}
     return fields, _tlvs(b"".join(tail), _OF_A_RECEIPT if name in DELIVERIES else frozenset())
 
@@ -105,14 +109,6 @@ def _read_string(parsed: Any, field: str, octets: bytes, start: int) -> tuple[by
     end = len(octets) if end < 0 else end
     setattr(parsed, field, octets[start:end])
     return octets, min(end + 1, len(octets))
-
-
-def _check(parsed: Any) -> None:
-    """Raises ValueError for a truncated receipt, which smpplib accepts."""
-    if parsed.command in DELIVERIES and parsed.data_coding is None:
-        raise ValueError("a receipt is cut short")
-    if parsed.command == "deliver_sm" and len(parsed.short_message or b"") != parsed.sm_length:
-        raise ValueError("the text of a deliver_sm is cut short")
 
 
 def _tlvs(octets: bytes, needed: Set[int]) -> dict[int, bytes]:

@@ -332,7 +332,8 @@ def _octets(deliver: Pdu) -> bytes:
 def _decode(deliver: Pdu, octets: bytes) -> str:
     """Decodes by data_coding, and by the octets where it is wrong or says nothing."""
     coding = deliver.fields.get("data_coding")
-    if coding in _UCS2 or _is_wide(octets):
+    # UCS-2 shows by the high octets of its Latin and Cyrillic letters.
+    if coding in _UCS2 or (len(octets) >= 2 and {0x00, 0x04}.issuperset(octets[0:20:2])):
         order = "le" if octets.startswith(BOM_UTF16_LE) else "be"
         wide = octets.decode(f"utf-16-{order}", errors="replace")
         return wide.removeprefix("\ufeff").rstrip("\0").strip(_SPACE)
@@ -342,11 +343,6 @@ def _decode(deliver: Pdu, octets: bytes) -> str:
         return text(octets, "utf-8")  # by chance no other alphabet's letters are
     except UnicodeDecodeError:
         return text(octets)
-
-
-def _is_wide(octets: bytes) -> bool:
-    """Whether they are UCS-2, by the high octets of its Latin and Cyrillic letters."""
-    return len(octets) >= 2 and {0x00, 0x04}.issuperset(octets[0:20:2])
 
 
 def _error(deliver: Pdu, line: dict[str, str]) -> str | None:

@@ -88,7 +88,11 @@ class Session:
         try:
             received = pdu.decode(octets)
         except MalformedError as error:
-            self._reject(error)
+            _name, expected = self._responses.get(error.sequence, ("", None))
+            if not error.is_response:
+                self._write(pdu.encode_response("generic_nack", error.sequence, INVALID_COMMAND))
+            elif expected is not None:
+                _fail(expected, error)
             return
         if received.is_response:
             self._resolve(received)
@@ -96,13 +100,6 @@ class Session:
             self._deliver(self, received)
         else:
             self._handle_request(received)
-
-    def _reject(self, error: MalformedError) -> None:
-        _name, expected = self._responses.get(error.sequence, ("", None))
-        if not error.is_response:
-            self._write(pdu.encode_response("generic_nack", error.sequence, INVALID_COMMAND))
-        elif expected is not None:
-            _fail(expected, error)
 
     def _resolve(self, response: Pdu) -> None:
         """Ignores a response to another command: it says nothing about this request."""

@@ -168,22 +168,18 @@ def _message_update(message: http.Json) -> BotUpdate | None:
     if chat_id is None:
         return None
     if "contact" in message:
-        return _contact_shared(message, chat_id, sender)
+        contact = http.mapping(message.get("contact"))
+        # Another person's card, or a forwarded one of their own, does not prove the number.
+        is_own = isinstance(sender.get("id"), int) and contact.get("user_id") == sender["id"]
+        phone = phone_of(http.text_of(contact, "phone_number"))
+        if not (is_own and phone) or "forward_origin" in message:
+            return None
+        return ContactShared(phone, chat_id, _locale(sender))
     return said(http.text_of(message, "text"), chat_id, _locale(sender))
 
 
 def _locale(sender: http.Json) -> str:
     return locale_of(sender.get("language_code"))
-
-
-def _contact_shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShared | None:
-    # Another person's card, or a forwarded one of their own, does not prove the number.
-    contact = http.mapping(message.get("contact"))
-    is_own = isinstance(sender.get("id"), int) and contact.get("user_id") == sender["id"]
-    phone = phone_of(http.text_of(contact, "phone_number"))
-    if not (is_own and phone) or "forward_origin" in message:
-        return None
-    return ContactShared(phone, chat_id, _locale(sender))
 
 
 def _membership_update(event: http.Json) -> BotBlocked | None:

@@ -212,7 +212,10 @@ class Twilio(http.HttpProvider):
         return [_campaign(row) for row in rows]
 
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
-        form = self._verified(call)
+        form = http.parse_form(call.body)
+        fields = "".join(name + value for name, value in sorted(form.items()))
+        expected = (self._sign(url + fields) for url in _url_variants(call.url))
+        http.require_signature(call, "X-Twilio-Signature", *expected, secret=self._token)
         return self.events_of(call.body, _status(form, call.url), _reply(form))
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
@@ -224,13 +227,6 @@ class Twilio(http.HttpProvider):
         is_local = issubclass(kind, DestinationRefusedError)
         alert_kind = AlertKind.WARNING if is_local else AlertKind.REFUSED
         return AccountAlert(receipt.error_code or "", receipt.error_detail, alert_kind)
-
-    def _verified(self, call: WebhookRequest) -> dict[str, str]:
-        form = http.parse_form(call.body)
-        fields = "".join(name + value for name, value in sorted(form.items()))
-        expected = (self._sign(url + fields) for url in _url_variants(call.url))
-        http.require_signature(call, "X-Twilio-Signature", *expected, secret=self._token)
-        return form
 
     def _sign(self, signed: str) -> str:
         digest = hmac.digest(self._token.encode(), signed.encode(errors="replace"), "sha1")

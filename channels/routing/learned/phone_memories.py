@@ -59,7 +59,7 @@ def load_many(phones: Iterable[str]) -> dict[str, PhoneMemory]:
 def save_many(memories: Mapping[str, PhoneMemory], now: float) -> None:
     """In the order of their hashes, as every other place that writes several."""
     key = settings.SECRET_KEY
-    common = {"key_id": _key_id(key), "seen_at": _time(now)}
+    common = {"key_id": _key_id(key), "seen_at": datetime.fromtimestamp(now, UTC)}
     rows = [
         RememberedPhone(phone_hash=_hash(phone, key), traces=_stored(memory), **common)
         for phone, memory in memories.items()
@@ -109,7 +109,3 @@ def _stored(memory: PhoneMemory) -> dict[str, Stored]:
         name: [None if value is None else round(value) for value in astuple(trace)]
         for name, trace in memory.channels.items()
     }
-
-
-def _time(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
