@@ -36,7 +36,7 @@ from links.api.parsing import new_link
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
 from links.make.send import LinkSendRequest, send_link
 from otp.protection.send_check import Requester, hashed, network_of
-from otp.send import CodeSendRequest, send_code
+from otp.send.send import CodeSendRequest, send_code
 from parsing.characters import is_line
 
 WAIT = 2.0  # seconds for the vendor's answer, of the 2.5 that a server waits for ours

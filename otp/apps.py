@@ -12,12 +12,8 @@ class OtpConfig(AppConfig):
         """
         from accounts.keys import principal  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
-        from otp import (  # noqa: PLC0415
-            history,
-            sealed_codes,
-            settlement,
-            sql,
-        )
+        from otp import history, sealed_codes, sql  # noqa: PLC0415
+        from otp.check import settlement  # noqa: PLC0415
         from otp.protection import guard_evidence, notices  # noqa: PLC0415
         from otp.statistics import savings_count  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415

@@ -18,7 +18,7 @@ from catalogue.errors import DomainError, Error, invalid_input
 from channels import wakeups
 from channels.models import Message
 from otp import codes, verifications
-from otp.check import Verified, check_code
+from otp.check.check import Verified, check_code
 from otp.models import Verification
 from storage.statements.single_statement import after_commit
 

@@ -32,12 +32,13 @@ from channels.routing import company_policy
 from channels.routing.channel_plan import for_landline
 from channels.routing.company_policy import AskedOrder
 from channels.vendor_accounts import availability
-from otp import check, sealed_codes, verifications
-from otp.check import RefusalState
+from otp import sealed_codes, verifications
+from otp.check import check
+from otp.check.check import RefusalState
 from otp.models import Verification
-from otp.own_code_repeats import PAUSE, WAIT
-from otp.send import CodeSendRequest, SentCode, send_code, sent_code
-from otp.tried_channels import channels_of
+from otp.send.own_code_repeats import PAUSE, WAIT
+from otp.send.send import CodeSendRequest, SentCode, send_code, sent_code
+from otp.send.tried_channels import channels_of
 from otp.verifications import IN_STATE, State
 
 CODE_IS_GONE = _(

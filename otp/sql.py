@@ -86,7 +86,7 @@ WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)
   AND created_at > now() - interval '1 day' AND id BETWEEN :first_id AND :last_id
 ORDER BY created_at DESC LIMIT 1"""
 
-_SEND = sql_files.read("otp/send.sql")
+_SEND = sql_files.read("otp/send/send.sql")
 _SEND_ONE = sql_files.with_scalar_params(_SEND)
 
 
@@ -138,7 +138,7 @@ idempotency_key AS ({idempotency.INSERT} WHERE idem_key IS NOT NULL)""",
 SEND_OF_ONE_COMPANY = _group(holds.HOLD_WALLETS)
 SEND_OF_SEVERAL_COMPANIES = _group(holds.HOLD_FREE_WALLETS)
 
-_CHECK = sql_files.read("otp/check.sql")
+_CHECK = sql_files.read("otp/check/check.sql")
 CHECK_CODE = sql_files.fill(sql_files.with_scalar_params(_CHECK), is_alone="true")
 CHECK_CODES = sql_files.fill(_CHECK, is_alone="false")
 

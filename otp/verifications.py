@@ -19,7 +19,8 @@ from catalogue.errors import DomainError, Error
 from catalogue.ids import ids_around
 from channels.models import Message, MessageQuerySet
 from channels.outcomes import transitions
-from otp import settlement, sql
+from otp import sql
+from otp.check import settlement
 from otp.models import Verification
 
 ALREADY_ENTERED = _("The code was entered already: what is verified cannot be canceled")

@@ -104,8 +104,8 @@ def test_code_and_settings_name_only_pages_that_exist() -> None:
 
 
 def test_names_are_looked_for() -> None:
-    assert exists("otp.check.check_code")
-    assert not exists("otp.check.no_such_function")
+    assert exists("otp.check.check.check_code")
+    assert not exists("otp.check.check.no_such_function")
 
 
 def package_of(name: str) -> str:

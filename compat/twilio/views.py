@@ -31,7 +31,7 @@ from compat.twilio.dialect import DIALECT, parse_sid, service_sid, sid
 from compat.view import CompatView
 from otp.feedback import report_entered
 from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, requester_of
-from otp.send import CodeSendRequest, SentCode
+from otp.send.send import CodeSendRequest, SentCode
 from otp.verifications import FoundVerification, State, cancel, find_by_message
 
 CHANNELS = {"sms": "sms", "whatsapp": "whatsapp"}  # the others are not in Twilio's enumeration

@@ -191,7 +191,7 @@ class Migration(migrations.Migration):
         ),
         migrations.RunPython(partition_by_month("otp_verification"), migrations.RunPython.noop),
         migrations.RunPython(migration_operations.setting("otp_verification"), migrations.RunPython.noop),
-        RunSqlFile("otp/wrong_guesses.sql", "33d92c77fb0291e7"),
+        RunSqlFile("otp/check/wrong_guesses.sql", "33d92c77fb0291e7"),
         RunSqlFile("otp/sealed_codes.sql", "c69e947ac56ef2ea"),
         RunSqlFile("otp/texts/text_changes.sql", "8c7a70b92e9bdce9"),
     ]

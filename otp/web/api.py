@@ -26,12 +26,13 @@ from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, DEFAULT_PURPOSE, LOCALE, PHONE
 from channels.web.send_view import SendView
 from links.api.parsing import link_for_code
-from otp import own_code_repeats, verifications
-from otp.check import check_code, find_phone
+from otp import verifications
+from otp.check.check import check_code, find_phone
 from otp.feedback import is_own_code, report_entered
 from otp.next_channel import send_by_next_channel
 from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
-from otp.send import CodeSendRequest, SentCode, send_code, sent_code
+from otp.send import own_code_repeats
+from otp.send.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.verifications import FoundVerification
 from otp.web.calls import (
     A_CODE,

@@ -27,10 +27,10 @@ from channels.accept.acceptance import Sender
 from channels.models import Message
 from links.api.views import parse_link
 from links.make.send import send_link
-from otp.check import check_code
+from otp.check.check import check_code
 from otp.models import Verification
 from otp.protection.send_check import Requester
-from otp.send import send_code
+from otp.send.send import send_code
 from otp.web.api import parse_code
 
 PATH = "/cabinet/send"

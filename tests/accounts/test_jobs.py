@@ -23,7 +23,7 @@ from channels.models import MessageExport
 from channels.tasks import make_message_files
 from links.tasks import make_imported_links
 from operator_admin.alerts.conditions import work_given_up
-from otp import settlement
+from otp.check import settlement
 from persons.tasks import make_company_exports
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
 from tests.operator_admin.operators import make_operator, sign_in

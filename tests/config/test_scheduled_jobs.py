@@ -13,7 +13,7 @@ from accounts.jobs import JOBS
 from accounts.models import Company, JobFailure
 from channels.deliver import sweeps
 from config.celery import app
-from otp import settlement
+from otp.check import settlement
 from tests.billing.orders import automatic
 from tests.config.job_trials import billing, channels, companies
 from tests.config.job_trials.trial import Trial

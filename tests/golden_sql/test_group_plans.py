@@ -11,9 +11,10 @@ from accounts.models import Company
 from billing.models import Wallet
 from catalogue.ids import uuid7
 from channels.outcomes import unchanged_messages
-from otp import check, code_writes
-from otp.code_writes import CodeWrite
+from otp.check import check
 from otp.models import Verification
+from otp.send import code_writes
+from otp.send.code_writes import CodeWrite
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
 from tests.channels.outcomes.stored_receipts import hear

@@ -13,7 +13,8 @@ from config.environment.variables import ROOT
 from links import sql as links_sql
 from links.clicks import counting, delivery_proof
 from links.make import aliases
-from otp import settlement, sql
+from otp import sql
+from otp.check import settlement
 from storage.statements.single_statement import _numbered
 from tests.storage.test_sql_files import installed
 from webhooks import dispatcher as webhook_dispatcher
@@ -46,8 +47,8 @@ STATEMENTS = {
         links_sql.send(is_test=is_test, has_key=has_key)
         for is_test, has_key in product(_BOTH, _BOTH)
     ],
-    "otp/check.sql": [sql.CHECK_CODE, sql.CHECK_CODES],
-    "otp/send.sql": [
+    "otp/check/check.sql": [sql.CHECK_CODE, sql.CHECK_CODES],
+    "otp/send/send.sql": [
         *(
             sql.send(is_test=is_test, has_link=has_link, has_key=has_key, link_dies=link_dies)
             for is_test, has_link, has_key, link_dies in product(_BOTH, repeat=4)
@@ -55,7 +56,7 @@ STATEMENTS = {
         sql.SEND_OF_ONE_COMPANY,
         sql.SEND_OF_SEVERAL_COMPANIES,
     ],
-    "otp/settle_finished.sql": [settlement._SETTLE_FINISHED],
+    "otp/check/settle_finished.sql": [settlement._SETTLE_FINISHED],
     "webhooks/claim.sql": [webhook_dispatcher.CLAIM],
 }
 

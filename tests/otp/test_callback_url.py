@@ -10,7 +10,7 @@ from django.test import override_settings
 from accounts.models import Company, Mode
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Message
-from otp import settlement
+from otp.check import settlement
 from persons.erasure import erase
 from persons.person import Person
 from tests.api.clients import Answer, Api

@@ -7,7 +7,7 @@ from channels import reconciliation
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
-from otp import settlement
+from otp.check import settlement
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.fallback_stages import (

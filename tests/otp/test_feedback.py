@@ -10,7 +10,7 @@ from billing.wallet import ledger
 from channels import reconciliation
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
-from otp import settlement
+from otp.check import settlement
 from otp.models import Verification
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once

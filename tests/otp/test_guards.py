@@ -10,7 +10,7 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes import transitions
-from otp import settlement
+from otp.check import settlement
 from otp.models import Verification
 from tests.api.blocking import behind_us
 from tests.api.clients import Api

@@ -8,7 +8,8 @@ import pytest
 from django.db import connection, transaction
 
 from billing.wallet import ledger
-from otp import check, codes
+from otp import codes
+from otp.check import check
 from otp.models import Verification
 from storage.statements.json_rows import Numbered
 from tests.api.blocking import waiting

@@ -12,7 +12,8 @@ from channels import sql as channels_sql
 from channels.models import Message
 from links.follow import cached_row, resolution
 from links.models import Link
-from otp import settlement, sql
+from otp import sql
+from otp.check import settlement
 from otp.models import Verification
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once

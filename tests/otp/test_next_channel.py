@@ -13,7 +13,7 @@ from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from channels.routing import policy_rules
 from channels.routing.policy_rules import StoredRule
-from otp import settlement
+from otp.check import settlement
 from otp.models import Verification
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once

@@ -20,8 +20,8 @@ from billing.budgets import budgets, key_limits
 from billing.models import Budget, Transfer, Wallet
 from billing.wallet import ledger
 from channels.models import BlockedPhone, Message
-from otp import code_writes
 from otp.models import Verification
+from otp.send import code_writes
 from tests.api.blocking import waiting
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.groups import in_one_group

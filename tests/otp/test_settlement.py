@@ -16,7 +16,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import transitions
 from links.models import Link
-from otp import settlement
+from otp.check import settlement
 from otp.models import Verification
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once

@@ -17,7 +17,7 @@ from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt
 from channels.vendor_accounts import registry
-from otp import settlement
+from otp.check import settlement
 from otp.models import Verification
 from storage.redis_client import redis_client
 from tests.api.clients import Api

@@ -17,7 +17,7 @@ from channels.deliver import sweeps
 from channels.models import Message
 from links.models import Link
 from otp import verifications
-from otp.check import check_code
+from otp.check.check import check_code
 from otp.models import Verification
 from tests.api.clients import Answer, Api, ClientOf
 from tests.channels.fallback_stages import (

@@ -14,9 +14,9 @@ from channels import reconciliation
 from channels.accept import send_limits
 from channels.models import BlockedPhone, Contact, Message, Receipt, RememberedPhone
 from links.models import ErasedClicks, Link
+from otp.check.settlement import settle_verified
 from otp.models import Verification
 from otp.protection import send_check
-from otp.settlement import settle_verified
 from persons import columns
 from persons.erasure import NotFinishedError, erase
 from persons.models import Erasure

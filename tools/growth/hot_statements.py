@@ -20,7 +20,8 @@ from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.vendor_accounts import availability
 from links.clicks import counting
 from links.models import Link
-from otp import codes, settlement
+from otp import codes
+from otp.check import settlement
 from otp.models import Verification
 from tools.growth.figures import Figure, Group
 from tools.growth.recording import Probe, Reading, recorded

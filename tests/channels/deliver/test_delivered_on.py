@@ -16,7 +16,7 @@ from channels.models import Message
 from channels.outcomes import transitions
 from channels.recipients import contacts
 from channels.vendor_accounts import registry
-from otp import settlement
+from otp.check import settlement
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE, claim

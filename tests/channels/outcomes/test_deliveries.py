@@ -17,7 +17,7 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message, OpenMessage, Part, Receipt, StaleDay
 from channels.outcomes import receipts, unchanged_messages
-from otp import settlement
+from otp.check import settlement
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, handed_over

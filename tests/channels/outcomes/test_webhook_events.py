@@ -11,7 +11,7 @@ from channels.lifecycle.state_machine import Event as Happening
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Message
 from channels.outcomes import transitions
-from otp import settlement
+from otp.check import settlement
 from tests.api.clients import Api, ClientOf
 from tests.channels.message_stages import PHONE, accepted, apply_event, send, submitted
 from tests.factories import AttemptFactory, CompanyFactory, EndpointFactory

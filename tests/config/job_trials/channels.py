@@ -10,7 +10,7 @@ from channels.deliver import sweeps
 from channels.history import day_counts, drop_watch, export
 from channels.models import CountedDay, DayCount, DeliveryDrop, Message, MessageExport, StaleDay
 from links.models import LinkImport
-from otp import settlement
+from otp.check import settlement
 from otp.models import Verification
 from parsing.days import start_of
 from tests.channels.history.test_drop_watch import send, usual

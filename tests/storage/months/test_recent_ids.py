@@ -16,7 +16,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes import transitions
 from channels.vendor_accounts import availability
-from otp import settlement
+from otp.check import settlement
 from storage.months import recent_ids
 from tests.api.clients import Api
 from tests.channels.message_stages import PHONE

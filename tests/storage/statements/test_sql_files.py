@@ -15,7 +15,7 @@ SELECT {times} * number FROM asked WHERE name <> '{}'
 
 
 def test_file_is_read_without_its_comments() -> None:
-    statement = sql_files.read("otp/check.sql")
+    statement = sql_files.read("otp/check/check.sql")
 
     assert statement.startswith("WITH guesses AS")
     assert "--" not in statement

@@ -29,7 +29,7 @@ from channels.routing.company_policy import AskedOrder
 from channels.waiting.outcome_signals import raise_if_failed
 from otp import codes, sql
 from otp.models import Verification
-from otp.tried_channels import channels_of
+from otp.send.tried_channels import channels_of
 from storage import advisory_locks
 from storage import atomic_limits as counters
 from storage.atomic_limits import LimiterDownError, Window

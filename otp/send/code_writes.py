@@ -1,4 +1,4 @@
-"""Writes sends of codes by `otp/send.sql`: one alone, or several that come together."""
+"""Writes sends of codes by `otp/send/send.sql`: one alone, or several that come together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from storage.statements.single_statement import fetch_rows
 
 
 class CodeRow(NamedTuple):
-    """A row of `otp/send.sql`. The last three mean something if the send was paid for."""
+    """A row of `otp/send/send.sql`. The last three mean something if the send was paid for."""
 
     number: int  # of the send in its group
     is_paid: bool

@@ -134,7 +134,7 @@ class Verified:
 
 
 class _CheckedGuess(NamedTuple):
-    """A row of `otp/check.sql`."""
+    """A row of `otp/check/check.sql`."""
 
     number: int  # of the guess in its group
     judged_id: UUID

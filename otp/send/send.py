@@ -1,7 +1,7 @@
 """Sends a one-time code: accepts the request, writes the verification and its message.
 
 A send is written alone, or in one statement with others that come together. The statement
-(`otp/send.sql`) decides whether it is a resend of the live code.
+(`otp/send/send.sql`) decides whether it is a resend of the live code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,14 +36,16 @@ from channels.routing.company_policy import NO_ORDER, AskedOrder
 from channels.waiting.outcome_signals import SendOutcome
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
-from otp import check, code_writes, codes, own_code_repeats, sealed_codes, sql
-from otp.code_writes import CodeRow, CodeWrite
+from otp import codes, sealed_codes, sql
+from otp.check import check
 from otp.models import Verification
 from otp.protection import send_check
 from otp.protection.send_check import UNKNOWN, Requester
 from otp.sealed_codes import content_of
+from otp.send import code_writes, own_code_repeats
+from otp.send.code_writes import CodeRow, CodeWrite
+from otp.send.tried_channels import UntriedChannels
 from otp.texts import bindings, rendering
-from otp.tried_channels import UntriedChannels
 from storage.statements.json_rows import array_text
 from webhooks.endpoints import Callback
 

@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 JOB = Job("settlement", _("settlement of entered codes"), given_up_delay=timedelta(hours=1))
 BATCH = 200
 _SETTLE_FINISHED = sql_files.fill(
-    sql_files.read("otp/settle_finished.sql"), has_subscribers=outbox.has_endpoint_sql("v")
+    sql_files.read("otp/check/settle_finished.sql"), has_subscribers=outbox.has_endpoint_sql("v")
 )
 
 

@@ -1,0 +1,1 @@
+"""Checking codes that people type in, and settling those that were right."""

@@ -1,0 +1,1 @@
+"""Sending codes: new ones, resends, and codes that a company made itself."""
