@@ -12,7 +12,7 @@ from catalogue.errors import DomainError, Error
 from processes.server.client_ip import client_ip
 
 NO_SCOPE = _("This key lacks the required scope")
-FOR_CLIENTS = _("This key is for another service's client and opens nothing but its address")
+FOR_CLIENTS = _("This key is for another service's client and works only at that client's address")
 NOT_FOR_CLIENTS = _(
     "This is a key of the API; create a key for another service's client: cabinet, API keys"
 )

@@ -31,8 +31,8 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
         label=gettext_lazy("Time zone"),
         required=False,
         help_text=gettext_lazy(
-            "Times in the cabinet are shown in it. Days in filters, charts and statements "
-            "are counted in the service's time zone."
+            "The cabinet shows times in this zone. Days in filters, charts and statements are "
+            "counted in the service's time zone."
         ),
     )
 

@@ -295,7 +295,7 @@ class LimitsSection(SectionForm):
 class SecuritySection(SectionForm):
     slug, title = "security", _("Sign-in of members")
     stored = ("requires_second_factor",)
-    outro = _("The addresses that a key may be used from are set with the key.")
+    outro = _("The addresses that a key may be used from are set on the key itself.")
     links = (
         ("key-list", _("API keys")),
         ("mfa_index", _("Your two-step sign-in")),

@@ -67,8 +67,9 @@ class Error(Enum):
             "disabled the link."
         ),
         _(
-            "`message` says which. To change scopes or addresses, create a new key. `balance` and "
-            "`top_up` work while the maker of the key is a member whose role sees money."
+            "`message` says which. To change scopes or addresses, create a new key. `balance` "
+            "and `top_up` work only while the member who created the key has a role that sees "
+            "money."
         ),
     )
     HTTPS_REQUIRED = (
@@ -84,7 +85,10 @@ class Error(Enum):
             "There is no such path, or the object does not exist, belongs to another company or "
             "to the other mode."
         ),
-        _("Check the path and the id: a test key does not see live objects, nor the reverse."),
+        _(
+            "Check the path and the id: a test key does not see live objects, and a live "
+            "key does not see test objects."
+        ),
     )
     METHOD_NOT_ALLOWED = (
         405,
@@ -126,9 +130,9 @@ class Error(Enum):
         _("Check the request fields"),
         _("Fields are invalid, or the body is not JSON."),
         _(
-            "`errors` lists at once all fields that are missing, of a wrong type or out of bounds; "
-            "correct them. Only then are the number, the URL and the alias judged, whose refusals "
-            "have codes of their own."
+            "`errors` lists all fields that are missing, of the wrong type or out of bounds; "
+            "correct them. The number, the URL and the alias are checked after that, with "
+            "error codes of their own."
         ),
         ("errors",),
     )
@@ -154,8 +158,8 @@ class Error(Enum):
         422,
         _("The recipient cannot be reached by this channel"),
         _(
-            "The recipient is not there on this channel: no account, unsubscribed or blocked. "
-            "Nothing was charged."
+            "The recipient cannot be reached there: they have no account, unsubscribed or "
+            "blocked us. Nothing was charged."
         ),
         _(
             "Try another channel: this send no longer counts towards the limits. With `action_url` "
@@ -211,8 +215,8 @@ class Error(Enum):
         ),
         _(
             "The protection against SMS pumping asks for a proof of work: codes to similar "
-            "numbers, or for this address or device, are delivered and not entered. Nothing was "
-            "charged."
+            "numbers, or for this address or device, are delivered but not entered. Nothing "
+            "was charged."
         ),
         _(
             "Solve `challenge` on the person's page with the ALTCHA widget and send the request "
@@ -249,8 +253,8 @@ class Error(Enum):
         422,
         _("The code was sent for another payment or document"),
         _(
-            "`bind` is not what the code was sent with. The code was not compared, and no attempt "
-            "was spent."
+            "`bind` differs from the one that the code was sent with. The code was not "
+            "compared, and no attempt was spent."
         ),
         _("Verify with the same `bind` as the send, or send a new code for what is now agreed to."),
     )
@@ -270,17 +274,17 @@ class Error(Enum):
             "`limit.kind` says which."
         ),
         _(
-            "Try again after `retry_after` seconds; the numbers are on the page about limits. An "
-            "owner can raise budgets and limits at once: Settings → Budgets. Without `retry_after` "
-            "it is below the price of one message: it must be raised, waiting will not help. "
-            "If the sends are not yours, revoke the key."
+            "Try again after `retry_after` seconds; the page about limits has the figures. An "
+            "owner can raise budgets and limits at once: Settings → Budgets. Without "
+            "`retry_after` the budget or limit is below the price of one message: waiting will "
+            "not help, raise it. If the sends are not yours, revoke the key."
         ),
         ("limit", "retry_after"),
     )
     TOO_MANY_ATTEMPTS = (
         429,
         _("Too many attempts; ask for a new code later"),
-        _("The code was entered wrongly too often. Not even the right one works now."),
+        _("Wrong codes were entered too often. Even the right one does not work now."),
         _("Send a new code after `retry_after` seconds."),
         ("retry_after",),
     )

@@ -32,7 +32,7 @@ TOO_MANY_NEW = format_lazy(
     _("{max} connections were made in a day, which is the maximum; try again tomorrow"),
     max=MAX_NEW,
 )
-WRONG_SECRET = _("This is no secret of that server: copy it whole, as the server shows it")
+WRONG_SECRET = _("This is not that server's secret: copy all of it, as the server shows it")
 
 
 def kind_of(hook: Hook) -> Kind:

@@ -23,8 +23,8 @@ from otp.models import Verification
 from storage.statements.single_statement import after_commit
 
 WITHIN = timedelta(days=1)  # of the code's creation; `sql.REPORTED_WITHIN` relies on it
-TOO_LATE = _("A code is reported within a day after it was made")
-NOT_OWN = _("This code was made here, not by you: check it with POST /otp/verify")
+TOO_LATE = _("Report a code within a day after it was made")
+NOT_OWN = _("The service made this code: check it with POST /otp/verify")
 
 
 def report_entered(

@@ -220,7 +220,7 @@ class GuardRestriction(models.Model):
         REFUSE = 3, _("refused")
 
     class Rule(models.TextChoices):
-        UNVERIFIED = "unverified", _("codes are delivered and not entered")
+        UNVERIFIED = "unverified", _("codes are delivered but not entered")
         PENDING = "pending", _("many codes wait to be entered")
         LIFTED = "lifted", _("let through by a member")
 

@@ -42,14 +42,14 @@ from otp.send.tried_channels import channels_of
 from otp.verifications import IN_STATE, State
 
 CODE_IS_GONE = _(
-    "Your code is no longer kept, for its message has come to its end: send it again with `code` "
-    "and `channel`"
+    "Your code is no longer kept because its message has ended: send it again with `code` and "
+    "`channel`"
 )
 
 
 NONE_LEFT = _(
-    "No other channel is left: the code was sent by every one that your policy and this number "
-    "allow"
+    "No other channel is left: the code was sent by every channel that your policy and this "
+    "number allow"
 )
 
 

@@ -122,7 +122,7 @@ FILES = (
     ),
     ExportFile(
         "keys.csv",
-        _("API keys: what is known of them. The keys themselves are not stored."),
+        _("API keys without the keys themselves, which are not stored."),
         lambda company: ApiKey.objects.filter(company=company).select_related("created_by"),
         {
             **_same("id name mode prefix last4 scopes purpose allowed_ips day_limit"),
@@ -204,8 +204,8 @@ FILES = (
         _("Closing documents and invoices for advances, as issued."),
         lambda company: Document.objects.filter(company=company),
         _same(
-            "id kind year serial issued_on month tokens amount vat currency language lines parties"
-            " created_at"
+            "id kind year serial issued_on month tokens amount vat currency language lines parties "
+            "created_at"
         ),
     ),
     ExportFile(

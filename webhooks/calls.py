@@ -170,7 +170,7 @@ ROTATE = Call(
         "one returns the same secret."
     ),
     Scope.WEBHOOKS,
-    message=_("The new secret is ready; the old one signs for a day more"),
+    message=_("The new secret is ready; the old one keeps signing for another day"),
     answer=ENDPOINT_WITH_SECRET,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )

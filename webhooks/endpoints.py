@@ -44,7 +44,8 @@ TOO_MANY_SECRETS = format_lazy(
     max=MAX_OLD_SECRETS,
 )
 CARRIES_MONEY = _(
-    "Events about money go to this endpoint: only who sees the balance may lead them elsewhere"
+    "This endpoint receives events about money: only a member who sees the balance may "
+    "redirect them"
 )
 NOT_REGISTERED = _(
     "No enabled webhook of this mode has this host and port: register one for the host first"

@@ -195,8 +195,8 @@ def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
             return redirect("webhook-detail", endpoint.public_id)
         return _show_once(request, endpoint, secret)
     again = _(
-        "The secret is already being replaced. If you replace it again, the old ones sign on "
-        "until their day is over."
+        "The secret is already being replaced. If you replace it again, the old ones keep "
+        "signing until their day is over."
     )
     return confirm_page(
         request,

@@ -63,8 +63,8 @@ TEXTS: dict[Reason, tuple[StrOrPromise, StrOrPromise]] = {
     Reason.GROUPS_ELSEWHERE: (
         _("%(provider)s does not name your groups"),
         _(
-            "They are too many for its response. Ask your administrator to pass on only those of "
-            "this service."
+            "There are too many for its response. Ask your administrator to pass on only those "
+            "of this service."
         ),
     ),
     Reason.NO_ACCOUNT: (

@@ -125,7 +125,7 @@ def _was_left(request: HttpRequest, member: Member) -> bool:
 
 
 def _redirect_to(member: Member, request: CabinetRequest) -> HttpResponse:
-    text = _("You are no longer a member of the company of that page. Now you act for %(name)s.")
+    text = _("You are no longer a member of that page's company. You are now acting for %(name)s.")
     messages.warning(request, text % {"name": member.company.name})
     if request.htmx:
         return HttpResponseClientRefresh()

@@ -332,7 +332,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('country', models.CharField(max_length=2, verbose_name='country')),
                 ('tokens', models.PositiveSmallIntegerField(blank=True, help_text='empty: the price of all countries again', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='tokens per SMS')),
-                ('starts_at', models.DateTimeField(default=django.utils.timezone.now, help_text='messages sent before keep the price that they were held at', verbose_name='from')),
+                ('starts_at', models.DateTimeField(default=django.utils.timezone.now, help_text='earlier messages keep the price at which they were held', verbose_name='from')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='created by')),
             ],

@@ -133,7 +133,7 @@ class SmsPrice(models.Model):
     starts_at = models.DateTimeField(
         _("from"),
         default=timezone.now,
-        help_text=_("messages sent before keep the price that they were held at"),
+        help_text=_("earlier messages keep the price at which they were held"),
     )
     created_by = by_user(_("created by"))
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)

@@ -99,7 +99,7 @@ class Sentence(NamedTuple):
 
 _FORGED: dict[str, StrOrPromise] = {
     "order": _("Row %(row)s stands below a later one."),
-    "balance": _("Row %(row)s: the balance is %(shown)s, by the rows above it %(expected)s."),
+    "balance": _("Row %(row)s: the balance is %(shown)s, but the rows above it give %(expected)s."),
     "chain": _("One of the rows %(first)s–%(last)s differs: they do not give the hash of %(day)s."),
     "missing": _("After row %(last)s rows of %(day)s are missing."),
     "row": _("Row %(row)s cannot be read."),
@@ -109,7 +109,9 @@ _FORGED: dict[str, StrOrPromise] = {
     "note": _("Row %(row)s: the note is not the sealed one."),
 }
 _UNSUITABLE: dict[str, StrOrPromise] = {
-    "partial": _("The file has not all operations. Download the full statement and upload that."),
+    "partial": _(
+        "The file does not have all operations. Download the full statement and upload that."
+    ),
     "begins_later": _(
         "The file does not begin with the first operation. Download the full statement and "
         "upload that."

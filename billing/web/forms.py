@@ -141,13 +141,13 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
     currency = forms.ChoiceField(
         label=_("Currency of prices"),
         required=False,
-        help_text=_("Of prices, orders and invoices from now on; earlier ones stay as they are."),
+        help_text=_("For prices, orders and invoices from now on; earlier ones stay as they are."),
     )
 
     documents_language = forms.ChoiceField(
         label=_("Language of documents"),
         required=False,
-        help_text=_("Of invoices, acts and statements. The tax forms of Russia stay Russian."),
+        help_text=_("For invoices, acts and statements. Russian tax forms stay in Russian."),
     )
 
     class Meta:
@@ -179,7 +179,8 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
         self.fields["inn"].label = str(billing_details.tax_number_name(country))
         if country in billing_details.EU:
             self.fields["inn"].help_text = _(
-                "With it, invoices are without VAT, under reverse charge. Empty if you have none."
+                "With it, invoices are issued without VAT, under reverse charge. Leave empty "
+                "if you have none."
             )
         if country != "RU":
             del self.fields["kpp"], self.fields["edo_id"]

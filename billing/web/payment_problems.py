@@ -37,7 +37,7 @@ def _is_of(order: Order, transfer: BankTransfer) -> bool:
 def _of_payment(order: Order, payment: Payment) -> PaymentProblem:
     amount = money(payment.amount, payment.currency)
     if payment.problem == Problem.LATE:
-        return PaymentProblem(_("The payment came after the end of the top-up, and is credited."))
+        return PaymentProblem(_("The payment arrived after the top-up had ended, and is credited."))
     if payment.settled_at is None:
         return _waiting(order, payment.problem, payment.amount, payment.currency)
     if payment.is_credited:
@@ -46,7 +46,7 @@ def _of_payment(order: Order, payment: Payment) -> PaymentProblem:
         )
     if payment.resolution == Resolution.RETURNED:
         return PaymentProblem(_("%(sum)s goes back to the payer.") % {"sum": amount}, payment.note)
-    text = _("%(sum)s came; the operator has settled it.") % {"sum": amount}
+    text = _("%(sum)s arrived; the operator has settled it.") % {"sum": amount}
     return PaymentProblem(text, payment.note)
 
 
@@ -60,9 +60,9 @@ def _of_transfer(order: Order, transfer: BankTransfer) -> PaymentProblem:
 def _waiting(order: Order, problem: str, amount: Decimal, currency: str) -> PaymentProblem:
     facts = {"sum": money(amount, currency), "due": money(order.amount, order.currency)}
     if problem in _WRONG:
-        text = _("%(sum)s came instead of %(due)s. We are looking into it, do not pay again.")
+        text = _("%(sum)s arrived instead of %(due)s. We are looking into it, do not pay again.")
     elif problem == Problem.SECOND:
         text = _("It was paid once more: %(sum)s. We are looking into it.")
     else:
-        text = _("A transfer of %(sum)s came. We are looking into it, do not pay again.")
+        text = _("A transfer of %(sum)s arrived. We are looking into it, do not pay again.")
     return PaymentProblem(text % facts, is_waiting=True)

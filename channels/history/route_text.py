@@ -17,7 +17,9 @@ HOUR, DAY = 3600, 86_400
 def route_text(route: Mapping[str, Any]) -> str:
     """The text of `params["route"]`; for one written by a later release, only its plan."""
     if route.get("arm") != SMART:
-        return _("Sent by the company's own order: one code in twenty is, to measure the saving.")
+        return _(
+            "Sent in the company's own order, as one code in twenty is, to measure the saving."
+        )
     plan = route.get("plan") or []
     parts = [_reason(route, plan), *_following(plan)]
     return "; ".join(part for part in parts if part)

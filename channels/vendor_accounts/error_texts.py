@@ -77,7 +77,7 @@ ALERTS_BY_KIND: dict[str, StrOrPromise] = {
 }
 
 _STOP_UNMATCHED = _(
-    "Somebody said STOP whose phone is hidden or unknown: find the person by the id and block it."
+    "Somebody with a hidden or unknown phone said STOP: find the person by the id and block them."
 )
 
 REASONS: dict[str, StrOrPromise] = {
@@ -114,9 +114,9 @@ ADVICE: dict[str, StrOrPromise] = {
 }
 ADVICE_BY_CLASS: dict[str, StrOrPromise] = {
     "barred": _(
-        "Send by another channel, or tell the person: “Your operator blocks our SMS because you "
-        "forbade mass messages. Allow them in the operator's app or by calling it, and ask for a "
-        "new code.”"
+        "Send by another channel, or tell the person: “Your carrier blocks our SMS because you "
+        "opted out of mass messages. Allow them in the carrier's app or by calling it, and "
+        "ask for a new code.”"
     )
 }
 

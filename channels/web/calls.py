@@ -151,8 +151,8 @@ CHANNEL_REACH = Shape(
             "reach",
             choice(Reach, "Reach"),
             _(
-                "Whether it reaches the person: `yes`, `no`, or `unknown`, which only a message "
-                "would tell."
+                "Whether it reaches the person: `yes`, `no`, or `unknown`: only a message "
+                "would show."
             ),
             "unknown",
         ),
@@ -161,10 +161,10 @@ CHANNEL_REACH = Shape(
             nullable(choice(Reason, "ReachReason")),
             _(
                 "Why it is `yes` or `no`. `contact`: the person let our bot write to them. "
-                "`no_contact`: they did not. `blocked`: they asked to get nothing. `landline`: the "
-                "channel reaches mobiles alone. `country`: the country is not on the company's "
-                "list. `policy`: the company's rules leave the channel out. `unavailable`: nothing "
-                "carries codes by it now. `null` for `unknown`."
+                "`no_contact`: they did not. `blocked`: they asked to get nothing. `landline`: "
+                "the channel reaches mobiles only. `country`: the country is not on the "
+                "company's list. `policy`: the company's rules leave the channel out. "
+                "`unavailable`: no account sends codes by it now. `null` for `unknown`."
             ),
         ),
     ),
@@ -175,9 +175,9 @@ LOOK_UP = Call(
     "lookUpPhone",
     _("Look up a number"),
     _(
-        "Tells what is known about a phone number without sending anything: its country, its type "
-        "and the channels that reach it. No vendor is asked and no token is charged. In the path "
-        "the plus is written as it is or as `%2B`."
+        "Returns what is known about a phone number without sending anything: its country, its "
+        "type and the channels that reach it. No vendor is asked and no token is charged. In "
+        "the path the plus is written as it is or as `%2B`."
     ),
     Scope.OTP,
     message=_("What is known about the number"),

@@ -70,7 +70,7 @@ DOOR = Field(
     "door",
     nullable(text()),
     _(
-        "What the message came by, if neither by this API nor from the cabinet: the client of "
+        "Where the message came from, if not from this API or the cabinet: the client of "
         "another service, such as `twilio`, or an identity server, such as `supabase`."
     ),
     None,

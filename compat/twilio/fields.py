@@ -50,7 +50,7 @@ def channel(name: str) -> str | None:
 def no_rate_limits(parameter: str) -> None:
     if json_texts(parameter):
         raise ValidationError(
-            _("This service has no rate limits of its own: those of the company hold")
+            _("This service has no rate limits of its own: the company's limits apply")
         )
 
 

@@ -54,7 +54,7 @@ DAYS, MAX_DAYS = 30, 92  # of a summary
 NO_HISTORY = _(
     "A key of this kind reads no history: name a VerificationSid, or a number in ChannelData.To"
 )
-GENERATED_HERE = _("This code was made here, not by you: check it with VerificationCheck")
+GENERATED_HERE = _("The service made this code: check it with VerificationCheck")
 _ACCOUNT = re.compile(r"AC[0-9a-fA-F]{32}")
 
 

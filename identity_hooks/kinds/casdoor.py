@@ -51,6 +51,6 @@ KIND = Kind(
     ),
     notes=(
         _("With GET the code stands in the address, which proxies write to logs: prefer POST."),
-        _("The server takes any status but 200 for a failure."),
+        _("The server treats every status other than 200 as a failure."),
     ),
 )

@@ -77,6 +77,6 @@ KIND = Kind(
             "here; a sentence with two numbers of this length is refused: keep other numbers out "
             "of the text."
         ),
-        _("The plugin only logs a refusal: the person is told nothing. Look at Requests."),
+        _("The plugin only logs a refusal, and the person does not see it. Look at Requests."),
     ),
 )

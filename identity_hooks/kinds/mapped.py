@@ -67,7 +67,7 @@ CLERK = _kind(
             "The server makes the secret of the signatures. Enter it here: “Replace the secret”, "
             "“The server's own secret”."
         ),
-        _("The server calls after its own answer, so the person is told nothing of a refusal."),
+        _("The server calls after its own answer, so the person does not learn of a refusal."),
     ),
 )
 

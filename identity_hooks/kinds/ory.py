@@ -97,6 +97,6 @@ KIND = Kind(
     ),
     notes=(
         _("The id of the channel must stay as it is here."),
-        _("What is refused is repeated, five times unless the settings say otherwise."),
+        _("A refused call is repeated, five times unless the settings say otherwise."),
     ),
 )

@@ -49,7 +49,7 @@ class HookForm(RefusesStaleForm, forms.Form):
                 label=_("Digits of the code"),
                 min_value=CODE_LENGTHS[0],
                 max_value=CODE_LENGTHS[1],
-                help_text=_("By it the code is found where the server sends a sentence."),
+                help_text=_("It finds the code where the server sends a sentence."),
             )
         if kind is not None and kind.has_mapping:
             self.fields["mapping"] = MappingField(label=_("Mapping"))
@@ -71,8 +71,8 @@ class MappingField(TextField):
             max_length=MAX_MAPPING,
             widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "class": "code"}),
             help_text=_(
-                "Where the body has what: JSON pointers such as /data/to, or names joined by dots. "
-                "Besides: auth, only_if, lifetime, sent_at."
+                "Where to find each value in the body: JSON pointers such as /data/to, or "
+                "names joined by dots. Also: auth, only_if, lifetime, sent_at."
             ),
             **kwargs,
         )

@@ -102,7 +102,7 @@ _SHAPE_WORDS = _(
     "the first and the last one a letter or a digit"
 )
 _CODE_WORDS = _("A name of 4–8 digits reads as a code; add a letter")
-_RESERVED_WORDS = _("The service keeps this name for itself; choose another")
+_RESERVED_WORDS = _("This name is reserved; choose another")
 
 
 def generate(length: int) -> str:

@@ -22,7 +22,7 @@ def queue() -> Finding:
         due=now.due, age=age, ambiguous=now.ambiguous
     )
     cure = _(
-        "See `worker` and the providers. With both in order there are more messages than "
+        "Check `worker` and the providers. If both are in order, there are more messages than "
         "provider threads: add a worker."
     )
     return verdict("queue", detail, cure, ok=age < LATE_QUEUE)

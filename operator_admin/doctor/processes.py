@@ -100,8 +100,8 @@ def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
         return failed(title, _("no heartbeat from its process"), cure)
     facts = alive[0].facts
     cure = _(
-        "Read the log of {unit}: it says why the centre lets nobody in. Compare SMPP_URL with what "
-        "the vendor gave you."
+        "Read the log of {unit}: it says why the SMS centre refuses the bind. Compare SMPP_URL "
+        "with what the vendor gave you."
     ).format(unit=unit)
     detail = _("bound, {unanswered} of {window} under way").format(
         unanswered=facts.get("unanswered", 0), window=facts.get("window", 0)

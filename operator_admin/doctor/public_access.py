@@ -74,7 +74,7 @@ def proxies() -> Finding:
         answer = _get(f"{settings.PUBLIC_URL}/livez", headers).json()
         request_seen: dict[str, Any] = answer["seen"]
     except (requests.RequestException, ValueError, KeyError, TypeError):
-        cure = _("See `public URL`; behind it must be this very service, with the same SECRET_KEY.")
+        cure = _("See `public URL`; it must lead to this very service, with the same SECRET_KEY.")
         return failed("proxies", _("the service did not say what it sees"), cure)
     return _judge_proxies(request_seen)
 
@@ -209,7 +209,7 @@ def operators() -> Finding:
     detail = _("operators: {count}, without a second factor: {without_factor}").format(
         count=staff.count(), without_factor=without_factor
     )
-    cure = _("Have them open /admin/ and set it up; nothing else opens to them until they do.")
+    cure = _("Ask them to open /admin/ and set it up: they can open nothing else until they do.")
     if not settings.OPERATOR_MFA:
         detail += _("; not asked for here")
     return verdict("operators", detail, cure, ok=not without_factor or not settings.OPERATOR_MFA)

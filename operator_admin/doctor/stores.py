@@ -74,7 +74,7 @@ def legal_addresses() -> Finding:
         if absent
         else _("terms, privacy, support")
     )
-    cure = _("Set them (see .env.example): they stand on every page and in every e-mail.")
+    cure = _("Set them (see .env.example): they appear on every page and in every e-mail.")
     return verdict("legal_addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
 
 

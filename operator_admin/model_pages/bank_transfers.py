@@ -36,7 +36,7 @@ class AssignForm(forms.Form):
         label=gettext_lazy("credit"),
         choices=(
             ("ordered", gettext_lazy("the whole top-up")),
-            (RECEIVED, gettext_lazy("for the sum that came, at the price of the top-up")),
+            (RECEIVED, gettext_lazy("for the sum that arrived, at the price of the top-up")),
         ),
         initial="ordered",
         widget=forms.RadioSelect(attrs={"class": "radiolist"}),

@@ -218,7 +218,7 @@ class DocumentAdmin(ReadOnlyAdmin):
 
 
 PAST = gettext_lazy(
-    "A price cannot begin in the past: messages keep the price that they were held at."
+    "A price cannot begin in the past: messages keep the price at which they were held."
 )
 GRACE = timedelta(minutes=10)  # for a form that was open for a while
 

@@ -148,7 +148,7 @@ class ShortHostForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_host(self) -> str:
         host = validated(target_urls.check_site, self.cleaned_data["host"])
         if short_hosts.is_ours(host):
-            raise ValidationError(_("This host serves the service itself, or short links already."))
+            raise ValidationError(_("This host already serves the service itself or short links."))
         return host
 
 

@@ -76,7 +76,7 @@ class NoteForm(forms.Form):
     note = LineField(
         label=gettext_lazy("Note"),
         max_length=200,
-        help_text=gettext_lazy("The company reads it on the page of its top-up."),
+        help_text=gettext_lazy("The company sees it on the page of its top-up."),
     )
 
     def __init__(self, *args: Any, is_required: bool, **kwargs: Any) -> None:

@@ -90,7 +90,7 @@ class CredentialsForm(forms.Form):
         for option, text in list(data.items()):  # an error removes one
             if text != text.strip():
                 self.add_error(
-                    option, gettext_lazy("Paste it without spaces and line breaks around it.")
+                    option, gettext_lazy("Paste it without spaces or line breaks around it.")
                 )
             elif option in secret and not text.isascii():
                 self.add_error(

@@ -129,7 +129,7 @@ class Migration(migrations.Migration):
                 ('value', models.CharField(max_length=32, verbose_name='value')),
                 ('country', models.CharField(blank=True, max_length=4, verbose_name='country')),
                 ('step', models.PositiveIntegerField(choices=[(0, 'let through'), (1, 'no SMS'), (2, 'proof of work'), (3, 'refused')], verbose_name='step')),
-                ('rule', models.CharField(choices=[('unverified', 'codes are delivered and not entered'), ('pending', 'many codes wait to be entered'), ('lifted', 'let through by a member')], max_length=10, verbose_name='rule')),
+                ('rule', models.CharField(choices=[('unverified', 'codes are delivered but not entered'), ('pending', 'many codes wait to be entered'), ('lifted', 'let through by a member')], max_length=10, verbose_name='rule')),
                 ('is_enforced', models.BooleanField(verbose_name='enforced')),
                 ('is_early', models.BooleanField(db_default=False, default=False, verbose_name='sooner than usual: other companies are attacked there')),
                 ('codes', models.PositiveIntegerField(default=0, verbose_name='codes delivered')),

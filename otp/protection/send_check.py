@@ -222,8 +222,8 @@ def _refusal(restriction: OpenRestriction) -> DomainError:
     seconds = max(1, math.ceil(restriction.until - time.time()))
     message = format_lazy(
         _(
-            "Held back by the protection against SMS pumping: codes to this scope ({scope}) are "
-            "delivered and not entered. Lift it in the cabinet, Settings → Protection"
+            "Held back by the protection against SMS pumping: codes to this scope ({scope}) "
+            "are delivered but not entered. Lift it in the cabinet, Settings → Protection"
         ),
         scope=scope_name(restriction.kind, restriction.value),
     )

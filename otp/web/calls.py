@@ -94,10 +94,11 @@ CUSTOM_CODE = option(
     "code",
     OWN_CODE_SCHEMA,
     _(
-        "A code of your own to deliver, 4 to 10 Latin letters or digits; without it we make one. "
-        "It is kept encrypted until the message comes to its end. Channels that cannot carry it "
-        "are left out: Telegram takes 4 to 8 digits. Sent again with the same `reference`, it is "
-        "the same message. Tell by `POST /otp/feedback` that it was entered."
+        "A code of your own to deliver, 4 to 10 Latin letters or digits; without it the "
+        "service makes one. It is kept encrypted until the message has ended. Channels that "
+        "cannot carry it are left out: Telegram takes 4 to 8 digits. Sent again with the same "
+        "`reference`, it is the same message. Report by `POST /otp/feedback` that it was "
+        "entered."
     ),
     error=_("A string of 4 to 10 Latin letters or digits"),
 )
@@ -205,8 +206,8 @@ VERIFIED_ID = option(
     "id",
     identifier("otp"),
     _(
-        "The `verification` of the send, in place of `phone` and `purpose`. No other code is "
-        "judged, not even a newer one for the same number."
+        "The `verification` of the send, in place of `phone` and `purpose`. Only its code is "
+        "checked, not a newer one for the same number."
     ),
     error=_("The verification's id, `otp_` and 32 hexadecimal digits"),
 )
@@ -289,8 +290,8 @@ GUARD_EVENT = EventDeclaration(
     "GuardEvent",
     {
         EventKind.GUARD_TRIGGERED: _(
-            "Codes to some numbers are delivered and not entered, so sends to them are held back, "
-            "or would be in the mode that only watches."
+            "Codes to some numbers are delivered but not entered, so sends to them are held "
+            "back, or would be in the mode that only watches."
         )
     },
     (

@@ -199,10 +199,10 @@ def protection_lift(request: CabinetRequest, pk: int) -> HttpResponse:
         request,
         _t("Lift the restriction"),
         _t(
-            "Codes go there as usual for an hour, and what spoke against these numbers is "
-            "forgotten. If codes still are not entered, sends are held back again after that."
+            "Codes go there as usual for an hour, and the evidence against these numbers is "
+            "dropped. If codes still are not entered, sends are held back again after that."
         ),
-        _t("The day's budget and the budgets by country go on to hold."),
+        _t("The day's budget and the budgets by country still apply."),
         verb=_t("Let through for an hour"),
         back=(reverse("protection"), _t("Protection")),
         subject=format_html(

@@ -28,35 +28,36 @@ CHANNELS = option(
     "channels",
     array(CHANNEL_NAMES) | {"minItems": 1, "maxItems": len(BY_NAME)},
     _(
-        "The channels to try, in this order and no others, within the company's policy: what it "
-        "bars is left out, and its maximum cost holds. Not together with `channel`."
+        "The only channels to try, in this order, within the company's policy: barred channels "
+        "are left out, and its maximum cost applies. Cannot be combined with `channel`."
     ),
     error=_("Different channels, at least one"),
 )
 PATIENCE = option(
     "patience",
     integer(*settings.PATIENCE_RANGE),
-    _("The seconds that each channel of this send has to prove delivery before the next is tried."),
+    _(
+        "The number of seconds that each channel of this send has to prove delivery before "
+        "the next is tried."
+    ),
 )
 CODE_LENGTH = option(
     "code_length",
     integer(4, 8),
-    _("The number of digits of this code; by default as the company's settings say."),
+    _("The number of digits of this code; by default the company's setting."),
 )
 EXPIRES_IN = option(
     "expires_in",
     integer(*settings.CODE_LIFETIME_RANGE),
-    _(
-        "The seconds that a new code lives. A live code that is sent again keeps the expiry that "
-        "it has."
-    ),
+    _("The lifetime of a new code in seconds. A live code that is sent again keeps its expiry."),
 )
 TEXT = option(
     "text",
     text(maxLength=CodeText.MAX_LENGTH),
     _(
-        "The text of this message with `:code` where the code goes; the rules of the company's own "
-        "texts hold. Sent by channels that show such a text alone. Not together with `link`."
+        "The text of this message, with `:code` where the code goes; the rules of the "
+        "company's own texts apply. Only channels that show a text of your own send it. Cannot "
+        "be combined with `link`."
     ),
     is_multiline=True,
 )
@@ -64,8 +65,8 @@ REFERENCE = option(
     "reference",
     text(maxLength=64),
     _(
-        "Your own reference, such as an order's number. Messages and verifications are found by "
-        "it, and webhooks and exports show it."
+        "Your own reference, such as an order number. Messages and verifications can be found "
+        "by it, and webhooks and exports show it."
     ),
 )
 _STRINGS = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -86,10 +87,10 @@ BIND = option(
     "bind",
     _STRINGS,
     _(
-        "What the person agrees to by entering the code: `amount`, `payee` and perhaps `currency`, "
-        "or `document`, a SHA-256 in hexadecimal, and perhaps its `title`. It stands in the "
-        "message, so only channels that show a text of your own carry it, and the code is right "
-        "only together with it. Not together with `link`."
+        "What the person agrees to by entering the code: `amount`, `payee` and perhaps "
+        "`currency`, or `document`, a SHA-256 in hexadecimal, and perhaps its `title`. The "
+        "message shows it, so only channels that show a text of your own carry it, and the "
+        "code is right only together with it. Cannot be combined with `link`."
     ),
 )
 CALLBACK_URL = option(
@@ -107,9 +108,9 @@ OPTIONS = (
     *(BIND, REFERENCE, METADATA, CALLBACK_URL),
 )
 
-NOT_WITH_CHANNEL = _("Not together with channel")
-NOT_WITH_LINK = _("Not together with link")
-NOT_WITH_CODE = _("Not together with a code of your own")
+NOT_WITH_CHANNEL = _("Cannot be combined with channel")
+NOT_WITH_LINK = _("Cannot be combined with link")
+NOT_WITH_CODE = _("Cannot be combined with a code of your own")
 _CODE = re.compile(r":code(?!\w)")
 
 

@@ -149,9 +149,9 @@ CANCEL_VERIFICATION = Call(
     "cancelVerification",
     _("Cancel a verification"),
     _(
-        "Makes the code worthless at once: no channel sends it any more, and links that live as "
-        "long as the code end. Tokens held for a message that no provider has are returned. One "
-        "that is over already stays as it is."
+        "Cancels the code at once: no channel sends it any more, and links that last as long "
+        "as the code stop working. Tokens held for a message that no provider has are "
+        "returned. A verification that has already ended does not change."
     ),
     Scope.OTP,
     message=_("The code is no longer valid"),
@@ -194,11 +194,11 @@ NEXT_CHANNEL = Call(
     "sendByNextChannel",
     _("Send by the next channel"),
     _(
-        "Sends the same code by the next channel now: “send it by SMS instead”. A message with a "
-        "fallback chain takes its next step, as if its patience had ended; without one, the code "
-        "is sent by the first channel of your order that has not carried it yet. The cool-down "
-        "does not hold it, attempts and expiry stay as they are. If no channel is left, the answer "
-        "is `channel_unavailable`."
+        "Sends the same code by the next channel now: “send it by SMS instead”. A message with "
+        "a fallback chain takes its next step, as if its patience had ended; without one, the "
+        "code is sent by the first channel of your order that has not carried it yet. The "
+        "cool-down does not apply; attempts and expiry stay as they are. If no channel is "
+        "left, the answer is `channel_unavailable`."
     ),
     Scope.OTP,
     message=status_text("code", "sms", "queued"),

@@ -164,7 +164,7 @@ NOT_AN_OBJECT = ("Тело запроса должно быть объектом
 NO_SCOPE = ("У ключа нет права на это действие", "This key lacks the required scope")
 FOR_CLIENTS = (
     "Это ключ для клиента другого сервиса: он открывает только его адрес",
-    "This key is for another service's client and opens nothing but its address",
+    "This key is for another service's client and works only at that client's address",
 )
 WRONG_IP = ("Запросы с этого IP-адреса не разрешены", "Requests from this IP are not allowed")
 SUSPENDED = ("Работа компании приостановлена", "The company is suspended")

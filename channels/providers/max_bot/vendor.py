@@ -80,8 +80,8 @@ STEPS = (
     SetupStep(
         "gosuslugi.ru/crt",
         _(
-            "MAX has a certificate of the Russian ministry's authority: put its root certificate "
-            "in PEM on every machine."
+            "MAX has a certificate of the Russian ministry's authority: install its root "
+            "certificate in PEM on every machine."
         ),
         ("ca_file",),
     ),

@@ -40,7 +40,7 @@ FAILURES = texts(
     (("4", "9"), TOO_FAST),
     (("6", "23"), _("The provider does not accept this text, sender or number.")),
     (("7", "22"), BAD_NUMBER),
-    (("8", "25"), _("The operator does not deliver to this number.")),
+    (("8", "25"), _("The carrier does not deliver to this number.")),
     (("20",), _("The phone cannot be reached, or takes no SMS.")),
 )
 ALERTS = {
@@ -49,7 +49,7 @@ ALERTS = {
 }
 ADVICE = texts(
     (("8", "25"), OTHER_CHANNEL),
-    (("7",), _("Ask the person to check the number: no operator recognises it.")),
+    (("7",), _("Ask the person to check the number: no carrier recognises it.")),
 )
 
 CHECKS = {
@@ -77,7 +77,7 @@ STEPS = (
     ),
     SetupStep(
         "Отправители",
-        _("Have the sender's name approved, with each operator that asks for it."),
+        _("Have the sender's name approved, by each carrier that asks for it."),
         ("sender",),
     ),
     SetupStep("Оплата", _("Top up the balance and set up the low-balance reminder.")),

@@ -32,7 +32,7 @@ FAILURES = texts(
     (("21610",), _("The person answered STOP and gets no more SMS.")),
     (("21614", "21635", "30006"), _("A landline, or a number that cannot receive SMS.")),
     (("30003",), _("The phone is off or out of reach.")),
-    (("30007",), _("The operator filtered the message as unwanted.")),
+    (("30007",), _("The carrier filtered the message as unwanted.")),
     (("21408",), _("Sending to this country is not enabled.")),
     (("20003", "20005", "20006", "20008", "20010", "20404", "21608", "30002"), ACCOUNT_FAULT),
     (("21210", "21212", "21267", "21601", "21603", "21606", "21607", "21609"), ACCOUNT_FAULT),
@@ -57,7 +57,7 @@ ALERTS = texts(
 ADVICE = texts(
     (("21610",), _("To get messages again, the person has to send START to the sender.")),
     (("21614", "21635", "30006"), OTHER_CHANNEL),
-    (("21211",), _("Ask the person to check the number: no operator recognises it.")),
+    (("21211",), _("Ask the person to check the number: no carrier recognises it.")),
 )
 
 CHECKS = {

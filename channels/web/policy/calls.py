@@ -63,8 +63,8 @@ SMART = option(
     boolean(),
     _(
         "`true`: order and patience of codes come from past results of the number and its "
-        "carrier; `channels` says among which. One code in twenty goes without it, so that the "
-        "saving can be measured."
+        "carrier; `channels` lists the channels to choose from. One code in twenty goes "
+        "without it, so that the saving can be measured."
     ),
 )
 RULE = Shape("PolicyRule", (COUNTRY, PURPOSE, CHANNELS, PATIENCE, MAX_COST, BARRED, LOCALE, SMART))

@@ -329,7 +329,7 @@ def test_refusals_say_what_the_number_leaves_open(company: Company) -> None:
     said = {
         "already been used": test.check("123456"),
         "No code was sent": test.check("123456", To="+79161234568"),
-        "Status (This code was made here": test.update(made_here, "approved"),
+        "Status (The service made this code": test.update(made_here, "approved"),
         "4 to 10 Latin letters": test.create(CustomCode="12"),
         "phone number: wait 60 s": live.create(),
         "Payee (who is paid)": test.create(Amount="1"),

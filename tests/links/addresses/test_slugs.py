@@ -91,7 +91,7 @@ def test_alias_that_reads_as_a_code_is_refused(alias: str) -> None:
 )  # fmt: skip
 @pytest.mark.urls("tests.links.addresses.test_slugs")
 def test_words_of_the_service_and_of_its_routes_are_reserved(alias: str) -> None:
-    assert "keeps this name" in words_of(alias)
+    assert "is reserved" in words_of(alias)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_words_of_the_service_and_of_its_routes_are_reserved(alias: str) -> None
     ],
 )  # fmt: skip
 def test_name_that_reads_as_a_page_of_the_service_is_refused(alias: str) -> None:
-    assert "keeps this name" in words_of(alias)
+    assert "is reserved" in words_of(alias)
 
 
 @pytest.mark.parametrize(
