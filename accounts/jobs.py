@@ -1,9 +1,9 @@
 """Scheduled work for many companies; one failure does not hold up the others.
 
-What fails is counted in `JobFailure` and tried again later and later. After MAX_TRIES it is given
-up: operators see it and are alerted, and what somebody waits for says so. It is still tried, once a
-day or as often as the job says, so that a repaired release goes on with it; a success forgets it.
-Purges of e-mails, cache entries and sessions that are over are here too.
+A failure is counted in `JobFailure` and retried after growing pauses. After MAX_TRIES operators
+are alerted, and the row that somebody waits for shows it. It is still retried, once a day or as
+often as the job says, so that a repaired release continues it; a success deletes it. Purges of
+e-mails, cache entries and sessions that are over are here too.
 """
 
 import threading

@@ -1,7 +1,7 @@
 """The log of API requests that a company reads in the cabinet: a request only appends to a list.
 
 A thread writes them together, once a second. What does not fit, or meets a database that is away,
-is dropped, and said: the log must never slow a request or fail one.
+is dropped, and counted: the log must never slow a request or fail one.
 """
 
 import threading

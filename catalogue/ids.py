@@ -34,7 +34,7 @@ def ids_around(first: UUID, last: UUID, span: timedelta) -> tuple[UUID, UUID]:
 
 
 def public_id(prefix: str, value: UUID) -> str:
-    """The id as clients see it: `msg_` and 32 hexadecimal digits, say."""
+    """The id as clients see it, such as `msg_` and 32 hexadecimal digits."""
     return f"{prefix}_{value.hex}"
 
 

@@ -1,7 +1,7 @@
 """Reconciles the whole history in bounded portions, each in a transaction of its own.
 
 No snapshot lasts longer than a portion, so vacuum is not held back. Where the next portion begins
-is committed with what the last one found: whoever is killed is followed by another, and two at once
+is committed with what the last one found: the next run continues a killed one, and two at once
 share the work.
 """
 

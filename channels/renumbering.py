@@ -3,7 +3,7 @@
 People keep the old spelling in their contacts, and WhatsApp reports that of the day on which the
 account was made. A line here is certain: everybody's number changed by the same rule, and nobody
 else was given the old one. Left as they are for that reason: Brazil's 7[0789]…, which were
-Nextel's, and fixed lines of Ivory Coast, where the operator decided.
+Nextel's, and fixed lines of Ivory Coast, where the carrier decided.
 
 Sources: the ITU's Operational Bulletins and https://en.wikipedia.org/wiki/Category:Telephone_numbers
 """

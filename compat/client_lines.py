@@ -1,4 +1,4 @@
-"""The cabinet's page “Change one line”: what a program changes to come in by a dialect's door.
+"""The cabinet's page “Change one line”: what a program changes to use a dialect.
 
 A dialect has them in files, `snippets/<language>.txt`, with `{{ address }}`, `{{ key }}`,
 `{{ phone }}` and its own facts to be filled in.

@@ -44,7 +44,8 @@ class Dialect:
     errors: Mapping[Error, Any]
     refuse: Callable[[DomainError, str], Answer]
     challenge: str = "Bearer"  # the WWW-Authenticate of a refusal for want of a key
-    # Paths below the dialect's whose bodies arrive before the sender is known: of tokens, say.
+    # Paths below the dialect's whose bodies arrive before the sender is known, such as those of
+    # tokens.
     open_paths: frozenset[str] = frozenset()
     # What a client's settings hold beside address and key, under the vendor's names: made of the
     # company, mode and purpose of the key.

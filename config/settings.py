@@ -248,7 +248,7 @@ PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
 MIN_KEPT_MONTHS = 4
 MESSAGES_KEPT_MONTHS = zero_or_at_least(MIN_KEPT_MONTHS, "MESSAGES_KEPT_MONTHS", 0)
 ARCHIVE_DIR = env.str("ARCHIVE_DIR", "")  # where `manage.py archive_months` writes
-COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META: HTTP_CF_IPCOUNTRY, say
+COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META, such as HTTP_CF_IPCOUNTRY
 COUNTRY_DATABASE = env.str("COUNTRY_DATABASE", "")  # a MaxMind .mmdb file
 
 # --- Webhooks ----------------------------------------------------------------------------------

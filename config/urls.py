@@ -24,7 +24,7 @@ from otp.web import widget
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("api/", include("config.api_urls")),
-    # As programs misspell it: `BASE/` + `/api/v1`, say.
+    # As programs misspell it, such as `BASE/` + `/api/v1`.
     re_path(r"^/*[aA][pP][iI](?:/|$)", NotFoundView.as_view()),
     *(
         path(f"hooks/{gateway.hook}", payment_hooks.receive, {"gateway": gateway.name})

@@ -63,7 +63,7 @@ def refused_json(refusal: DomainError) -> HttpResponse:
 
 
 def code_of(refusal: DomainError) -> str:
-    """Why a caller is not let in stands in the company's log alone."""
+    """Only the company's log says why a caller was refused."""
     if refusal.error is Error.INVALID_API_KEY:
         return refusal.error.code
     return str(getattr(refusal, "reason", refusal.error.code))

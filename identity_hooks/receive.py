@@ -1,4 +1,4 @@
-"""What becomes of a server's call: who called, what it wants, and the message that goes out."""
+"""Handles a server's call: who called, what it asks for, and the message that is sent."""
 
 import re
 from datetime import timedelta
@@ -57,7 +57,7 @@ def find(kind: str, url_id: str) -> Hook | None:
 
 
 def refuse_caller(reason: str) -> CallRefusedError:
-    """The same answer whatever is wrong; `reason` is for the company's log alone."""
+    """The same answer whatever is wrong; only the company's log shows `reason`."""
     return CallRefusedError(reason, Error.INVALID_API_KEY, NOT_SIGNED)
 
 

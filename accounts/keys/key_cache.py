@@ -1,8 +1,8 @@
-"""What a process knows of API keys: for as long as it hears that their companies changed nothing.
+"""The process cache of API keys: an entry is valid while its company is known not to have changed.
 
 Triggers note each change with the id of its transaction (`accounts_companychange`), and a thread
-asks what has changed. Without an answer, or without the thread, an entry counts for `ttl`
-seconds after it was read, as if nobody could be asked.
+asks what has changed. Without an answer, or without the thread, an entry is valid for `ttl`
+seconds after it was read.
 """
 
 import threading

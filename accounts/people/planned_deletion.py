@@ -1,7 +1,7 @@
 """The planned deletion of a company: requested, called off, brought forward, and its warnings.
 
-The company's row is the lock: whoever comes second, a person or the task that deletes, finds what
-the first has decided. The deletion itself reaches every package: `persons.company_deletion`.
+The company's row is the lock: the second to come, a person or the task that deletes, sees what the
+first decided. The deletion itself reaches every package: `persons.company_deletion`.
 """
 
 from datetime import datetime, timedelta

@@ -1,8 +1,9 @@
 """Closes months: what each company had, received and used, and which lots of tokens paid for it.
 
 A month is one of the service's time zone. It is closed once its days are sealed, so that no further
-transfer of it can appear; a company that cannot be sealed waits, and no other with it. Each
-company's month is a transaction of its own, written once: whoever is killed is followed by another.
+transfer of it can appear; a company that cannot be sealed waits without holding up the others.
+Each company's month is a transaction of its own, written once: the next run continues a killed
+one.
 """
 
 from collections import Counter

@@ -91,7 +91,7 @@ class SealedDay(models.Model):
 
 
 class ReconciliationRun(models.Model):
-    """A check of everything in bounded portions: whoever is killed is followed by another."""
+    """A check of everything in bounded portions: the next run continues a killed one."""
 
     started_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)

@@ -3,8 +3,8 @@
 A language of messages is a folder `<tag>` with `messages.toml`; requests ask for it by any tag of
 BCP 47, and `match` finds the nearest. Two of them are languages of the pages, too, with a
 `pages.toml`: those of `settings.LANGUAGES`, into which pages and the API are translated (`locale/`)
-and the documentation (its articles). `codes` and `choices` are the pages'; what is of messages says
-so.
+and the documentation (its articles). `codes` and `choices` are the pages'; names of those of
+messages say so.
 """
 
 import tomllib

@@ -15,7 +15,7 @@ from channels.routing.smart.decay import DAY, HOUR, Counts, weight
 
 class ScopeKind(StrEnum):
     COUNTRY = "country"
-    RANGE = "range"  # an operator's: all but the last seven digits
+    RANGE = "range"  # a carrier's: all but the last seven digits
     TEN_THOUSAND = "prefix-4"
     THOUSAND = "prefix-3"
     HUNDRED = "prefix-2"

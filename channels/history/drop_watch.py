@@ -1,7 +1,7 @@
-"""Looks every ten minutes whether fewer codes of a company arrive than usual, and says so once.
+"""Checks every ten minutes whether fewer codes of a company arrive than usual; reports it once.
 
 A phone that is asked a hundred times counts as one, by the share of its codes that arrived. The
-norm are the company's own last two weeks on that channel, from the daily counts. Links are not
+norm is the company's own last two weeks on that channel, from the daily counts. Links are not
 watched: one without proof of delivery ends a day later.
 """
 

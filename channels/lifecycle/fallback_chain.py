@@ -85,8 +85,9 @@ def accept_fallback(decision: Decision, request: FallbackRequest) -> Decision:
 def reject_fallback(
     decision: Decision, request: FallbackRequest, reason: FallbackReason = FallbackReason.TOKENS
 ) -> Decision:
-    """The wallet does not pay, say: an open attempt continues, a failed one ends the message. What
-    was only asked for is left as it was, unless nothing can come of it.
+    """Does not take the next step, for example because the wallet does not pay: an open attempt
+    continues, a failed one ends the message. A step that was only requested leaves the message as
+    it was, unless nothing can come of it.
     """
     if request.reason is FallbackReason.REQUESTED and reason is not FallbackReason.TAKEN:
         return undecided(decision.before)

@@ -75,7 +75,7 @@ class Message(models.Model):
     params = models.JSONField(_("parameters"), default=dict)
     locale = models.CharField(_("language"), max_length=35)  # a BCP 47 tag
     request_id = models.CharField(_("request id"), max_length=40, blank=True)
-    # the company's own: an order's number, say; its other strings are in `params`
+    # the company's own, such as an order number; its other strings are in `params`
     reference = models.CharField(_("reference"), max_length=64, blank=True, db_default="")
 
     state = models.CharField(

@@ -120,7 +120,7 @@ class Verifications(PreludeView):
         )
 
     def _order(self, phone: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """The channels to try; empty: as the company's rules, or smart routing, say."""
+        """The channels to try; empty: those of the company's rules or of smart routing."""
         requested, preferred = options["channels"], options["preferred_channel"]
         is_challenged, most = options["force_challenge"], options["max_auto_fallbacks"]
         if not (requested or preferred or is_challenged or most is not None):

@@ -1,4 +1,4 @@
-"""Resolves a slug to its target, and makes changes to links known.
+"""Resolves a slug to its target, and publishes changes of links.
 
 A link is looked for in this process, where it is a second old at most, in Redis, left alone a while
 after a failure, then in PostgreSQL. Expiry and stops are checked on every hit, wherever it

@@ -1,4 +1,4 @@
-"""PostgreSQL for hours of work: a session without limits, and the programs of its own.
+"""PostgreSQL for hours of work: a session without time limits, and PostgreSQL's own programs.
 
 A database is closed by `default_transaction_read_only`, so that a worker that somebody starts too
 early can neither claim nor record anything. A restored copy is closed until it is proved.

@@ -84,7 +84,7 @@ class FormFields(RefusesStaleForms):
 
 
 class ChosenRow(AutocompleteSelect):
-    """Shows a choice that no row can be as none; Django looks for it as it is."""
+    """Shows an empty list for a choice that no row can have; Django would look for it."""
 
     def optgroups(self, name: str, value: Any, attr: dict[str, Any] | None = None) -> Any:
         try:

@@ -313,7 +313,7 @@ class SellerAdmin(AuditedChangesAdmin):
 
 @admin.register(VatRegime)
 class VatRegimeAdmin(AuditedChangesAdmin):
-    """What it changes is what is issued from now on: issued documents stay as they are."""
+    """A change affects only documents issued from now on."""
 
     audit_action = "seller.changed"
     changelist = NumberedChangeList

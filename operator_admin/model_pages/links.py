@@ -38,7 +38,7 @@ ENABLED = Change(is_enabled=True, by_operator=True)
 
 
 def _reserved(links: QuerySet[Link]) -> QuerySet[Link]:
-    """Aliases given away before their names were reserved; they go on leading where they do."""
+    """Aliases given away before their names were reserved; they keep their targets."""
     aliases = links.filter(is_alias=True, retired_at=None).values_list("pk", "slug")
     return links.filter(
         pk__in=[pk for pk, slug in aliases.iterator() if slugs.is_reserved_alias(slug)]

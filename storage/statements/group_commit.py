@@ -17,7 +17,7 @@ from django.db import connection
 from storage.store_errors import is_refused_by_database
 
 MAX_GROUP = 16  # writes of a group, with the one that leads it
-PASS_AFTER = 0.1  # seconds; then the next group starts beside one that waits for a lock, say
+PASS_AFTER = 0.1  # seconds; then the next group starts beside one that waits, as for a lock
 
 Write = TypeVar("Write")
 Result = TypeVar("Result")

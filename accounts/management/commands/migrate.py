@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, beside a service that goes on working."""
+"""`manage.py migrate`: Django's, while the service keeps running."""
 
 from typing import Any
 

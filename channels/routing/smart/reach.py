@@ -1,6 +1,6 @@
 """Whether a channel reaches a phone: what is remembered of it, and of phones like it.
 
-The share of sends that a channel delivers depends on country, operator range and the phone's past.
+The share of sends that a channel delivers depends on country, carrier range and the phone's past.
 A small cell borrows from its parent: range from country, country from the channel, that from a
 guess. Counts have a half-life of weeks; how a channel does this hour is `health`.
 """
