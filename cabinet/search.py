@@ -110,16 +110,12 @@ def only_exact(groups: list[Group]) -> Hit | None:
 
 
 def _groups(member: Member, text: str) -> Iterator[Group]:
-    yield Group(_("Pages"), _pages_found(member, text))
+    query = text.lower()
+    pages = (page for page in _pages if page.allows(member) and page.matches(query))
+    yield Group(_("Pages"), [Hit(str(page.title), reverse(page.name)) for page in pages][:MAX_HITS])
     for source in _sources:
         if source.allows(member):
             yield Group(source.title, source.find(member, text)[:MAX_HITS])
-
-
-def _pages_found(member: Member, text: str) -> list[Hit]:
-    query = text.lower()
-    pages = (page for page in _pages if page.allows(member) and page.matches(query))
-    return [Hit(str(page.title), reverse(page.name)) for page in pages][:MAX_HITS]
 
 
 def _begins_a_word(name: str, text: str) -> bool:

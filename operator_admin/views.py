@@ -173,7 +173,10 @@ def persons(request: HttpRequest) -> HttpResponse:
         return _show(request, "persons", {"form": form})
     person = Person(form.cleaned_data["phone"])
     if "export" in request.POST:
-        return _download(request, person)
+        exported = export(person=person, **actor(request))
+        text = orjson.dumps(exported, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
+        headers = {"Content-Disposition": 'attachment; filename="person.json"'}
+        return HttpResponse(text, content_type="application/json", headers=headers)
     if "confirmed" in request.POST and _erase(request, person, form):
         return redirect("admin:persons")
     if "erase" in request.POST:
@@ -188,13 +191,6 @@ def _found(person: Person) -> dict[str, Any]:
         rows = find_rows_and_links(cursor, person)
     counts = {"sent": len(rows.messages), "links": len(rows.links)}
     return {"phone": person.phone, "companies": len(rows.companies), **counts}
-
-
-def _download(request: HttpRequest, person: Person) -> HttpResponse:
-    exported = export(person=person, **actor(request))
-    text = orjson.dumps(exported, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
-    headers = {"Content-Disposition": 'attachment; filename="person.json"'}
-    return HttpResponse(text, content_type="application/json", headers=headers)
 
 
 def _erase(request: HttpRequest, person: Person, form: PersonForm) -> bool:

@@ -117,7 +117,9 @@ def _erase_rows(
             cursor.execute(statement, params | spelled(phone))
             counts[name] += cursor.rowcount
     if rows.messages or person.is_everywhere:
-        counts["routing_memory"] = _forget_routes(person)
+        # What the channels' reach to this phone was; after whoever is learning just now.
+        list(RouterState.objects.select_for_update())
+        counts["routing_memory"] = sum(map(phone_memories.forget, spellings(person.phone)))
     _discard_files(rows.companies)
     clicks_in_clickhouse.note(cursor, rows.links)
     return counts
@@ -127,12 +129,6 @@ def _discard_files(companies: Sequence[int]) -> None:
     """The files of these companies: the person may be in them."""
     for model in (MessageExport, CompanyExport):
         delete_unfinished(model.objects.filter(company_id__in=companies))
-
-
-def _forget_routes(person: Person) -> int:
-    """What the channels' reach to this phone was; after whoever is learning just now."""
-    list(RouterState.objects.select_for_update())
-    return sum(map(phone_memories.forget, spellings(person.phone)))
 
 
 def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> None:

@@ -106,7 +106,7 @@ def parse_url(url: str) -> Destination:
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if "@" in parts.netloc or parts.fragment or not path.isascii():
         raise UrlError(Failure.URL)
-    target = Destination(parts.scheme, host, port or _default_port(parts.scheme), path)
+    target = Destination(parts.scheme, host, port or (80 if parts.scheme == "http" else 443), path)
     if len(target.url) > MAX_URL_LENGTH:  # a slash or punycode may have made it longer
         raise UrlError(Failure.URL)
     _check_scheme_and_port(target)
@@ -117,10 +117,6 @@ def parse_url(url: str) -> Destination:
 
 def _ascii(host: str) -> str:
     return host.lower() if ":" in host else ascii_host(host)  # the first: of IPv6
-
-
-def _default_port(scheme: str) -> int:
-    return 80 if scheme == "http" else 443
 
 
 def _check_scheme_and_port(target: Destination) -> None:

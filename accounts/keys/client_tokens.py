@@ -55,7 +55,9 @@ def find_signed(token: str) -> Principal | None:
     No key is looked up for a token that none could have signed, or whose time is not now.
     """
     try:
-        if not _can_be_signed(token):
+        signature = token.rpartition(".")[2]
+        is_long = len(signature) * 6 >= MIN_BITS  # base64
+        if not (is_long and jwt.get_unverified_header(token).get("alg") == ALGORITHM):
             return None
         claims = _decode(token, verify_signature=False)
         if int(claims["exp"]) - int(claims["iat"]) > LONGEST:
@@ -68,12 +70,6 @@ def find_signed(token: str) -> Principal | None:
     except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
         return None
     return api_keys.find_by_digest(bytes(key.digest))
-
-
-def _can_be_signed(token: str) -> bool:
-    signature = token.rpartition(".")[2]
-    is_long = len(signature) * 6 >= MIN_BITS  # base64
-    return is_long and jwt.get_unverified_header(token).get("alg") == ALGORITHM
 
 
 def _decode(token: str, key: str = "", *, verify_signature: bool) -> dict[str, Any]:

@@ -49,7 +49,8 @@ def call_off(*, company: Company, user: User, ip: str | None = None) -> bool:
     if not stored.is_closing:
         return False
     _set(stored, None, "company.kept", user, ip)
-    post_to_owners("company.kept", company=stored, ip=_shown(user, ip), who=user.email)
+    # Companies do not see an operator's address.
+    post_to_owners("company.kept", company=stored, ip=None if user.is_staff else ip, who=user.email)
     return True
 
 
@@ -110,8 +111,3 @@ def _post(
         day=_day(company.closes_at),
         page=settings.PUBLIC_URL + reverse("overview"),
     )
-
-
-def _shown(user: User, ip: str | None) -> str | None:
-    """Companies do not see an operator's address."""
-    return None if user.is_staff else ip

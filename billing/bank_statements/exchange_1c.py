@@ -99,6 +99,9 @@ def _line(document: Mapping[str, str], account: str) -> StatementLine:
     amount = Decimal("".join(document["Сумма"].split()).replace(",", ".")).quantize(CENT)
     if amount <= 0:
         raise ValueError(amount)
+    # In one field, or in one for each of its lines.
+    name = "НазначениеПлатежа"
+    lines = (document.get(f"{name}{number}", "") for number in range(1, PURPOSE_LINES + 1))
     return StatementLine(
         source=SOURCE,
         account=account,
@@ -111,20 +114,13 @@ def _line(document: Mapping[str, str], account: str) -> StatementLine:
         party_name=(document.get(f"{party}1") or document.get(party, ""))[:200],
         party_inn=document.get(f"{party}ИНН", "")[:12],
         party_account=_account(document, party)[:34],
-        purpose=_purpose(document)[:500],
+        purpose=(document.get(name) or " ".join(filter(None, lines)))[:500],
     )
 
 
 def _account(document: Mapping[str, str], party: str) -> str:
     """Some banks write the second field only."""
     return document.get(f"{party}Счет") or document.get(f"{party}РасчСчет", "")
-
-
-def _purpose(document: Mapping[str, str]) -> str:
-    """In one field, or in one for each of its lines."""
-    name = "НазначениеПлатежа"
-    lines = (document.get(f"{name}{number}", "") for number in range(1, PURPOSE_LINES + 1))
-    return document.get(name) or " ".join(filter(None, lines))
 
 
 def _day(text: str) -> date:

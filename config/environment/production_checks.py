@@ -30,21 +30,13 @@ def weakness(secret: str) -> str:
     kinds = (str.islower, str.isupper, str.isdigit)
     if sum(sum(map(is_kind, text)) > 1 for is_kind in kinds) < 2:
         return "has no mix of letters and digits"
-    if _is_repetitive(text):
+    trigrams = [text[start : start + 3] for start in range(len(text) - 2)]
+    if len(set(trigrams)) < 0.8 * len(trigrams):
         return "repeats itself"
-    if _is_sequence(text):
+    steps = [abs(ord(char) - ord(other)) for char, other in pairwise(text)]
+    if sum(step <= 1 for step in steps) > 0.5 * len(steps):
         return "is a sequence of neighbouring characters"
     return ""
-
-
-def _is_repetitive(text: str) -> bool:
-    trigrams = [text[start : start + 3] for start in range(len(text) - 2)]
-    return len(set(trigrams)) < 0.8 * len(trigrams)
-
-
-def _is_sequence(text: str) -> bool:
-    steps = [abs(ord(char) - ord(other)) for char, other in pairwise(text)]
-    return sum(step <= 1 for step in steps) > 0.5 * len(steps)
 
 
 ENVIRONMENTS = ("production", "development", "test")

@@ -123,7 +123,8 @@ class Choices:
 
 def check_backup(manifest: Manifest, directory: Path, choices: Choices) -> None:
     """Raises BackupError when this release, with these settings, must not restore it."""
-    if unknown := _unknown_migrations(manifest):
+    present = {".".join(row) for row in _known_migrations()}
+    if unknown := [name for name in manifest.migrations if name not in present]:
         raise BackupError(
             f"The backup was made by release {manifest.release}, which has migrations that this "
             f"release, {RELEASE}, does not know: {', '.join(unknown[:5])}. Restore it with "
@@ -203,11 +204,6 @@ def migrate() -> list[str]:
     if needed:
         call_command("migrate", interactive=False, verbosity=0)
     return needed
-
-
-def _unknown_migrations(manifest: Manifest) -> list[str]:
-    present = {".".join(row) for row in _known_migrations()}
-    return [name for name in manifest.migrations if name not in present]
 
 
 def _known_migrations() -> Iterator[tuple[str, str]]:

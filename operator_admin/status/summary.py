@@ -227,7 +227,9 @@ class Summary:
 
 def _read(_cursor: CursorWrapper) -> Summary:
     now = timezone.now()
-    incidents = _incidents(now)
+    since = now - timedelta(days=HISTORY_DAYS)
+    rows = Incident.objects.public().prefetch_related("updates").order_by("-began_at", "-pk")
+    incidents = [*rows.filter(resolved_at=None), *rows.filter(resolved_at__gte=since)[:MAX_HISTORY]]
     open_ones = [row for row in incidents if row.resolved_at is None]
     begun = [row for row in open_ones if row.began_at <= now]
     components = tuple(_components(incidents, begun, list(Alert.objects.firing())))
@@ -245,12 +247,6 @@ _cache: SnapshotCache[Summary | None] = SnapshotCache(
     "status", _read, None, interval=REFRESH_INTERVAL
 )
 get, reset, refresh = _cache.get, _cache.reset, _cache.refresh
-
-
-def _incidents(now: datetime) -> list[Incident]:
-    since = now - timedelta(days=HISTORY_DAYS)
-    rows = Incident.objects.public().prefetch_related("updates").order_by("-began_at", "-pk")
-    return [*rows.filter(resolved_at=None), *rows.filter(resolved_at__gte=since)[:MAX_HISTORY]]
 
 
 def _components(

@@ -194,7 +194,8 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
     if provider is None:
         raise Http404
     if name in registry.hosted_providers():
-        results = [_bind_result(name)]
+        bind = dict(zip(registry.hosted_providers(), processes.binds(), strict=True))[name]
+        results = [Result(vendors.TITLES["bind"], bind.ok, bind.detail, bind.cure)]
     else:
         results = [_result(name, check) for check in vendors.check_accounts({name: provider})[name]]
     audit.record("account.tested", name, company=None, **actor(request))
@@ -287,8 +288,3 @@ def _step_views(name: str, steps: Iterable[SetupStep]) -> Iterator[dict[str, Any
 def _result(name: str, check: Check) -> Result:
     cure = "" if check.ok else vendors.check_cure(name, check)
     return Result(vendors.check_title(check), check.ok, check.detail, cure)
-
-
-def _bind_result(name: str) -> Result:
-    bind = dict(zip(registry.hosted_providers(), processes.binds(), strict=True))[name]
-    return Result(vendors.TITLES["bind"], bind.ok, bind.detail, bind.cure)
