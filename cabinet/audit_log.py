@@ -20,7 +20,7 @@ from accounts.models import AuditEvent, Company, GuardMode, Member, Mode
 from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
 from api import pagination
-from cabinet.form_fields import FilterForm, grouped
+from cabinet.forms import FilterForm, grouped
 from cabinet.settings_forms import SECTIONS, LimitsSection, lifetime_words
 from cabinet.spreadsheets import csv_download, local_time
 from catalogue import channels, languages

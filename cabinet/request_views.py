@@ -22,7 +22,7 @@ from api.models import ApiRequest
 from api.pagination import is_live, page_or_first
 from api.request_fields import meant
 from cabinet import saved_filters
-from cabinet.form_fields import ModeFilterForm
+from cabinet.forms import ModeFilterForm
 from catalogue.errors import Error
 from catalogue.ids import parse_id, public_id, started_at
 from parsing.days import start_of

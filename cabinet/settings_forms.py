@@ -15,8 +15,16 @@ from accounts.names import is_valid_brand, validate_company_name
 from accounts.people import countries
 from accounts.people.countries import CountryField
 from accounts.security.reauthentication import has_factor
-from cabinet import fallback_forms, form_fields
-from cabinet.form_fields import CountriesField, CountryCodesField, GroupedIntegerField
+from cabinet import fallback_forms
+from cabinet.forms import (
+    CountriesField,
+    CountryCodesField,
+    Group,
+    GroupedIntegerField,
+    Region,
+    by_region,
+    groups,
+)
 from catalogue import channels, languages
 from catalogue.texts import StrOrPromise
 
@@ -230,12 +238,12 @@ class CountriesSection(SectionForm):
         return [box.name for box in boxes]
 
     @property
-    def regions(self) -> list[form_fields.Region]:
-        return form_fields.by_region(set(self.chosen))
+    def regions(self) -> list[Region]:
+        return by_region(set(self.chosen))
 
     @property
-    def groups(self) -> list[form_fields.Group]:
-        return form_fields.groups()
+    def groups(self) -> list[Group]:
+        return groups()
 
     def with_group(self, group: str) -> dict[str, Any]:
         """What the form holds once a group is added to the chosen countries, or all are dropped."""

@@ -11,9 +11,9 @@ from django.urls import URLPattern, include, path, reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.oidc import views as oidc_views
+from accounts.people import profile as profile_views
 from accounts.security import views as security_views
 from cabinet import audit_log, member_views, request_views, saved_filters, settings_views, views
-from cabinet import profile as profile_views
 from cabinet import search as search_views
 from webhooks import views as webhook_views
 

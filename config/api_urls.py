@@ -4,7 +4,7 @@ from django.urls import re_path
 from django.urls.resolvers import URLPattern
 
 from api.base_view import ApiView, NotFoundView
-from api_docs.schema.api import OpenApi
+from api_docs.schema.schema import OpenApi
 from billing.web.api import Balance, Documents, Seals, TopUp, TopUpOptions, TopUps
 from channels.web.api import Channels, Lookup, MessageDetail, Messages, TestMessages
 from channels.web.policy.api import Policy, PreviewPolicy

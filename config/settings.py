@@ -138,7 +138,7 @@ APPEND_SLASH = False  # a POST is never redirected; URL patterns allow a slash
 
 TEMPLATES = [
     {
-        "BACKEND": "cabinet.time_zones.ReaderTemplates",
+        "BACKEND": "accounts.people.time_zones.ReaderTemplates",
         "DIRS": [ROOT / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {

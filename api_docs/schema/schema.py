@@ -1,12 +1,16 @@
-"""The OpenAPI schema, made of the same tables as the pages. Nothing here runs in a call."""
+"""GET /openapi.json: the OpenAPI schema, made of the same tables as the pages."""
 
+from functools import cache
 from typing import Any
 
+import orjson
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import translation
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from api.base_view import ApiView
+from api.base_view import ApiResponse, ApiView
 from api.calls import REQUEST_ID, Call, Field, Schema, boolean, example_of, text
 from api.request_fields import REQUIRED, WARNINGS
 from api_docs.calls import CALLS
@@ -14,6 +18,7 @@ from api_docs.schema import headers, webhook_events
 from api_docs.schema.components import Components, reference
 from api_docs.schema.errors import EXTRAS
 from api_docs.schema.webhook_events import payload_shape
+from catalogue import languages
 from catalogue.channels import join_titles
 from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
@@ -54,6 +59,23 @@ STRICT_WORDS = _(
     "`warnings`."
 )
 LANGUAGE_WORDS = _("The language of `message`: Russian unless `en` is requested.")
+
+
+class OpenApi(ApiView):
+    def check_access(self, request: HttpRequest) -> None:
+        """It needs no key."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        language = request.GET.get("lang")
+        return ApiResponse(
+            rendered(language if language in languages.codes() else languages.active())
+        )
+
+
+@cache
+def rendered(language: str) -> str:
+    with translation.override(language):
+        return orjson.dumps(document()).decode()
 
 
 def document() -> Schema:

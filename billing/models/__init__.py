@@ -2,8 +2,7 @@
 
 from billing.models.auto_top_up import AutomaticOrder, AutoTopUp, MethodSaving, SavedMethod
 from billing.models.bank_transfer import BankTransfer, StatementMark
-from billing.models.document import ClosedMonth, Document, Lot
-from billing.models.numbering import DocumentCounter, InvoiceCounter
+from billing.models.document import ClosedMonth, Document, DocumentCounter, InvoiceCounter, Lot
 from billing.models.offer import Package, SmsPrice, Tariff
 from billing.models.order import Order, Payment, Refund
 from billing.models.party import BillingProfile, Seller, VatRegime

@@ -1,4 +1,4 @@
-"""Months closed for accounting, and the documents issued for them."""
+"""Months closed for accounting, the documents issued for them, and their numbers."""
 
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
@@ -195,3 +195,35 @@ class Document(models.Model):
     @property
     def buyer(self) -> dict[str, Any]:
         return dict(self.parties["buyer"])
+
+
+class NumberCounter(models.Model):
+    """The last number of a year. Its row is locked until what is numbered is committed."""
+
+    year = models.PositiveSmallIntegerField(primary_key=True)
+    last = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.year}-{self.last}"
+
+    @classmethod
+    def take(cls, year: int) -> int:
+        """Takes the next number in the caller's transaction; a rollback leaves no gap."""
+        cls._default_manager.get_or_create(year=year)
+        counter = cls._default_manager.select_for_update().get(year=year)
+        counter.last += 1
+        counter.save(update_fields=["last"])
+        return int(counter.last)
+
+
+class InvoiceCounter(NumberCounter):
+    """Numbers of invoices."""
+
+
+class DocumentCounter(NumberCounter):
+    """The last number of a year. All documents share it: those with VAT are invoices to the tax
+    service, which have one row of numbers.
+    """

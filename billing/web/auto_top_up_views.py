@@ -22,7 +22,7 @@ from billing.orders import auto_top_up, orders, prices
 from billing.orders.prices import Quote
 from billing.wallet.amounts import SYMBOLS, money
 from billing.web.forms import TopUpForm
-from cabinet.form_fields import GroupedDecimalField, GroupedIntegerField, grouped
+from cabinet.forms import GroupedDecimalField, GroupedIntegerField, grouped
 from catalogue.errors import DomainError
 from parsing.form_fields import IntegerField
 from parsing.stale_forms import RefusesStaleForm

@@ -27,7 +27,7 @@ from billing.budgets.key_limits import KeyUsage
 from billing.budgets.sql import NO_LIMIT, BudgetUsage
 from billing.models import Budget
 from billing.wallet import ledger
-from cabinet.form_fields import GroupedIntegerField, grouped
+from cabinet.forms import GroupedIntegerField, grouped
 from parsing.stale_forms import RefusesStaleForm
 from processes.server.client_ip import client_ip
 

@@ -17,7 +17,7 @@ from billing.models import Document, Order, Payment
 from billing.models.order import NUMBER
 from billing.wallet.amounts import money
 from billing.web.calls import ORDER
-from cabinet.form_fields import grouped
+from cabinet.forms import grouped
 from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from catalogue.ids import parse_id
 from webhooks import events

@@ -19,7 +19,7 @@ from billing.orders import orders, prices
 from billing.orders.pdf import undrawn
 from billing.orders.prices import Quote
 from billing.wallet import balance_alerts
-from cabinet.form_fields import FilterForm, GroupedIntegerField
+from cabinet.forms import FilterForm, GroupedIntegerField
 from catalogue import languages
 from parsing.form_fields import DayBoundField, IntegerField, LineField
 from parsing.stale_forms import RefusesStaleForm

@@ -34,7 +34,7 @@ from billing.web.forms import (
     StatementFilter,
     TopUpForm,
 )
-from cabinet.form_fields import GroupedIntegerField
+from cabinet.forms import GroupedIntegerField
 from cabinet.spreadsheets import csv_download
 from catalogue.channels import CHANNELS
 from catalogue.errors import DomainError

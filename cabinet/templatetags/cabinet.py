@@ -17,8 +17,7 @@ from django.utils.translation import get_language, gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Member
-from accounts.people import phone_visibility
-from cabinet import time_zones
+from accounts.people import phone_visibility, time_zones
 from catalogue import languages
 from catalogue.texts import StrOrPromise
 from webhooks.models import DeliveryAttempt

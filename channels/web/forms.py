@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Member
 from accounts.people import countries, phone_visibility
-from cabinet.form_fields import FilterForm, ModeFilterForm
+from cabinet.forms import FilterForm, ModeFilterForm
 from catalogue import channels
 from catalogue.ids import parse_id, started_at
 from channels import extensions

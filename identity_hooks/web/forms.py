@@ -9,8 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Mode
 from cabinet import fallback_forms
-from cabinet.form_fields import PurposeField
-from cabinet.forms import AddressesField
+from cabinet.forms import AddressesField, PurposeField
 from identity_hooks import mapping
 from identity_hooks.kind import Kind
 from identity_hooks.kinds import kinds

@@ -13,8 +13,7 @@ from django.utils.translation import pgettext_lazy
 
 from accounts.keys.principal import link_rules
 from accounts.models import Company
-from cabinet.form_fields import ModeFilterForm
-from cabinet.forms import ListField
+from cabinet.forms import ListField, ModeFilterForm
 from cabinet.settings_forms import SectionForm, lifetimes
 from catalogue.errors import DomainError
 from links.addresses import short_hosts, slugs, target_urls, utm_tags

@@ -19,7 +19,7 @@ from accounts.audit import record
 from accounts.models import Company, User
 from billing.models import Transfer
 from billing.wallet import ledger
-from cabinet.form_fields import GroupedIntegerField, grouped
+from cabinet.forms import GroupedIntegerField, grouped
 from operator_admin.model_pages.bases import ActionAdmin, actor
 from parsing.characters import one_line
 from parsing.form_fields import LineField
@@ -62,7 +62,8 @@ def adjust(request: HttpRequest, admin: ActionAdmin) -> HttpResponse:
     admin.require_handling(request)
     if settings.OPERATOR_MFA:
         raise_if_reauthentication_required(request, app="operator_admin")
-    company = _selected_company(request)
+    number = request.POST.get("company") or request.GET.get("company") or ""
+    company = Company.objects.filter(pk=parse_integer(number) or 0).first()
     if company is None:
         return _render(request, admin, "search", _search(request))
     available, held = ledger.balance(company.pk)
@@ -79,11 +80,6 @@ def adjust(request: HttpRequest, admin: ActionAdmin) -> HttpResponse:
     if is_done or _apply(request, company, form):
         return redirect("admin:billing_wallet_change", company.pk)
     return _render(request, admin, "form", context)
-
-
-def _selected_company(request: HttpRequest) -> Company | None:
-    number = request.POST.get("company") or request.GET.get("company") or ""
-    return Company.objects.filter(pk=parse_integer(number) or 0).first()
 
 
 def _search(request: HttpRequest) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from accounts import audit
 from accounts.audit import Changes, changes_between
 from accounts.models import Company, Member, User
 from accounts.security import notifications
-from cabinet.form_fields import GroupedDecimalField, GroupedIntegerField
+from cabinet.forms import GroupedDecimalField, GroupedIntegerField
 from operator_admin.model_pages.bases import FORM_FIELDS, ModelAdmin, actor
 from processes.server.client_ip import address_of
 

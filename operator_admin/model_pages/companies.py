@@ -29,7 +29,7 @@ from accounts.people import companies as company_service
 from accounts.people import planned_deletion
 from accounts.people.countries import CountryField
 from accounts.security import reauthentication
-from cabinet.form_fields import GroupedIntegerField, grouped
+from cabinet.forms import GroupedIntegerField, grouped
 from cabinet.templatetags.cabinet import percent
 from catalogue.texts import StrOrPromise
 from links.manage import stopping

@@ -19,7 +19,7 @@ from billing.models import Order, Payment, Refund
 from billing.models.order import IS_OPEN, NEEDS_REVIEW, OrderQuerySet
 from billing.orders import orders, payments, refunds
 from billing.wallet.amounts import money
-from cabinet.form_fields import GroupedDecimalField
+from cabinet.forms import GroupedDecimalField
 from catalogue.texts import StrOrPromise
 from operator_admin.model_pages.bases import ActionAdmin, ReadOnlyInline, actor
 from operator_admin.model_pages.change_list import (

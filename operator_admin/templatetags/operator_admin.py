@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
-from cabinet.form_fields import grouped
+from cabinet.forms import grouped
 from catalogue.texts import StrOrPromise
 from channels.vendor_accounts import error_texts
 from operator_admin import attention

@@ -21,7 +21,7 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
-from cabinet.form_fields import PurposeField
+from cabinet.forms import PurposeField
 from catalogue import languages
 from catalogue.channels import Channel, join_titles
 from channels.vendor_accounts import registry

@@ -10,8 +10,7 @@ from django.test import Client
 from api.calls import Call
 from api_docs.calls import BY_NAME, CALLS
 from api_docs.pages.page_list import PAGES
-from api_docs.schema.api import document
-from api_docs.schema.schema import refusal_example
+from api_docs.schema.schema import refusal_example, rendered
 from catalogue.errors import Error
 from channels.routing import scripted_numbers
 from tests.api.calling import LIVE, PHONE, addressed, perform
@@ -41,7 +40,7 @@ def shape(value: Any) -> Any:
 
 
 def example_of_request(call: Call) -> dict[str, Any] | None:
-    made = orjson.loads(document("ru"))["paths"][call.path][call.method.lower()]
+    made = orjson.loads(rendered("ru"))["paths"][call.path][call.method.lower()]
     example: dict[str, Any] | None
     example = made["requestBody"]["content"]["application/json"].get("example")
     return example

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import translation
 
-from cabinet.form_fields import GroupedDecimalField, GroupedIntegerField
+from cabinet.forms import GroupedDecimalField, GroupedIntegerField
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])

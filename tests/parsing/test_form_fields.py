@@ -9,8 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.urls import get_resolver
 
-from cabinet.form_fields import CountryCodesField
-from cabinet.forms import AddressesField, CompanyForm, ListField, SignupForm
+from cabinet.forms import AddressesField, CompanyForm, CountryCodesField, ListField, SignupForm
 from parsing.form_fields import SplitField, TextField
 
 LONG = "a" + "\u0315\u0300" * 15_000  # marks in an order that NFKC has to change

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Member
 from accounts.people import countries, phone_visibility
 from cabinet import fallback_forms
-from cabinet.form_fields import GroupedIntegerField, PurposeField
+from cabinet.forms import GroupedIntegerField, PurposeField
 from catalogue import channels, languages
 from catalogue.errors import DomainError
 from channels import phone_numbers

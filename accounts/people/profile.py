@@ -19,9 +19,9 @@ from django.views.decorators.http import require_http_methods
 from accounts.audit import record
 from accounts.models import User
 from accounts.outbox.mail import NoticeKind, mute, read_unsubscribe_token
+from accounts.people import time_zones
 from accounts.people.pages import form_page
 from accounts.sign_in.adapter import remember_language
-from cabinet import time_zones
 from parsing.stale_forms import RefusesStaleForm
 from processes.server.client_ip import client_ip
 
