@@ -71,7 +71,7 @@ def leave(request: HttpRequest, process: str, next_url: str = "", **params: str)
     """To the provider. By a page: Chromium follows no redirect of a form to another site under
     `form-action 'self'`, whichever sites the provider itself leads through.
     """
-    if limited := ratelimit.consume_or_429(request, action="sso"):
+    if limited := ratelimit.consume_or_429(request, action="sso", limit_get=True):
         return limited
     nonce = secrets.token_urlsafe(32)
     if settings.OIDC_TRUSTED_ACR:
@@ -193,7 +193,7 @@ def start(request: HttpRequest) -> HttpResponse:
 @require_GET
 @provider_page
 def callback(request: HttpRequest) -> HttpResponse:
-    if limited := ratelimit.consume_or_429(request, action="sso"):
+    if limited := ratelimit.consume_or_429(request, action="sso", limit_get=True):
         return limited
     return come_back(request)
 

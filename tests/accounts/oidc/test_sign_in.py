@@ -297,6 +297,19 @@ def test_too_many_starts_are_refused(
     assert answers == [200] * 3 + [429]
 
 
+def test_too_many_ways_back_are_refused(
+    client: Client, provider: IdentityProvider, settings: Settings
+) -> None:
+    """Each asks the session, and one with a state that it began the provider, too."""
+    settings.ACCOUNT_RATE_LIMITS = settings.ACCOUNT_RATE_LIMITS | {"sso": "3/m/ip"}
+    path = reverse("sso-callback")
+
+    answers = [client.get(path, {"state": "x", "code": "x"}).status_code for _ in range(4)]
+
+    assert 429 not in answers[:3]
+    assert answers[3] == 429
+
+
 def test_pages_are_missing_without_a_provider(client: Client) -> None:
     assert client.post(reverse("sso-start")).status_code == 404
     assert client.get(reverse("sso-callback")).status_code == 404
