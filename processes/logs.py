@@ -130,6 +130,7 @@ LOGGER_LEVELS = {
     "psycopg.pool": "ERROR",
     "amqp": "WARNING",
     "kombu": "WARNING",
+    "fontTools": "WARNING",  # a dozen lines for each document
     "celery.worker.strategy": "WARNING",
     "celery.app.trace": "WARNING",
     "celery.beat": "WARNING",
