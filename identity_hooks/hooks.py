@@ -63,10 +63,7 @@ def create(
     ip: str | None = None,
 ) -> tuple[Hook, str]:
     """A new hook, and its secret in plain text. `values` are of `Hook.settings`."""
-    # The company's row is the lock: a parallel request waits here.
-    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    if user is not None:
-        members.require_key_maker(company, user)
+    members.require_key_maker(company, user)  # a parallel request waits here
     if company.identity_hooks.active().count() >= MAX_ACTIVE:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY)
     a_day_ago = timezone.now() - timedelta(days=1)
@@ -107,6 +104,7 @@ def rotate(*, hook: Hook, user: User | None, own_secret: str = "", ip: str | Non
 
     Within a minute it is the same click again, and the same secret.
     """
+    members.require_key_maker(hook.company, user)
     hook.refresh_from_db(from_queryset=Hook.objects.select_for_update(no_key=True))
     now = timezone.now()
     until = hook.previous_until

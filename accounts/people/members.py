@@ -185,8 +185,13 @@ def _require_owner(company: Company, user: User) -> None:
         raise PermissionDenied
 
 
-def require_key_maker(company: Company, user: User) -> None:
-    """The same, of those who get a secret that outlives their membership."""
+def require_key_maker(company: Company, user: User | None) -> None:
+    """Locks, and requires the same of those who get a secret that outlives their membership, or
+    lead events elsewhere. None is an API key.
+    """
+    _lock(company)
+    if user is None:
+        return
     member = company.members.filter(user=user).first()
     if member is None or not member.can_manage_keys:
         raise PermissionDenied

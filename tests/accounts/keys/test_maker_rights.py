@@ -223,8 +223,36 @@ def _makes_a_hook(former: Member) -> object:
     )
 
 
+def _replaces_an_endpoints_secret(former: Member) -> object:
+    return endpoints.rotate(endpoint=former.company.endpoints.get(), user=former.user)
+
+
+def _leads_events_elsewhere(former: Member) -> None:
+    endpoints.change(
+        endpoint=former.company.endpoints.get(),
+        changes={"url": "https://example.org/"},
+        scopes=scopes_of_role(former.role),
+        user=former.user,
+    )
+
+
+def _replaces_a_hooks_secret(former: Member) -> object:
+    return hooks.rotate(hook=former.company.identity_hooks.get(), user=former.user)
+
+
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("act", [_makes_a_key, _replaces_a_key, _makes_an_endpoint, _makes_a_hook])
+@pytest.mark.parametrize(
+    "act",
+    [
+        _makes_a_key,
+        _replaces_a_key,
+        _makes_an_endpoint,
+        _replaces_an_endpoints_secret,
+        _leads_events_elsewhere,
+        _makes_a_hook,
+        _replaces_a_hooks_secret,
+    ],
+)
 @pytest.mark.parametrize("end", ["removed", "demoted"])
 def test_who_is_being_removed_takes_no_new_secret_along(
     act: Callable[[Member], object], end: str
@@ -233,6 +261,11 @@ def test_who_is_being_removed_takes_no_new_secret_along(
     owner = MemberFactory.create()
     former = MemberFactory.create(company=owner.company, role="developer")
     ApiKeyFactory.create(company=owner.company)
+    EndpointFactory.create(company=owner.company, kinds=[EventKind.MESSAGE_DELIVERED])
+    hooks.create(
+        company=owner.company, user=owner.user, kind="logto", mode="live", values={"name": "x"}
+    )
+    before = _secrets_of(owner.company)
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             if end == "removed":
@@ -244,6 +277,13 @@ def test_who_is_being_removed_takes_no_new_secret_along(
             began = behind_us(pool, lambda: act(former))
         assert isinstance(began.exception(), PermissionDenied)
 
-    company = owner.company
-    made = company.api_keys.count(), company.endpoints.count(), company.identity_hooks.count()
-    assert made == (1, 0, 0)
+    assert _secrets_of(owner.company) == before
+
+
+def _secrets_of(company: Company) -> list[list[tuple[object, ...]]]:
+    """And where events go."""
+    return [
+        list(company.api_keys.values_list("digest")),
+        list(company.endpoints.values_list("url", "generation")),
+        list(company.identity_hooks.values_list("secret")),
+    ]
