@@ -57,6 +57,10 @@ CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
             "`GET /lookup/{phone}` tells a number's country, its type and the channels that reach "
             "it, as far as that is known without sending."
         ),
+        _(
+            "More shorteners of others are refused with `url_not_allowed`. The erasure of a person "
+            "closes links whose `alias` holds the phone, and frees the alias."
+        ),
     ),
     date(2026, 11, 28): (
         _("`PUT /policy` requires a live key: the rules hold for live messages, too."),

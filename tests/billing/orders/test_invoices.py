@@ -1,3 +1,4 @@
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -53,6 +54,16 @@ def text_of(order: Order) -> str:
     reader = pypdf.PdfReader(BytesIO(invoice_pdf.draw(invoices.document(order))))
     assert len(reader.pages) == 1
     return " ".join(reader.pages[0].extract_text().replace("\u00a0", " ").split())
+
+
+def test_drawing_fills_no_log(
+    issue: Callable[..., Order], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+
+    text_of(issue())
+
+    assert [record for record in caplog.records if record.name.startswith("font")] == []
 
 
 def test_russian_invoice_in_pdf(issue: Callable[..., Order]) -> None:
