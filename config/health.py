@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import redis
+from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection, transaction
 from django.http import HttpRequest, JsonResponse
@@ -33,6 +34,8 @@ _LIMITS = f"SET LOCAL statement_timeout = {int(PATIENCE * 1000)}; SET LOCAL work
 # Spills 100 kB into a temporary file. Rows that fit into pages that the database has already can
 # be updated on a full disk for a while, so a heartbeat alone would not notice it.
 _NEEDS_ROOM = "SELECT count(*) FROM generate_series(1, 10000)"
+# Each has its own list, and some systems' lacks the older names, as Asia/Calcutta.
+_NEEDS_TIME_ZONE = "SELECT now() AT TIME ZONE %s"
 
 
 class DatabaseCheck:
@@ -91,6 +94,7 @@ def _written() -> str:
             cursor.execute(_LIMITS)
             HeartbeatWriter("web").write(outcome_signals.facts())
             cursor.execute(_NEEDS_ROOM)
+            cursor.execute(_NEEDS_TIME_ZONE, [settings.TIME_ZONE])
     except (DatabaseError, PoolTimeout) as error:
         return _failure(error.__cause__ or error)
     # A commit that waits for a standby in vain succeeds after the time-out.
@@ -103,6 +107,8 @@ def _failure(error: BaseException) -> str:
             return "refused: the database is read-only"
         case errors.DiskFull():
             return "refused: the database's disk is full"
+        case errors.InvalidParameterValue():
+            return f"failed: the database has no time zone {settings.TIME_ZONE}"
         case errors.LockNotAvailable() | errors.QueryCanceled():
             return NO_ANSWER
     return f"failed: {getattr(error, 'sqlstate', None) or type(error).__name__}"

@@ -7,8 +7,8 @@ from typing import Any
 import redis as redis_library
 from django.conf import settings
 from django.core import checks
+from django.db import DataError, connection, transaction
 from django.db import Error as DatabaseError
-from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -32,6 +32,9 @@ DATABASE_CURE = gettext_lazy(
 )
 CLOSED_CURE = gettext_lazy(
     "Restore it with `manage.py restore … --prove`, or see docs/operations/backup.md."
+)
+ZONE_CURE = gettext_lazy(
+    "Give TIME_ZONE the place's name of today: Asia/Kolkata, not Asia/Calcutta."
 )
 POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see docs/operations/failover.md.")
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
@@ -85,6 +88,11 @@ def database() -> Finding:
             version = int(cursor.fetchone()[0]) // 10_000
             cursor.execute("SHOW default_transaction_read_only")
             is_closed = cursor.fetchone()[0] == "on"
+            with transaction.atomic():
+                cursor.execute("SELECT now() AT TIME ZONE %s", [settings.TIME_ZONE])
+    except DataError:
+        detail = _("it has no time zone {name}").format(name=settings.TIME_ZONE)
+        return failed("database", detail, ZONE_CURE)
     except (DatabaseError, PoolTimeout) as error:
         return failed("database", type(error).__name__, DATABASE_CURE)
     if is_closed:

@@ -87,6 +87,18 @@ def test_not_ready_until_migrated(client: Client) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_not_ready_with_a_time_zone_that_the_database_lacks(
+    client: Client, settings: Settings
+) -> None:
+    settings.TIME_ZONE = "Asia/Bombay"
+
+    answer = client.get("/readyz")
+
+    assert answer.status_code == 503
+    assert answer.json()["reasons"] == ["writes: failed: the database has no time zone Asia/Bombay"]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_probes_of_a_few_seconds_share_one_write(client: Client) -> None:
     client.get("/readyz")
     (first,) = Heartbeat.objects.values_list("at", flat=True)

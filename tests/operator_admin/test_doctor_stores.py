@@ -27,6 +27,12 @@ def test_closed_database_fails_the_check(db: None) -> None:
     assert "not proved" in stores.database().detail
 
 
+def test_time_zone_that_the_database_lacks_fails_the_check(db: None, settings: Settings) -> None:
+    settings.TIME_ZONE = "Asia/Bombay"
+
+    assert stores.database().detail == "it has no time zone Asia/Bombay"
+
+
 def test_pooler_without_time_limits_fails_the_check(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
