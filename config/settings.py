@@ -28,11 +28,15 @@ from config.environment.stores import *  # noqa: F403 - its __all__ are settings
 from config.environment.variables import (
     ROOT,
     at_least,
+    country,
     env,
     hosts,
     keyring,
     listed,
+    mailbox,
     provider_timeout,
+    request_header,
+    seconds,
     web_address,
     zero_or_at_least,
 )
@@ -188,7 +192,9 @@ AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
 # Companies that a day's figures on the public status page must come from.
 STATUS_MIN_COMPANIES = at_least(1, "STATUS_MIN_COMPANIES", 3)
 
-CURRENCY = env.str("CURRENCY", "RUB")  # of prices per token; a package names its own
+CURRENCY = (
+    env.str("CURRENCY", "") or "RUB"
+).upper()  # of prices per token; a package names its own
 REQUEST_LOG_DAYS = zero_or_at_least(1, "REQUEST_LOG_DAYS", 14)
 MAX_TOP_UP_TOKENS = 100_000_000  # in one order
 MAX_OPEN_ORDERS = 50  # per company, waiting for payment
@@ -206,12 +212,14 @@ if HOLD_DEADLINE["code"] < CODE_LIFETIME:
     raise ImproperlyConfigured("HOLD_DEADLINE_CODE must be CODE_LIFETIME or more")
 PATIENCE_RANGE = (10, 600)  # range a company may set
 LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an outcome
-SEND_WAIT = env.float("SEND_WAIT", 8.0)  # seconds a send waits for its first outcome
-SEND_WAITERS = env.int("SEND_WAITERS", 48)  # per process; a slow vendor must leave room to verify
+SEND_WAIT = seconds("SEND_WAIT", 8.0, at_least=0)  # seconds a send waits for its first outcome
+SEND_WAITERS = at_least(
+    0, "SEND_WAITERS", 48
+)  # per process; a slow vendor must leave room to verify
 PROVIDER_TIMEOUT = provider_timeout(env.str("PROVIDER_TIMEOUT", "") or "2,8")
 if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
     raise ImproperlyConfigured("LEASE must exceed the sum of PROVIDER_TIMEOUT by more than 5")
-DELIVERY_THREADS = env.int("DELIVERY_THREADS", 32)
+DELIVERY_THREADS = at_least(1, "DELIVERY_THREADS", 32)
 MAX_SMS_SEGMENTS = 3
 LINK_BLOCKLIST = hosts("LINK_BLOCKLIST")  # where no link may lead
 # Requests for unknown links, per visitor: (count, seconds).
@@ -231,14 +239,16 @@ RESERVED_SENDS = 2
 RELEASE_LIMIT = (3, 600)  # refused sends that free their slot, per phone: (count, seconds)
 WRONG_CODE_LIMITS = [(10, 3600), (20, 86_400)]  # wrong codes per company and phone
 REFUSED_VERIFY_LIMIT = (10, 600)  # verify calls without a live code
-API_RATE = (env.int("API_RATE", 1000), 10)  # requests per key: (count, seconds)
+API_RATE = (at_least(1, "API_RATE", 1000), 10)  # requests per key: (count, seconds)
 # Per company and day, all test keys together; `keys` are values of Idempotency-Key, and `changes`
 # calls that change or delete.
 TEST_QUOTAS = {"links": 3000, "messages": 3000, "changes": 3000, "keys": 20_000}
 MESSAGE_STORAGE = "config.middleware.MessageStorage"
 MAX_API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors batch receipts; the API has its own limit
-BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds from the headers to the end of the body
+BODY_TIMEOUT = seconds(
+    "BODY_TIMEOUT", 10.0, at_least=0.1
+)  # seconds from the headers to the end of the body
 MAX_BODIES = 1000  # received at once, per process
 MAX_BODIES_PER_SENDER = 100  # a key; without one, an address
 MAX_BODY_MEMORY = 2**26  # bytes of them, per process
@@ -248,7 +258,7 @@ PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
 MIN_KEPT_MONTHS = 4
 MESSAGES_KEPT_MONTHS = zero_or_at_least(MIN_KEPT_MONTHS, "MESSAGES_KEPT_MONTHS", 0)
 ARCHIVE_DIR = env.str("ARCHIVE_DIR", "")  # where `manage.py archive_months` writes
-COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META, such as HTTP_CF_IPCOUNTRY
+COUNTRY_HEADER = request_header("COUNTRY_HEADER")
 COUNTRY_DATABASE = env.str("COUNTRY_DATABASE", "")  # a MaxMind .mmdb file
 
 # --- Webhooks ----------------------------------------------------------------------------------
@@ -267,7 +277,7 @@ GATEWAY_ACCOUNTS = vendor_settings.gateway_accounts()
 PAYMENT_GATEWAYS = vendor_settings.enabled_gateways(is_production=PRODUCTION)
 PAYMENT_PROXY = addresses.proxy("payments")
 addresses.check_names({*PROVIDER_ACCOUNTS, *GATEWAY_ACCOUNTS, "payments", "oidc"})
-MAX_BREAKER_PAUSE = env.int("MAX_BREAKER_PAUSE", 3600)  # seconds that a breaker stays open
+MAX_BREAKER_PAUSE = at_least(1, "MAX_BREAKER_PAUSE", 3600)  # seconds that a breaker stays open
 # With the simulator everybody has shared their contact with its bots.
 BOTS_ASSUME_CONTACT = bool(SIMULATOR_URL)
 
@@ -309,13 +319,10 @@ SOCIALACCOUNT_ADAPTER = "accounts.oidc.provider.SocialAccountAdapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address opens nothing: accounts.oidc.identities
 SOCIALACCOUNT_STORE_TOKENS = False
 
-_EMAIL_URL = env.str("EMAIL_URL", "")
-_SERVER = mail_address.parse(_EMAIL_URL or "smtp://localhost")
-EMAIL_BACKEND: str = (
-    _SERVER["EMAIL_BACKEND"]
-    if _EMAIL_URL or PRODUCTION
-    else "config.local.file_email_backend.EmailBackend"
+_SERVER = mail_address.parse(
+    env.str("EMAIL_URL", "") or ("smtp://localhost" if PRODUCTION else "files:")
 )
+EMAIL_BACKEND: str = _SERVER["EMAIL_BACKEND"]
 EMAIL_FILE_PATH = VAR_DIR / "mail"
 EMAIL_HOST: str = _SERVER["EMAIL_HOST"]
 EMAIL_PORT: int = _SERVER["EMAIL_PORT"]
@@ -324,12 +331,12 @@ EMAIL_HOST_PASSWORD: str = _SERVER["EMAIL_HOST_PASSWORD"]
 EMAIL_USE_TLS: bool = _SERVER["EMAIL_USE_TLS"]
 EMAIL_USE_SSL: bool = _SERVER["EMAIL_USE_SSL"]
 EMAIL_TIMEOUT = 10  # seconds; a hanging mail server blocks one task, no page
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
+DEFAULT_FROM_EMAIL = mailbox("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
 
 # --- The operator's admin -----------------------------------------------------------------------
 
 OPERATOR_MFA = env.bool("OPERATOR_MFA", True)  # the admin requires a second factor
-METRICS_PORT: int | None = int(env.str("METRICS_PORT", "") or 0) or None
+METRICS_PORT: int | None = at_least(0, "METRICS_PORT", 0) or None
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
 METRICS_DIR = Path(env.str("METRICS_DIR", "") or VAR_DIR / "metrics")
 
@@ -342,7 +349,7 @@ if OPERATOR_LANGUAGE not in dict(LANGUAGES):
     raise ImproperlyConfigured(f"OPERATOR_LANGUAGE must be one of {', '.join(dict(LANGUAGES))}")
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "Europe/Moscow")
-OPERATOR_COUNTRY = env.str("OPERATOR_COUNTRY", "RU")  # for national phone numbers in the admin
+OPERATOR_COUNTRY = country("OPERATOR_COUNTRY", "RU")  # for national phone numbers in the admin
 USE_TZ = True
 FORMAT_MODULE_PATH = "catalogue.formats"
 STATIC_URL = "/static/"

@@ -15,7 +15,14 @@ from config.environment.variables import split_options
 SSL_PORT = 465  # of TLS from the first byte alone: RFC 8314, 7.3
 _SMTP = {"smtp": "", "submission": "tls", "smtp+tls": "tls", "smtps": "ssl", "smtp+ssl": "ssl"}
 _PORTS = {"": 25, "tls": 587, "ssl": SSL_PORT}
-_LOCAL = {"console": "console", "file": "filebased", "memory": "locmem", "dummy": "dummy"}
+_DJANGO = "django.core.mail.backends"
+_BACKENDS = {
+    "files": "config.local.file_email_backend",
+    "console": f"{_DJANGO}.console",
+    "file": f"{_DJANGO}.filebased",
+    "memory": f"{_DJANGO}.locmem",
+    "dummy": f"{_DJANGO}.dummy",
+}
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 _SHAPE = (
     "EMAIL_URL must be smtp://user:password@host:587?tls=1, or ?ssl=1 on port 465, "
@@ -31,12 +38,12 @@ def parse(text: str) -> dict[str, Any]:
         port = url.port
     except ValueError:
         raise ImproperlyConfigured(_SHAPE) from None
-    backend = _LOCAL.get(url.scheme, "smtp")
-    if backend == "smtp" and (url.scheme not in _SMTP or not _is_server(url)):
+    backend = _BACKENDS.get(url.scheme, f"{_DJANGO}.smtp")
+    if url.scheme not in _BACKENDS and not _is_server(url):
         raise ImproperlyConfigured(_SHAPE)
     encryption = _encryption(url.scheme, port, options)
     return {
-        "EMAIL_BACKEND": f"django.core.mail.backends.{backend}.EmailBackend",
+        "EMAIL_BACKEND": f"{backend}.EmailBackend",
         "EMAIL_HOST": url.hostname or "localhost",
         "EMAIL_PORT": port or _PORTS[encryption],
         "EMAIL_HOST_USER": unquote(url.username or ""),
@@ -47,7 +54,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def _is_server(url: SplitResult) -> bool:
-    return bool(url.hostname) and not (url.path.strip("/") or url.fragment)
+    return url.scheme in _SMTP and bool(url.hostname) and not (url.path.strip("/") or url.fragment)
 
 
 def _encryption(scheme: str, port: int | None, options: dict[str, str]) -> str:

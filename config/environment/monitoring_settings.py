@@ -7,24 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
-from django.core.exceptions import ImproperlyConfigured, ValidationError
-from django.core.validators import validate_email
+from django.core.exceptions import ImproperlyConfigured
 
-from config.environment.variables import env, listed
-from parsing.hosts import HostError, ascii_address
+from config.environment.variables import env, listed, mail_addresses
 
 _TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64}")
-
-
-def _addresses(addresses: list[str]) -> list[str]:
-    for address in addresses:
-        try:
-            validate_email(address)
-            ascii_address(address)
-        except (ValidationError, HostError):
-            raise ImproperlyConfigured(f"OPERATOR_EMAILS: {address!r} is no address") from None
-    return [ascii_address(address) for address in addresses]
 
 
 def _token(text: str) -> str:
@@ -43,7 +31,7 @@ def _chat(text: str) -> str:
     return text
 
 
-OPERATOR_EMAILS = _addresses(listed("OPERATOR_EMAILS"))
+OPERATOR_EMAILS = mail_addresses("OPERATOR_EMAILS")
 # `rule`, or `rule:subject` for one account, disk or check.
 OPERATOR_MUTED_ALERTS = frozenset(listed("OPERATOR_MUTED_ALERTS"))
 OPERATOR_TELEGRAM_BOT_TOKEN = _token(env.str("OPERATOR_TELEGRAM_BOT_TOKEN", "")) or env.str(

@@ -1,18 +1,24 @@
 """Reads the process environment, the only source of differences between machines."""
 
+import re
 from collections.abc import Callable
+from email.utils import formataddr
 from pathlib import Path
 from string import whitespace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 from environs import EnvValidationError, FileAwareEnv
+from phonenumbers import SUPPORTED_REGIONS
 
-from parsing.hosts import HostError, ascii_host
+from parsing.hosts import HostError, ascii_address, ascii_host
 
 ROOT = Path(__file__).resolve().parents[2]
 _AROUND = f"{whitespace}\ufeff"
+_WITH_NAME = re.compile(r"(.*)<([^<>]*)>")
+MAX_SECONDS = 86_400
 
 
 def _unless_empty(read: Callable[..., Any]) -> Any:
@@ -75,6 +81,48 @@ def at_least(least: int, name: str, default: int) -> int:
     if value < least:
         raise ImproperlyConfigured(f"{name} must be {least} or more")
     return value
+
+
+def seconds(name: str, default: float, *, at_least: float) -> float:
+    value: float = env.float(name, default)
+    if not at_least <= value < MAX_SECONDS:
+        raise ImproperlyConfigured(f"{name} must be {at_least:g} seconds or more")
+    return value
+
+
+def mailbox(name: str, default: str = "") -> str:
+    """`no-reply@example.com`, or `Kvitok, support <no-reply@example.com>`, with a name as people
+    write it: of a comma or of quotes around the whole, mail programs make other addresses.
+    """
+    text = (env.str(name, "") or default).strip("\"' ")
+    match = _WITH_NAME.fullmatch(text)
+    title, address = match.groups() if match else ("", text)
+    return formataddr((title.strip("\"' "), _mail_address(name, address))) if text else ""
+
+
+def mail_addresses(name: str) -> list[str]:
+    return [_mail_address(name, address) for address in listed(name)]
+
+
+def _mail_address(name: str, address: str) -> str:
+    try:
+        validate_email(address)
+        return ascii_address(address)
+    except (ValidationError, HostError):
+        raise ImproperlyConfigured(f"{name}: {address!r} is no address") from None
+
+
+def country(name: str, default: str) -> str:
+    value: str = (env.str(name, "") or default).upper()
+    if value not in SUPPORTED_REGIONS:
+        raise ImproperlyConfigured(f"{name} must be a country's code of two letters, as RU")
+    return value
+
+
+def request_header(name: str) -> str:
+    """As in `request.META`, of `CF-IPCountry` too."""
+    text = env.str(name, "").upper().replace("-", "_")
+    return text if not text or text.startswith("HTTP_") else f"HTTP_{text}"
 
 
 def provider_timeout(text: str) -> tuple[float, float]:

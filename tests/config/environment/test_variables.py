@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.mail.message import sanitize_address
 
 from config.environment import variables
 from config.environment.variables import ROOT
@@ -68,3 +69,42 @@ def test_what_is_no_host_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) 
 
     with pytest.raises(ImproperlyConfigured, match="is no host"):
         variables.hosts("LINK_BLOCKLIST")
+
+
+@pytest.mark.parametrize(
+    ("written", "mailbox"),
+    [
+        ("no-reply@a.example", "no-reply@a.example"),
+        ("Kvitok <no-reply@a.example>", "Kvitok <no-reply@a.example>"),
+        ('"Kvitok <no-reply@a.example>"', "Kvitok <no-reply@a.example>"),
+        ("'Kvitok <no-reply@a.example>'", "Kvitok <no-reply@a.example>"),
+        ('"Kvitok" <no-reply@a.example>', "Kvitok <no-reply@a.example>"),
+        ("Kvitok, Ltd. <no-reply@a.example>", '"Kvitok, Ltd." <no-reply@a.example>'),
+        ("no-reply@localhost", "no-reply@localhost"),
+        ("no-reply@почта.рф", "no-reply@xn--80a1acny.xn--p1ai"),
+    ],
+)
+def test_sender_is_one_address_however_it_is_written(
+    monkeypatch: pytest.MonkeyPatch, written: str, mailbox: str
+) -> None:
+    monkeypatch.setenv("DEFAULT_FROM_EMAIL", written)
+
+    found = variables.mailbox("DEFAULT_FROM_EMAIL")
+
+    assert found == mailbox
+    assert sanitize_address(found, "utf-8") == mailbox
+
+
+@pytest.mark.parametrize("given", ["CF-IPCountry", "cf_ipcountry", "HTTP_CF_IPCOUNTRY"])
+def test_header_of_a_proxy_may_be_named_as_it_is_sent(
+    monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("COUNTRY_HEADER", given)
+
+    assert variables.request_header("COUNTRY_HEADER") == "HTTP_CF_IPCOUNTRY"
+
+
+def test_codes_are_read_in_any_case() -> None:
+    found = settings_of(CURRENCY="rub", OPERATOR_COUNTRY="ru")
+
+    assert (found["CURRENCY"], found["OPERATOR_COUNTRY"]) == ("RUB", "RU")
