@@ -19,9 +19,9 @@ from channels.waiting import outcome_signals
 from processes.process_state import on_reset
 from processes.server import probe
 from processes.server.client_ip import client_ip
-from storage.migration_runs import unapplied_migrations
 from storage.primary_connection import NotPrimaryError
 from storage.redis_client import raise_if_demoted, redis_client
+from storage.schema_changes.runs import unapplied_migrations
 from storage.sessions import pooled_connection
 
 FRESH_SECONDS = 3.0  # for which an answer is given again

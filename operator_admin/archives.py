@@ -21,9 +21,9 @@ from operator_admin import archive_dumps
 from operator_admin.archive_dumps import SUMS
 from operator_admin.backup import BackupError
 from operator_admin.backup.manifest import sha256
-from storage.migration_runs import Say, retry
 from storage.months import partitions
 from storage.months.partitions import TABLES, attached_months, is_attached, partition
+from storage.schema_changes.runs import Say, retry
 
 # By what they are; each counts rows of the month. Types are named, since the application's role may
 # create operators of its own in `public`, and this runs as the owner.

@@ -11,7 +11,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from storage.migration_operations import RunSqlFile
+from storage.schema_changes.operations import RunSqlFile
 from storage.months.new_tables import build_indexes
 
 

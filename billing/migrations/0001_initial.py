@@ -10,8 +10,7 @@ from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
-from storage import migration_operations
-from storage.migration_operations import RunSqlFile
+from storage.schema_changes.operations import RunSqlFile, setting
 from storage.months.new_tables import partition_by_month
 
 
@@ -703,7 +702,7 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('company', 'day', 'number'), name='automatic_order_once'),
         ),
         migrations.RunPython(partition_by_month("billing_transfer"), migrations.RunPython.noop),
-        migrations.RunPython(migration_operations.setting("billing_transfer"), migrations.RunPython.noop),
+        migrations.RunPython(setting("billing_transfer"), migrations.RunPython.noop),
         RunSqlFile("billing/wallet/immutable_transfers.sql", "2558e35fd88edcd2"),
         RunSqlFile("billing/seals/immutable_seals.sql", "55a39128980c185a"),
     ]

@@ -7,8 +7,7 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-from storage import migration_operations
-from storage.migration_operations import RunSqlFile
+from storage.schema_changes.operations import RunSqlFile, setting
 from storage.months.new_tables import partition_by_month
 
 
@@ -509,6 +508,6 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('company', 'day', 'country', 'arm'), name='route_day_once'),
         ),
         migrations.RunPython(partition_by_month("channels_message", "channels_attempt", "channels_receipt"), migrations.RunPython.noop),
-        migrations.RunPython(migration_operations.setting("channels_message", "channels_attempt", "channels_receipt", "channels_openmessage"), migrations.RunPython.noop),
+        migrations.RunPython(setting("channels_message", "channels_attempt", "channels_receipt", "channels_openmessage"), migrations.RunPython.noop),
         RunSqlFile("channels/deliver/open_messages.sql", "f28af5cf81622871"),
     ]

@@ -27,8 +27,8 @@ from operator_admin.backup.manifest import (
 )
 from operator_admin.backup.postgres import other_sessions, patient_session
 from processes.monitoring.metrics import RELEASE
-from storage.migration_runs import unapplied_migrations
 from storage.months import partitions
+from storage.schema_changes.runs import unapplied_migrations
 
 DUMP = "dump"  # the folder with pg_dump's files
 OF_ARCHIVES = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months whose file is elsewhere

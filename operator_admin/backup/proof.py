@@ -31,7 +31,7 @@ from operator_admin.models import Alert, TelegramNotice
 from otp.protection import week_reports
 from persons import erasure_list
 from persons.erasure import reapply_erasures
-from storage.migration_runs import unapplied_migrations
+from storage.schema_changes.runs import unapplied_migrations
 from webhooks.models import Delivery, Endpoint
 
 BATCH = 500

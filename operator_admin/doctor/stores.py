@@ -18,10 +18,10 @@ from billing.models import ArchivedMonth
 from operator_admin import database_role as roles
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from storage import sessions
-from storage.migration_runs import unapplied_migrations
 from storage.months import partitions
 from storage.redis_client import raise_if_demoted, redis_client
 from storage.redis_connections import ServerRefusalError
+from storage.schema_changes.runs import unapplied_migrations
 
 _UNLIMITED = "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = '0' ORDER BY name"
 MIN_POSTGRES, MIN_REDIS = 15, (6, 2)

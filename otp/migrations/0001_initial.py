@@ -6,8 +6,7 @@ import otp.models
 from django.conf import settings
 from django.db import migrations, models
 
-from storage import migration_operations
-from storage.migration_operations import RunSqlFile
+from storage.schema_changes.operations import RunSqlFile, setting
 from storage.months.new_tables import partition_by_month
 
 
@@ -190,7 +189,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.RunPython(partition_by_month("otp_verification"), migrations.RunPython.noop),
-        migrations.RunPython(migration_operations.setting("otp_verification"), migrations.RunPython.noop),
+        migrations.RunPython(setting("otp_verification"), migrations.RunPython.noop),
         RunSqlFile("otp/check/wrong_guesses.sql", "33d92c77fb0291e7"),
         RunSqlFile("otp/sealed_codes.sql", "c69e947ac56ef2ea"),
         RunSqlFile("otp/texts/text_changes.sql", "8c7a70b92e9bdce9"),

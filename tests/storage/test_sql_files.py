@@ -5,7 +5,7 @@ from pathlib import Path
 from django.db.migrations.loader import MigrationLoader
 
 from config.environment.variables import ROOT
-from storage.migration_operations import RunSqlFile, digest_of
+from storage.schema_changes.operations import RunSqlFile, digest_of
 
 
 def installed() -> dict[str, str]:

@@ -7,7 +7,7 @@ import django.db.models.functions.datetime
 import webhooks.models
 from django.db import migrations, models
 
-from storage import migration_operations
+from storage.schema_changes.operations import setting
 from storage.months.new_tables import partition_by_month
 
 
@@ -143,5 +143,5 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('event', 'endpoint', 'url'), name='delivery_once'),
         ),
         migrations.RunPython(partition_by_month("webhooks_event"), migrations.RunPython.noop),
-        migrations.RunPython(migration_operations.setting("webhooks_event"), migrations.RunPython.noop),
+        migrations.RunPython(setting("webhooks_event"), migrations.RunPython.noop),
     ]

@@ -8,7 +8,7 @@ from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
 from storage import sessions
-from storage.migration_runs import (
+from storage.schema_changes.runs import (
     LocksNotAvailableError,
     may_set_deadlock_timeout,
     only_one,

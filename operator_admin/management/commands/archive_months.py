@@ -15,10 +15,10 @@ from django.utils import timezone
 from operator_admin import archives
 from operator_admin.archives import blockers
 from operator_admin.backup import BackupError
-from storage.migration_runs import LocksNotAvailableError, only_one, timeouts
 from storage.months import partitions
 from storage.months.calendar import next_month
 from storage.months.partitions import TABLES
+from storage.schema_changes.runs import LocksNotAvailableError, only_one, timeouts
 
 _OWNS = """
 SELECT pg_has_role(relowner, 'USAGE') AND has_database_privilege(current_database(), 'CREATE')

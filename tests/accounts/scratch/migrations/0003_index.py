@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from storage.migration_operations import AddIndexConcurrently
+from storage.schema_changes.operations import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

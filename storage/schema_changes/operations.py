@@ -132,7 +132,7 @@ def _column(editor: Editor, query: str, *params: str) -> list[Any]:
         return [value for (value,) in cursor.fetchall()]
 
 
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 class RunSqlFile(RunSQL):

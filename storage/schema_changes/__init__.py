@@ -1,0 +1,1 @@
+"""Changes of the schema beside running processes: operations of migrations, and their runs."""
