@@ -319,17 +319,15 @@ SOCIALACCOUNT_ADAPTER = "accounts.oidc.provider.SocialAccountAdapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address opens nothing: accounts.oidc.identities
 SOCIALACCOUNT_STORE_TOKENS = False
 
-_SERVER = mail_address.parse(
-    env.str("EMAIL_URL", "") or ("smtp://localhost" if PRODUCTION else "files:")
-)
+_LOCAL_MAIL = "smtp://localhost" if PRODUCTION else "files:"
+_SERVER = mail_address.parse(env.str("EMAIL_URL", "") or _LOCAL_MAIL)
 EMAIL_BACKEND: str = _SERVER["EMAIL_BACKEND"]
 EMAIL_FILE_PATH = VAR_DIR / "mail"
 EMAIL_HOST: str = _SERVER["EMAIL_HOST"]
 EMAIL_PORT: int = _SERVER["EMAIL_PORT"]
 EMAIL_HOST_USER: str = _SERVER["EMAIL_HOST_USER"]
 EMAIL_HOST_PASSWORD: str = _SERVER["EMAIL_HOST_PASSWORD"]
-EMAIL_USE_TLS: bool = _SERVER["EMAIL_USE_TLS"]
-EMAIL_USE_SSL: bool = _SERVER["EMAIL_USE_SSL"]
+EMAIL_USE_TLS, EMAIL_USE_SSL = map(bool, (_SERVER["EMAIL_USE_TLS"], _SERVER["EMAIL_USE_SSL"]))
 EMAIL_TIMEOUT = 10  # seconds; a hanging mail server blocks one task, no page
 DEFAULT_FROM_EMAIL = mailbox("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
 
