@@ -61,9 +61,7 @@ HOUR_ENDS = "(p.hour + interval '1 hour')"
 # A statement that waited for the row past midnight counts in the new day.
 DAY_USED = "CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END"
 HOUR_BASE = "CASE WHEN w.hour >= p.hour THEN w.hour_tokens ELSE '{}' END"
-
-# What each API key has spent today has a day of its own: the last release moves `day` alone.
-KEY_BASE = "CASE WHEN w.key_day >= p.today THEN w.key_tokens ELSE '{}' END"
+KEY_BASE = "CASE WHEN w.day >= p.today THEN w.key_tokens ELSE '{}' END"
 NO_LIMIT = 2**62  # tokens; a key without a limit
 NO_KEY = "0"  # for sends without a key: by the cabinet, and by the service itself
 
@@ -74,10 +72,7 @@ def key_name(api_key_id: int | None) -> str:
 
 
 def key_used(key: str) -> str:
-    return (
-        f"CASE WHEN w.key_day >= p.today THEN COALESCE((w.key_tokens->>{key})::bigint, 0)"
-        " ELSE 0 END"
-    )
+    return f"CASE WHEN w.day >= p.today THEN COALESCE((w.key_tokens->>{key})::bigint, 0) ELSE 0 END"
 
 
 def hour_used(country: str) -> str:

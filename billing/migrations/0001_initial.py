@@ -430,7 +430,6 @@ class Migration(migrations.Migration):
                 ('day_tokens', models.BigIntegerField(db_default=0, default=0, editable=False)),
                 ('hour', models.DateTimeField(editable=False, null=True)),
                 ('hour_tokens', models.JSONField(db_default={}, default=dict, editable=False)),
-                ('key_day', models.DateField(editable=False, null=True)),
                 ('key_tokens', models.JSONField(db_default={}, default=dict, editable=False)),
             ],
             options={

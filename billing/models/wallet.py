@@ -20,13 +20,12 @@ class Wallet(models.Model):
     held = models.BigIntegerField(_("held"), default=0)
     # When the balance last changed: the time of the newest transfer that says it.
     moved_at = models.DateTimeField(null=True, editable=False)
-    # Budget usage: tokens held on this day, and in this hour by country.
+    # Budget usage: tokens held on this day, by API key too ("0": the cabinet), and in this hour by
+    # country.
     day = models.DateField(null=True, editable=False)
     day_tokens = models.BigIntegerField(default=0, db_default=0, editable=False)
     hour = models.DateTimeField(null=True, editable=False)
     hour_tokens = models.JSONField(default=dict, db_default={}, editable=False)
-    # Tokens held on this day by API key; "0" stands for the cabinet.
-    key_day = models.DateField(null=True, editable=False)
     key_tokens = models.JSONField(default=dict, db_default={}, editable=False)
 
     class Meta:

@@ -6,7 +6,7 @@ UPDATE billing_wallet w SET available = w.available - bill.tokens, held = w.held
   hour = GREATEST(w.hour, p.hour), hour_tokens = {hour_base} || (
     SELECT jsonb_object_agg(c.key, {hour_used} + c.value::bigint)
     FROM jsonb_each_text(bill.hour_tokens) AS c),
-  key_day = GREATEST(w.key_day, p.today), key_tokens = {key_base} || (
+  key_tokens = {key_base} || (
     SELECT jsonb_object_agg(k.key, {key_used} + k.value::bigint)
     FROM jsonb_each_text(by_key.tokens) AS k)
 FROM (

@@ -15,7 +15,7 @@ UPDATE billing_wallet w SET available = w.available - n.price, held = w.held + n
   day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + n.price,
   hour = GREATEST(w.hour, p.hour), hour_tokens = {sql.HOUR_BASE}
     || jsonb_build_object(n.country, {sql.hour_used("n.country")} + n.price),
-  key_day = GREATEST(w.key_day, p.today), key_tokens = {sql.KEY_BASE}
+  key_tokens = {sql.KEY_BASE}
     || jsonb_build_object({_KEY}, {sql.key_used(_KEY)} + n.price)
 FROM allowed n CROSS JOIN ({sql.PERIOD}) AS p
 WHERE w.company_id = n.company_id AND w.available >= n.price

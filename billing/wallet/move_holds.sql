@@ -6,7 +6,7 @@
 -- cheaper step refunds the budgets as a release does.
 WITH p AS ({period}),
 w AS (
-  SELECT company_id, available, day, day_tokens, hour, hour_tokens, key_day, key_tokens
+  SELECT company_id, available, day, day_tokens, hour, hour_tokens, key_tokens
   FROM billing_wallet
   WHERE company_id = ANY(%(all_companies)s::bigint[]) ORDER BY company_id FOR UPDATE),
 wanted AS (
@@ -61,7 +61,6 @@ changed AS (
         n.country, GREATEST(0, {hour_used} + n.of_hour))
       FROM (SELECT country, sum(of_hour)::bigint AS of_hour FROM paid
             WHERE paid.company_id = w.company_id GROUP BY country) AS n),
-    key_day = GREATEST(w.key_day, p.today),
     key_tokens = {key_base} || (
       SELECT jsonb_object_agg(
         n.api_key, GREATEST(0, {key_used} + n.of_day))

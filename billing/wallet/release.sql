@@ -29,7 +29,7 @@ SET held = w.held - due.settled, available = w.available + due.returned,
     SELECT jsonb_object_agg(n.key, GREATEST(
       0, COALESCE((w.hour_tokens->>n.key)::bigint, 0) - n.value::bigint))
     FROM jsonb_each_text(room.hours) AS n), '{}') ELSE w.hour_tokens END,
-  key_tokens = CASE WHEN w.key_day = p.today THEN w.key_tokens || COALESCE((
+  key_tokens = CASE WHEN w.day = p.today THEN w.key_tokens || COALESCE((
     SELECT jsonb_object_agg(k.key, GREATEST(
       0, COALESCE((w.key_tokens->>k.key)::bigint, 0) - k.value::bigint))
     FROM jsonb_each_text(room.keys) AS k), '{}') ELSE w.key_tokens END

@@ -109,21 +109,10 @@ def test_yesterday_does_not_count(api: Api) -> None:
     key = key_of(api)
     limit(key, 1)
     yesterday = timezone.localdate() - timedelta(days=1)
-    Wallet.objects.update(key_day=yesterday, key_tokens={str(key.pk): 99})
+    Wallet.objects.update(day=yesterday, key_tokens={str(key.pk): 99})
 
     assert [send(api, n).status for n in range(2)] == [200, 429]
     assert used(key) == 1
-
-
-def test_day_moved_by_the_last_release_does_not_keep_yesterday(api: Api) -> None:
-    """It moves `day` alone."""
-    key = key_of(api)
-    limit(key, 1)
-    yesterday = timezone.localdate() - timedelta(days=1)
-    tokens = {str(key.pk): 99}
-    Wallet.objects.update(day=timezone.localdate(), key_day=yesterday, key_tokens=tokens)
-
-    assert send(api).status == 200
 
 
 def test_released_tokens_give_the_room_back(api: Api) -> None:

@@ -69,7 +69,7 @@ def test_limit_of_a_key_has_an_email_of_its_own(owner: Member) -> None:
     key = ApiKeyFactory.create(company=owner.company, day_limit=10)
     free = ApiKeyFactory.create(company=owner.company)
     tokens = {str(key.pk): 8, str(free.pk): 9999}
-    Wallet.objects.update(key_day=timezone.localdate(), key_tokens=tokens)
+    Wallet.objects.update(day=timezone.localdate(), key_tokens=tokens)
 
     assert [balance_alerts.sweep_budgets(), balance_alerts.sweep_budgets()] == [1, 0]
 

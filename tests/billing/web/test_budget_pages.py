@@ -128,7 +128,7 @@ def test_page_shows_what_a_key_has_used_and_left(client: Client, owner: Member) 
     key_of(MemberFactory.create(), 77)
     ApiKeyFactory.create(company=owner.company, revoked_at=timezone.now())
     tokens = {str(key.pk): 5, str(other.pk): 3}
-    Wallet.objects.update(key_day=timezone.localdate(), key_tokens=tokens)
+    Wallet.objects.update(day=timezone.localdate(), key_tokens=tokens)
 
     page = client.get(URL)
 
