@@ -265,8 +265,6 @@ def _of_kind(kind: str) -> Q:
 
 
 def _of_section(slug: str) -> Q:
-    """By the fields that changed; events older than stored values name theirs in the subject."""
     names = SECTIONS[slug].stored
     fields = [name for name in audit.FIELD_LABELS if name.startswith(names)]
-    old = Q(changes__isnull=True, subject__iregex=rf"(^|, )({'|'.join(fields)})($|,)")
-    return Q(action="settings.changed") & (Q(changes__has_any_keys=fields) | old)
+    return Q(action="settings.changed", changes__has_any_keys=fields)

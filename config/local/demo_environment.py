@@ -23,7 +23,6 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "SMPP_PASSWORD": lambda: secrets.token_hex(4),
 }
 _RUNNING_FILE = "environment.json"
-_FORMER = {"CALLBACK_KEYS": "WEBHOOK_KEYS"}  # names in files that earlier versions wrote
 _SIMULATED = {name: vendor for name, vendor in VENDORS.items() if vendor.simulated}
 _SMS = [name for name, vendor in _SIMULATED.items() if vendor.simulated == "sms"]  # plays one
 # Offered unless the user names others.
@@ -192,8 +191,7 @@ def _read(path: Path) -> dict[str, str]:
         stored = None
     if not isinstance(stored, dict):
         raise StartError(f"{path} is damaged: restore it, or remove it to start with new secrets")
-    adopted = {new: stored[old] for old, new in _FORMER.items() if old in stored}
-    return adopted | stored
+    return stored
 
 
 def _write(path: Path, facts: Mapping[str, str]) -> None:
