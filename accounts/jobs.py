@@ -21,7 +21,7 @@ from django.db import models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import CacheEntry, Company, JobFailure, Mail, UserSession
+from accounts.models import CacheEntry, Company, Export, JobFailure, Mail, UserSession
 from catalogue.texts import StrOrPromise
 from storage.store_errors import is_outage, savepoint, write_together
 
@@ -274,6 +274,13 @@ def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
 
     PURGES.together(keys, delete, key=lambda pk: (label, pk))
     return deleted
+
+
+def purge_exports(model: type[Export], limit: int) -> int:
+    old = model._default_manager.filter(created_at__lt=timezone.now() - model.KEPT)  # noqa: SLF001 - public in Django
+    batch = max(1, limit // 100)  # as each has many parts
+    deleted = delete_rows(old.order_by("created_at"), batch)
+    return limit if deleted == batch else deleted
 
 
 def retention_cutoff() -> datetime:

@@ -17,8 +17,7 @@ from api import request_log
 from api.models import IdempotentRequest
 from channels import extensions
 from channels.extensions import Purger
-from channels.history import export
-from channels.models import KnownRecipient, Part, ProviderAlert, Receipt
+from channels.models import KnownRecipient, MessageExport, Part, ProviderAlert, Receipt
 from storage.months import partitions
 from storage.store_errors import is_refusal, savepoint
 from webhooks import deliveries
@@ -53,7 +52,7 @@ def purge() -> int:
         partial(_delete_older, KnownRecipient, "seen_at", settings.PHONE_RETENTION),
         _anonymise_phones,
         request_log.purge,
-        export.purge,
+        partial(jobs.purge_exports, MessageExport),
         jobs.purge,
         *jobs.PURGERS,
         *deliveries.PURGERS,

@@ -1,3 +1,5 @@
+from functools import partial
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
@@ -8,7 +10,8 @@ class PersonsConfig(AppConfig):
 
     def ready(self) -> None:
         """Registers what is deleted after its time."""
-        from channels import extensions  # noqa: PLC0415 - models come first
-        from persons import company_export  # noqa: PLC0415
+        from accounts.jobs import purge_exports  # noqa: PLC0415 - models come first
+        from channels import extensions  # noqa: PLC0415
+        from persons.models import CompanyExport  # noqa: PLC0415
 
-        extensions.purgers.append(company_export.purge)
+        extensions.purgers.append(partial(purge_exports, CompanyExport))

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import Job, delete_rows
+from accounts.jobs import Job
 from accounts.models import Company, Member
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines
@@ -44,15 +44,15 @@ def start(*, member: Member, language: str, ip: str | None) -> CompanyExport:
 def make_next() -> bool:
     """Makes the next part of the archive that waits longest; False if there is none."""
     rows = CompanyExport.objects.unfinished().select_related("company")
-    return JOB.next_of(rows, _make_next_part, lambda row: _finish(row, State.FAILED))
+    return JOB.next_of(rows, _make_next_part, lambda row: row.finish(State.FAILED))
 
 
 def _make_next_part(row: CompanyExport) -> None:
     member = Member.objects.filter(user=row.user_id, company=row.company_id).first()
     if member is None or not member.can_manage_members:  # who asked is no owner any longer
-        _finish(row, State.STOPPED)
+        row.finish(State.STOPPED)
     elif row.file >= len(FILES):
-        _finish(row, State.READY)
+        row.finish(State.READY)
     else:
         _make_part(row, FILES[row.file])
 
@@ -83,13 +83,6 @@ def _store(row: CompanyExport, name: str, body: bytes) -> None:
     CompanyExportPart.objects.create(
         export=row, number=row.parts.count(), name=name, body=zlib.compress(body)
     )
-
-
-def _finish(row: CompanyExport, state: CompanyExport.State) -> None:
-    row.state, row.finished_at = state, timezone.now()
-    row.save(update_fields=["state", "finished_at"])
-    if state != State.READY:
-        row.parts.all().delete()
 
 
 def readme(company: Company) -> str:
@@ -154,10 +147,3 @@ def _parts(row: CompanyExport, name: str) -> Iterator[bytes]:
     for number in numbers:
         # Raises if the export was deleted meanwhile: a broken download, not a short archive.
         yield bytes(row.parts.values_list("body", flat=True).get(number=number))
-
-
-def purge(limit: int) -> int:
-    old = CompanyExport.objects.filter(created_at__lt=timezone.now() - CompanyExport.KEPT)
-    batch = max(1, limit // 100)  # as each has many parts
-    deleted = delete_rows(old.order_by("created_at"), batch)
-    return limit if deleted == batch else deleted

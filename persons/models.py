@@ -1,16 +1,13 @@
 """The list of erasures, by which what a backup brings back is erased again; companies' exports."""
 
-from datetime import datetime, timedelta
-from typing import ClassVar
+from datetime import timedelta
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
-from accounts.models import Company, User
-from catalogue.ids import uuid7
+from accounts.models import Export
 
 
 class Erasure(models.Model):
@@ -37,36 +34,17 @@ class Erasure(models.Model):
         return bytes(self.phone_hash).hex()[:12]
 
 
-class CompanyExportQuerySet(models.QuerySet["CompanyExport"]):
-    def unfinished(self) -> "CompanyExportQuerySet":
-        return self.filter(state=CompanyExport.State.RUNNING).order_by("created_at", "id")
+class CompanyExport(Export):
+    """An archive of all that a company has, for its owners; made file by file, part by part.
 
+    `language` is of its README.
+    """
 
-class CompanyExport(models.Model):
-    """An archive of all that a company has, for its owners; made file by file, part by part."""
+    KEPT = timedelta(days=7)
 
-    KEPT: ClassVar = timedelta(days=7)
-
-    class State(models.TextChoices):
-        RUNNING = "running", _("being made")
-        READY = "ready", _("ready")
-        STOPPED = "stopped", _("stopped")
-        FAILED = "failed", pgettext_lazy("file", "failed")
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    company = models.ForeignKey(Company, models.CASCADE, related_name="+")
-    user = models.ForeignKey(User, models.CASCADE, related_name="+")
-    language = models.CharField(max_length=2)  # of its README
-    state = models.CharField(_("state"), max_length=7, choices=State.choices, default=State.RUNNING)
-    rows = models.PositiveIntegerField(_("rows"), default=0)
     # The file that is being made, by its number, and where its next part begins.
     file = models.PositiveSmallIntegerField(default=0)
-    reached_at = models.DateTimeField(null=True)
     reached_id = models.CharField(max_length=36, blank=True)
-    created_at = models.DateTimeField(_("asked for"), auto_now_add=True)
-    finished_at = models.DateTimeField(_("finished"), null=True)
-
-    objects = CompanyExportQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("export of a company")
@@ -76,13 +54,6 @@ class CompanyExport(models.Model):
                 fields=["company"], condition=Q(state="running"), name="company_export_running"
             )
         ]
-
-    def __str__(self) -> str:
-        return f"{self.created_at:%Y-%m-%d %H:%M}"
-
-    @property
-    def expires_at(self) -> datetime:
-        return self.created_at + self.KEPT
 
 
 class CompanyExportPart(models.Model):

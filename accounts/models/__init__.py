@@ -12,6 +12,13 @@ from accounts.models.people import (
     Mode,
     SavedFilter,
 )
-from accounts.models.records import AuditEvent, CacheEntry, CompanyChange, JobFailure, Mail
+from accounts.models.records import (
+    AuditEvent,
+    CacheEntry,
+    CompanyChange,
+    Export,
+    JobFailure,
+    Mail,
+)
 from accounts.models.roles import TECHNICAL_ROLES, Scope, every_scope, scopes_of_role
 from accounts.models.users import User, UserSession

@@ -1,11 +1,14 @@
 """The audit log, the outbox of e-mails, and tables that only the service reads."""
 
-from typing import ClassVar
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models.people import Company
 from accounts.models.users import User
@@ -51,6 +54,53 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.subject}"
+
+
+class ExportQuerySet(models.QuerySet[Any]):
+    def unfinished(self) -> Self:
+        return self.filter(state=Export.State.RUNNING).order_by("created_at", "id")
+
+
+class Export(models.Model):
+    """A file that is made part by part in the background, for the member who asked for it."""
+
+    KEPT: ClassVar[timedelta]
+
+    class State(models.TextChoices):
+        RUNNING = "running", _("being made")
+        READY = "ready", _("ready")
+        STOPPED = "stopped", _("stopped")
+        FAILED = "failed", pgettext_lazy("file", "failed")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    language = models.CharField(max_length=2)
+    state = models.CharField(_("state"), max_length=7, choices=State.choices, default=State.RUNNING)
+    rows = models.PositiveIntegerField(_("rows"), default=0)
+    # Where the next part begins, with an id of the model's own.
+    reached_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(_("asked for"), auto_now_add=True)
+    finished_at = models.DateTimeField(_("finished"), null=True)
+    parts: Any  # rows of the model's own, in order
+
+    objects = ExportQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.created_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.created_at + self.KEPT
+
+    def finish(self, state: State) -> None:
+        self.state, self.finished_at = state, timezone.now()
+        self.save(update_fields=["state", "rows", "finished_at"])
+        if state != self.State.READY:
+            self.parts.all().delete()
 
 
 class CacheEntry(models.Model):

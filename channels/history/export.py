@@ -12,12 +12,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone, translation
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.audit import record
-from accounts.jobs import Job, delete_rows
+from accounts.jobs import Job
 from accounts.models import Company, Member
 from accounts.people.phone_visibility import phone_for, text_for
 from api import pagination
@@ -104,7 +104,8 @@ def start(*, member: Member, mode: str, query: str, language: str, ip: str | Non
     """Raises ValidationError while too many of the company's files are being made."""
     company = member.company
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    if company.message_exports.unfinished().count() >= MessageExport.MAX_UNFINISHED:
+    unfinished = MessageExport.objects.unfinished().filter(company=company)
+    if unfinished.count() >= MessageExport.MAX_UNFINISHED:
         raise ValidationError(_("Three files are already being made: wait for one of them."))
     rows = Message.objects.for_company(company).filter(mode=mode).order_by("created_at", "id")
     oldest = rows.values_list("created_at", flat=True).first()
@@ -127,7 +128,7 @@ def make_next(filter_of: FilterOf) -> bool:
     return JOB.next_of(
         MessageExport.objects.unfinished(),
         lambda row: _make_next_part(row, filter_of),
-        lambda row: _finish(row, State.FAILED),
+        lambda row: row.finish(State.FAILED),
     )
 
 
@@ -135,7 +136,7 @@ def _make_next_part(row: MessageExport, filter_of: FilterOf) -> None:
     member = Member.objects.filter(user=row.user, company=row.company).first()
     if member is None or row.masks_phones is member.can_see_phones:
         # Who left, or may see more or less than before, gets no file by the old rights.
-        _finish(row, State.STOPPED)
+        row.finish(State.STOPPED)
         return
     with translation.override(row.language):
         _make_part(row, member, filter_of(row.query, member))
@@ -151,7 +152,7 @@ def _make_part(row: MessageExport, member: Member, filters: Mapping[str, Any]) -
     _store(row, rows, member)
     row.rows += len(rows)
     if end is None or row.rows >= MAX_ROWS:
-        _finish(row, State.READY)
+        row.finish(State.READY)
         return
     row.reached_at, row.reached_id = end
     row.save(update_fields=["rows", "reached_at", "reached_id"])
@@ -166,13 +167,6 @@ def _store(row: MessageExport, rows: list[Message], member: Member) -> None:
     MessageExportPart.objects.create(export=row, number=number, body=zlib.compress(text.encode()))
 
 
-def _finish(row: MessageExport, state: MessageExport.State) -> None:
-    row.state, row.finished_at = state, timezone.now()
-    row.save(update_fields=["state", "rows", "finished_at"])
-    if state != State.READY:
-        row.parts.all().delete()
-
-
 def content(row: MessageExport) -> Iterator[bytes]:
     """Reads one part at a time."""
     for number in range(row.parts.count()):
@@ -180,10 +174,3 @@ def content(row: MessageExport) -> Iterator[bytes]:
         if part is None:  # deleted while it was downloaded
             return
         yield zlib.decompress(part)
-
-
-def purge(limit: int) -> int:
-    old = MessageExport.objects.filter(created_at__lt=timezone.now() - MessageExport.KEPT)
-    batch = max(1, limit // 100)  # as each has many parts
-    deleted = delete_rows(old, batch)
-    return limit if deleted == batch else deleted

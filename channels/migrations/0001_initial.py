@@ -191,7 +191,7 @@ class Migration(migrations.Migration):
                 ('oldest_at', models.DateTimeField(null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='asked for')),
                 ('finished_at', models.DateTimeField(null=True, verbose_name='finished')),
-                ('company', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='message_exports', to='accounts.company')),
+                ('company', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.company')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={

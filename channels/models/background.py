@@ -1,50 +1,25 @@
 """Background work: files of messages, and the heartbeats of processes."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
-from accounts.models import Company, User
-from catalogue.ids import uuid7
+from accounts.models import Export
 
 
-class MessageExportQuerySet(models.QuerySet["MessageExport"]):
-    def unfinished(self) -> "MessageExportQuerySet":
-        return self.filter(state=MessageExport.State.RUNNING).order_by("created_at", "id")
+class MessageExport(Export):
+    """A CSV file of messages."""
 
-
-class MessageExport(models.Model):
-    """A CSV file for the member who asked for it."""
-
-    KEPT: ClassVar = timedelta(days=3)
+    KEPT = timedelta(days=3)
     MAX_UNFINISHED: ClassVar = 3  # of a company
 
-    class State(models.TextChoices):
-        RUNNING = "running", _("being made")
-        READY = "ready", _("ready")
-        STOPPED = "stopped", _("stopped")
-        FAILED = "failed", pgettext_lazy("file", "failed")
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    company = models.ForeignKey(Company, models.CASCADE, related_name="message_exports")
-    user = models.ForeignKey(User, models.CASCADE, related_name="+")
     query = models.CharField(_("filter"), max_length=500, blank=True)
-    language = models.CharField(max_length=2)
     masks_phones = models.BooleanField()
-    state = models.CharField(_("state"), max_length=7, choices=State.choices, default=State.RUNNING)
-    rows = models.PositiveIntegerField(_("rows"), default=0)
-    # Where the next part begins, by time and id: rows come newest first.
-    reached_at = models.DateTimeField(null=True)
-    reached_id = models.UUIDField(null=True)
+    reached_id = models.UUIDField(null=True)  # rows come newest first
     oldest_at = models.DateTimeField(null=True)  # of the rows to go through, for the progress
-    created_at = models.DateTimeField(_("asked for"), auto_now_add=True)
-    finished_at = models.DateTimeField(_("finished"), null=True)
-
-    objects = MessageExportQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("file of messages")
@@ -52,9 +27,6 @@ class MessageExport(models.Model):
         indexes = [
             models.Index(fields=["created_at"], condition=Q(state="running"), name="export_running")
         ]
-
-    def __str__(self) -> str:
-        return f"{self.created_at:%Y-%m-%d %H:%M}"
 
     @property
     def percent(self) -> int:
@@ -66,10 +38,6 @@ class MessageExport(models.Model):
         duration = (self.created_at - self.oldest_at).total_seconds()
         elapsed = (self.created_at - self.reached_at).total_seconds()
         return min(99, round(100 * elapsed / duration)) if duration > 0 else 0
-
-    @property
-    def expires_at(self) -> datetime:
-        return self.created_at + self.KEPT
 
 
 class MessageExportPart(models.Model):

@@ -221,5 +221,4 @@ def message_file_delete(request: CabinetRequest, pk: UUID) -> HttpResponse:
 
 
 def _own(request: CabinetRequest, pk: UUID) -> MessageExport:
-    rows = MessageExport.objects.filter(company=request.company, user=request.user)
-    return get_object_or_404(rows, pk=pk)
+    return get_object_or_404(MessageExport, company=request.company, user=request.user, pk=pk)

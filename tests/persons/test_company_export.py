@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.audit import record
+from accounts.jobs import purge_exports
 from accounts.models import AuditEvent, Member
 from cabinet.settings_forms import SECTIONS
 from channels.models import Message
@@ -207,10 +208,10 @@ def test_erasure_of_a_person_deletes_archives(owner: Member) -> None:
 def test_old_archives_are_deleted(owner: Member) -> None:
     one = make(owner)
     CompanyExport.objects.update(created_at=timezone.now() - timedelta(days=6))
-    assert company_export.purge(1000) == 0
+    assert purge_exports(CompanyExport, 1000) == 0
     CompanyExport.objects.update(created_at=one.created_at - timedelta(days=8))
 
-    assert company_export.purge(1000) == 1
+    assert purge_exports(CompanyExport, 1000) == 1
 
     assert not CompanyExportPart.objects.exists()
 
