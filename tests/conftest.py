@@ -19,7 +19,7 @@ from api.rate_limit import key_rate_limiter
 from billing import message_prices
 from billing.models import Package, Tariff
 from billing.wallet import ledger
-from channels import wakeups
+from channels import reconciliation, wakeups
 from channels.deliver.dispatcher import Dispatcher
 from channels.waiting import outcome_signals
 from config.local import bootstrap
@@ -35,6 +35,7 @@ from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
 from tests.migrated_cluster import DATABASE, TEMPLATE_VARIABLE
 from tests.reauthentication import mark_reauthenticated
 from tests.urllib3_wire import answered_by_responses
+from tests.webhooks.receivers import Receiver, listening
 
 TOKENS = 1000
 PATIENCE = 5.0  # seconds: a busy machine must not look like one without Redis
@@ -231,3 +232,16 @@ def test_api(company: Company, client_of: ClientOf) -> Api:
 def price_list(db: None) -> None:
     Tariff.objects.create(tokens_from=100, price=Decimal("1.9"))
     Package.objects.create(code="start", tokens=1000, price=Decimal(1500))
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A company's server, to which webhooks go."""
+    with listening() as one:
+        yield one
+
+
+@pytest.fixture
+def balanced_books(transactional_db: None) -> Iterator[None]:
+    yield
+    assert list(reconciliation.breaches()) == []

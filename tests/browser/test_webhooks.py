@@ -1,23 +1,15 @@
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests.browser.test_cabinet import confirm, sign_in
 from tests.webhooks.conftest import running_dispatcher
-from tests.webhooks.receivers import Receiver, listening
+from tests.webhooks.receivers import Receiver
 from webhooks.dispatcher import WebhookDispatcher
 from webhooks.models import Delivery
 
 __all__ = ["running_dispatcher"]  # the fixture
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with listening() as one:
-        yield one
 
 
 def add_address(page: Page, receiver: Receiver) -> str:

@@ -24,7 +24,7 @@ from tests.factories import EndpointFactory
 from tests.otp.sent_codes import age_rows
 from tests.stack.programs import wait_until
 from tests.storage.months.young_months import YoungMonth, young_month
-from tests.webhooks.receivers import Receiver, listening
+from tests.webhooks.receivers import Receiver
 from webhooks import deliveries
 from webhooks.models import Delivery
 
@@ -38,12 +38,6 @@ def worker(transactional_db: None) -> Iterator[DeliveryStep]:
     step.start(None)
     yield step
     step.stop(None)
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with listening() as one:
-        yield one
 
 
 @pytest.mark.usefixtures("worker", "queued_at_once")

@@ -1,5 +1,6 @@
 import pytest
-from django.test import Client
+from django.http import HttpRequest
+from django.test import Client, RequestFactory
 
 from accounts.models import User
 from tests.operator_admin.operators import make_operator, sign_in
@@ -16,3 +17,10 @@ def operator(client: Client, db: None) -> User:
 def english_operator(operator: User) -> User:
     User.objects.filter(pk=operator.pk).update(language="en")
     return operator
+
+
+@pytest.fixture
+def request_of_operator(rf: RequestFactory) -> HttpRequest:
+    request = rf.get("/")
+    request.user = make_operator()
+    return request

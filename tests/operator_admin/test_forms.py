@@ -9,13 +9,12 @@ from django.contrib.postgres.forms import SimpleArrayField
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.urls import reverse
 
 from channels.models import BlockedPhone
 from tests.api.clients import Api
 from tests.factories import CompanyFactory, LinkFactory
-from tests.operator_admin.operators import make_operator
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("operator")]
 
@@ -128,13 +127,6 @@ ODD: list[tuple[type[forms.Field], Sequence[object]]] = [
     (SimpleArrayField, ["a\x1b", "a\u202eb", "\ud800"]),
     (forms.CharField, ["a\x1b", "a\x85b", "a\u202eb", "\ud800", "\ufffe"]),
 ]
-
-
-@pytest.fixture
-def request_of_operator(rf: RequestFactory) -> HttpRequest:
-    request = rf.get("/")
-    request.user = make_operator()
-    return request
 
 
 def forms_of(request: HttpRequest) -> Iterator[Any]:

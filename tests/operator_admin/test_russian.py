@@ -10,13 +10,11 @@ from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets, label_for_field
 from django.contrib.auth.models import Group
 from django.core.exceptions import FieldDoesNotExist
-from django.test import RequestFactory
 from django.utils import translation
 
 from accounts.models import User
 from catalogue import languages
 from channels.providers.vendors import VENDORS
-from tests.operator_admin.operators import make_operator
 
 pytestmark = pytest.mark.django_db
 
@@ -32,13 +30,6 @@ SITE = sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label
 def russian() -> Iterator[None]:
     with translation.override("ru"):
         yield
-
-
-@pytest.fixture
-def request_of_operator(rf: RequestFactory) -> Any:
-    request = rf.get("/")
-    request.user = make_operator()
-    return request
 
 
 def is_untranslated(text: object) -> bool:

@@ -1,6 +1,5 @@
 """`callback_url` of a send: events of one message at a URL on a registered host, and no other."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -25,12 +24,6 @@ from webhooks.models import Delivery, Endpoint
 pytestmark = pytest.mark.django_db(transaction=True)
 HOST = "https://hooks.shop.example"
 OWN = f"{HOST}/kvitok"
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with listening() as one:
-        yield one
 
 
 @pytest.fixture

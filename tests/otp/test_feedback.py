@@ -1,13 +1,11 @@
 """A company's own code, checked here or reported as entered."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 
 from billing.wallet import ledger
-from channels import reconciliation
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from otp.check import settlement
@@ -19,15 +17,12 @@ from tests.channels.message_stages import PHONE, apply_event, claim
 from tests.factories import CompanyFactory
 from tests.otp.sent_codes import age_rows, forget_limits
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("balanced_books"),
+]
 CODE = "4821"
 LETTERS = "aB3xYz"
-
-
-@pytest.fixture(autouse=True)
-def _books(transactional_db: None) -> Iterator[None]:
-    yield
-    assert list(reconciliation.breaches()) == []
 
 
 def send(api: Api, code: object = CODE, **fields: object) -> Answer:

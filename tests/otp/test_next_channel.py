@@ -1,13 +1,12 @@
 """POST /otp/{id}/next: one step of the chain, or the next channel of the order."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import pytest
 
 from billing.wallet import ledger
 from catalogue import ids
-from channels import reconciliation
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
@@ -21,13 +20,10 @@ from tests.channels.fallback_stages import enable_fallback, fallback_events, tra
 from tests.channels.message_stages import PHONE, accepted, apply_event, claim
 from tests.otp.sent_codes import age_rows, code_of, wrong_code
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def _books(transactional_db: None) -> Iterator[None]:
-    yield
-    assert list(reconciliation.breaches()) == []
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("balanced_books"),
+]
 
 
 def sent(api: Api, **fields: object) -> str:

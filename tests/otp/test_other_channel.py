@@ -1,13 +1,12 @@
 """A live code by another channel at once: what the cool-down holds, and what it does not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import pytest
 from django.test import override_settings
 
 from billing.wallet import ledger
-from channels import reconciliation
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
@@ -18,7 +17,10 @@ from tests.channels.fallback_stages import enable_fallback, fallback_events, tra
 from tests.channels.message_stages import PHONE, accepted, apply_event, claim, send
 from tests.otp.sent_codes import age_rows, code_of, wrong_code
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("balanced_books"),
+]
 
 
 @pytest.fixture(params=["redis", "postgres"])
@@ -26,12 +28,6 @@ def _store(request: pytest.FixtureRequest) -> None:
     """Both must give the same answers."""
     if request.param == "postgres":
         request.getfixturevalue("no_redis")
-
-
-@pytest.fixture(autouse=True)
-def _books(transactional_db: None) -> Iterator[None]:
-    yield
-    assert list(reconciliation.breaches()) == []
 
 
 def ask(api: Api, **fields: object) -> str:

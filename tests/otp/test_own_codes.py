@@ -1,6 +1,5 @@
 """A company's own code: delivered, repeated, checked, reported."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +9,6 @@ from pytest_django import Settings
 
 from billing.wallet import ledger
 from catalogue.ids import public_id
-from channels import reconciliation
 from channels.deliver import dispatcher, sweeps
 from channels.deliver.claims import ClaimedMessage
 from channels.lifecycle.state_machine import Event, EventKind
@@ -28,7 +26,10 @@ from tests.channels.fallback_stages import enable_fallback
 from tests.channels.message_stages import PHONE, apply_event, claim
 from tests.otp.sent_codes import age_rows, forget_limits
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("balanced_books"),
+]
 CODE = "4821"
 LETTERS = "aB3xYz"
 
@@ -37,12 +38,6 @@ LETTERS = "aB3xYz"
 def _store(request: pytest.FixtureRequest) -> None:
     if request.param == "postgres":
         request.getfixturevalue("no_redis")
-
-
-@pytest.fixture(autouse=True)
-def _books(transactional_db: None) -> Iterator[None]:
-    yield
-    assert list(reconciliation.breaches()) == []
 
 
 def send(api: Api, code: object = CODE, **fields: object) -> Answer:

@@ -1,18 +1,8 @@
-from collections.abc import Iterator
-
-import pytest
-
 from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack, expire
-from tests.webhooks.receivers import Receiver, listening
+from tests.webhooks.receivers import Receiver
 from webhooks.models import Delivery
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with listening() as one:
-        yield one
 
 
 def subscribe(sender: Sender, receiver: Receiver, *events: str) -> str:

@@ -1,7 +1,6 @@
 """An upgrade from the last release under load: no request fails, nothing is lost or paid twice."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,7 @@ from tests.stack.programs import wait_until
 from tests.upgrade.conftest import Upgrade
 from tests.upgrade.generation import Generation
 from tests.upgrade.traffic import Traffic
-from tests.webhooks.receivers import Receiver, listening
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with listening() as one:
-        yield one
+from tests.webhooks.receivers import Receiver
 
 
 @pytest.mark.long

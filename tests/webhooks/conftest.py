@@ -5,7 +5,7 @@ import pytest
 
 from accounts.models import Company
 from tests.factories import CompanyFactory, EndpointFactory
-from tests.webhooks.receivers import Receiver, listening
+from tests.webhooks.receivers import Receiver
 from webhooks.dispatcher import WebhookDispatcher
 from webhooks.models import Endpoint
 
@@ -13,12 +13,6 @@ from webhooks.models import Endpoint
 @pytest.fixture
 def company(db: None) -> Company:
     return CompanyFactory.create(name="Ромашка")
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with listening() as one:
-        yield one
 
 
 @pytest.fixture
