@@ -23,6 +23,18 @@ CHAIN_LABELS = (_("First"), _("Then"), *[_("And then") for _more in CHANNELS[2:]
 CHAIN_FIELDS = {f"chain_{n}": label for n, label in enumerate(CHAIN_LABELS, start=1)}
 
 
+class WithFallback(forms.BaseForm):
+    """Gives templates the selects of the chain, and the seconds of patience."""
+
+    @property
+    def chain(self) -> list[forms.BoundField]:
+        return [self[name] for name in CHAIN_FIELDS]
+
+    @property
+    def patience(self) -> list[forms.BoundField]:
+        return [self[name] for name in PATIENCE]
+
+
 def offered_chain(default_channel: str) -> list[str]:
     """The order that is filled in until the company has one: its channel, then the others."""
     names = [channel.name for channel in CHANNELS]

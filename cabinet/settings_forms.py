@@ -142,7 +142,7 @@ class CodesSection(SectionForm):
         help_texts = {"code_length": _("From 4 to 8.")}
 
 
-class ChannelsSection(SectionForm):
+class ChannelsSection(fallback_forms.WithFallback, SectionForm):
     slug, title = "channels", _("Channels and fallback")
     stored = ("default_channel", *fallback_forms.FIELDS, "fallback_chain", "patience")
     layout = "cabinet/settings/channels.html"
@@ -183,14 +183,6 @@ class ChannelsSection(SectionForm):
         fallback_forms.clean_chain(self, cleaned)
         fallback_forms.clean_patience(cleaned)
         return cleaned
-
-    @property
-    def chain(self) -> list[forms.BoundField]:
-        return [self[name] for name in fallback_forms.CHAIN_FIELDS]
-
-    @property
-    def patience(self) -> list[forms.BoundField]:
-        return [self[name] for name in PATIENCE]
 
 
 class CountriesSection(SectionForm):

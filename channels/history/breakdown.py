@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import QuerySet, Sum
@@ -78,7 +78,8 @@ def breakdowns(
     counted = last_counted()
     live_day = max(days.first, counted + timedelta(days=1)) if counted else days.first
     tables = {dimension: Breakdown(dimension) for dimension in dimensions}
-    _add_counted(tables, _days(company, mode, days, until=live_day))
+    rows = DayBreakdown.objects.filter(company=company, mode=mode)
+    _add_counted(tables, rows.filter(day__gte=days.first, day__lte=days.last, day__lt=live_day))
     if live_day <= days.last:
         # A day more after today, in case the clocks differ.
         end = days.last + timedelta(days=2 if days.last >= timezone.localdate() else 1)
@@ -100,11 +101,6 @@ def _add_counted(tables: dict[str, Breakdown], days: QuerySet[DayBreakdown]) -> 
         table = tables[dimension]
         steps = table.rest if is_rest else table.rows.setdefault(value, Steps())
         steps.add(counts)
-
-
-def _days(company: Company, mode: str, days: DayRange, until: date) -> QuerySet[DayBreakdown]:
-    rows = DayBreakdown.objects.filter(company=company, mode=mode)
-    return rows.filter(day__gte=days.first, day__lte=days.last, day__lt=until)
 
 
 def _sort(table: Breakdown) -> None:

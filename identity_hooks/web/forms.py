@@ -7,9 +7,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Mode
 from cabinet import fallback_forms
-from cabinet.forms import AddressesField, PurposeField
+from cabinet.forms import AddressesField, KeyForm, PurposeField
 from identity_hooks import mapping
 from identity_hooks.kind import Kind
 from identity_hooks.kinds import kinds
@@ -95,15 +94,7 @@ class MappingField(TextField):
 
 class NewHookForm(HookForm):
     kind = forms.ChoiceField(label=_("Identity server"))
-    mode = forms.ChoiceField(
-        label=_("Mode"),
-        choices=[
-            (Mode.TEST, _("Test: free, nothing is sent to phones")),
-            (Mode.LIVE, _("Live: real messages, tokens are charged")),
-        ],
-        initial=Mode.TEST,
-        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
-    )
+    mode = KeyForm.base_fields["mode"]  # each form copies it
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, channels=[], **kwargs)

@@ -16,7 +16,6 @@ from django.utils import translation
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.keys import api_keys
-from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from api import request_log
 from api.admission import EntryPoint
@@ -93,7 +92,8 @@ class _Handling:
         receive.note_use(hook)
         self.language = languages.of_accept_language("", principal.language)
         message = self.kind.read(call, hooks.options_of(hook))
-        self.phone = _masked(message.phone, principal)
+        number = phone_numbers.e164_or_none(message.phone, principal.country)
+        self.phone = mask_phone(number) if number else ""
         self.language = languages.of_accept_language(message.locale, principal.language)
         outcome = receive.send(hook, principal, message, at=self.at, request_id=self.id)
         self.message_id = outcome.message_id
@@ -168,11 +168,6 @@ def call_of(
 
 def path_template(kind: str) -> str:
     return f"{PATH}/{kind}/{{id}}"
-
-
-def _masked(phone: str, principal: Principal) -> str:
-    number = phone_numbers.e164_or_none(phone, principal.country)
-    return mask_phone(number) if number else ""
 
 
 def as_refusal(error: Exception) -> DomainError:

@@ -116,11 +116,13 @@ class Twilio(http.HttpProvider):
 
     def send(self, message: Outgoing) -> Accepted:
         self._check(message)
+        # Twilio echoes only this URL of ours, and its report may overtake our commit.
+        separator = "&" if urlsplit(self._callback_url).query else "?"
         form = {
             "To": message.phone,
             **self._sender,
             "Body": message.text,
-            "StatusCallback": self._callback(message.ref),
+            "StatusCallback": f"{self._callback_url}{separator}{urlencode({'ref': message.ref})}",
             "ValidityPeriod": min(max(message.ttl, 1), _MAX_VALIDITY),
         }
         answer = self._post(f"{self._path}.json", urlencode(form).encode())
@@ -129,11 +131,6 @@ class Twilio(http.HttpProvider):
             raise self._refusal(answer)
         # A Messaging Service says 0 until it has chosen a sender.
         return Accepted(provider_id)
-
-    def _callback(self, ref: str) -> str:
-        # Twilio echoes only this URL of ours, and its report may overtake our commit.
-        separator = "&" if urlsplit(self._callback_url).query else "?"
-        return f"{self._callback_url}{separator}{urlencode({'ref': ref})}"
 
     def check(self) -> None:
         answer = self._query(f"{self._account}.json")

@@ -22,7 +22,7 @@ def _country_choices() -> list[tuple[str, Any]]:
     return [("", _("All countries")), *choices]
 
 
-class RuleForm(RefusesStaleForm, forms.Form):
+class RuleForm(fallback_forms.WithFallback, RefusesStaleForm, forms.Form):
     layout = "cabinet/policy_fields.html"
     country = forms.ChoiceField(label=_("Country"), required=False, choices=_country_choices)
     purpose = PurposeField(
@@ -83,14 +83,6 @@ class RuleForm(RefusesStaleForm, forms.Form):
     @property
     def matches(self) -> list[forms.BoundField]:
         return [self["country"], self["purpose"]]
-
-    @property
-    def chain(self) -> list[forms.BoundField]:
-        return [self[name] for name in fallback_forms.CHAIN_FIELDS]
-
-    @property
-    def patience(self) -> list[forms.BoundField]:
-        return [self[name] for name in fallback_forms.PATIENCE]
 
     @property
     def others(self) -> list[forms.BoundField]:

@@ -80,18 +80,14 @@ def _edit(
                 company=request.company, rule=form.rule(), instead_of=instead_of, **request.actor
             )
         except DomainError as refusal:
-            form.add_error(None, _last_words(refusal))
+            # The rule being saved is the last one, and a form needs no number.
+            (*_others, last) = (refusal.errors or {}).get("rules", [refusal.message])
+            form.add_error(None, str(last).partition(": ")[2] or str(last))
         else:
             messages.success(request, _("Rule saved; it takes effect within two seconds."))
             return redirect("policy")
     title = _("New rule") if instead_of is None else _("Change the rule")
     return form_page(request, form, title, verb=_("Save"), back=_rules())
-
-
-def _last_words(refusal: DomainError) -> str:
-    """The rule being saved is the last one, and a form needs no number."""
-    (*_others, last) = (refusal.errors or {}).get("rules", [refusal.message])
-    return str(last).partition(": ")[2] or str(last)
 
 
 @member_required(can_change_settings, can_change_settings)
