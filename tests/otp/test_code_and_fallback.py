@@ -21,8 +21,8 @@ from tests.channels.fallback_stages import (
     transfers,
 )
 from tests.channels.message_stages import PHONE, accepted, apply_event, claim, send
+from tests.otp.check.test_settlement import resend, verify
 from tests.otp.sent_codes import age_rows
-from tests.otp.test_settlement import resend, verify
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.message_stages import PHONE
-from tests.otp.test_own_codes import CODE, send
+from tests.otp.send.test_own_codes import CODE, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GUESSES = {
