@@ -339,15 +339,19 @@ class DomainError(Exception):
     ) -> None:
         super().__init__(error.code)
         self.error = error
-        self.message = message
+        self.message = error.message if message is None else message
         self.errors = errors
         self.retry_after = retry_after
         self.extra = extra
 
     def body(self, *, request_id: str) -> dict[str, Any]:
         """The response body, its texts rendered in the active language."""
-        message = self.error.message if self.message is None else self.message
-        body = {"success": False, "code": self.error.code, "message": str(message), **self.extra}
+        body = {
+            "success": False,
+            "code": self.error.code,
+            "message": str(self.message),
+            **self.extra,
+        }
         if self.errors:
             body["errors"] = {
                 field: [str(text) for text in texts] for field, texts in self.errors.items()
@@ -360,7 +364,7 @@ class DomainError(Exception):
     def words(self) -> list[str]:
         """What a page says of it: about each field, else about the whole."""
         fields = [str(text) for texts in (self.errors or {}).values() for text in texts]
-        return fields or [str(self.error.message if self.message is None else self.message)]
+        return fields or [str(self.message)]
 
 
 class AfterEffectError(DomainError):

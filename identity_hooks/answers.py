@@ -55,7 +55,7 @@ def sent_json(outcome: SendOutcome | None) -> HttpResponse:
 
 def refused_json(refusal: DomainError) -> HttpResponse:
     """Our status, code and message: for servers that log the answer."""
-    message = refusal.error.message if refusal.message is None else refusal.message
+    message = refusal.message
     if refusal.error is Error.CHALLENGE_REQUIRED:  # no server shows one
         message = HELD_BACK
     body = {"code": code_of(refusal), "message": str(message)}

@@ -307,7 +307,7 @@ def _wanted(row: dict[str, str], principal: Principal) -> NewLink:
 def _words(refused: DomainError) -> str:
     errors = refused.errors or {}
     if not errors:
-        return str(refused.message or refused.error.message)[:300]
+        return str(refused.message)[:300]
     titles = TITLES
     parts = [
         f"{titles.get(name, name)}: {' '.join(str(text) for text in texts)}"

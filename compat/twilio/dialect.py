@@ -65,7 +65,7 @@ def _detail(error: DomainError) -> str:
         return f"{names} ({'; '.join(error.words)})"
     if error.error is Error.RECIPIENT_UNREACHABLE and error.message is not channel_plan.LANDLINE:
         return f"To ({error.words[0]})"
-    is_plain = error.message is None and error.error not in EXPLAINED
+    is_plain = error.message is error.error.message and error.error not in EXPLAINED
     return "" if is_plain and ERRORS[error.error].message else error.words[0]
 
 

@@ -61,7 +61,8 @@ def _refusal_reason(address: str, home: str, listed: frozenset[str]) -> StrOrPro
     try:
         host = target_urls.host_of(address, allowed=listed)
     except DomainError as refused:
-        return refused.message or next(iter((refused.errors or {}).values()))[0]
+        (reason, *_others) = next(iter((refused.errors or {"": [refused.message]}).values()))
+        return reason
     return None if listed or _site(host) == home else _OTHER_SITE
 
 

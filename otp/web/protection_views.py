@@ -96,7 +96,7 @@ class LetThroughForm(forms.Form):
         try:
             number = phone_numbers.normalise(typed, self.company.country)
         except DomainError as refusal:
-            raise ValidationError(str(refusal.message or refusal.error.message)) from None
+            raise ValidationError(str(refusal.message)) from None
         digits = dict(CUTS)[ScopeKind.TEN_THOUSAND]
         self._scope = Scope(ScopeKind.TEN_THOUSAND, number[:-digits])
         self.of_country = country_of(number)

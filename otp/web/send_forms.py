@@ -128,9 +128,7 @@ class SendForm(forms.Form):
         for name, texts in (refused.errors or {}).items():
             self._add(name, [str(text) for text in texts])
         if not refused.errors:
-            self._add(
-                FIELD_OF.get(refused.error, ""), [str(refused.message or refused.error.message)]
-            )
+            self._add(FIELD_OF.get(refused.error, ""), [str(refused.message)])
         if refused.retry_after:
             self.add_error(None, _wait(refused.retry_after))
 

@@ -160,7 +160,7 @@ def _state(verification: Verification | None) -> str:
 
 
 def _words(refused: DomainError) -> str:
-    text = str(refused.message or refused.error.message)
+    text = str(refused.message)
     attempts_left = refused.extra.get("attempts_left")
     return (
         text

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Iterator
+from html import unescape
 from typing import Any
 
 import pytest
@@ -20,6 +21,14 @@ INLINE = re.compile(
 )
 FIRST_HEADING = re.compile(r"<thead[^>]*>\s*<tr>\s*<th[^>]*>(.*?)</th>", re.S)
 TABS = re.compile(r'<a class="nav-link[^>]*>(.*?)</a>', re.S)
+NOT_PROSE = re.compile(r"<(head|script|style|svg|pre|textarea)\b.*?</\1>", re.S)
+QUOTE = re.compile(r'<(?!html)(\w+)\b[^>]* lang="[^"]*"[^>]*>.*?</\1>', re.S)  # French: "Code :"
+IN_A_LINE = re.compile(r"</?(?:a|b|code|em|kbd|small|span|strong)\b[^>]*>")
+# What a break in a template leaves between words, and a value that nothing made a text of.
+MISPRINT = re.compile(
+    r".{0,40}(?:\w [,.;:!?)»](?=\s|$)|[(«] \w|^(?:None|True|False)$).{0,20}", re.M
+)
+SPACE_INSIDE = re.compile(r"<(?:a|code|kbd)\b[^>]*>\s+\w[^<]*|\w\s+</(?:a|code|kbd)>")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -71,9 +80,33 @@ def markup_faults(body: str) -> Iterator[str]:
     names = re.findall(r'<nav[^>]*aria-label="([^"]*)"', body)
     if len(names) != len(set(names)):
         yield f"two navigations have one name: {names}"
+    yield from misprints(body)
     for field in re.findall(r"<(?:input|textarea)[^>]* maxlength=[^>]*>", body):
         if 'name="q"' not in field:  # a search leads nowhere
             yield f"a browser cuts what is pasted, in silence: {field}"
+
+
+def misprints(body: str) -> list[str]:
+    prose = QUOTE.sub("▢", NOT_PROSE.sub("▢", body))
+    lines = re.sub(r"<[^>]*>", "\n", IN_A_LINE.sub("", re.sub(r"\s+", " ", prose)))
+    text = "\n".join(line.strip() for line in unescape(lines).split("\n"))
+    return MISPRINT.findall(text) + SPACE_INSIDE.findall(prose)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<p>Нажмите <a>сюда</a> , и</p>",
+        "<p>Состояние:\n  <b>да</b>\n  ;</p>",
+        "<p>(\n<code>id</code>)</p>",
+        "<td>None</td>",
+        '<div class="invalid-feedback">\n <div>None</div></div>',
+        "<a href='/'>\n  Назад</a>",
+        "<code>id </code>",
+    ],
+)
+def test_misprints_are_seen(markup: str) -> None:
+    assert misprints(markup)
 
 
 def texts(pattern: re.Pattern[str], body: str) -> set[str]:
