@@ -142,8 +142,7 @@ def _matching(rows: QuerySet[ApiRequest], filters: dict[str, Any]) -> QuerySet[A
 
 @member_required(can_read_keys)
 def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
-    rows = _matching(_history(request.company, {"id": request_id}), {"id": request_id})
-    row = rows.first() if started_at(request_id) else None
+    row = _named(request.company, request_id).first()
     if row is None:
         raise Http404
     error = {error.code: error for error in Error}.get(row.code)
@@ -157,6 +156,18 @@ def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
         "days": settings.REQUEST_LOG_DAYS,
     }
     return render(request, "cabinet/request_detail.html", context)
+
+
+def is_logged(company: Company, request_id: str) -> bool:
+    """Whether its page exists: the log is kept for days, what a request made for months."""
+    return _named(company, request_id).exists()
+
+
+def _named(company: Company, request_id: str) -> QuerySet[ApiRequest]:
+    if not started_at(request_id):
+        return ApiRequest.objects.none()
+    by_id = {"id": request_id}
+    return _matching(_history(company, by_id), by_id)
 
 
 def _named_fields(row: ApiRequest) -> tuple[list[str], list[tuple[str, str | None]]]:

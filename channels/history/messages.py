@@ -19,7 +19,7 @@ from channels.recipients import phone_search
 from parsing.days import start_of
 
 EXACT_FILTERS = ("channel", "kind")
-WITHOUT_KEY = "none"  # sent from the cabinet
+WITHOUT_KEY = "none"  # sent from the cabinet or for an identity server
 UNDELIVERED = {Message.State.FAILED, Message.State.EXPIRED}
 Messages = TypeVar("Messages", bound=QuerySet[Message])
 PURGE_LAG = timedelta(days=2)  # until the hourly purge has surely anonymised a phone

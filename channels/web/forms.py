@@ -66,7 +66,7 @@ else:  # generic in the stubs alone
 class KeyChoices(KeyChoiceIterator):
     def __iter__(self) -> Iterator[Any]:
         yield from super().__iter__()
-        yield WITHOUT_KEY, _("sent from the cabinet")
+        yield WITHOUT_KEY, _("without a key: cabinet, identity servers")
 
 
 class KeyField(KeyChoiceField):

@@ -24,6 +24,7 @@ from api.pagination import is_live
 from billing.orders import prices
 from billing.wallet import archived
 from cabinet import saved_filters
+from cabinet.request_views import is_logged
 from cabinet.spreadsheets import csv_download, csv_response
 from catalogue import languages
 from catalogue.ids import parse_id
@@ -93,7 +94,9 @@ def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     if message is not None:
         shows_money = message.charged and request.member.can_see_money
         context = message_context(request, message) | {
-            "token_price": prices.last_paid_price(request.company.pk) if shows_money else None
+            "token_price": prices.last_paid_price(request.company.pk) if shows_money else None,
+            "is_request_logged": can_read_keys(request.member)
+            and is_logged(request.company, message.request_id),
         }
         return render(request, "cabinet/message_detail.html", context)
     if since := archived.kept_since_after(message_id):

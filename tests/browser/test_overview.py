@@ -63,7 +63,7 @@ def test_breakdown_leads_to_its_messages(page: Page, live_server: LiveServer) ->
         ("По каналам", "WhatsApp"),
         ("По странам", "Казахстан"),
         ("По назначению", "login"),
-        ("По API-ключам", "отправлено из кабинета"),
+        ("По API-ключам", "без ключа: кабинет, серверы входа"),
     ):
         page.get_by_role("link", name=name, exact=True).click()
         expect(page.get_by_role("link", name=name, exact=True)).to_have_attribute(

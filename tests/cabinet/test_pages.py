@@ -21,6 +21,7 @@ INLINE = re.compile(
 )
 FIRST_HEADING = re.compile(r"<thead[^>]*>\s*<tr>\s*<th[^>]*>(.*?)</th>", re.S)
 TABS = re.compile(r'<a class="nav-link[^>]*>(.*?)</a>', re.S)
+LINK = re.compile(r'<a [^>]*href="(/(?:cabinet|account)/[^"#]*)')
 NOT_PROSE = re.compile(r"<(head|script|style|svg|pre|textarea)\b.*?</\1>", re.S)
 QUOTE = re.compile(r'<(?!html)(\w+)\b[^>]* lang="[^"]*"[^>]*>.*?</\1>', re.S)  # French: "Code :"
 IN_A_LINE = re.compile(r"</?(?:a|b|code|em|kbd|small|span|strong)\b[^>]*>")
@@ -62,15 +63,20 @@ def test_pages_of_a_member(client: Client, owner: Member, language: str) -> None
     create_content(owner.company)
     in_language(client, language)
     tables = [f"{reverse('overview')}?by={by}" for by in ("country", "purpose", "api_key")]
-    faults = []
+    faults: list[str] = []
+    links: dict[str, str] = {}
 
-    for address in [*addresses(owner.company), *tables]:
+    for address in (pages := [*addresses(owner.company), *tables]):
         response = client.get(address)
         check(response, language)
         body = response.content.decode(errors="replace")
         faults += [f"{address}: {fault}" for fault in markup_faults(body)]
+        links |= {link.partition("?")[0]: unescape(link) for link in LINK.findall(body)}
 
     assert faults == []
+    if language == "ru":
+        others = [link for path, link in links.items() if path not in pages]
+        assert [link for link in others if client.get(link).status_code >= 400] == []
 
 
 def markup_faults(body: str) -> Iterator[str]:

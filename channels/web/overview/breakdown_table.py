@@ -92,7 +92,7 @@ def _described(dimension: str, value: str, keys: dict[str, str]) -> tuple[str, d
         case Dimension.PURPOSE:
             return (value, {dimension: value}) if value else (_("links"), {"kind": "link"})
         case Dimension.API_KEY if not value:
-            return _("sent from the cabinet"), {dimension: WITHOUT_KEY}
+            return _("without a key: cabinet, identity servers"), {dimension: WITHOUT_KEY}
         case Dimension.API_KEY:
             title = keys.get(value, value)
         case _:
