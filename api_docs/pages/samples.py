@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -110,12 +111,15 @@ def short(stem: str) -> str | None:
 def curl_of(call: Call) -> str:
     """The request of the schema's examples."""
     answer = call.answer_example()
-    values = answer | {"id": answer.get("id") or answer.get("batch")}
-    path = call.path.format_map(values)
+    path = call.path.format_map(answer | {"id": _id_in(answer)} if "{id}" in call.path else answer)
     needed = {field.name: field.example for field in call.query or () if field.required}
     query = f"?{urlencode(needed)}" if needed else ""
     body = json.dumps(call.request_example(), ensure_ascii=False) if call.body else ""
     return _curl(call.method, path + query, body)
+
+
+def _id_in(answer: dict[str, Any]) -> Any:
+    return answer.get("id") or answer.get("batch") or answer["record"]["verification"]
 
 
 def _curl(method: str, path: str, body: str) -> str:

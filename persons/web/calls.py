@@ -11,7 +11,13 @@ from channels.web.fields import PHONE, UNDERSTOOD_PHONE
 from parsing import clipboard
 
 ROWS: Schema = {"type": "object", "additionalProperties": array({"type": "object"})}
-PERSON = Field("phone", text(), _("The phone number, in any format."), reading=clipboard.plain)
+PERSON = Field(
+    "phone",
+    text(),
+    _("The phone number, in any format."),
+    "+79990000000",
+    reading=clipboard.plain,
+)
 
 EXPORT = Call(
     "GET",

@@ -107,7 +107,13 @@ PUT_POLICY = Call(
     refusals=(Error.INVALID_INPUT,),
 )
 
-OF_PHONE = Field("phone", text(), _("The phone number, in any format."), reading=clipboard.plain)
+OF_PHONE = Field(
+    "phone",
+    text(),
+    _("The phone number, in any format."),
+    "+79990000000",
+    reading=clipboard.plain,
+)
 FOR_PURPOSE = Field(
     "purpose",
     text(maxLength=PURPOSE_LENGTH),

@@ -58,6 +58,7 @@ def test_page_is_open_to_everyone(client: Client, url: str, language: str) -> No
     assert response.status_code == 200
     assert f'<html lang="{language}"' in body
     assert "missing:" not in body
+    assert 'id="None"' not in body
     assert INLINE.findall(body) == []
     assert body.count("<h1>") == 1
 

@@ -7,8 +7,8 @@ from django.template import engines
 from django.test import Client
 from django.utils import translation
 
-from api.calls import array, choice, integer, nullable, text, time, time_or_day
-from api_docs.calls import BY_NAME
+from api.calls import Call, array, choice, integer, nullable, text, time, time_or_day
+from api_docs.calls import BY_NAME, CALLS
 from api_docs.pages import samples
 from api_docs.pages.articles import as_html
 from api_docs.pages.values import duration, kind, tokens, windows
@@ -141,3 +141,11 @@ def test_sample_message_is_what_a_phone_would_show(language: str) -> None:
         sample = BY_NAME["listTestMessages"].answer_example()["data"][0]["text"]
 
     assert sample == samples.standard_message(language)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
+def test_request_of_every_call_is_whole(call: Call) -> None:
+    request = samples.curl_of(call)
+
+    assert "None" not in request
+    assert "{" not in request.splitlines()[0]  # the address
