@@ -2,6 +2,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -13,6 +14,7 @@ from accounts.models import Company
 from billing.seals import sealing
 from operator_admin.models import Alert
 from tests.accounts.oidc.conftest import acme, identity_provider, provider
+from tests.accounts.outbox.test_mail_texts import OURS, of_ours
 from tests.billing.seals.books import at, charged
 from tests.browser import single_sign_on
 from tests.browser.people import owner_of, session_cookie
@@ -183,4 +185,18 @@ def test_single_sign_on_fits_every_width(
     found += faults_here(page, "leave")
 
     context.close()
+    assert found == []
+
+
+def test_mail_fits_a_phone(browser: Browser) -> None:
+    company = CompanyFactory.create(name=LONG)
+    page, found = browser.new_page(viewport={"width": 320, "height": 640}), []
+
+    for name in OURS:
+        with transaction.atomic():
+            page.set_content(of_ours(name, company, "ru").html)
+            transaction.set_rollback(True)
+        found += [f"{name}: {fault}" for fault in page.evaluate(JUDGE)]
+
+    page.close()
     assert found == []

@@ -49,7 +49,7 @@ def test_each_budget_has_an_email_of_its_own(owner: Member) -> None:
     use(owner, 100, RU=50, KZ=1)
 
     assert balance_alerts.sweep_budgets() == 2
-    assert Mail.objects.filter(text__contains="в стране RU").count() == 1
+    assert Mail.objects.filter(text__contains="на страну: Россия").count() == 1
 
 
 def test_next_period_has_its_own_email(owner: Member) -> None:
