@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.forms.models import ModelChoiceIterator
 from django.http import QueryDict
-from django.utils.translation import get_language
+from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Member
@@ -81,7 +81,7 @@ class KeyField(KeyChoiceField):
 
 def _door_choices() -> list[tuple[str, Any]]:
     titles = sorted(extensions.doors.items(), key=lambda door: str(door[1]).casefold())
-    return _with_any(_("any"), titles)
+    return _with_any(pgettext_lazy("door", "any"), titles)
 
 
 class HistoryFilter(ModeFilterForm, PhoneFilter):
@@ -128,7 +128,7 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
         keys.queryset = member.company.api_keys.all()
         listed = countries.names(get_language() or settings.LANGUAGE_CODE)
         choices = cast(forms.ChoiceField, self.fields["country"])
-        choices.choices = _with_any(_("any"), list(listed.items()))
+        choices.choices = _with_any(pgettext_lazy("country", "any"), list(listed.items()))
 
     def clean_reference(self) -> str:
         text: str = self.cleaned_data["reference"]

@@ -250,6 +250,14 @@ def test_every_audited_action_has_a_label() -> None:
     assert recorded - set(ACTION_LABELS) == set()
 
 
+def test_labels_of_actions_read_alike() -> None:
+    """What was done, without who did it: "Создан API-ключ", not "создал ключ"."""
+    with translation.override("ru"):
+        labels = [str(label) for label in ACTION_LABELS.values()]
+
+    assert [label for label in labels if not label[0].isupper()] == []
+
+
 @pytest.mark.parametrize(
     ("event", "words"),
     [
