@@ -22,7 +22,8 @@ SELECT EXISTS (SELECT 1 FROM channels_heartbeat
 
 def is_alive(kind: str) -> bool:
     """The beat has one row for the service, the others one for each process."""
-    url = os.environ.get("DATABASE_URL") or Path(os.environ["DATABASE_URL_FILE"]).read_text()
+    url = os.environ.get("DATABASE_URL")
+    url = url or Path(os.environ["DATABASE_URL_FILE"]).read_text("utf-8-sig")
     params = {"kind": kind, "process": f"{kind} {socket.gethostname()} ", "seconds": SECONDS}
     try:
         with psycopg.connect(url.strip(), connect_timeout=3) as connection:

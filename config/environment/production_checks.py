@@ -82,6 +82,8 @@ def _addresses(values: Mapping[str, Any]) -> Iterator[str]:
             host, url = "", urlsplit("")
         if url.scheme != "https" or not host or url.query or url.fragment or url.username:
             yield f"{name} is unset or not https: set it to https:// and your host"
+        elif url.path.strip("/"):
+            yield f"{name} has a path: the service needs a host of its own, such as go.your.host"
         elif host in _EXAMPLE_HOSTS or host.endswith(tuple(f".{name}" for name in _EXAMPLE_HOSTS)):
             yield f"{name} is the example's: set it to https:// and your own host"
 

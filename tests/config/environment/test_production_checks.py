@@ -67,6 +67,8 @@ def test_ordinary_production_has_no_problems() -> None:
         ("PUBLIC_URL", "https://me@kvitok.example", "PUBLIC_URL is unset or not https"),
         ("PUBLIC_URL", "https://kvitok.example?x=", "PUBLIC_URL is unset or not https"),
         ("PUBLIC_URL", "https://kvitok.example.com", "PUBLIC_URL is the example's"),
+        ("PUBLIC_URL", "https://shop.example/kvitok", "PUBLIC_URL has a path"),
+        ("SHORT_URL", "https://shop.example/go", "SHORT_URL has a path"),
         ("SHORT_URL", "http://go.example", "SHORT_URL is unset or not https"),
         ("SHORT_URL", "https://example.com", "SHORT_URL is the example's"),
         ("ALLOWED_HOSTS", [], "ALLOWED_HOSTS is empty"),
