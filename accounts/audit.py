@@ -41,13 +41,13 @@ def _flat(values: Mapping[str, object]) -> dict[str, object]:
 
 def changes_between(old: Mapping[str, object], new: Mapping[str, object]) -> Changes:
     return {
-        name: _kept(name, (old.get(name), new.get(name)))
+        name: _stored_values(name, (old.get(name), new.get(name)))
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name)
     }
 
 
-def _kept(name: str, values: Iterable[object]) -> list[Any]:
+def _stored_values(name: str, values: Iterable[object]) -> list[Any]:
     if SECRET.search(name):
         return [HIDDEN, HIDDEN]
     return [_plain(value) for value in values]

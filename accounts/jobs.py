@@ -69,7 +69,7 @@ class Job:
         `key` is the row, tuple of ids or id by which a subject is known in the next run.
         """
         results: list[R] = []
-        memories = self._known()
+        memories = self._retry_times()
         now = timezone.now()
         for subject in subjects:
             known_by = key(subject)
@@ -98,7 +98,7 @@ class Job:
         """One write of all; by halves, where the database refuses it (`write_together`)."""
         if not subjects:
             return
-        memories, now = self._known(), timezone.now()
+        memories, now = self._retry_times(), timezone.now()
         due = [subject for subject in subjects if not self._waits(memories, key(subject), now)]
         refused: list[S] = []
 
@@ -119,7 +119,7 @@ class Job:
 
         `give_up` writes into the row what those who wait for it see.
         """
-        memories = self._known()
+        memories = self._retry_times()
         with transaction.atomic():
             locked = rows.exclude(pk__in=self.waiting()).select_for_update(
                 skip_locked=True, of=("self",)
@@ -175,12 +175,12 @@ class Job:
     def waiting(self) -> list[str]:
         """What failed and is not due again yet, by the names in the table."""
         now = timezone.now()
-        return [name for name, due_at in self._known().items() if due_at > now]
+        return [name for name, due_at in self._retry_times().items() if due_at > now]
 
     def _waits(self, memories: dict[str, datetime], subject: object, now: datetime) -> bool:
         return not self.is_stream and memories.get(_identity(subject)[0], now) > now
 
-    def _known(self) -> dict[str, datetime]:
+    def _retry_times(self) -> dict[str, datetime]:
         """When each that failed is due again."""
         return dict(JobFailure.objects.filter(job=self.name).values_list("subject", "due_at"))
 

@@ -285,13 +285,13 @@ def _columns(row: dict[str, str]) -> dict[str, str]:
 
 def _fault(row: dict[str, str], principal: Principal) -> str:
     try:
-        _wanted(row, principal)
+        _new_link(row, principal)
     except DomainError as refused:
-        return _words(refused)
+        return _refusal_text(refused)
     return ""
 
 
-def _wanted(row: dict[str, str], principal: Principal) -> NewLink:
+def _new_link(row: dict[str, str], principal: Principal) -> NewLink:
     """By the rules of `POST /links/shorten`."""
     payload: dict[str, Any] = dict(row)
     if lifetime := row.get("expires_in", ""):
@@ -304,7 +304,7 @@ def _wanted(row: dict[str, str], principal: Principal) -> NewLink:
     return link
 
 
-def _words(refused: DomainError) -> str:
+def _refusal_text(refused: DomainError) -> str:
     errors = refused.errors or {}
     if not errors:
         return str(refused.message)[:300]
@@ -356,7 +356,7 @@ def _make_chunk(job: LinkImport) -> None:
         with transaction.atomic():  # a refusal takes back what the chunk has made
             _make(rows, job, principal)
     except DomainError as refused:
-        job.finish(State.STOPPED, reason=_words(refused))
+        job.finish(State.STOPPED, reason=_refusal_text(refused))
         return
     job.progress(made=sum(bool(row.short_url) for row in rows))
     if len(rows) < CHUNK:
@@ -367,9 +367,9 @@ def _make(rows: Sequence[LinkImportRow], job: LinkImport, principal: Principal) 
     new_links: list[tuple[LinkImportRow, NewLink]] = []
     for row in rows:
         try:
-            new_links.append((row, _wanted(row.cells, principal)))
+            new_links.append((row, _new_link(row.cells, principal)))
         except DomainError as refused:  # the company's settings have changed since the upload
-            row.error = _words(refused)
+            row.error = _refusal_text(refused)
     links = shorten_many(
         owner=principal, new_links=[link for _row, link in new_links], batch_id=job.pk
     )
@@ -377,7 +377,7 @@ def _make(rows: Sequence[LinkImportRow], job: LinkImport, principal: Principal) 
         if isinstance(result, Link):
             row.short_url = result.short_url
         else:
-            row.error = _words(result)
+            row.error = _refusal_text(result)
     LinkImportRow.objects.bulk_update(rows, ["short_url", "error"])
 
 

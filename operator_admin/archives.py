@@ -74,7 +74,7 @@ def blockers(month: date) -> Iterator[str]:
             cursor.execute(_on_partitions(query, names))
             (count,) = cursor.fetchone()
             if count:
-                yield f"{count} {name}{_cure(name)}"
+                yield f"{count} {name}{_remedy(name)}"
 
 
 def _on_partitions(query: str, names: dict[str, str]) -> str:
@@ -83,7 +83,7 @@ def _on_partitions(query: str, names: dict[str, str]) -> str:
     return re.sub(r"{(scope|transfers|attempts)}", "TRUE", query)
 
 
-def _cure(name: str) -> str:
+def _remedy(name: str) -> str:
     if name not in _PURGED:
         return ""
     days = settings.RAW_RETENTION if name in {"receipts", "events"} else settings.PHONE_RETENTION

@@ -62,7 +62,7 @@ _ALERTS = """
 SELECT id::text, began_at, subject, rule FROM operator_admin_alert
 WHERE ended_at IS NULL AND notices > 0
 """
-_SAID = """
+_VENDOR_ALERTS = """
 SELECT id::text, at, provider, code || CASE WHEN detail = '' THEN '' ELSE ': ' || detail END
 FROM channels_provideralert
 WHERE kind IN ('refused', 'warning', 'template') AND at > now() - interval '1 day'
@@ -120,16 +120,16 @@ def _payment(row: Row) -> Words:
     """«Демо · 1 899,99 ₽ вместо 1 900,00 ₽ · Stripe», and what is odd about it."""
     problem, gateway, *sums = row.detail.split(" ")
     title = gateways.title(gateway)
-    return f"{row.subject} · {_came(*sums)} · {title}", Payment.Problem(problem).label
+    return f"{row.subject} · {_amount_text(*sums)} · {title}", Payment.Problem(problem).label
 
 
 def _transfer(row: Row) -> Words:
     problem, *sums = row.detail.split(" ")
     word = BankTransfer.Problem(problem).label if problem else ""
-    return f"{row.subject} · {_came(*sums)}", word
+    return f"{row.subject} · {_amount_text(*sums)}", word
 
 
-def _came(amount: str, currency: str, *due: str) -> str:
+def _amount_text(amount: str, currency: str, *due: str) -> str:
     came = money(Decimal(amount), currency)
     if not due or due == (amount, currency):
         return came
@@ -161,7 +161,7 @@ KINDS: dict[str, Kind] = {
         _APPROVALS, _account_page, "bad", _approval,
     ),
     "vendor": Kind(
-        _("A vendor says"), _("See the account"), "channels.view_provideraccount", _SAID,
+        _("A vendor says"), _("See the account"), "channels.view_provideraccount", _VENDOR_ALERTS,
         _account_page, words=lambda row: (error_texts.provider_title(row.subject), row.detail),
     ),
     "payment": Kind(

@@ -180,12 +180,12 @@ def persons(request: HttpRequest) -> HttpResponse:
     if "confirmed" in request.POST and _erase(request, person, form):
         return redirect("admin:persons")
     if "erase" in request.POST:
-        return _show(request, "person_erase", {"form": form, **_found(person)})
+        return _show(request, "person_erase", {"form": form, **_data_counts(person)})
     return _show(request, "persons", {"form": form})
 
 
 @transaction.atomic
-def _found(person: Person) -> dict[str, Any]:
+def _data_counts(person: Person) -> dict[str, Any]:
     with connection.cursor() as cursor:
         lift_timeout(cursor)
         rows = find_rows_and_links(cursor, person)

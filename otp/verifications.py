@@ -188,7 +188,7 @@ def with_messages(rows: Iterable[Verification]) -> list[FoundVerification]:
     sent: dict[UUID, list[Message]] = defaultdict(list)
     for message in Message.objects.filter(sent_in_life(rows)).order_by("created_at", "id"):
         sent[message.subject_id].append(message)
-    return [_found(row, sent[row.pk]) for row in rows]
+    return [_found_verification(row, sent[row.pk]) for row in rows]
 
 
 def sent_in_life(rows: Sequence[Verification]) -> Q:
@@ -200,7 +200,7 @@ def sent_in_life(rows: Sequence[Verification]) -> Q:
     return Q(subject_id__in=ids, pk__range=ids_around(min(ids), max(ids), longest + sql.CLOCK_SKEW))
 
 
-def _found(row: Verification, messages: Sequence[Message]) -> FoundVerification:
+def _found_verification(row: Verification, messages: Sequence[Message]) -> FoundVerification:
     newest = messages[-1] if messages else None
     state = _state(row)
     return FoundVerification(

@@ -84,7 +84,7 @@ class Connections:
         url: str = "",
     ) -> Response:
         """Returns a response of any status; raises HTTPError."""
-        pool, prefix = self._find_pool(url) if url else self._own
+        pool, prefix = self._find_pool(url) if url else self._pool_of_url
         with self.one_call():
             response = pool.urlopen(
                 method,
@@ -127,7 +127,7 @@ class Connections:
         return manager
 
     @cached_property
-    def _own(self) -> tuple[HTTPConnectionPool, str]:
+    def _pool_of_url(self) -> tuple[HTTPConnectionPool, str]:
         return self._find_pool(self._url)
 
     def _find_pool(self, url: str) -> tuple[HTTPConnectionPool, str]:

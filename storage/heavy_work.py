@@ -45,7 +45,7 @@ class HeavyWork:
         if not self.queue.acquire(blocking=False):
             raise TooBusyError(f"{self.name}: too many are waiting")
         try:
-            with self._place_of(company_id):
+            with self._company_slot(company_id):
                 if not self.turns.acquire(timeout=patience):
                     raise TooBusyError(f"{self.name}: no turn in time")
                 try:
@@ -56,7 +56,7 @@ class HeavyWork:
             self.queue.release()
 
     @contextmanager
-    def _place_of(self, company_id: int | None) -> Iterator[None]:
+    def _company_slot(self, company_id: int | None) -> Iterator[None]:
         if company_id is None:
             yield
             return

@@ -240,7 +240,7 @@ def end(*, member: Member, session_id: int, user: User, ip: str | None = None) -
     if session is None:
         return False
     sessions.end(session)
-    _tell("member.session_ended", member, user, ip, device=session.device)
+    _record_and_notify("member.session_ended", member, user, ip, device=session.device)
     return True
 
 
@@ -251,11 +251,13 @@ def end_all(*, member: Member, user: User, ip: str | None = None) -> int:
     owner = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
     count = sessions.end_all(owner)
     if count:
-        _tell("member.sessions_ended", member, user, ip, device="")
+        _record_and_notify("member.sessions_ended", member, user, ip, device="")
     return count
 
 
-def _tell(action: str, member: Member, user: User, ip: str | None, *, device: str) -> None:
+def _record_and_notify(
+    action: str, member: Member, user: User, ip: str | None, *, device: str
+) -> None:
     subject = f"{member.user.email} {device}".strip()
     record(action, subject, company=member.company, user=user, ip=ip)
     post_to_user(

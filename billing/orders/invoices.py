@@ -119,7 +119,7 @@ def document(order: Order) -> Document:
             note=vat_rates.reverse_charge_note(
                 order.parties.get("buyer", {}), has_vat=order.vat_rate is not None
             ),
-            words=_words(order),
+            words=_amount_in_words(order),
             purpose=purpose,
             seller=seller,
             supplier=_party_line(seller),
@@ -139,7 +139,7 @@ def _vat(order: Order) -> str:
     }
 
 
-def _words(order: Order) -> str:
+def _amount_in_words(order: Order) -> str:
     is_russian = order.language == settings.LANGUAGE_CODE and order.currency == "RUB"
     return amounts.in_words(order.amount) if is_russian else ""
 

@@ -88,7 +88,7 @@ def _take(refund: Refund, payment: Payment) -> None:
     refund.problem = _problem(refund, payment, refunded)
     is_money_of_it = refund.problem != Refund.Problem.OTHER_CURRENCY
     if order is not None and payment.is_credited and is_money_of_it:
-        refund.tokens = max(0, _tokens(order, payment, refunded) - _taken_for(payment))
+        refund.tokens = max(0, _tokens(order, payment, refunded) - _refunded_tokens(payment))
         refund.taken = ledger.take_back(
             company=order.company,
             amount=refund.tokens,
@@ -110,7 +110,7 @@ def _refunded(payment: Payment, refund: Refund) -> Decimal:
     return refunds.exclude(pk=refund.pk).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
 
 
-def _taken_for(payment: Payment) -> int:
+def _refunded_tokens(payment: Payment) -> int:
     """Tokens that the payment's other refunds took or are owed."""
     tokens = payment.refunds.filter(returned_at=None).aggregate(sum=Sum("tokens"))["sum"]
     return int(tokens or 0)
@@ -147,7 +147,7 @@ def _pass_on(amount_taken: int, payment: Payment, order: Order) -> int:
     refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)
     for other in refunds.order_by("pk") if payment.is_credited else ():
         refunded += other.amount
-        due = max(0, _tokens(order, payment, refunded) - _taken_for(payment))
+        due = max(0, _tokens(order, payment, refunded) - _refunded_tokens(payment))
         moved = min(due, amount_taken - passed)
         if due > moved:
             other.settled_at = None  # what was spent is owed for this one now

@@ -201,7 +201,7 @@ def sweep_budgets() -> int:
         cursor.execute(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
         companies = [company_id for (company_id,) in cursor.fetchall()]
     alerts = BalanceAlert.objects.filter(kind=BalanceAlert.Kind.BUDGET, company__in=companies)
-    mailed = sum(SHARES.each(alerts.select_related("company").order_by("pk"), _tell_share))
+    mailed = sum(SHARES.each(alerts.select_related("company").order_by("pk"), _notify_share))
     return mailed + sum(WARNINGS.each(companies, _warn))
 
 
@@ -209,7 +209,7 @@ def _warn(company_id: int) -> int:
     return sum(_notify(company_id, use) for use in _nearly_used(company_id))
 
 
-def _tell_share(alert: BalanceAlert) -> bool:
+def _notify_share(alert: BalanceAlert) -> bool:
     """A share of the day's budget that the company chose; once a day."""
     day = next(use for use in budgets.usage(alert.company_id, []) if not use.country)
     if not day.tokens or day.percent < alert.level:

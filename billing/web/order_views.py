@@ -68,12 +68,12 @@ def order_cancel(request: CabinetRequest, public_id: str) -> HttpResponse:
         else _("It has already ended."),
         verb=_("Cancel the top-up") if is_open else "",
         back=(reverse("balance-order", args=[order.public_id]), _("Top-up")),
-        subject=_what(order),
+        subject=_summary(order),
         cancel=_("Keep it") if is_open else _("Go to the top-up"),
     )
 
 
-def _what(order: Order) -> SafeString:
+def _summary(order: Order) -> SafeString:
     tokens = ngettext("%(tokens)s token", "%(tokens)s tokens", order.tokens)
     tokens = format_html("<strong>{}</strong>", tokens % {"tokens": intcomma(order.tokens)})
     parts = [tokens, money(order.amount, order.currency)]

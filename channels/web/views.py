@@ -201,12 +201,12 @@ def message_files(request: CabinetRequest) -> HttpResponse:
 @member_required()
 def message_file_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
     """The fragment that the page polls until the file is ready."""
-    return render(request, "cabinet/message_file.html", {"file": _own(request, pk)})
+    return render(request, "cabinet/message_file.html", {"file": _export_of_member(request, pk)})
 
 
 @member_required()
 def message_file(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
-    row = _own(request, pk)
+    row = _export_of_member(request, pk)
     if row.state != MessageExport.State.READY:
         raise Http404
     if not (row.masks_phones or request.member.can_see_phones):
@@ -218,10 +218,10 @@ def message_file(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
 @require_POST
 @member_required(anyone, anyone)
 def message_file_delete(request: CabinetRequest, pk: UUID) -> HttpResponse:
-    delete_unfinished(MessageExport.objects.filter(pk=_own(request, pk).pk))
+    delete_unfinished(MessageExport.objects.filter(pk=_export_of_member(request, pk).pk))
     messages.success(request, _("File deleted."))
     return redirect("message-files")
 
 
-def _own(request: CabinetRequest, pk: UUID) -> MessageExport:
+def _export_of_member(request: CabinetRequest, pk: UUID) -> MessageExport:
     return get_object_or_404(MessageExport, company=request.company, user=request.user, pk=pk)

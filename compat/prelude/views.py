@@ -69,7 +69,7 @@ class Verifications(PreludeView):
         """A new verification, or a retry of the one whose code can still be entered."""
         body = json_object(request)
         options = fields.options_of(body, self.principal.texts)
-        code_request = self._asked(body, options)
+        code_request = self._send_request(body, options)
         restricted = send_check.restriction_for(
             self.principal, code_request.phone, code_request.requester
         )
@@ -97,7 +97,7 @@ class Verifications(PreludeView):
                 raise
         return self.send(replace(code_request, channel=preferred, order=NO_ORDER))
 
-    def _asked(self, body: Mapping[str, Any], options: Mapping[str, Any]) -> CodeSendRequest:
+    def _send_request(self, body: Mapping[str, Any], options: Mapping[str, Any]) -> CodeSendRequest:
         reference = fields.reference_of(body)
         requester = fields.signals_of(body, self.principal.company_id)
         phone = self.number(fields.target_of(body))

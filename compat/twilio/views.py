@@ -226,7 +226,7 @@ class Verifications(TwilioView):
     def post(self, request: HttpRequest, **_path: str) -> HttpResponse:
         code_request = self._request(self.body(request, fields.SEND))
         try:
-            verification = self._shown(self.send(code_request), code_request)
+            verification = self._shown_verification(self.send(code_request), code_request)
         except DomainError as error:
             verification = self.running(code_request, error)
         return self.answer_verification(verification, 201)
@@ -251,7 +251,7 @@ class Verifications(TwilioView):
             metadata=body["Tags"] or {},
         )
 
-    def _shown(self, sent: SentCode, request: CodeSendRequest) -> Shown:
+    def _shown_verification(self, sent: SentCode, request: CodeSendRequest) -> Shown:
         if sent.is_resend:
             return self.find(sent.verification_id)
         now = datetime.now(UTC)

@@ -69,7 +69,7 @@ def keys(slug: str, company_id: int | None = None) -> list[str]:
 def is_ours(host: str) -> bool:
     """Whether this is a host of the service or of a company's short links, `www.` or not."""
     plain = host.removeprefix("www.")
-    if plain in _own(settings.SHORT_URL, settings.PUBLIC_URL):
+    if plain in _hostnames(settings.SHORT_URL, settings.PUBLIC_URL):
         return True
     hosts = _hosts.get()
     return host in hosts or plain in hosts
@@ -81,7 +81,7 @@ def is_service_host(name: str) -> bool:
 
 
 @cache
-def _own(*urls: str) -> frozenset[str]:
+def _hostnames(*urls: str) -> frozenset[str]:
     return frozenset((urlsplit(url).hostname or "").removeprefix("www.") for url in urls)
 
 

@@ -266,7 +266,7 @@ class BulkLinks(LinkView):
             return self._make(items, key)
 
     def _make(self, items: Sequence[object], key: IdempotencyKey | None) -> HttpResponse:
-        new_links, batch_id = [self._wanted(item) for item in items], uuid7()
+        new_links, batch_id = [self._new_link(item) for item in items], uuid7()
 
         def effect() -> dict[str, Any]:
             good = [item for item in new_links if isinstance(item, NewLink)]
@@ -283,7 +283,7 @@ class BulkLinks(LinkView):
 
         return self.once_atomic(key, effect)
 
-    def _wanted(self, item: object) -> NewLink | DomainError:
+    def _new_link(self, item: object) -> NewLink | DomainError:
         if not isinstance(item, dict):
             return DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
         try:

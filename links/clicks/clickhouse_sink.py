@@ -39,7 +39,7 @@ LOCK, LOCK_TIMEOUT = "clicks:clickhouse-lock", clickhouse.WRITE_TIMEOUT + 30
 
 # Clicks of other links PostgreSQL has not stored either. An erased link's clicks must not come
 # back from the stream.
-_KEPT_LINKS = """
+_EXISTING_LINKS = """
 SELECT id FROM links_link l WHERE id = ANY(%s)
   AND NOT EXISTS (SELECT FROM links_erasedclicks e WHERE e.link_id = l.id)
 """
@@ -58,7 +58,7 @@ def write_clicks() -> int:
 
 
 def write(batches: list[Batch]) -> None:
-    link_ids = _kept_links({click.link_id for batch in batches for click in batch.clicks})
+    link_ids = _existing_links({click.link_id for batch in batches for click in batch.clicks})
     now = int(time.time() * 1000)
     lines = [
         _line(click, _click_id(batch.id, position), now)
@@ -92,9 +92,9 @@ def _ensure_group() -> None:
         blocking_redis_client().xgroup_create(STREAM, SINK, id="0", mkstream=True)
 
 
-def _kept_links(link_ids: set[UUID]) -> set[UUID]:
+def _existing_links(link_ids: set[UUID]) -> set[UUID]:
     with connection.cursor() as cursor:
-        cursor.execute(_KEPT_LINKS, [list(link_ids)])
+        cursor.execute(_EXISTING_LINKS, [list(link_ids)])
         return {link_id for (link_id,) in cursor.fetchall()}
 
 

@@ -104,7 +104,7 @@ def _candidates(transfer: BankTransfer) -> list[Order]:
     return list(orders.select_related("company").order_by("-pk")[:SHOWN_CANDIDATES])
 
 
-def _tell(request: HttpRequest, form: UploadForm, waiting: int) -> None:
+def _show_counts(request: HttpRequest, form: UploadForm, waiting: int) -> None:
     count = len(form.lines)
     text = ngettext("%(n)d line is read.", "%(n)d lines are read.", count) % {"n": count}
     if waiting > 0:
@@ -173,7 +173,7 @@ class BankTransferAdmin(ActionAdmin):
             before = BankTransfer.objects.needs_review().count()
             for line in numbered(form.lines):
                 matching.receive(line)
-            _tell(request, form, BankTransfer.objects.needs_review().count() - before)
+            _show_counts(request, form, BankTransfer.objects.needs_review().count() - before)
             return redirect("admin:billing_banktransfer_changelist")
         return self.page(request, "act", _("Upload a statement"), {"form": form})
 

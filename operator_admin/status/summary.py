@@ -285,7 +285,7 @@ def _channel_days(
     }  # fmt: skip
     median_share = median(shares.values()) if shares else 0.0
     for day in all_days:
-        announced = _said(day, name, incidents)
+        announced = _incident_level(day, name, incidents)
         if day not in shares:
             yield Day(day, announced)
             continue
@@ -301,7 +301,7 @@ def _level(points_below: float) -> Level:
 
 
 def _api_day(day: date, row: StatusDay | None, incidents: Sequence[Incident]) -> Day:
-    announced = _said(day, "", incidents)
+    announced = _incident_level(day, "", incidents)
     if row is None or not row.total:
         return Day(day, announced)
     share = row.good / row.total
@@ -311,7 +311,7 @@ def _api_day(day: date, row: StatusDay | None, incidents: Sequence[Incident]) ->
     return Day(day, level, round(100 * share, 2), minutes=row.total)
 
 
-def _said(day: date, channel: str, incidents: Sequence[Incident]) -> Level | None:
+def _incident_level(day: date, channel: str, incidents: Sequence[Incident]) -> Level | None:
     """The worst that the operator said of the day, if anything."""
     levels = [
         of_incident(incident.impact)

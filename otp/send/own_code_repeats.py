@@ -70,7 +70,7 @@ def once(
     One that comes while the first is being written waits for it.
     """
     with guess(sender.principal, request):
-        return _once(sender, request, send, answer)
+        return _send_or_answer(sender, request, send, answer)
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def _has_live_one(principal: Principal, request: OwnCodeRequest) -> bool:
     ).exists()
 
 
-def _once(
+def _send_or_answer(
     sender: Sender,
     request: OwnCodeRequest,
     send: Callable[[Sender], Sent],

@@ -118,7 +118,7 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
                 company=request.company, verification=verification, code=form.cleaned_data["code"]
             )
         except DomainError as refused:
-            form.add_error("code", _words(refused))
+            form.add_error("code", _refusal_text(refused))
         else:
             messages.success(request, _("The code is right: the number is verified."))
             return redirect("send-check", sent.public_id)
@@ -159,7 +159,7 @@ def _state(verification: Verification | None) -> str:
     return "open" if is_live else "ended"
 
 
-def _words(refused: DomainError) -> str:
+def _refusal_text(refused: DomainError) -> str:
     text = str(refused.message)
     attempts_left = refused.extra.get("attempts_left")
     return (

@@ -122,13 +122,13 @@ def company_export(request: CabinetRequest) -> HttpResponse:
 @member_required(is_owner)
 def company_export_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
     """The fragment that the page polls until the archive is ready."""
-    context = {"export": _own(request, pk), "files": FILES}
+    context = {"export": _export_of_company(request, pk), "files": FILES}
     return render(request, "cabinet/company_export_state.html", context)
 
 
 @member_required(is_owner)
 def company_export_zip(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
-    row = _own(request, pk)
+    row = _export_of_company(request, pk)
     if row.state != CompanyExport.State.READY:
         raise Http404
     reauthentication.require(request)  # all of it, to whoever holds the session
@@ -142,10 +142,10 @@ def company_export_zip(request: CabinetRequest, pk: UUID) -> StreamingHttpRespon
 @require_POST
 @member_required(nobody, is_owner)
 def company_export_delete(request: CabinetRequest, pk: UUID) -> HttpResponse:
-    delete_unfinished(CompanyExport.objects.filter(pk=_own(request, pk).pk))
+    delete_unfinished(CompanyExport.objects.filter(pk=_export_of_company(request, pk).pk))
     messages.success(request, _("Archive deleted."))
     return redirect("company-export")
 
 
-def _own(request: CabinetRequest, pk: UUID) -> CompanyExport:
+def _export_of_company(request: CabinetRequest, pk: UUID) -> CompanyExport:
     return get_object_or_404(CompanyExport, company=request.company, pk=pk)

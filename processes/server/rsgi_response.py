@@ -54,7 +54,7 @@ class ResponseSender:
             else:
                 body, rest = _read_beginning(iter(chunks))
                 if rest is not None:
-                    with self._place(getattr(chunks, "company_id", None)) as has_place:
+                    with self._write_slot(getattr(chunks, "company_id", None)) as has_place:
                         if has_place:
                             self._send_long(started, chain([body], rest), protocol)
                         else:
@@ -73,7 +73,7 @@ class ResponseSender:
                 self._files.popleft()[1].close()
 
     @contextmanager
-    def _place(self, company_id: int | None) -> Iterator[bool]:
+    def _write_slot(self, company_id: int | None) -> Iterator[bool]:
         """Whether one was free in time."""
         with self._place_freed:
             has_place = self._place_freed.wait_for(

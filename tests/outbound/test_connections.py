@@ -142,7 +142,7 @@ def test_connection_is_kept_and_each_response_has_its_whole_time(
     with peer(answer_slowly) as port:
         to_peer = connections(port)
         assert [to_peer.request("GET", "/", {}).body for _ in range(3)] == [body] * 3
-        assert to_peer._own[0].num_connections == 1
+        assert to_peer._pool_of_url[0].num_connections == 1
 
 
 @pytest.mark.parametrize("interim", [b"103 Early Hints\r\nLink: </a>", b"102 Processing"])

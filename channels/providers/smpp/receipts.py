@@ -192,7 +192,9 @@ def parse_states(written: Mapping[str, str]) -> dict[str, ReceiptState | None]:
     ValueError.
     """
     try:
-        return {_own_word(word): _OWN_STATES[state.lower()] for word, state in written.items()}
+        return {
+            _canonical_state(word): _OWN_STATES[state.lower()] for word, state in written.items()
+        }
     except KeyError as error:
         names = ", ".join(_OWN_STATES)
         raise ValueError(
@@ -200,7 +202,7 @@ def parse_states(written: Mapping[str, str]) -> dict[str, ReceiptState | None]:
         ) from None
 
 
-def _own_word(written: str) -> str:
+def _canonical_state(written: str) -> str:
     if written.isascii() and written.isdecimal():
         return _STATE_WORDS.get(int(written), written)
     return _WORD_VARIANTS.get(written.upper(), written.upper())

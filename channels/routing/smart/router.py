@@ -160,8 +160,8 @@ class Router:
 
     def _candidate(self, now: float, area: Area, memory: PhoneMemory, name: str) -> Candidate:
         level = self.health(now, area, name)
-        first = self._past(now, memory, name)
-        later = self._past(now, memory, name, after_failure=True)
+        first = self._stratum(now, memory, name)
+        later = self._stratum(now, memory, name, after_failure=True)
         rate, rate_later = (
             self.reach.delivered(now, area, name, past, is_sms=name == SMS)
             for past in (first, later)
@@ -179,7 +179,7 @@ class Router:
             is_proved=memory.standing(name, now) is Standing.PROVED,
         )
 
-    def _past(
+    def _stratum(
         self, now: float, memory: PhoneMemory, name: str, *, after_failure: bool = False
     ) -> Stratum:
         if name == SMS:
@@ -220,7 +220,7 @@ class Router:
 
     def asked(self, now: float, area: Area, memory: PhoneMemory, channel: str, n: int) -> Try:
         """Step `n` of a plan was handed over."""
-        past = self._past(now, memory, channel, after_failure=n > 0)
+        past = self._stratum(now, memory, channel, after_failure=n > 0)
         expected = self.reach.delivered(now, area, channel, past, is_sms=channel == SMS)
         well = self.health(now, area, channel) > 0.6
         return Try(area, channel, past, expected, now, well)

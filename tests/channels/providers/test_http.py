@@ -255,7 +255,7 @@ def test_a_connection_closed_while_idle_is_replaced() -> None:
 def test_an_idle_connection_is_kept_alive() -> None:
     with server(keep_alive([])) as port, account(port) as provider:
         provider.send(message())
-        pool: Any = provider._connections._own[0].pool
+        pool: Any = provider._connections._pool_of_url[0].pool
         connection = pool.queue[-1]
         alive = connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
 
