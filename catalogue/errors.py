@@ -361,8 +361,8 @@ class DomainError(Exception):
         return body | {"request_id": request_id}
 
     @property
-    def words(self) -> list[str]:
-        """What a page says of it: about each field, else about the whole."""
+    def texts(self) -> list[str]:
+        """What a page shows: the text of each field, else that of the whole."""
         fields = [str(text) for texts in (self.errors or {}).values() for text in texts]
         return fields or [str(self.message)]
 

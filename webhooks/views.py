@@ -74,7 +74,7 @@ class EndpointForm(RefusesStaleForm, forms.Form):
         try:
             return endpoints.check_url(self.cleaned_data["url"])
         except DomainError as error:
-            raise ValidationError(error.words) from None
+            raise ValidationError(error.texts) from None
 
 
 class NewEndpointForm(EndpointForm):
@@ -191,7 +191,7 @@ def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
                 endpoint=endpoint, repeats_within=endpoints.DOUBLE_CLICK, **request.actor
             )
         except DomainError as error:
-            messages.error(request, " ".join(error.words))
+            messages.error(request, " ".join(error.texts))
             return redirect("webhook-detail", endpoint.public_id)
         return _show_once(request, endpoint, secret)
     again = _(
@@ -244,7 +244,7 @@ def webhook_test(request: CabinetRequest, public_id: str) -> HttpResponse:
         try:
             delivery = deliveries.send_example(endpoint=endpoint, kind=form.cleaned_data["kind"])
         except DomainError as error:
-            messages.error(request, " ".join(error.words))
+            messages.error(request, " ".join(error.texts))
         else:
             return redirect("delivery-detail", delivery.public_id)
     return redirect("webhook-detail", endpoint.public_id)

@@ -58,4 +58,4 @@ def refusals_on(form: BaseForm, field: str | None = None) -> Iterator[None]:
     except ValidationError as refused:
         form.add_error(field, refused)
     except DomainError as refused:
-        form.add_error(field or next(iter(refused.errors or ()), None), refused.words)
+        form.add_error(field or next(iter(refused.errors or ()), None), refused.texts)

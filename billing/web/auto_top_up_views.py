@@ -176,7 +176,7 @@ def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) 
             **request.actor,
         )
     except DomainError as error:
-        messages.error(request, " ".join(error.words))
+        messages.error(request, " ".join(error.texts))
         return redirect("balance-automatic")
     return redirect("balance-order", order.public_id)  # the form's policy allows no other site
 

@@ -193,7 +193,7 @@ def _order_invoice(request: CabinetRequest, quote: Quote) -> HttpResponse:
             )
             return redirect("balance-order", order.public_id)
     except DomainError as error:
-        messages.error(request, " ".join(error.words))
+        messages.error(request, " ".join(error.texts))
     return redirect("balance")
 
 
@@ -216,7 +216,7 @@ def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
     except orders.BillingDetailsNeededError:
         raise
     except DomainError as error:
-        form.add_error(None, error.words)
+        form.add_error(None, error.texts)
         return None
 
 
@@ -230,7 +230,7 @@ def alert_add(request: CabinetRequest) -> HttpResponse:
     try:
         balance_alerts.add(company=request.company, **request.actor, **form.cleaned_data)
     except DomainError as error:
-        messages.error(request, " ".join(error.words))
+        messages.error(request, " ".join(error.texts))
     else:
         messages.success(request, _("Alert added."))
     return redirect("balance")

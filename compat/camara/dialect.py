@@ -90,7 +90,7 @@ def row_of(error: DomainError) -> Row:
 def refuse(error: DomainError, _request_id: str) -> Answer:
     row = row_of(error)
     faults = "; ".join(f"{name}: {texts[0]}" for name, texts in (error.errors or {}).items())
-    message = faults or row.message or error.words[0]
+    message = faults or row.message or error.texts[0]
     return Answer(row.status, {"status": row.status, "code": row.code, "message": message})
 
 

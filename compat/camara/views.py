@@ -169,7 +169,7 @@ class Token(CompatView):
         if row is None:
             return super().refuse(error)
         is_other_type = error.error is Error.UNSUPPORTED_MEDIA_TYPE
-        response = self._refuse(row, NOT_A_FORM if is_other_type else " ".join(error.words))
+        response = self._refuse(row, NOT_A_FORM if is_other_type else " ".join(error.texts))
         if row is INVALID_CLIENT and credentials(self.request.META, "Basic"):
             response["WWW-Authenticate"] = 'Basic realm="oauth2"'
         return response

@@ -39,7 +39,7 @@ def refuse(error: DomainError, _request_id: str) -> Answer:
         "to" if name == "phone" else name: [str(text) for text in texts]
         for name, texts in (error.errors or {}).items()
     }
-    exception: dict[str, Any] = {"messageId": row.code, "text": row.message or error.words[0]}
+    exception: dict[str, Any] = {"messageId": row.code, "text": row.message or error.texts[0]}
     if faults:
         exception["validationErrors"] = faults
     return Answer(row.status, {"requestError": {"serviceException": exception}})

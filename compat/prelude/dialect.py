@@ -74,7 +74,7 @@ def refuse(error: DomainError, request_id: str) -> Answer:
     )
     body = {
         "code": error.extra.get("prelude") or CODE_OF_FIELD.get(param, row.code),
-        "message": row.message or str(error.words[0]),
+        "message": row.message or str(error.texts[0]),
         "type": TYPES.get(row.status, "error"),
         "request_id": request_id,
     }

@@ -62,11 +62,11 @@ def _detail(error: DomainError) -> str:
     """The parameters at fault, as in `Invalid parameter: To`, and what is wrong with them."""
     if error.errors:
         names = ", ".join(_NAMES.get(name, name) for name in error.errors)
-        return f"{names} ({'; '.join(error.words)})"
+        return f"{names} ({'; '.join(error.texts)})"
     if error.error is Error.RECIPIENT_UNREACHABLE and error.message is not channel_plan.LANDLINE:
-        return f"To ({error.words[0]})"
+        return f"To ({error.texts[0]})"
     is_plain = error.message is error.error.message and error.error not in EXPLAINED
-    return "" if is_plain and ERRORS[error.error].message else error.words[0]
+    return "" if is_plain and ERRORS[error.error].message else error.texts[0]
 
 
 def sid(prefix: str, value: UUID) -> str:

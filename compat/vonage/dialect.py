@@ -106,7 +106,7 @@ def refuse(error: DomainError, request_id: str) -> Answer:
     body: dict[str, Any] = {
         "type": row.type,
         "title": row.title,
-        "detail": row.detail or " ".join(error.words),
+        "detail": row.detail or " ".join(error.texts),
         "instance": request_id,
     }
     if row is PARAMS:
@@ -125,7 +125,7 @@ def _row_of(error: DomainError) -> Row:
 def _parameters(error: DomainError) -> list[dict[str, str]]:
     if not error.errors:
         name = ABOUT.get(error.error, "workflow[0].to")
-        return [{"name": name, "reason": " ".join(error.words)}]
+        return [{"name": name, "reason": " ".join(error.texts)}]
     return [
         {"name": "workflow[0].to" if name == "phone" else name, "reason": str(reason)}
         for name, reasons in error.errors.items()

@@ -263,7 +263,7 @@ def hook_try(request: CabinetRequest, pk: int) -> HttpResponse:
             result = run_trial(hook=hook, phone=phone, **request.actor)
             hook.refresh_from_db(fields=["last_used_at"])
         except DomainError as refused:
-            form.add_error("phone", refused.words)
+            form.add_error("phone", refused.texts)
     return _detail(request, hook, form, result)
 
 

@@ -217,7 +217,7 @@ def validated(check: Callable[[str], str], value: str) -> str:
     try:
         return check(value)
     except DomainError as refused:
-        raise ValidationError(refused.words) from None
+        raise ValidationError(refused.texts) from None
 
 
 SAMPLE = "https://example.com/catalog"
@@ -292,7 +292,7 @@ class LinksSection(SectionForm):
         try:
             sites = [target_urls.check_site(name) for name in self.cleaned_data["link_targets"]]
         except DomainError as refused:
-            raise ValidationError(refused.words) from None
+            raise ValidationError(refused.texts) from None
         return list(dict.fromkeys(sites))
 
     def clean_link_utm(self) -> str:

@@ -167,7 +167,7 @@ def batch_stop(request: CabinetRequest, public_id: str) -> HttpResponse:
         try:
             stopping.stop(company=request.company, batch_id=batch.id, **request.actor)
         except DomainError as refused:
-            messages.error(request, refused.words[0])
+            messages.error(request, refused.texts[0])
         else:
             messages.success(request, _("The batch is stopped: none of its links work now."))
         return redirect(batch.url)
@@ -232,7 +232,7 @@ def _release(request: CabinetRequest, batch_id: UUID | None = None) -> None:
     try:
         stopping.release(company=request.company, batch_id=batch_id, **request.actor)
     except DomainError as refused:
-        messages.error(request, refused.words[0])
+        messages.error(request, refused.texts[0])
     else:
         messages.success(request, _("The links work again."))
 
@@ -276,7 +276,7 @@ def link_import(request: CabinetRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error("file", error)
         except DomainError as refused:
-            form.add_error(None, refused.words)
+            form.add_error(None, refused.texts)
         else:
             return redirect("link-import-detail", uploaded.pk)
     latest = request.company.link_imports.order_by("-id")[:SHOWN_IMPORTS]

@@ -195,7 +195,7 @@ def _changed(
     except DomainError as refused:
         is_renamed = refused.error is Error.ALIAS_TAKEN
         renamed = _("The name of this link has been given to another one.")
-        messages.error(request, renamed if is_renamed else " ".join(refused.words))
+        messages.error(request, renamed if is_renamed else " ".join(refused.texts))
     else:
         messages.success(request, text)
     return redirect("link-detail", link.public_id)
