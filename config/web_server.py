@@ -26,11 +26,14 @@ from granian.server.mp import MPServer, WorkerProcess
 from processes.server.gateway import Gateway
 
 APPLICATION = "config.wsgi:gateway"
+# Bytes of headers, about; more get a 431. Many a parser takes the square of their length.
+MAX_HEADERS = 32_768
 DEFAULTS = {
     "interface": "wsgi",
     # A send waits for its outcome on a thread: 48 waiters leave 16 threads to verify.
     "blocking_threads": 64,
     "backpressure": 2048,  # connections; an idle or slow one holds no thread
+    "http1_buffer_size": MAX_HEADERS,
     "http1_header_read_timeout": 15_000,  # ms; also limits an idle connection
     "workers_kill_timeout": "8s",
     "websockets": False,

@@ -26,7 +26,7 @@ from links.follow.redirect import RedirectMiddleware  # noqa: E402
 from operator_admin.alerts import watchdog  # noqa: E402
 from operator_admin.incidents import notices  # noqa: E402
 from processes.monitoring import metrics  # noqa: E402
-from processes.server.direct_calls import DirectCalls, Utf8Handler  # noqa: E402
+from processes.server.direct_calls import BoundedHandler, DirectCalls  # noqa: E402
 from processes.server.gateway import Gateway  # noqa: E402
 from processes.server.https import TransportSecurity, respond_securely  # noqa: E402
 from processes.server.request_bodies import BodyLimits  # noqa: E402
@@ -41,7 +41,7 @@ learned_router.keep_fresh()
 notices.keep_fresh()
 heartbeats.start_heartbeat("web", outcome_signals.facts)
 watchdog.start()
-direct_calls = DirectCalls(Utf8Handler(), FIXED_PATHS)
+direct_calls = DirectCalls(BoundedHandler(), FIXED_PATHS)
 redirects = RedirectMiddleware(direct_calls)
 application = TransportSecurity(redirects, refuse)
 gateway = Gateway(

@@ -14,31 +14,44 @@ from typing import cast
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from django.core.handlers.exception import convert_exception_to_response
-from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest, get_str_from_wsgi
 from django.db import close_old_connections
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, parse_cookie
 from django.urls import Resolver404, ResolverMatch, resolve
+from django.utils.functional import cached_property
 from django.utils.http import parse_header_parameters
 from django.utils.log import log_response
 
 PREFIXES = ("/hooks/", "/compat/")  # of paths that are few, and that settings or a key name
 
 
-class Utf8Request(WSGIRequest):
-    """A request whose Content-Type chooses no encoding. Django's is made by reading the query in
-    that charset, where nothing handles what `charset=zlib`, or too many parameters, raise.
+MAX_TYPE = 500  # characters of a body's type; a multipart boundary has 70 at most (RFC 2046)
+
+
+class BoundedRequest(WSGIRequest):
+    """A request whose headers cost little to read, and choose no encoding.
+
+    Python reads the parameters of a type, and a quoted cookie with backslashes, in time that grows
+    with the square of their length, up to minutes. Django reads the query in the type's charset,
+    where nothing handles what `charset=zlib`, or too many parameters, raise.
     """
 
     def _set_content_type_params(self, meta: WSGIEnvironment) -> None:
+        text = meta.get("CONTENT_TYPE", "")
         try:
-            read = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
+            read = parse_header_parameters(text if len(text) <= MAX_TYPE else "")
         except (LookupError, ValueError):  # of parameters as RFC 2231 writes them
             read = "", {}
         self.content_type, self.content_params = read
 
+    @cached_property
+    def COOKIES(self) -> dict[str, str]:  # type: ignore[override]  # noqa: N802 - Django's
+        """Without backslashes, which no cookie of ours has."""
+        return parse_cookie(get_str_from_wsgi(self.environ, "HTTP_COOKIE", "").replace("\\", ""))
 
-class Utf8Handler(WSGIHandler):
-    request_class = Utf8Request
+
+class BoundedHandler(WSGIHandler):
+    request_class = BoundedRequest
 
 
 class DirectCalls:
@@ -53,7 +66,7 @@ class DirectCalls:
         match = self._match(environ.get("PATH_INFO", ""))
         if match is None or environ.get("SCRIPT_NAME"):
             return self._application(environ, start_response)
-        request = Utf8Request(environ)
+        request = BoundedRequest(environ)
         request.resolver_match = match
         try:
             response = _respond(request)

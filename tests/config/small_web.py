@@ -8,9 +8,10 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 import orjson
 from granian.constants import Interfaces
+from granian.http import HTTP1Settings
 
 from catalogue.errors import Error
-from config.web_server import Server
+from config.web_server import MAX_HEADERS, Server
 from processes.server.gateway import Allowance, Gateway, Refusal
 from processes.server.request_bodies import BodyLimits
 from processes.server.rsgi_response import Response
@@ -92,6 +93,7 @@ if __name__ == "__main__":
         blocking_threads=4,
         blocking_threads_idle_timeout=5,
         backpressure=500,
+        http1_settings=HTTP1Settings(max_buffer_size=MAX_HEADERS),
         websockets=False,
         **tls,
     ).serve()

@@ -3,13 +3,14 @@
 import hashlib
 import hmac
 import re
+import time
 from typing import Any
 
 import orjson
 import pytest
 from django.conf import settings
 from django.core import signals
-from django.core.handlers.wsgi import WSGIHandler
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.db import connection, connections
 from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
@@ -17,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from channels.models import Message, Receipt
 from config.api_urls import FIXED_PATHS
 from otp.web.api import SendCode
-from processes.server.direct_calls import DirectCalls, Utf8Handler
+from processes.server.direct_calls import BoundedHandler, DirectCalls
 from tests.api.clients import Api
 from tests.otp.sent_codes import forget_limits
 
@@ -34,7 +35,7 @@ def refused_by_django(*_: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def django_handler() -> WSGIHandler:
-    return Utf8Handler()
+    return BoundedHandler()
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +184,35 @@ def test_charset_of_a_body_chooses_nothing(
 
     assert named[0] == plain[0]
     assert plain[0][0] in "24"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CONTENT_TYPE", 'multipart/form-data; boundary="' + ";" * 30_000),
+        ("CONTENT_TYPE", 'multipart/form-data; boundary="' + r"\";" * 10_000),
+        ("HTTP_COOKIE", 'session="' + "\\" * 30_000 + '"'),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_long_header_costs_little(
+    django_handler: WSGIHandler, method: str, name: str, value: str
+) -> None:
+    """One of 200,000 characters took a minute."""
+    environ = RequestFactory().generic(method, "/account/login/").environ
+    run(django_handler, dict(environ))  # what the first request reads
+    began = time.process_time()
+
+    run(django_handler, environ | {name: value})
+
+    assert time.process_time() - began < 0.3
+
+
+def test_cookies_are_read_as_by_django(django_handler: WSGIHandler) -> None:
+    sent = {"HTTP_COOKIE": 'session=a1; csrftoken=b; messages=".eJx:1-_"; plain; x="a b"; x=2'}
+    environ = RequestFactory().get("/").environ | sent
+
+    assert django_handler.request_class(environ).COOKIES == WSGIRequest(environ).COOKIES
 
 
 @pytest.mark.parametrize("charset", ["windows-1251", "utf-16", "zlib", "unknown"])

@@ -4,7 +4,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +258,14 @@ def test_unreadable_address_is_refused_rather_than_lost(ask: Ask) -> None:
     assert ask(f"GET / HTTP/1.1\r\nHost: x\r\n{unreadable}\r\n\r\n").status() == 400
     other = ask("GET / HTTP/1.1\r\nHost: x\r\nReferer: \xe9\r\n\r\n").json()
     assert other["HTTP_REFERER"] == ""
+
+
+def test_headers_have_a_bound(ask: Ask) -> None:
+    head = "GET / HTTP/1.1\r\nHost: x\r\nCookie: "
+
+    assert ask(f"{head}{'a' * 30_000}\r\n\r\n").status() == 200
+    with suppress(ConnectionError):  # it is closed before it is read whole
+        assert ask(f"{head}{'a' * 100_000}\r\n\r\n").status() == 431
 
 
 def test_environment_of_the_process_is_not_in_the_environ(ask: Ask) -> None:
