@@ -58,24 +58,26 @@ class _Handling:
 
     def answer(self, url_id: str) -> HttpResponse:
         """In the language of the person, as far as the call or the company says it."""
-        outcome = self._outcome(url_id)
-        with translation.override(self.language):
-            if isinstance(outcome, DomainError):
-                return self.kind.refused(outcome)
-            return self.kind.sent(outcome)
-
-    def _outcome(self, url_id: str) -> SendOutcome | DomainError | None:
         try:
-            return self._send(url_id)
+            outcome = self._send(url_id)
         except NothingToSendError as nothing:
             self.code = nothing.reason
-            return None
+            outcome = None
         except Exception as error:  # the edge: refused in this server's words
-            refusal = as_refusal(error)
-            self.code = getattr(refusal, "reason", refusal.error.code)
-            if failed := refusal.extra.get("id"):  # accepted by us, refused by its vendor
-                self.message_id = ids.parse_id("msg", str(failed))
-            return refusal
+            return self._refuse(error)
+        with translation.override(self.language):
+            return self.kind.sent(outcome)
+
+    def _refuse(self, error: Exception) -> HttpResponse:
+        """Here, so that no frame of the traceback keeps the refusal: until such a cycle is
+        collected granian keeps the connection of an unread body open.
+        """
+        refusal = as_refusal(error)
+        self.code = getattr(refusal, "reason", refusal.error.code)
+        if failed := refusal.extra.get("id"):  # accepted by us, refused by its vendor
+            self.message_id = ids.parse_id("msg", str(failed))
+        with translation.override(self.language):
+            return self.kind.refused(refusal)
 
     def _send(self, url_id: str) -> SendOutcome:
         if self.request.method not in self.kind.methods:

@@ -1,9 +1,12 @@
 """Calls answered past Django's handler are answered as by it."""
 
+import gc
 import hashlib
 import hmac
 import re
 import time
+import weakref
+from io import BytesIO
 from typing import Any
 
 import orjson
@@ -16,7 +19,10 @@ from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from channels.models import Message, Receipt
+from compat.dialect import dialects
 from config.api_urls import FIXED_PATHS
+from identity_hooks.kinds import kinds
+from identity_hooks.models import PATH
 from otp.web.api import SendCode
 from processes.server.direct_calls import BoundedHandler, DirectCalls
 from tests.api.clients import Api
@@ -221,6 +227,35 @@ def test_form_in_another_encoding_is_refused(django_handler: WSGIHandler, charse
     request = RequestFactory().generic("POST", "/account/login/", b"login=a", form)
 
     assert run(django_handler, request.environ)[0] == "400 Bad Request"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/api/v1/otp/send", "/api/v1/messages/1", "/api/nothing", "/account/login/", "/admin/"),
+        *("/hooks/whatsapp", "/hooks/twilio", "/hooks/sandbox-gateway", "/hooks/nothing"),
+        *(f"{dialect.path}/nothing" for dialect in dialects().values()),
+        *(f"{PATH}/{kind}/nothing" for kind in [*kinds(), "nothing"]),
+    ],
+)
+def test_refusal_keeps_nothing_of_those_who_called(django_handler: WSGIHandler, path: str) -> None:
+    """A traceback within a cycle would keep the gateway's frames, and so the connection of a body
+    that was not received, until the collector runs: strangers could take all that there are.
+    """
+    direct = DirectCalls(django_handler, FIXED_PATHS)
+
+    def serve() -> tuple[str, weakref.ref[BytesIO]]:
+        protocol = BytesIO()  # a local of a caller, as granian's is
+        status, *_ = respond(direct, "POST", path, b"{}")
+        return status, weakref.ref(protocol)
+
+    serve()  # what the first request keeps
+    gc.disable()
+    try:
+        status, freed = serve()
+        assert (status[0], freed()) == ("4", None)
+    finally:
+        gc.enable()
 
 
 def test_defect_of_a_view_is_answered_as_by_django(
