@@ -17,24 +17,24 @@ class Fake:
 
 @contextmanager
 def answering() -> Iterator[Fake]:
-    found = Fake()
+    fake = Fake()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            found.requests.append((self.path, self.headers["Authorization"], body))
-            self.send_response(found.status)
+            fake.requests.append((self.path, self.headers["Authorization"], body))
+            self.send_response(fake.status)
             self.end_headers()
-            self.wfile.write(found.answer.encode())
+            self.wfile.write(fake.answer.encode())
 
         def log_message(self, *args: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found.port = server.server_port
+    fake.port = server.server_port
     threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     try:
-        yield found
+        yield fake
     finally:
         server.shutdown()
         server.server_close()

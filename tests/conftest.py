@@ -174,11 +174,11 @@ def queued_at_once() -> Iterator[None]:
 @pytest.fixture
 def dispatcher(transactional_db: None) -> Iterator[Dispatcher]:
     """The delivery loop of a worker, on a thread; sends wait for what it makes of them."""
-    one = Dispatcher()
-    thread = threading.Thread(target=one.run, name="delivery")
+    item = Dispatcher()
+    thread = threading.Thread(target=item.run, name="delivery")
     thread.start()
-    yield one
-    one.stop()
+    yield item
+    item.stop()
     wakeups.wake_now()  # so that its listener sees the end now rather than in a second
     thread.join(10)
     for listener in threading.enumerate():

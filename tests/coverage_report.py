@@ -42,9 +42,9 @@ def main() -> int:
     sys.stdout.write(f"{report['totals']['percent_covered']:.1f} % of lines and branches\n")
     for path, percent in low_modules(covered).items():
         sys.stdout.write(f"{percent:5.1f} %  {path}  {reasons.get(path, MISSING)}\n")
-    found = complaints(covered, reasons) if is_checked else []
-    sys.stdout.writelines(f"{complaint}\n" for complaint in found)
-    return bool(found)
+    result = complaints(covered, reasons) if is_checked else []
+    sys.stdout.writelines(f"{complaint}\n" for complaint in result)
+    return bool(result)
 
 
 if __name__ == "__main__":

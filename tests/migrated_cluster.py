@@ -38,13 +38,13 @@ _SOURCES = (
 def migrated_cluster(environ: Mapping[str, str]) -> Path:
     """The data directory to copy; raises StartError, OSError or CalledProcessError."""
     folder = ROOT / "var" / "tests"
-    found = folder / f"cluster-{_digest()}"
-    if not found.is_dir():
+    result = folder / f"cluster-{_digest()}"
+    if not result.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.glob("cluster-*"):
             shutil.rmtree(old, ignore_errors=True)
-        _make(found, environ)
-    return found
+        _make(result, environ)
+    return result
 
 
 def _make(wanted: Path, environ: Mapping[str, str]) -> None:
@@ -62,8 +62,8 @@ def _make(wanted: Path, environ: Mapping[str, str]) -> None:
         )
         postgres.stop()
         # Built beside and renamed: a run that is interrupted here leaves no half of a cluster.
-        with tempfile.TemporaryDirectory(dir=wanted.parent) as place:
-            shutil.copytree(postgres.data, new := Path(place) / "cluster")
+        with tempfile.TemporaryDirectory(dir=wanted.parent) as directory:
+            shutil.copytree(postgres.data, new := Path(directory) / "cluster")
             with suppress(OSError):  # another run was faster
                 new.rename(wanted)
 

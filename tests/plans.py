@@ -27,15 +27,15 @@ class Statement(NamedTuple):
 @contextmanager
 def reads() -> Iterator[list[Statement]]:
     """Collects the SELECT statements that are executed meanwhile."""
-    found: list[Statement] = []
+    result: list[Statement] = []
 
     def collect(execute: Any, text: str, params: Any, many: bool, context: Any) -> Any:
         if _IS_READ.match(text):
-            found.append(Statement(text, params))
+            result.append(Statement(text, params))
         return execute(text, params, many, context)
 
     with connection.execute_wrapper(collect):
-        yield found
+        yield result
 
 
 def explain(statement: Statement) -> Plan:

@@ -82,14 +82,14 @@ class SentinelGroup:
 
     @property
     def url(self) -> str:
-        addresses = ",".join(f"127.0.0.1:{one.port}" for one in self.sentinels)
+        addresses = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in self.sentinels)
         return f"redis+sentinel://{addresses}/{SERVICE}/0"
 
     @property
     def master(self) -> RedisServer:
         """By the first Sentinel."""
-        found: Any = self.sentinels[0].client.sentinel_get_master_addr_by_name(SERVICE)
-        _, port = found
+        result: Any = self.sentinels[0].client.sentinel_get_master_addr_by_name(SERVICE)
+        _, port = result
         return next(server for server in self.servers if server.port == int(port))
 
     def fail_over(self) -> None:
@@ -103,16 +103,16 @@ class SentinelGroup:
 
     def is_complete(self) -> bool:
         """Whether each Sentinel knows the replica and the other Sentinels."""
-        known: list[Any] = [one.client.sentinel_master(SERVICE) for one in self.sentinels]
+        known: list[Any] = [sentinel.client.sentinel_master(SERVICE) for sentinel in self.sentinels]
         return all(
-            one["num-slaves"] == 1 and one["num-other-sentinels"] == len(self.sentinels) - 1
-            for one in known
-        ) and all("master_link_down" not in one["flags"] for one in self._replicas())
+            item["num-slaves"] == 1 and item["num-other-sentinels"] == len(self.sentinels) - 1
+            for item in known
+        ) and all("master_link_down" not in replica["flags"] for replica in self._replicas())
 
     def _replicas(self) -> Iterator[dict[str, Any]]:
-        for one in self.sentinels:
-            found: Any = one.client.sentinel_slaves(SERVICE)
-            yield from found
+        for sentinel in self.sentinels:
+            sentinel_slaves: Any = sentinel.client.sentinel_slaves(SERVICE)
+            yield from sentinel_slaves
 
 
 @contextmanager
@@ -120,10 +120,10 @@ def sentinel_group(directory: Path) -> Iterator[SentinelGroup]:
     with ExitStack() as stack:
 
         def started(name: str, *options: str) -> RedisServer:
-            one = RedisServer(directory / name, list(options))
-            stack.callback(one.kill)
-            one.start()
-            return one
+            redis_server = RedisServer(directory / name, list(options))
+            stack.callback(redis_server.kill)
+            redis_server.start()
+            return redis_server
 
         master = started("first")
         replica = started("second", "--replicaof", "127.0.0.1", str(master.port))
@@ -145,11 +145,11 @@ def tls_server(directory: Path, *options: str) -> RedisServer | None:
     program = shutil.which("redis-server")
     if program is None:
         return None
-    one = RedisServer(directory, program=program)
-    one.options = ["--port", "0", "--tls-port", str(one.port), *options]
-    one.launch()
-    wait_until(lambda: one.has_ended or _listens(one.port))
-    return None if one.has_ended else one
+    redis_server = RedisServer(directory, program=program)
+    redis_server.options = ["--port", "0", "--tls-port", str(redis_server.port), *options]
+    redis_server.launch()
+    wait_until(lambda: redis_server.has_ended or _listens(redis_server.port))
+    return None if redis_server.has_ended else redis_server
 
 
 def _listens(port: int) -> bool:

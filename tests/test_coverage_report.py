@@ -8,7 +8,7 @@ def test_low_modules_come_with_the_least_covered_first() -> None:
 
 
 def test_every_low_module_needs_a_reason() -> None:
-    assert [one.partition(":")[0] for one in complaints(COVERED, {"a": "why"})] == ["c"]
+    assert [complaint.partition(":")[0] for complaint in complaints(COVERED, {"a": "why"})] == ["c"]
     assert complaints(COVERED, {"a": "why", "c": "why"}) == []
 
 
@@ -20,4 +20,4 @@ def test_module_just_below_is_named_and_fails_no_run() -> None:
 def test_reason_for_a_module_that_is_gone_is_named() -> None:
     reasons = {"a": "why", "c": "why", "gone": "why"}
 
-    assert [one.partition(":")[0] for one in complaints(COVERED, reasons)] == ["gone"]
+    assert [complaint.partition(":")[0] for complaint in complaints(COVERED, reasons)] == ["gone"]

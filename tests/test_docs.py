@@ -30,7 +30,9 @@ def names_in(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[str]
         if isinstance(node, ast.ClassDef):
             yield from names_in(node, f"{prefix}{node.name}.")
         if isinstance(node, ast.Assign):
-            yield from (prefix + one.id for one in node.targets if isinstance(one, ast.Name))
+            yield from (
+                prefix + target.id for target in node.targets if isinstance(target, ast.Name)
+            )
 
 
 def exists(name: str) -> bool:
@@ -72,7 +74,7 @@ def most_words(page: Path) -> int:
 
 def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: page.stem)

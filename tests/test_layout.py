@@ -43,9 +43,11 @@ def test_every_security_promise_names_code_and_tests() -> None:
 
     assert len(promises) > 40
     for promise, mechanism, tests in promises:
-        assert [one for one in _code(mechanism) if "/" in one and not (ROOT / one).exists()] == []
+        assert [
+            item for item in _code(mechanism) if "/" in item and not (ROOT / item).exists()
+        ] == []
         assert _code(tests), promise
-        assert [one for one in _code(tests) if not _is_test(one)] == [], promise
+        assert [item for item in _code(tests) if not _is_test(item)] == [], promise
 
 
 def _code(cell: str) -> list[str]:
@@ -95,11 +97,11 @@ def test_rows_are_claimed_once() -> None:
     row, each time for the next ones.
     """
     texts = {path: path.read_text(encoding="utf-8") for path in _sources(*PACKAGES)}
-    selects = [(path, one) for path, text in texts.items() for one in _selects_of_in(text)]
+    selects = [(path, item) for path, text in texts.items() for item in _selects_of_in(text)]
 
     assert len(selects) > 10
     assert sum("SKIP LOCKED" in text for text in texts.values()) > 5
-    assert [path for path, one in selects if re.search(r"LIMIT\s.*SKIP LOCKED", one, re.S)] == []
+    assert [path for path, item in selects if re.search(r"LIMIT\s.*SKIP LOCKED", item, re.S)] == []
 
 
 def _selects_of_in(text: str) -> Iterator[str]:

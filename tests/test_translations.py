@@ -36,9 +36,9 @@ def entries() -> Iterator[Entry]:
         for line in block.splitlines():
             if line.startswith("#"):
                 entry["comments"] = entry.get("comments", "") + line
-            elif found := KEYWORD.match(line):
-                key = found[1]
-                entry[key] = ast.literal_eval(found[2])
+            elif match := KEYWORD.match(line):
+                key = match[1]
+                entry[key] = ast.literal_eval(match[2])
             elif line:
                 entry[key] += ast.literal_eval(line)
         if "msgid" in entry:
@@ -103,12 +103,12 @@ def strings_of(path: Path) -> Iterator[str]:
     """The text of each message, after its context if it has one, as the catalogue keys them."""
     source = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
-        found = IN_TEMPLATE.findall(templatize(source))
-        yield from (ast.literal_eval(text) for text in found)
+        matches = IN_TEMPLATE.findall(templatize(source))
+        yield from (ast.literal_eval(text) for text in matches)
         return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLS:
-            known = [literal(one) for one in node.args[: CALLS[node.func.id] + 1]]
+            known = [literal(arg) for arg in node.args[: CALLS[node.func.id] + 1]]
             if all(known):
                 yield "\x04".join(known)
 
@@ -116,7 +116,7 @@ def strings_of(path: Path) -> Iterator[str]:
 def literal(node: ast.AST) -> str:
     """What a string in the source says, placeholders of an f-string left out."""
     if isinstance(node, ast.JoinedStr):
-        return "".join(literal(one) for one in node.values)
+        return "".join(literal(value) for value in node.values)
     if isinstance(node, ast.BinOp):
         return literal(node.left) + literal(node.right)
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
@@ -210,7 +210,7 @@ def test_templates_leave_the_space_of_a_percent_sign_to_the_language() -> None:
         for space in PERCENT.findall(path.read_text(encoding="utf-8"))
     }
 
-    assert {one for one in spaces if one[1] == "&nbsp;"} == {
+    assert {item for item in spaces if item[1] == "&nbsp;"} == {
         (path, space) for path, space in spaces if (ROOT / path).is_relative_to(RUSSIAN)
     }
     assert {space for _path, space in spaces} == {"", "&nbsp;"}

@@ -65,9 +65,9 @@ def test_signing_in_and_out_is_recorded_with_the_address(
 
 def logged(logs: Any) -> list[tuple[str, int | None, str]]:
     return [
-        (one["action"], one["user"], one["ip"])
-        for one in logs
-        if one["event"] == "authentication_event"
+        (log["action"], log["user"], log["ip"])
+        for log in logs
+        if log["event"] == "authentication_event"
     ]
 
 

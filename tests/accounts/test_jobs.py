@@ -33,9 +33,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def job() -> Job:
-    one = Job("trial", "trials")
+    item = Job("trial", "trials")
     del JOBS["trial"]
-    return one
+    return item
 
 
 def broken(_subject: object) -> None:
@@ -81,7 +81,7 @@ def test_given_up_work_alerts_until_it_succeeds(job: Job, company: Company) -> N
     try_and_give_up(lambda: job.each([company], broken))
     alerts = list(work_given_up())
 
-    results = job.each([company], lambda one: one.name)
+    results = job.each([company], lambda item: item.name)
 
     assert alerts == [("trial", {"count": 1, "error": "OverflowError"})]
     assert results == [company.name]
@@ -246,8 +246,8 @@ def test_kind_that_fails_keeps_no_other_waiting() -> None:
 def test_company_with_many_files_leaves_a_turn_to_another(job: Job, company: Company) -> None:
     other: Company = CompanyFactory.create()
     user = MemberFactory.create(company=company).user
-    for one in (company, company, company, other):
-        MessageExport.objects.create(company=one, user=user, masks_phones=False)
+    for item in (company, company, company, other):
+        MessageExport.objects.create(company=item, user=user, masks_phones=False)
     served: list[Company] = []
 
     for _ in range(4):

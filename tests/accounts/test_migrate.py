@@ -140,7 +140,7 @@ def test_two_migrations_at_once_go_one_after_the_other(threads: ThreadPoolExecut
         both = [start(threads, "0003"), start(threads, "0003")]
         time.sleep(4 * LOCK_TIMEOUT)
 
-    outputs = [one.result(30) for one in both]
+    outputs = [item.result(30) for item in both]
     assert "No migrations to apply" in "".join(outputs)
     assert "another migrate" in "".join(outputs)
 

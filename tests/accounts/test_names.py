@@ -148,10 +148,10 @@ def test_invitation_carries_no_name_that_a_mail_program_makes_a_link_of(
 def test_stored_multiline_name_does_not_break_an_email(template: str, name: str) -> None:
     company = Company.objects.create(name=name)
     plain = Company.objects.create(name="Daisy")
-    for one in (company, plain):
-        MemberFactory.create(company=one)
+    for item in (company, plain):
+        MemberFactory.create(company=item)
         mail.post_to_members(
-            company=one, roles=[Member.Role.OWNER], template=template, context={"reason": ""}
+            company=item, roles=[Member.Role.OWNER], template=template, context={"reason": ""}
         )
 
     odd, usual = Mail.objects.order_by("created_at", "pk")

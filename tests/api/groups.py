@@ -38,4 +38,4 @@ def _in_one_group(
             meanwhile()
         finally:
             group._start_next(nobody)
-        return [one.result() for one in running]
+        return [item.result() for item in running]

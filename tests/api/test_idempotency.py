@@ -201,14 +201,16 @@ def test_wrong_code_under_a_key_spends_one_attempt(api: Api) -> None:
 
 
 def test_first_stored_response_wins(company: Company) -> None:
-    one = idempotency.IdempotencyKey(company.pk, "live", "/otp/send", "k", b"hash")
-    idempotency.insert(one)
+    idempotency_key = idempotency.IdempotencyKey(company.pk, "live", "/otp/send", "k", b"hash")
+    idempotency.insert(idempotency_key)
 
-    assert idempotency.store_response(one, 200, "first") == idempotency.StoredResponse(200, "first")
-    assert idempotency.store_response(one, 502, "second") == idempotency.StoredResponse(
+    assert idempotency.store_response(idempotency_key, 200, "first") == idempotency.StoredResponse(
         200, "first"
     )
-    assert idempotency.find_response(one) == idempotency.StoredResponse(200, "first")
+    assert idempotency.store_response(idempotency_key, 502, "second") == idempotency.StoredResponse(
+        200, "first"
+    )
+    assert idempotency.find_response(idempotency_key) == idempotency.StoredResponse(200, "first")
 
 
 def test_stored_responses_hold_no_codes(api: Api) -> None:
@@ -253,8 +255,8 @@ def test_response_of_a_crashed_request_is_rebuilt(
     again = api.post(path, CALLS[path], Idempotency_Key="k")
 
     kind = "code" if path == "/otp/send" else "link"
-    words = str(status_text(kind, "whatsapp", state))
-    assert rebuilt.body == first.body | {"status": state, "message": words}
+    text = str(status_text(kind, "whatsapp", state))
+    assert rebuilt.body == first.body | {"status": state, "message": text}
     assert list(rebuilt.body) == list(first.body)
     assert rebuilt.headers["Idempotent-Replayed"] == "true"
     assert is_replay_of(again, rebuilt)

@@ -189,7 +189,7 @@ def test_one_of_a_hundred_companies_gets_the_alias(client_of: ClientOf, path: st
     answers = at_once([partial(apis[n % COMPANIES].post, path, payload) for n in range(HUNDRED)])
 
     results = [answer.body.get("data", [answer.body])[0] for answer in answers]
-    codes = Counter(one.get("code", "made") for one in results)
+    codes = Counter(result.get("code", "made") for result in results)
     assert codes == {"made": 1, "alias_taken": HUNDRED - 1}
     assert {answer.status for answer in answers} <= {200, 422}
     assert Link.objects.count() == 1

@@ -55,9 +55,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def principal(limit: int) -> Principal:
     key = ApiKeyFactory.create(company__api_rate=limit)
-    found = api_keys.find(key.plaintext)
-    assert found is not None
-    return found
+    result = api_keys.find(key.plaintext)
+    assert result is not None
+    return result
 
 
 def passed(process: KeyRateLimiter, who: Principal, times: int) -> int:
@@ -224,7 +224,7 @@ def test_links_by_every_call_share_the_quota(test_api: Api) -> None:
 def test_messages(test_api: Api) -> None:
     sent = [test_api.post("/otp/send", {"phone": PHONE.format(5000 + n)}) for n in range(4)]
 
-    assert {one.status for one in sent} == {200}
+    assert {item.status for item in sent} == {200}
     assert_refused(test_api.post("/otp/send", {"phone": PHONE.format(5005)}), "4 сообщений")
     assert_refused(test_api.post("/links/send", {"phone": PHONE.format(5006), "url": URL}), "4")
     assert Message.objects.count() == 4
@@ -285,7 +285,7 @@ def test_repeat_of_a_call_counts_once(test_api: Api) -> None:
     payload = {"links": [{"url": URL}] * 6}
     answers = [test_api.post("/links/bulk", payload, Idempotency_Key="k") for _ in range(3)]
 
-    assert {one.raw for one in answers} == {answers[0].raw}
+    assert {answer.raw for answer in answers} == {answers[0].raw}
     assert bulk(test_api, 4).status == 200
 
 
@@ -293,7 +293,7 @@ def test_repeat_of_a_call_counts_once(test_api: Api) -> None:
 def test_quota_is_exact_under_parallel_requests(test_api: Api) -> None:
     answers = at_once([partial(bulk, test_api, 3) for _ in range(12)])
 
-    assert Counter(one.status for one in answers) == {200: 3, 429: 9}
+    assert Counter(answer.status for answer in answers) == {200: 3, 429: 9}
     assert Link.objects.count() == 9
 
 

@@ -125,8 +125,8 @@ def test_required_field(api: Api, path: str, name: str, value: str | None) -> No
 
     assert (answer.status, answer.code) == (422, "invalid_input")
     alternative = path == "/otp/verify" and name == "phone"
-    words = "Укажите phone или id" if alternative else "Обязательное поле"
-    assert answer.body["errors"] == {name: [words]}
+    text = "Укажите phone или id" if alternative else "Обязательное поле"
+    assert answer.body["errors"] == {name: [text]}
 
 
 @pytest.mark.parametrize("path", GOOD)

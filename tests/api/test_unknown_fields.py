@@ -94,7 +94,7 @@ def test_refusals_name_them_too(test_api: Api) -> None:
     answer = test_api.post("/otp/send", {"phnoe": PHONE})
 
     assert list(answer.body["errors"]) == ["phone"]
-    assert [one["did_you_mean"] for one in answer.body["warnings"]] == ["phone"]
+    assert [warning["did_you_mean"] for warning in answer.body["warnings"]] == ["phone"]
 
 
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send", "/links/shorten"])
@@ -105,7 +105,7 @@ def test_replay_answers_the_same(test_api: Api, path: str) -> None:
 
     assert (first.status, second.headers["Idempotent-Replayed"]) == (200, "true")
     assert first.raw == second.raw
-    assert "chanel" in {one["field"] for one in second.body["warnings"]}
+    assert "chanel" in {warning["field"] for warning in second.body["warnings"]}
 
 
 POSTED = [call for call in CALLS if call.method == "POST" and call.body]

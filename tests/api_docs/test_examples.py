@@ -33,7 +33,7 @@ def code_on_the_phone(api: Api) -> str:
 def shape(value: Any) -> Any:
     """Names and types; of a list its first item. What may be null is as any other."""
     if isinstance(value, dict):
-        return {name: shape(one) for name, one in value.items()}
+        return {name: shape(item) for name, item in value.items()}
     if isinstance(value, list):
         return [shape(value[0])] if value else []
     return None
@@ -119,14 +119,14 @@ def test_every_answer_to_a_test_number_is_declared(test_api: Api, name: str, dig
 def curls(page: str, language: str) -> list[tuple[str, str]]:
     """(path, body) of each call that a page shows."""
     text = Client().get(f"/docs/{page}.md?lang={language}").content.decode()
-    found = [(one["path"], BODY.search(one["options"])) for one in CURL.finditer(text)]
-    return [(path, body[1]) for path, body in found if body]
+    result = [(match["path"], BODY.search(match["options"])) for match in CURL.finditer(text)]
+    return [(path, body[1]) for path, body in result if body]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_calls_of_the_pages_are_taken(test_api: Api, language: str) -> None:
     pages = [page.slug for page in PAGES if page.slug != "calls"]  # those are the schema's examples
-    shown = [one for slug in pages for one in curls(slug, language)]
+    shown = [curl for slug in pages for curl in curls(slug, language)]
     assert {path for path, _body in shown} >= {"/otp/send", "/otp/verify", "/links/send"}
 
     for path, text in dict.fromkeys(shown):

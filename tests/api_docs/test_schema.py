@@ -63,19 +63,19 @@ def test_languages_differ_in_words_alone() -> None:
 
 
 def operations(part: str) -> list[dict[str, Any]]:
-    return [one for calls in schema("ru")[part].values() for one in calls.values()]
+    return [call for calls in schema("ru")[part].values() for call in calls.values()]
 
 
 def identifiers() -> list[str]:
     """What generators make files, classes, methods and fields of."""
     made = schema("ru")
-    found = [tag["name"] for tag in made["tags"]]
+    result = [tag["name"] for tag in made["tags"]]
     for operation in operations("paths") + operations("webhooks"):
-        found += [operation["operationId"], *operation["tags"]]
-        found += [one["name"] for one in operation["parameters"]]
+        result += [operation["operationId"], *operation["tags"]]
+        result += [parameter["name"] for parameter in operation["parameters"]]
     for component in made["components"].values():
-        found += component
-    return found + [name for one in components().values() for name in one.get("properties", ())]
+        result += component
+    return result + [name for item in components().values() for name in item.get("properties", ())]
 
 
 def test_identifiers_are_ascii_words() -> None:
@@ -106,9 +106,9 @@ def test_events_have_no_tag_in_common_with_calls() -> None:
 def values_of(keyword: str, schema: Any) -> list[Any]:
     if isinstance(schema, dict):
         own = [schema[keyword]] if keyword in schema else []
-        return own + [found for one in schema.values() for found in values_of(keyword, one)]
+        return own + [row for item in schema.values() for row in values_of(keyword, item)]
     return (
-        [found for one in schema for found in values_of(keyword, one)]
+        [row for item in schema for row in values_of(keyword, item)]
         if isinstance(schema, list)
         else []
     )
@@ -127,8 +127,8 @@ def test_every_refusal_of_a_call_has_its_status(call: Call) -> None:
 
 
 def components() -> dict[str, Any]:
-    found: dict[str, Any] = schema("en")["components"]["schemas"]
-    return found
+    result: dict[str, Any] = schema("en")["components"]["schemas"]
+    return result
 
 
 def test_codes_are_an_open_set_with_the_known_ones_listed() -> None:
@@ -142,9 +142,11 @@ def test_codes_are_an_open_set_with_the_known_ones_listed() -> None:
 def references(schema: Any) -> list[str]:
     if isinstance(schema, dict):
         own = [schema["$ref"]] if isinstance(schema.get("$ref"), str) else []
-        return own + [one for value in schema.values() for one in references(value)]
+        return own + [reference for value in schema.values() for reference in references(value)]
     return (
-        [one for value in schema for one in references(value)] if isinstance(schema, list) else []
+        [reference for value in schema for reference in references(value)]
+        if isinstance(schema, list)
+        else []
     )
 
 
@@ -159,7 +161,7 @@ def test_calls_share_named_components() -> None:
                     assert set(media["schema"]) == {"$ref"}
 
     link = "#/components/schemas/Link"
-    users = {name for name, one in components().items() if link in references(one)}
+    users = {name for name, item in components().items() if link in references(item)}
     assert users == {"LinkResponse", "ListLinksResponse"}
 
 
@@ -173,8 +175,8 @@ def test_no_object_has_a_field_of_its_own_name() -> None:
     """Generators make a variable of each; typed ones then mix the two up."""
     mixed = {
         name
-        for name, one in components().items()
-        for field in one.get("properties", ())
+        for name, item in components().items()
+        for field in item.get("properties", ())
         if field.replace("_", "") == name.lower()
     }
 
@@ -189,16 +191,18 @@ def test_no_field_has_a_default() -> None:
 def enums(schema: Any, name: str) -> list[tuple[str, Any]]:
     if isinstance(schema, dict):
         own = [(name, schema["enum"])] if "enum" in schema else []
-        return own + [one for key, value in schema.items() for one in enums(value, key)]
+        return own + [enum for key, value in schema.items() for enum in enums(value, key)]
     return (
-        [one for value in schema for one in enums(value, name)] if isinstance(schema, list) else []
+        [enum for value in schema for enum in enums(value, name)]
+        if isinstance(schema, list)
+        else []
     )
 
 
 def test_choices_of_values_are_made_once() -> None:
-    found = Counter(str(values) for _name, values in enums(components(), ""))
+    counter = Counter(str(values) for _name, values in enums(components(), ""))
 
-    assert [values for values, count in found.items() if count > 1] == []
+    assert [values for values, count in counter.items() if count > 1] == []
 
 
 def test_top_up_takes_tokens_or_a_package() -> None:

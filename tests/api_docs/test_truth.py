@@ -31,7 +31,7 @@ def strict(schema: Schema) -> Schema:
     """The schema as JSON Schema, with no field but those that are written down."""
     made = dict(schema)
     if "properties" in made:
-        inner = {name: strict(one) for name, one in made["properties"].items()}
+        inner = {name: strict(item) for name, item in made["properties"].items()}
         made |= {"properties": inner, "additionalProperties": False}
     if isinstance(made.get("items"), dict):
         made["items"] = strict(made["items"])
@@ -41,7 +41,7 @@ def strict(schema: Schema) -> Schema:
 def check(call: Call, body: Mapping[str, Any]) -> None:
     """The answer has the fields that are written down, of those kinds, and no other."""
     schema = strict(object_of(call.answer))
-    rest = {name: one for name, one in body.items() if name not in {"success", "message"}}
+    rest = {name: item for name, item in body.items() if name not in {"success", "message"}}
     jsonschema.validate(rest, schema, format_checker=jsonschema.FormatChecker())
 
 
@@ -85,29 +85,29 @@ ONE_OF = {
 
 def beyond(field: Field) -> list[Any]:
     """Values just outside of what a field's schema allows."""
-    schema, found = field.schema, []
+    schema, result = field.schema, []
     if "enum" in schema:
-        found.append("carrier pigeon")
+        result.append("carrier pigeon")
     if "minimum" in schema:
-        found += [schema["minimum"] - 1, schema["maximum"] + 1]
+        result += [schema["minimum"] - 1, schema["maximum"] + 1]
     if "minLength" in schema:
-        found.append("x" * (schema["minLength"] - 1))
+        result.append("x" * (schema["minLength"] - 1))
     if "maxLength" in schema:
-        found.append("x" * (schema["maxLength"] + 1))
+        result.append("x" * (schema["maxLength"] + 1))
     if "pattern" in schema:
-        found += ["123", "12345678901"]
-    return found
+        result += ["123", "12345678901"]
+    return result
 
 
 def within(field: Field) -> list[Any]:
     """The outermost values it allows."""
     schema = field.schema
-    found = [one for one in schema.get("enum", []) if one is not None]
+    result = [item for item in schema.get("enum", []) if item is not None]
     if field.name == "tokens":  # the fewest are what the price list says
         return [100, schema["maximum"]]
     if "minimum" in schema:
-        found += [schema["minimum"], schema["maximum"]]
-    return [*found, None] if schema.get("nullable") else found
+        result += [schema["minimum"], schema["maximum"]]
+    return [*result, None] if schema.get("nullable") else result
 
 
 CASES = [
@@ -118,11 +118,11 @@ CASES = [
 
 
 def payload(call: Call, field: Field, value: Any) -> dict[str, Any]:
-    needed = {one.name: one.example for one in call.body if one.required}
+    needed = {item.name: item.example for item in call.body if item.required}
     one_of = ONE_OF.get(call.name, ())
     if field.name not in one_of or value is None:
         first = one_of[:1]
-        needed |= {one.name: one.example or 1000 for one in call.body if one.name in first}
+        needed |= {item.name: item.example or 1000 for item in call.body if item.name in first}
     if call.name == "reportEntered":  # a phone needs the code, an id is enough
         by_id = value is None and field.name != "id"
         needed = {"id": f"msg_{0:032x}"} if by_id else {"phone": PHONE, "code": "482915"}
@@ -175,7 +175,7 @@ def test_list_takes_the_parameters_that_are_written_down_and_no_other(
         assert "Нет такого параметра" not in str(known.body.get("errors", "")), name
 
 
-@pytest.mark.parametrize("call", [one for one in CALLS if one.query], ids=lambda call: call.name)
+@pytest.mark.parametrize("call", [item for item in CALLS if item.query], ids=lambda call: call.name)
 def test_parameter_is_given_once(api: Api, test_api: Api, call: Call) -> None:
     """The last of two would be taken, and the first forgotten."""
     caller = test_api if call.path.startswith("/test/") else api

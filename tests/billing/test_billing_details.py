@@ -151,7 +151,7 @@ def test_only_packages_in_the_currency_of_the_country_are_shown(
     Company.objects.filter(pk=member.company_id).update(country="DE")
     packages.append(client.get(reverse("balance")).context["form"].packages)
 
-    assert [[one.code for one in some] for some in packages] == [["start"], ["kz"], ["start"]]
+    assert [[item.code for item in some] for some in packages] == [["start"], ["kz"], ["start"]]
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_channels_show_the_price_of_a_country(api: Api) -> None:
 
     def prices(**query: Any) -> dict[str, int]:
         data = api.get("/channels", query).body["data"]
-        return {one["channel"]: one["price"] for one in data}
+        return {row["channel"]: row["price"] for row in data}
 
     assert prices() == {"whatsapp": 1, "telegram": 1, "sms": 16, "max": 1}
     assert prices(country="KZ") == prices(country="kz") == prices() | {"sms": 22}

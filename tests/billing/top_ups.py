@@ -18,9 +18,9 @@ HOOK = "/hooks/sandbox-gateway"
 
 
 def gateway(name: str) -> Gateway:
-    found = registry.find(name)
-    assert found is not None
-    return found
+    result = registry.find(name)
+    assert result is not None
+    return result
 
 
 def fill_billing_details(company: Company) -> None:

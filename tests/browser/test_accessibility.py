@@ -106,16 +106,16 @@ class PageAudit:
 
     def complaints_of(self, markup: str) -> list[str]:
         """The findings on the open page."""
-        found = [f"in the markup: {one[:120]}" for one in INLINE_CODE.findall(markup)]
-        found += self.page.evaluate("window.breaches")
+        result = [f"in the markup: {match[:120]}" for match in INLINE_CODE.findall(markup)]
+        result += self.page.evaluate("window.breaches")
         self.page.set_viewport_size({"width": 360, "height": 740})
-        found += self.page.evaluate(FIND_CUT_CHOICES)
+        result += self.page.evaluate(FIND_CUT_CHOICES)
         self.page.evaluate(AXE)
-        return found + [
-            f"{width} {theme}: {one}"
+        return result + [
+            f"{width} {theme}: {item}"
             for width, height in SIZES.items()
             for theme in THEMES
-            for one in self.judged(width, height, theme)
+            for item in self.judged(width, height, theme)
         ]
 
     def _open(self, path: str) -> str:
@@ -129,8 +129,8 @@ class PageAudit:
     def judged(self, width: int, height: int, theme: Theme) -> list[str]:
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.emulate_media(color_scheme=theme)
-        found: list[str] = self.page.evaluate(RUN_AXE, [RULES, theme == "dark"])
-        return found + (self.page.evaluate(FIND_OVERFLOW) if theme == "light" else [])
+        result: list[str] = self.page.evaluate(RUN_AXE, [RULES, theme == "dark"])
+        return result + (self.page.evaluate(FIND_OVERFLOW) if theme == "light" else [])
 
 
 @pytest.mark.timeout(900)  # some six hundred judgements, on a machine that may be busy
@@ -139,11 +139,11 @@ def test_every_page_is_accessible(
 ) -> None:
     visit = PageAudit(browser, live_server.url)
 
-    found = {path: visit.complaints(cookie, path) for cookie, path in all_pages(company)}
+    result = {path: visit.complaints(cookie, path) for cookie, path in all_pages(company)}
 
     visit.context.close()
-    assert len(found) > 40
-    assert {path: several for path, several in found.items() if several} == {}
+    assert len(result) > 40
+    assert {path: several for path, several in result.items() if several} == {}
 
 
 @pytest.mark.timeout(400)
@@ -153,12 +153,12 @@ def test_every_page_of_single_sign_on_is_accessible(
     visit = PageAudit(browser, live_server.url)
 
     pages = enumerate(single_sign_on.pages(acme, provider))
-    found = {f"{path} {n}": visit.complaints(cookie, path) for n, (cookie, path) in pages}
+    result = {f"{path} {n}": visit.complaints(cookie, path) for n, (cookie, path) in pages}
     visit.context.clear_cookies()
-    found["leave"] = visit.complaints_of(single_sign_on.leave(visit.page, live_server.url))
+    result["leave"] = visit.complaints_of(single_sign_on.leave(visit.page, live_server.url))
 
     visit.context.close()
-    assert {path: several for path, several in found.items() if several} == {}
+    assert {path: several for path, several in result.items() if several} == {}
 
 
 INSERT_VIOLATIONS = """document.querySelector("main").innerHTML = `
@@ -177,13 +177,13 @@ def test_audit_detects_violations(
     assert visit.complaints("", "/account/login/") == []
 
     visit.page.evaluate(INSERT_VIOLATIONS)
-    found = " ".join(visit.judged(320, 640, "light"))
+    result = " ".join(visit.judged(320, 640, "light"))
     visit.page.locator("main").dispatch_event("click")  # handlers are compiled when they are due
     visit.page.wait_for_function("window.breaches.length")
     breaches = visit.page.evaluate("window.breaches")
 
     visit.context.close()
     for complaint in ("image-alt", "label", "color-contrast", "wider than the screen"):
-        assert complaint in found
+        assert complaint in result
     assert breaches == ["script-src-attr inline"]
     assert INLINE_CODE.findall('<p onclick="0">') == ["<p onclick="]

@@ -53,9 +53,9 @@ def prove(page: Page) -> None:
 
 def path_in_mail(to: str, beginning: str) -> str:
     text = Mail.objects.filter(to=to).latest("created_at").text
-    found = re.search(rf"http\S+?({beginning}\S+)", text)
-    assert found is not None
-    return found[1]
+    match = re.search(rf"http\S+?({beginning}\S+)", text)
+    assert match is not None
+    return match[1]
 
 
 def test_another_address_is_confirmed_and_made_the_main_one(
@@ -129,7 +129,7 @@ def test_person_of_the_identity_provider_sets_a_password(
     enter_with_app(page, live_server, user)
     user.set_unusable_password()
     user.save()
-    (cookie,) = (one for one in page.context.cookies() if one["name"] == "session")
+    (cookie,) = (cooky for cooky in page.context.cookies() if cooky["name"] == "session")
     session = import_module(settings.SESSION_ENGINE).SessionStore(cookie["value"])
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()  # as the provider's sign-in leaves it
     session.save()

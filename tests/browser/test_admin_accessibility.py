@@ -104,7 +104,7 @@ def faults_of(page: Page, url: str) -> list[str]:
     page.evaluate(AXE)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
-        found = [*page.evaluate(FIND_OVERFLOW), *page.evaluate(FIND_BARE_FIELDS)]
-        found += page.evaluate(RUN_AXE, [RULES, False])
-        faults += [f"at {width}: {one}" for one in found]
+        result = [*page.evaluate(FIND_OVERFLOW), *page.evaluate(FIND_BARE_FIELDS)]
+        result += page.evaluate(RUN_AXE, [RULES, False])
+        faults += [f"at {width}: {item}" for item in result]
     return faults

@@ -32,10 +32,10 @@ def test_every_button_is_named_in_a_browser_test() -> None:
     others = (path for path in Path(__file__).parent.glob("*.py") if path.name != "test_buttons.py")
     tests = "".join(path.read_text("utf-8") for path in others)
 
-    found = list(buttons(catalogue))
-    unpressed = {name: words for name, words in found if not any(one in tests for one in words)}
+    result = list(buttons(catalogue))
+    unpressed = {name: item for name, item in result if not any(word in tests for word in item)}
 
-    assert len(found) > 100
+    assert len(result) > 100
     assert unpressed == {}
 
 

@@ -21,10 +21,10 @@ def test_pages_are_accessible(
 ) -> None:
     visit = PageAudit(browser, live_server.url)
 
-    found = {page.url: visit.complaints("", page.url) for page in pages}  # type: ignore[attr-defined]
+    result = {page.url: visit.complaints("", page.url) for page in pages}  # type: ignore[attr-defined]
 
     visit.context.close()
-    assert {path: several for path, several in found.items() if several} == {}
+    assert {path: several for path, several in result.items() if several} == {}
 
 
 def test_contents_open_on_a_phone(page: Page, live_server: LiveServer) -> None:
@@ -41,9 +41,9 @@ def test_contents_open_on_a_phone(page: Page, live_server: LiveServer) -> None:
 def test_pages_are_turned_from_first_to_last(page: Page, live_server: LiveServer) -> None:
     page.goto(f"{live_server.url}/docs")
 
-    for one in PAGES[1:]:
+    for item in PAGES[1:]:
         page.locator('a[rel="next"]').click()
-        expect(page.get_by_role("heading", name=str(one.title), level=1)).to_be_visible()
+        expect(page.get_by_role("heading", name=str(item.title), level=1)).to_be_visible()
 
     expect(page.locator('a[rel="next"]')).to_have_count(0)
 
@@ -113,7 +113,7 @@ def test_new_test_key_fills_the_snippets_of_the_tab(
 def test_search_page_is_accessible(browser: Browser, live_server: LiveServer) -> None:
     visit = PageAudit(browser, live_server.url)
 
-    found = visit.complaints("", "/docs/search")
+    complaints = visit.complaints("", "/docs/search")
 
     visit.context.close()
-    assert found == []
+    assert complaints == []

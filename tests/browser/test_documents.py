@@ -19,13 +19,13 @@ def member(page: Page, live_server: LiveServer) -> Member:
     """For a company whose October is closed, on the overview."""
     member = sign_in(page, live_server)
     seller()
-    one = member.company
+    item = member.company
     BillingProfile.objects.create(
-        company=one, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"
+        company=item, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"
     )
-    buy(one, at(10, 3), 100, "122.00")
-    use(one, at(10, 20), 50)
-    seal(one)
+    buy(item, at(10, 3), 100, "122.00")
+    use(item, at(10, 20), 50)
+    seal(item)
     month_closing.close()
     issuing.issue()
     return member

@@ -83,9 +83,9 @@ def test_company_is_approved_from_what_waits_in_three_clicks(
 
 
 def test_company_hides_a_notice(page: Page, live_server: LiveServer) -> None:
-    words = {"ru": "Перебои с СМС", "en": "SMS is slow"}
+    text = {"ru": "Перебои с СМС", "en": "SMS is slow"}
     timeline.open_incident(
-        titles=words, text=words, impact="degraded", user=UserFactory.create(), ip=None
+        titles=text, text=text, impact="degraded", user=UserFactory.create(), ip=None
     )
     member = MemberFactory.create()
     page.goto(f"{live_server.url}/cabinet/")
@@ -108,9 +108,9 @@ def test_company_hides_a_notice(page: Page, live_server: LiveServer) -> None:
 def test_status_page_breaks_no_rule_and_fits_the_screen(
     page: Page, live_server: LiveServer, theme: Theme
 ) -> None:
-    words = {"ru": "Сбой", "en": "A failure"}
+    text = {"ru": "Сбой", "en": "A failure"}
     timeline.open_incident(
-        titles=words, text=words, impact="outage", channel="sms", user=UserFactory.create(), ip=None
+        titles=text, text=text, impact="outage", channel="sms", user=UserFactory.create(), ip=None
     )
     summary.reset()
     page.emulate_media(color_scheme=theme)

@@ -208,10 +208,10 @@ def test_what_doctor_found_can_be_read_on_a_phone(page: Page, live_server: LiveS
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"{live_server.url}/admin/system/")
 
-    found = page.locator("tbody td:last-child").first.bounding_box()
+    result = page.locator("tbody td:last-child").first.bounding_box()
 
-    assert found is not None
-    assert found["width"] > 250  # below the name of the check, not beside it
+    assert result is not None
+    assert result["width"] > 250  # below the name of the check, not beside it
 
 
 def test_list_of_companies_shows_every_column(page: Page, live_server: LiveServer) -> None:

@@ -74,10 +74,10 @@ def test_chain_is_set_and_a_mistake_is_explained(page: Page, live_server: LiveSe
     company = sign_in(page, live_server).company
     page.goto(f"{live_server.url}/cabinet/settings")
     page.get_by_label("Отправлять следующим каналом").check()
-    for place, channel in (("Сначала", "whatsapp"), ("Затем", "telegram"), ("И ещё", "sms")):
-        expect(page.get_by_label(place)).to_have_value(channel)
-    for place in ("Затем", "И ещё"):
-        page.get_by_label(place).select_option("")
+    for label, channel in (("Сначала", "whatsapp"), ("Затем", "telegram"), ("И ещё", "sms")):
+        expect(page.get_by_label(label)).to_have_value(channel)
+    for label in ("Затем", "И ещё"):
+        page.get_by_label(label).select_option("")
     page.get_by_role("button", name="Сохранить : Каналы и запасные каналы").click()
     expect(page.get_by_text("Выберите хотя бы два канала.")).to_be_visible()
 

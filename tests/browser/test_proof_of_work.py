@@ -64,9 +64,9 @@ class Visit(BaseHTTPRequestHandler):
 def documented(language: str, anchor: str) -> str:
     """A snippet of the page *Protection*."""
     body = Client().get(f"/docs/protection?lang={language}").content.decode()
-    found = re.search(rf'<pre id="{anchor}".*?<code>(.*?)</code>', body, re.DOTALL)
-    assert found is not None
-    return unescape(re.sub(r"<[^>]+>", "", found[1]))
+    match = re.search(rf'<pre id="{anchor}".*?<code>(.*?)</code>', body, re.DOTALL)
+    assert match is not None
+    return unescape(re.sub(r"<[^>]+>", "", match[1]))
 
 
 def challenged_key(company: Company) -> str:

@@ -43,8 +43,8 @@ def opened(page: Page, simulator: Simulator, query: str = "") -> Page:
 def violations(page: Page) -> list[str]:
     """What axe finds; evaluated from without, since the page's policy lets no script in."""
     page.evaluate(AXE)
-    found: list[str] = page.evaluate(RUN_AXE, [RULES, False])
-    return found
+    result: list[str] = page.evaluate(RUN_AXE, [RULES, False])
+    return result
 
 
 def card(page: Page, phone: str) -> Locator:

@@ -85,14 +85,14 @@ def test_pages_of_links_are_for_everybody_and_fit_a_phone(
     once, plain = LinkFactory.create(url=long, is_once=True), LinkFactory.create(url=long)
     visit = PageAudit(browser, live_server.url)
 
-    found = {path: visit.complaints("", path) for path in (f"/{once.slug}", f"/{plain.slug}+")}
+    result = {path: visit.complaints("", path) for path in (f"/{once.slug}", f"/{plain.slug}+")}
     visit.page.set_viewport_size({"width": 360, "height": 740})
     visit.page.get_by_label("другое").check()
     visit.page.get_by_role("button").click()
     expect(visit.page.locator("h1")).to_have_text("Спасибо")
     visit.page.evaluate(AXE)
-    found["thanks"] = visit.judged(360, 740, "light")
+    result["thanks"] = visit.judged(360, 740, "light")
 
     visit.context.close()
-    assert {path: several for path, several in found.items() if several} == {}
+    assert {path: several for path, several in result.items() if several} == {}
     assert Link.objects.get(pk=once.pk).used_at is None

@@ -159,11 +159,13 @@ def create_export(company: Company) -> None:
 
 def create_imports(company: Company) -> None:
     """A file with a row that has its link and one that has none."""
-    one = LinkImport.objects.create(
+    link_import = LinkImport.objects.create(
         company=company, mode="live", file_name="links.csv", total=2, refused=1, ignored=["17"]
     )
-    one.rows.create(number=1, url="https://example.com/a", short_url="https://e.example/bcdfghjk")
-    one.rows.create(number=2, url="http://localhost", error="422")
+    link_import.rows.create(
+        number=1, url="https://example.com/a", short_url="https://e.example/bcdfghjk"
+    )
+    link_import.rows.create(number=2, url="http://localhost", error="422")
 
 
 def create_links(company: Company) -> None:

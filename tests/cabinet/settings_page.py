@@ -17,9 +17,9 @@ def version(client: Client, slug: str) -> str:
     """The version of a section as it is on the page now."""
     page = client.get(reverse("settings")).content.decode()
     section = page[page.index(f'<section class="card settings-section" id="{slug}"') :]
-    found = VERSION.search(section)
-    assert found is not None
-    return found[1]
+    match = VERSION.search(section)
+    assert match is not None
+    return match[1]
 
 
 def send(client: Client, slug: str, fields: dict[str, Any], of: str | None = None) -> Any:

@@ -138,10 +138,10 @@ def test_switch_changes_whose_objects_are_seen(client: Client, owner: Member) ->
     theirs = MessageFactory.create(company=other)
     client.post(reverse("company-switch"), {"company": other.pk})
 
-    found = client.get(reverse("message-detail", args=[theirs.public_id]))
+    result = client.get(reverse("message-detail", args=[theirs.public_id]))
     hidden = client.get(reverse("message-detail", args=[mine.public_id]))
 
-    assert (found.status_code, hidden.status_code) == (200, 404)
+    assert (result.status_code, hidden.status_code) == (200, 404)
 
 
 @pytest.mark.parametrize("company_id", ["0", "", "junk"])

@@ -21,16 +21,18 @@ def pages(client: Client, company: Company) -> dict[str, str]:
     """Every page of the cabinet that opens to who is signed in, as it is when nothing was sent."""
     names = [name for name, route in CABINET.items() if route.kind is Kind.PAGE and not route.of]
     answers = {name: client.get(address(name, company)) for name in names}
-    return {name: one.content.decode() for name, one in answers.items() if one.status_code == 200}
+    return {
+        name: item.content.decode() for name, item in answers.items() if item.status_code == 200
+    }
 
 
 def test_accountant_is_shown_no_terminal_commands(client: Client, accountant: Member) -> None:
     ApiKeyFactory.create(company=accountant.company)
 
-    found = pages(client, accountant.company)
+    result = pages(client, accountant.company)
 
-    assert {"overview", "message-list", "link-list", "balance"} <= found.keys()
-    assert [name for name, page in found.items() if "curl" in page] == []
+    assert {"overview", "message-list", "link-list", "balance"} <= result.keys()
+    assert [name for name, page in result.items() if "curl" in page] == []
 
 
 def test_accountants_steps_are_about_money(client: Client, accountant: Member) -> None:
@@ -54,10 +56,10 @@ def test_accountants_steps_are_about_money(client: Client, accountant: Member) -
 
 def test_only_owner_is_not_offered_to_leave(client: Client, owner: Member) -> None:
     leave = reverse("member-remove", args=[owner.pk])
-    alone = [client.get(one).content.decode() for one in (reverse("member-list"), leave)]
+    alone = [client.get(item).content.decode() for item in (reverse("member-list"), leave)]
     MemberFactory.create(company=owner.company)
 
-    in_company = [client.get(one).content.decode() for one in (reverse("member-list"), leave)]
+    in_company = [client.get(item).content.decode() for item in (reverse("member-list"), leave)]
 
     assert leave not in alone[0]
     assert "btn-danger" not in alone[1]

@@ -94,6 +94,6 @@ def test_key_of_a_client_that_signs_its_tokens(owner: Member, client: Client) ->
     assert key.public_key == pem.strip()
     for page in (shown, listed):
         assert key.application_id in page.content.decode()
-    found = client_tokens.find_signed(token_of(key))
-    assert found is not None
-    assert found.key_id == key.pk
+    signed = client_tokens.find_signed(token_of(key))
+    assert signed is not None
+    assert signed.key_id == key.pk

@@ -98,11 +98,11 @@ def test_every_page_is_fully_translated(
     seen = list(all_pages(company))
     User.objects.update(language=language)
 
-    found = {
+    result = {
         path: sorted({w for t in Words(html).texts for w in foreign(t, spoken(path, language))})
         for cookie, path in seen
         if (html := page(cookie, path, language))
     }
 
-    assert len(found) > 40
-    assert {path: words for path, words in found.items() if words} == {}
+    assert len(result) > 40
+    assert {path: item for path, item in result.items() if item} == {}

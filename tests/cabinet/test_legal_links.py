@@ -52,18 +52,18 @@ def pages(client: Client) -> dict[str, str]:
     }
     client.force_login(member.user)
     answers["cabinet"] = client.get(reverse("overview"))
-    found = {name: one.content.decode() for name, one in answers.items()}
-    return found | {"crash": render_to_string("500.html"), "away": render_to_string("503.html")}
+    result = {name: item.content.decode() for name, item in answers.items()}
+    return result | {"crash": render_to_string("500.html"), "away": render_to_string("503.html")}
 
 
 @pytest.mark.usefixtures("legal")
 def test_every_kind_of_page_shows_legal_links(client: Client) -> None:
-    found = {
+    result = {
         name: [url for url in LINKS if f'href="{url}"' in page]
         for name, page in pages(client).items()
     }
 
-    assert found == dict.fromkeys(found, LINKS)
+    assert result == dict.fromkeys(result, LINKS)
 
 
 @pytest.mark.usefixtures("legal")

@@ -95,7 +95,9 @@ def test_no_page_or_file_shows_an_unmasked_phone(
 
     shown = {path: body_of(client.get(path)) for path in pages(company_with_content)}
 
-    assert [path for path, body in shown.items() if any(one in body for one in SPELLINGS)] == []
+    assert [
+        path for path, body in shown.items() if any(spelling in body for spelling in SPELLINGS)
+    ] == []
     masked = [path for path, body in shown.items() if MASKED in body or MASKED[1:] in body]
     assert reverse("message-list") in masked
     assert reverse("message-export") in masked
@@ -119,7 +121,7 @@ def test_phone_in_what_a_code_is_bound_to_is_masked(
     page = body_of(client.get(reverse("message-detail", args=[sent.body["id"]])))
 
     assert "Ivan" in phone
-    assert [one for one in SPELLINGS if one in phone + page] == []
+    assert [spelling for spelling in SPELLINGS if spelling in phone + page] == []
 
 
 @pytest.mark.parametrize("role", [OWNER, DEVELOPER])
@@ -173,10 +175,10 @@ def test_masked_phone_is_not_found_by_trying(
     answers = [client.get(reverse(page), {parameter: phone}) for phone in tried]
 
     shown = [body_of(answer) for answer in answers]
-    words = str(phone_visibility.TOO_MANY_LOOK_UPS)
+    text = str(phone_visibility.TOO_MANY_LOOK_UPS)
     member = company.members.get()
     if page not in {"message-list", "message-export", "test-phone"}:  # those find nothing
-        assert [words in body for body in shown] == [False, False, False, True]
+        assert [text in body for body in shown] == [False, False, False, True]
         assert row.public_id not in shown[-1]
     assert phone_visibility.may_look_up(tried[0], member)
     assert not phone_visibility.may_look_up(PHONE, member)
@@ -234,16 +236,16 @@ def test_masked_digits_of_targets_are_not_found_one_by_one(
 ) -> None:
     LinkFactory.create(company=company, url=f"https://{PHONE[1:]}.example.com/")
     parameter = "search" if page.startswith("link") else "q"
-    found = {}
+    result = {}
     for role in (VIEWER, OWNER):
         enter(client, company, role)
         for text in (f"{PHONE[1:8]}", f"{PHONE[1:]}.exa", "%37", "example.com"):
             answer = client.get(reverse(page), {parameter: text})
-            found[role, text] = "example.com/" in body_of(answer)
+            result[role, text] = "example.com/" in body_of(answer)
 
-    assert found[OWNER, f"{PHONE[1:]}.exa"]
-    assert found[VIEWER, "example.com"]
-    assert not any(found[VIEWER, text] for text in (PHONE[1:8], f"{PHONE[1:]}.exa", "%37"))
+    assert result[OWNER, f"{PHONE[1:]}.exa"]
+    assert result[VIEWER, "example.com"]
+    assert not any(result[VIEWER, text] for text in (PHONE[1:8], f"{PHONE[1:]}.exa", "%37"))
 
 
 @pytest.mark.parametrize("page", ["link-list", "link-export", "search", "search-suggestions"])
@@ -255,13 +257,13 @@ def test_link_named_by_a_phone_is_not_found_by_trying(
     LinkFactory.create(company=company, slug=PHONE[1:], is_alias=True, url=target)
     parameter = "search" if page.startswith("link") else "q"
     tried = ["79161230087", "https://e.example/79161230087/", "79161230088", PHONE[1:]]
-    found = {}
+    result = {}
     for role in (VIEWER, OWNER):
         enter(client, company, role)
         answers = [client.get(reverse(page), {parameter: text}) for text in tried]
-        found[role] = [target in body_of(answer) for answer in answers]
+        result[role] = [target in body_of(answer) for answer in answers]
 
-    assert found == {VIEWER: [False] * 4, OWNER: [False, False, False, True]}
+    assert result == {VIEWER: [False] * 4, OWNER: [False, False, False, True]}
 
 
 def test_link_named_by_a_phone_gives_a_viewer_no_picture(client: Client, company: Company) -> None:

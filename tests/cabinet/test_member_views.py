@@ -22,9 +22,9 @@ def invite(client: Client, email: str = EMAIL, role: str = "developer") -> str:
     response = client.post(reverse("member-invite"), {"email": email, "role": role})
     assert response.status_code == 302
     mail = Mail.objects.filter(template="invitation").order_by("-pk")[0]
-    found = re.search(r"http\S+?(/cabinet/join/\S+)", mail.text)
-    assert found is not None
-    return found[1]
+    match = re.search(r"http\S+?(/cabinet/join/\S+)", mail.text)
+    assert match is not None
+    return match[1]
 
 
 def joined(company: Company, email: str = EMAIL) -> str | None:

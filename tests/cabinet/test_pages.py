@@ -116,7 +116,7 @@ def test_misprints_are_seen(markup: str) -> None:
 
 
 def texts(pattern: re.Pattern[str], body: str) -> set[str]:
-    return {re.sub(r"<[^>]*>", "", found).strip() for found in pattern.findall(body)}
+    return {re.sub(r"<[^>]*>", "", match).strip() for match in pattern.findall(body)}
 
 
 @pytest.mark.django_db
@@ -221,14 +221,14 @@ def test_confirmations_lead_back_where_cancelling_does(client: Client, owner: Me
     lift = reverse("protection-lift", args=[held.pk]) if held else ""
     pages = [*addresses(owner.company), reverse("company-delete"), lift]
 
-    found = {
+    result = {
         page: ways_out(client.get(page).content.decode()) for page in filter(asked.search, pages)
     }
 
-    assert len(found) > 10
-    assert lift in found
-    assert {page: back for page, (back, _) in found.items() if len(back) != 1} == {}
-    assert {page: cancel for page, (back, cancel) in found.items() if cancel - back} == {}
+    assert len(result) > 10
+    assert lift in result
+    assert {page: back for page, (back, _) in result.items() if len(back) != 1} == {}
+    assert {page: cancel for page, (back, cancel) in result.items() if cancel - back} == {}
 
 
 @pytest.mark.django_db(transaction=True)

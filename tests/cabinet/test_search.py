@@ -110,9 +110,9 @@ def test_stranger_finds_nothing(client: Client, company: Company, name: str) -> 
 def test_phone_is_found_in_any_spelling(company: Company, spelling: str) -> None:
     message = MessageFactory.create(company=company, phone=PHONE)
     MessageFactory.create(phone=PHONE)  # a stranger's
-    found = urls(member_of(company), spelling)
+    result = urls(member_of(company), spelling)
 
-    assert found == [
+    assert result == [
         "/cabinet/messages?mode=live&phone=%2B79161230089",
         f"/cabinet/messages/{message.public_id}",
     ]
@@ -124,9 +124,9 @@ def test_phone_is_found_by_its_beginning_and_its_end(company: Company, part: str
     MessageFactory.create(phone=PHONE)  # a stranger's
     MessageFactory.create(company=company, phone="+77010000001")
 
-    found = urls(member_of(company), part)
+    result = urls(member_of(company), part)
 
-    assert found == [f"/cabinet/messages/{one.public_id}" for one in reversed(wanted)]
+    assert result == [f"/cabinet/messages/{item.public_id}" for item in reversed(wanted)]
 
 
 @pytest.mark.parametrize("role", [ACCOUNTANT, VIEWER])
@@ -243,12 +243,12 @@ def test_whatever_is_found_can_be_opened(client: Client, company: Company, role:
     texts = [text(company) for text, _url in EXACT.values()]
     texts += ["а", "с", "e", "i", "key", "example", "+79990000000", company.documents.get().number]
 
-    found = {url for text in texts for url in urls(member, text)}
+    result = {url for text in texts for url in urls(member, text)}
 
-    assert len(found) > 5
-    statuses = {url: client.get(url).status_code for url in found}
+    assert len(result) > 5
+    statuses = {url: client.get(url).status_code for url in result}
     asks_for_password = reverse("account_change_password")
-    expected = {url: 302 if url == asks_for_password else 200 for url in found}
+    expected = {url: 302 if url == asks_for_password else 200 for url in result}
     assert statuses == expected
 
 

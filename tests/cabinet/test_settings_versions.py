@@ -43,7 +43,7 @@ def test_second_of_two_is_told_and_may_insist(
     page = told.content.decode()
     assert "пока вы редактировали" in page
     assert form_of(told, "company")["brand"].value() == "Mine"
-    (section,) = [one for one in told.context["sections"] if one.overwritten]
+    (section,) = [item for item in told.context["sections"] if item.overwritten]
     assert section.overwritten.event.actor in page
     assert [str(change) for change in section.overwritten.values] == [
         "Бренд в сообщениях: Mine → Theirs"
@@ -60,7 +60,9 @@ def test_form_without_its_version_overwrites_nothing(client: Client, owner: Memb
 
     owner.company.refresh_from_db()
     assert owner.company.code_length == 6
-    assert [one.slug for one in told.context["sections"] if one.overwritten] == ["codes"]
+    assert [section.slug for section in told.context["sections"] if section.overwritten] == [
+        "codes"
+    ]
 
 
 def test_refused_form_keeps_the_version_it_was_opened_at(
@@ -71,7 +73,7 @@ def test_refused_form_keeps_the_version_it_was_opened_at(
 
     refused = send(client, "codes", {"code_length": "99"}, of=opened)
 
-    (section,) = [one for one in refused.context["sections"] if one.slug == "codes"]
+    (section,) = [item for item in refused.context["sections"] if item.slug == "codes"]
     assert section.version == opened
 
 

@@ -114,7 +114,7 @@ def test_every_form_over_what_is_stored_is_tried(client: Client, company: Compan
     pages = [name for name, route in CABINET.items() if route.kind is Kind.PAGE and route.read]
     stored = set()
     for name in [*pages, "profile"]:
-        found = [form for form in forms_of(client, path_of(name, company)) if form.initial]
-        stored |= {name for form in found if set(form.initial) & set(form.fields)}
+        result = [form for form in forms_of(client, path_of(name, company)) if form.initial]
+        stored |= {name for form in result if set(form.initial) & set(form.fields)}
 
     assert stored - NEW == FORMS.keys() | OTHERS

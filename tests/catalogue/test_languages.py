@@ -61,10 +61,10 @@ def _texts(code: str) -> dict[tuple[str, ...], str]:
 @pytest.mark.parametrize("code", MESSAGES)
 def test_every_language_has_the_same_texts(code: str) -> None:
     expected = dict(_paths(languages.texts(languages.worldwide())))
-    found = dict(_paths(languages.texts(code)))
+    result = dict(_paths(languages.texts(code)))
 
-    assert found == {key: kind for key, kind in expected.items() if key in found}
-    assert expected.keys() - found.keys() <= NOT_KNOWN
+    assert result == {key: kind for key, kind in expected.items() if key in result}
+    assert expected.keys() - result.keys() <= NOT_KNOWN
 
 
 @pytest.mark.parametrize("code", PAGES)

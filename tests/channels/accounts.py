@@ -26,7 +26,14 @@ def name_accounts(settings: Settings, *names: str, vendor: str = "twilio") -> No
 
     def own(name: str) -> dict[str, object]:
         credentials = {"account_sid": f"AC{name}", "auth_token": name, "token": name}
-        return {**first, **{one: credentials[one] for one in credentials if one in first}}
+        return {
+            **first,
+            **{
+                credential: credentials[credential]
+                for credential in credentials
+                if credential in first
+            },
+        }
 
     further = {f"{vendor}:{name}": own(name) for name in names}
     settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | further

@@ -16,6 +16,6 @@ def wire() -> Iterator[responses.RequestsMock]:
 
 @pytest.fixture
 def centre() -> Iterator[Centre]:
-    one = Centre()
-    yield one
-    one.close()
+    item = Centre()
+    yield item
+    item.close()

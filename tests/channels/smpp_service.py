@@ -38,7 +38,7 @@ class Service:
     def copies(self) -> Counter[str]:
         """How many messages each phone has got."""
         every = self.carrier.phones()
-        return Counter({f"+{one['phone']}": one["messages"] for one in every})
+        return Counter({f"+{item['phone']}": item["messages"] for item in every})
 
 
 def account(port: int) -> dict[str, Any]:

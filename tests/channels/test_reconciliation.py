@@ -310,7 +310,7 @@ def test_beat_task_logs_breaches(busy_api: Api, recent: bool) -> None:
     with capture_logs() as lines:
         tasks.check_ledger(recent=recent)
 
-    assert [(one["log_level"], one["event"]) for one in lines] == [("error", "ledger_breach")]
+    assert [(line["log_level"], line["event"]) for line in lines] == [("error", "ledger_breach")]
 
 
 def test_no_check_of_messages_asks_about_each_by_itself(db: None) -> None:

@@ -79,7 +79,7 @@ def test_failed_purge_step_stops_no_other(transactional_db: None, settings: Sett
         assert retention.purge() == 2
 
     assert Message.objects.get().phone == Verification.objects.get().phone == "+7999*"
-    assert {(one["log_level"], one["event"]) for one in lines} == {("error", "purge_failed")}
+    assert {(line["log_level"], line["event"]) for line in lines} == {("error", "purge_failed")}
 
 
 @pytest.mark.parametrize(

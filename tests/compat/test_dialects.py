@@ -29,7 +29,7 @@ DIALECTS = list(dialects().values())
 SERVER_ERRORS = {Error.INTERNAL_ERROR, Error.DELIVERY_FAILED, Error.UNAVAILABLE}
 
 
-each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda item: item.name)
 
 
 class Call(NamedTuple):
@@ -40,14 +40,14 @@ class Call(NamedTuple):
 
 
 def _calls(dialect: Dialect) -> list[Call]:
-    found = []
+    result = []
     for route in routes(dialect):
         view: Any = route.callback
         methods = [name.upper() for name in ("get", "post", "put", "patch", "delete")
                    if hasattr(view.view_class, name)]  # fmt: skip
         path = "/" + re.sub(r"<[^>]+>", "x", str(route.pattern))
-        found += [Call(dialect, method, path, view.view_class) for method in methods]
-    return found
+        result += [Call(dialect, method, path, view.view_class) for method in methods]
+    return result
 
 
 CALLS = [call for dialect in DIALECTS for call in _calls(dialect)]

@@ -27,8 +27,8 @@ def test_of_fifty_right_codes_by_two_doors_one_is_taken(company: Company) -> Non
 
     answers = at_once([by_prelude, partial(twilio.check, code)] * 25)
 
-    found = Counter(_said(answer) for answer in answers)
-    assert found["approved"] + found["success"] == 1
+    counter = Counter(_said(answer) for answer in answers)
+    assert counter["approved"] + counter["success"] == 1
     assert Verification.objects.get().attempts == 1
 
 

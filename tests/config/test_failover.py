@@ -58,7 +58,7 @@ def test_accepted_sends_survive_the_primary(
         wait_until(lambda: len(ids(accepted)) > before + 20)
 
     kept = set(Copy(standby.url).query("SELECT id FROM channels_message"))
-    assert [one for one in ids(accepted) if one not in kept] == []
+    assert [id_ for id_ in ids(accepted) if id_ not in kept] == []
 
 
 def hosts(*servers: ArchivingPostgres | StandbyPostgres) -> str:

@@ -31,19 +31,19 @@ def addresses(resolver: URLResolver, path: str = "/") -> Iterator[tuple[str | No
 @pytest.mark.django_db
 def test_answers_to_a_visitor_are_kept_by_nobody() -> None:
     client = Client(raise_request_exception=False)
-    found = [
+    result = [
         (name, path)
         for name, path in addresses(get_resolver())
         if not path.startswith(MACHINE_PATHS) and name not in PUBLIC_ROUTES | KEPT_FOR_SECONDS
     ]
 
     kept = []
-    for name, path in found:
+    for name, path in result:
         response = client.get(path)
         # A redirect to the sign-in page shows nothing.
         policy = response.headers.get("Cache-Control", "")
         if "no-store" not in policy and response.status_code != 302:
             kept.append((name, path, response.status_code))
 
-    assert len(found) > 150
+    assert len(result) > 150
     assert kept == []

@@ -72,11 +72,11 @@ def run(trial: Trial) -> None:
 def test_every_task_and_every_job_is_tried() -> None:
     scheduled = {entry["task"] for entry in django_settings.CELERY_BEAT_SCHEDULE.values()}
 
-    assert {one.task for one in TRIALS} - {"sweep", "settle"} == scheduled - OTHERS.keys()
-    assert {one.job for one in TRIALS} == JOBS.keys()
+    assert {trial.task for trial in TRIALS} - {"sweep", "settle"} == scheduled - OTHERS.keys()
+    assert {trial.job for trial in TRIALS} == JOBS.keys()
 
 
-@pytest.mark.parametrize("trial", TRIALS, ids=lambda one: one.job)
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda item: item.job)
 def test_failure_of_one_company_keeps_no_other_waiting(trial: Trial) -> None:
     bad, good = CompanyFactory.create(), CompanyFactory.create()
     trial.prepare(bad)

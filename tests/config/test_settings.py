@@ -129,8 +129,8 @@ def options(**changes: str) -> dict[str, Any]:
     output = subprocess.check_output(
         [sys.executable, "-c", code], cwd=ROOT, env=GOOD | changes, text=True
     )
-    found: dict[str, Any] = json.loads(output)["default"]["OPTIONS"]
-    return found
+    result: dict[str, Any] = json.loads(output)["default"]["OPTIONS"]
+    return result
 
 
 @pytest.mark.parametrize("level", ["info", "Debug", ""])
@@ -140,9 +140,9 @@ def test_log_level_is_read_in_any_case(level: str) -> None:
 
 @pytest.mark.parametrize(("given", "milliseconds"), [(None, 10_000), ("0", 0), ("250", 250)])
 def test_statements_have_their_time(given: str | None, milliseconds: int) -> None:
-    found = options(**{"PGOPTIONS": f"-c statement_timeout={given}"} if given else {})
+    result = options(**{"PGOPTIONS": f"-c statement_timeout={given}"} if given else {})
 
-    last = found["options"].split("-c statement_timeout=")[-1]
+    last = result["options"].split("-c statement_timeout=")[-1]
     assert last.split()[0] == str(milliseconds)
 
 
@@ -154,19 +154,19 @@ def test_locks_have_their_time() -> None:
 
 
 def test_pooler_gets_no_settings_of_the_session() -> None:
-    found = options(
+    result = options(
         DATABASE_DIRECT_URL="postgresql://db/kvitok", DATABASE_PREPARED_STATEMENTS="false"
     )
 
-    assert "options" not in found
-    assert found["prepare_threshold"] is None
+    assert "options" not in result
+    assert result["prepare_threshold"] is None
 
 
 def test_several_hosts_are_named_in_the_address() -> None:
-    found = options(DATABASE_URL="postgresql:///kvitok?host=a,b&port=5432,5433")
+    result = options(DATABASE_URL="postgresql:///kvitok?host=a,b&port=5432,5433")
 
-    assert (found["host"], found["port"]) == ("a,b", "5432,5433")
-    assert found["target_session_attrs"] == "primary"
+    assert (result["host"], result["port"]) == ("a,b", "5432,5433")
+    assert result["target_session_attrs"] == "primary"
 
 
 @pytest.mark.parametrize(

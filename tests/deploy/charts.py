@@ -20,19 +20,21 @@ def render(values: dict[str, Any]) -> dict[str, Any]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    loads: dict[str, Any] = json.loads(done.stdout)
+    return loads
 
 
 def by_name(values: dict[str, Any]) -> dict[str, Any]:
     manifests = render(values)["manifests"]
-    return {f"{one['kind']} {one['metadata']['name']}": one for one in manifests}
+    return {
+        f"{manifest['kind']} {manifest['metadata']['name']}": manifest for manifest in manifests
+    }
 
 
 def pods(everything: dict[str, Any]) -> dict[str, Any]:
-    found = {}
+    result = {}
     for name, manifest in everything.items():
         spec = manifest["spec"].get("jobTemplate", manifest)["spec"]
         if name.startswith(("Deployment", "Job", "CronJob")):
-            found[name] = spec["template"]["spec"]
-    return found
+            result[name] = spec["template"]["spec"]
+    return result

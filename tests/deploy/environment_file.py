@@ -16,15 +16,15 @@ _PART = re.compile(r"""("(?:[^"\\]|\\.)*")|'([^']*)'|\\(.)|([^"'\\]+)""", re.DOT
 
 def parse(text: str) -> dict[str, str]:
     """Raises ValueError where systemd would ignore a line."""
-    found, at = {}, 0
+    result, at = {}, 0
     while at < len(text):
         match = _ASSIGNMENT.match(text, at)
         if match is None or match.end() == at:
             raise ValueError(f"not an assignment: {text[at : at + 40]!r}")
         if match["name"]:
-            found[match["name"]] = _value(match["value"])
+            result[match["name"]] = _value(match["value"])
         at = match.end()
-    return found
+    return result
 
 
 def _value(text: str) -> str:

@@ -21,7 +21,7 @@ def render(values: dict[str, object]) -> dict[str, object]:
             files = chart.render(values, name="demo", namespace="production")
         except helm.HelmError as error:
             return {"refused": str(error)}
-    manifests = [one for text in files.values() for one in yaml.safe_load_all(text) if one]
+    manifests = [item for text in files.values() for item in yaml.safe_load_all(text) if item]
     for manifest in manifests:
         kubernetes_validate.validate(manifest, KUBERNETES, strict=True)
     return {"manifests": manifests}

@@ -82,11 +82,11 @@ def variables_of(service: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", sorted(SERVICES.keys() - ONCE - {"postgres"}))
 def test_container_gets_no_password_of_the_owner(name: str) -> None:
-    found = variables_of(SERVICES[name])
+    result = variables_of(SERVICES[name])
 
-    assert found.get("POSTGRES_PASSWORD", "") == ""
-    assert found.get("POSTGRES_APP_PASSWORD", "") == ""
-    assert not any("${POSTGRES_PASSWORD" in str(value) for value in found.values())
+    assert result.get("POSTGRES_PASSWORD", "") == ""
+    assert result.get("POSTGRES_APP_PASSWORD", "") == ""
+    assert not any("${POSTGRES_PASSWORD" in str(value) for value in result.values())
 
 
 def test_redis_asks_for_a_password_that_our_processes_have() -> None:

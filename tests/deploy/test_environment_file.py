@@ -47,11 +47,11 @@ def test_systemd_and_sh_read_the_same_values() -> None:
     )
     by_shell = dict(pair.split("=", 1) for pair in printed.split("\0") if pair)
 
-    found = parse(EXAMPLE)
+    result = parse(EXAMPLE)
 
-    assert len(found) > 100
-    assert {name: by_shell.get(name) for name in found} == found
-    assert [value for value in found.values() if "#" in value] == []
+    assert len(result) > 100
+    assert {name: by_shell.get(name) for name in result} == result
+    assert [value for value in result.values() if "#" in value] == []
 
 
 def test_example_leaves_alone_what_the_units_set() -> None:
@@ -65,16 +65,16 @@ def test_example_leaves_alone_what_the_units_set() -> None:
 
 
 def test_service_starts_with_the_example_as_systemd_reads_it() -> None:
-    found = start(parse(EXAMPLE))
+    result = start(parse(EXAMPLE))
 
-    assert found["DEFAULT_FROM_EMAIL"] == "Kvitok <no-reply@example.com>"
-    assert found["SEND_WAITERS"] == "48"
+    assert result["DEFAULT_FROM_EMAIL"] == "Kvitok <no-reply@example.com>"
+    assert result["SEND_WAITERS"] == "48"
 
 
 def test_empty_directories_are_the_default_ones() -> None:
-    found = start(dict.fromkeys(PATHS, ""))
+    result = start(dict.fromkeys(PATHS, ""))
 
-    assert [found[name] for name in PATHS] == [
+    assert [result[name] for name in PATHS] == [
         str(ROOT / "var"),
         str(ROOT / "var/metrics"),
         str(ROOT / "staticfiles"),
@@ -92,5 +92,5 @@ def start(environ: dict[str, str]) -> dict[str, str]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    loads: dict[str, str] = json.loads(done.stdout)
+    return loads

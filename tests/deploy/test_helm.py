@@ -84,7 +84,7 @@ def test_web_restarts_by_livez_and_leaves_the_service_by_readyz(everything: dict
 def test_migrations_run_first_and_as_the_owner(everything: dict[str, Any]) -> None:
     job = everything["Job demo-kvitok-migrate"]
     (container,) = pods(everything)["Job demo-kvitok-migrate"]["containers"]
-    sources = {one["name"]: one.get("valueFrom") for one in container["env"]}
+    sources = {item["name"]: item.get("valueFrom") for item in container["env"]}
 
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
     assert sources["DATABASE_URL"] == {
@@ -95,9 +95,11 @@ def test_migrations_run_first_and_as_the_owner(everything: dict[str, Any]) -> No
 def test_archive_runs_as_the_owner_with_a_volume(everything: dict[str, Any]) -> None:
     pod = pods(everything)["CronJob demo-kvitok-archive"]
     (container,) = pod["containers"]
-    env = {one["name"]: one for one in container["env"]}
-    mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
-    volumes = {one["name"]: one for one in pod["volumes"]}
+    env = {item["name"]: item for item in container["env"]}
+    mounts = {
+        volumemount["name"]: volumemount["mountPath"] for volumemount in container["volumeMounts"]
+    }
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
 
     assert env["DATABASE_URL"]["valueFrom"]["secretKeyRef"]["name"] == "kvitok-owner"
     assert env["ARCHIVE_DIR"]["value"] == mounts["archive"] == "/archive"

@@ -85,11 +85,11 @@ def test_configuration_is_accepted(proxy: Proxy) -> None:
 def test_http2_is_offered_and_the_client_is_told(running: Proxy) -> None:
     with connection(running, "h2") as two:
         offered = two.selected_alpn_protocol()
-    with connection(running, "http/1.1") as one:
+    with connection(running, "http/1.1") as item:
         headers = f"Host: {HOST}\r\nX-Forwarded-Proto: http\r\nX_Forwarded_For: 192.0.2.9\r\n"
-        one.sendall(f"GET / HTTP/1.1\r\n{headers}Connection: close\r\n\r\n".encode())
+        item.sendall(f"GET / HTTP/1.1\r\n{headers}Connection: close\r\n\r\n".encode())
         answer = b""
-        while part := one.recv(65_536):
+        while part := item.recv(65_536):
             answer += part
 
     assert offered == "h2"
@@ -135,12 +135,12 @@ def worker_pids(proxy: Proxy) -> set[str]:
 
 
 def post(proxy: Proxy) -> bytes:
-    with connection(proxy, "http/1.1") as one:
-        one.sendall(
+    with connection(proxy, "http/1.1") as item:
+        item.sendall(
             f"POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 0\r\n"
             "Connection: close\r\n\r\n".encode()
         )
-        return b"".join(iter(lambda: one.recv(65_536), b""))
+        return b"".join(iter(lambda: item.recv(65_536), b""))
 
 
 def status(answer: bytes) -> int:

@@ -22,6 +22,6 @@ def test_bill_of_materials_lists_every_locked_package(tmp_path: Path) -> None:
 
     pinned = set(re.findall(r"^([\w.-]+)==([\w.]+)", locked, re.MULTILINE))
     assert len(pinned) > 50
-    assert {(one["name"], one["version"]) for one in bill["components"]} == pinned
+    assert {(component["name"], component["version"]) for component in bill["components"]} == pinned
     assert bill["bomFormat"] == "CycloneDX"
     assert bill["metadata"]["component"]["name"] == "kvitok"

@@ -22,9 +22,9 @@ def test_unit_is_hardly_exposed(unit: Path) -> None:
         check=False,
     )
 
-    found = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
-    assert found, done.stderr
-    assert float(found[1]) <= MAX_EXPOSURE
+    match = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+    assert match, done.stderr
+    assert float(match[1]) <= MAX_EXPOSURE
 
 
 def test_units_are_confined_alike() -> None:

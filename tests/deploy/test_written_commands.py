@@ -12,9 +12,9 @@ UPGRADE = (ROOT / "docs/operations/upgrade.md").read_text("utf-8")
 
 
 def lines(page: str, first: str, last: str) -> str:
-    found = re.search(rf"^ *({first}.*?{last}[^\n]*)$", page, re.MULTILINE | re.DOTALL)
-    assert found is not None
-    return found[1]
+    match = re.search(rf"^ *({first}.*?{last}[^\n]*)$", page, re.MULTILINE | re.DOTALL)
+    assert match is not None
+    return match[1]
 
 
 def run(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -33,8 +33,8 @@ def _others(company: Company) -> None:
     """Other companies have wallets, and this one a past."""
     companies = [Company(name=f"Company {number}") for number in range(2_000)]
     Wallet.objects.bulk_create(
-        Wallet(company=one, available=1)
-        for one in Company.objects.bulk_create(companies, batch_size=500)
+        Wallet(company=item, available=1)
+        for item in Company.objects.bulk_create(companies, batch_size=500)
     )
     history.fill_company(company, messages=CODES, days=20)
     with connection.cursor() as cursor:
@@ -44,18 +44,18 @@ def _others(company: Company) -> None:
 @pytest.fixture
 def writes(api: Api, monkeypatch: pytest.MonkeyPatch) -> list[CodeWrite]:
     """Sends to phones that have a code already, as the statement of a group gets them."""
-    found: list[CodeWrite] = []
+    result: list[CodeWrite] = []
 
     def collect(one: CodeWrite) -> Any:
-        found.append(one)
+        result.append(one)
         return code_writes.alone(one)
 
     monkeypatch.setattr(code_writes.SENDS, "run", collect)
     for number in range(MANY):
         api.post("/otp/send", {"phone": f"+7916000123{number}"})
     return [
-        replace(one, params={**one.params, "message_id": uuid7(), "verification_id": uuid7()})
-        for one in found
+        replace(item, params={**item.params, "message_id": uuid7(), "verification_id": uuid7()})
+        for item in result
     ]
 
 
@@ -74,8 +74,8 @@ def scanned(plan: Any) -> set[str]:
     """Tables that are read from one end to the other, but for those with next to nothing in them:
     in the last days of a month the partition of the next one.
     """
-    found = {node["Relation Name"] for node in nodes(plan) if node["Node Type"] == "Seq Scan"}
-    return {name for name in found if _rows(name) > MANY}
+    result = {node["Relation Name"] for node in nodes(plan) if node["Node Type"] == "Seq Scan"}
+    return {name for name in result if _rows(name) > MANY}
 
 
 def _rows(table: str) -> int:
@@ -90,11 +90,11 @@ def test_sends_and_guesses_read_their_own_rows(company: Company, writes: list[Co
     elsewhere = replace(one, params={**one.params, "company_id": other.pk, "api_key_id": None})
     guesses = [
         check._Guess(
-            {"company_id": company.pk, "mode": "live", "phone": one.params["phone"],
-             "purpose": one.params["purpose"]},
-            [one.params["mac"]],
+            {"company_id": company.pk, "mode": "live", "phone": write.params["phone"],
+             "purpose": write.params["purpose"]},
+            [write.params["mac"]],
         )
-        for one in writes
+        for write in writes
     ]  # fmt: skip
 
     sends = [plan_of(lambda: code_writes._together(writes)),
@@ -117,4 +117,4 @@ def test_deliveries_read_their_own_rows(api: Api) -> None:
     plan = plan_of(lambda: unchanged_messages.deliver_unchanged(100))
 
     assert rows_read(plan) < 20 * MANY
-    assert not {"channels_message", "channels_attempt"} & {one[:16] for one in scanned(plan)}
+    assert not {"channels_message", "channels_attempt"} & {item[:16] for item in scanned(plan)}

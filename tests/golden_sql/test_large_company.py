@@ -56,9 +56,9 @@ def member(client: Client, company: Company) -> Member:
 
 
 def plans(statements: list[Statement]) -> list[Plan]:
-    found = [explain(each) for each in statements if '"channels_message"' in each.text]
-    assert found
-    return found
+    result = [explain(each) for each in statements if '"channels_message"' in each.text]
+    assert result
+    return result
 
 
 def heap_rows(plan: Plan) -> int:
@@ -131,19 +131,19 @@ def test_lines_are_read_in_the_order_of_their_index(
     large: Company, read: Callable[[Company], None]
 ) -> None:
     """Else each chunk of them would read and sort all that the company has."""
-    found: list[Plan] = []
+    result: list[Plan] = []
 
     def note_plan(execute: Any, text: str, params: Any, many: bool, context: Any) -> Any:
         if "ORDER BY created_at, id LIMIT" in " ".join(text.split()) and "EXPLAIN" not in text:
             with connection.cursor() as cursor:
                 cursor.execute(f"EXPLAIN (FORMAT JSON) {text}", params)
-                found.append(cursor.fetchone()[0][0]["Plan"])
+                result.append(cursor.fetchone()[0][0]["Plan"])
         return execute(text, params, many, context)
 
     with connection.execute_wrapper(note_plan):
         read(large)
 
-    assert len(found) > 1
-    for plan in found:
+    assert len(result) > 1
+    for plan in result:
         chunk = next(node for node in nodes(plan) if node["Node Type"] == "Limit")
         assert not {node["Node Type"] for node in nodes(chunk)} & {"Sort", "Bitmap Heap Scan"}

@@ -39,5 +39,5 @@ def test_what_waits_is_found_by_its_index(rows: QuerySet[Order | Payment], index
         assert list(rows.all()) == []
 
     (executed,) = statements
-    found = [node.get("Index Name") for node in nodes(explain(executed))]
-    assert index in found
+    result = [node.get("Index Name") for node in nodes(explain(executed))]
+    assert index in result

@@ -281,13 +281,13 @@ def test_company_without_tokens_tells_the_person_nothing_of_it(db: None) -> None
 
 
 def test_unreadable_call_is_refused_in_the_company_language(company: Company) -> None:
-    for language, words in (("en", "Check the request fields"), ("ru", "Проверьте поля запроса")):
+    for language, item in (("en", "Check the request fields"), ("ru", "Проверьте поля запроса")):
         Company.objects.update(language=language)
         hook = make_hook(company, "logto")
 
         answer = send(hook, replace(simulated(hook), body=b"[]"))
 
-        assert (answer.status_code, body_of(answer)["message"]) == (422, words)
+        assert (answer.status_code, body_of(answer)["message"]) == (422, item)
 
 
 def test_held_back_call_asks_no_server_for_a_proof(company: Company) -> None:
@@ -382,6 +382,6 @@ def test_rate_is_that_of_a_key(company: Company) -> None:
     first, second = make_hook(company, "logto"), make_hook(company, "logto")
 
     calls = [(first, PHONE), (first, "+79161234568"), (second, "+79161234569")]
-    answers = [send(one, simulated(one, phone=phone)).status_code for one, phone in calls]
+    answers = [send(item, simulated(item, phone=phone)).status_code for item, phone in calls]
 
     assert answers == [200, 429, 200]

@@ -92,7 +92,7 @@ def set_person(name: str, groups: list[str]) -> None:
     )
     Backend.instance.save(person)
     for group in Backend.instance.query(models.Group):
-        group.members = [one for one in group.members if one.id != person.id]
+        group.members = [member for member in group.members if member.id != person.id]
         if group.members:
             Backend.instance.save(group)
         else:

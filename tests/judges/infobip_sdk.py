@@ -151,11 +151,11 @@ def case_applications() -> None:
 def case_statuses() -> None:
     number, (application, _message) = phone(), ids()
     sent = send(number)
-    (found,) = tfa.get_tfa_verification_status(number, application, verified=False).verifications
-    equal((found.msisdn, found.verified), (number, False))
+    (result,) = tfa.get_tfa_verification_status(number, application, verified=False).verifications
+    equal((result.msisdn, result.verified), (number, False))
     verify(sent.pin_id, code_at(number))
-    (found,) = tfa.get_tfa_verification_status(number, application, verified=True).verifications
-    assert found.verified_at >= found.sent_at > 10**12, "not milliseconds"
+    (result,) = tfa.get_tfa_verification_status(number, application, verified=True).verifications
+    assert result.verified_at >= result.sent_at > 10**12, "not milliseconds"
 
 
 def case_refusals() -> None:

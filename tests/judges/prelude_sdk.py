@@ -105,8 +105,8 @@ def case_blocked() -> None:
         ("0015", "suspicious"),
         ("0016", "suspicious"),
     ):
-        found = create(phone(ending))
-        equal((found.status, found.reason), ("blocked", reason))
+        result = create(phone(ending))
+        equal((result.status, result.reason), ("blocked", reason))
     landline = create("+74951234567", options={"channels": ["sms"]})
     equal((landline.status, landline.reason), ("blocked", "invalid_phone_line"))
 
@@ -152,9 +152,10 @@ def case_repeats_itself_only_where_it_helps() -> None:
 
 
 def case_lookup() -> None:
-    found = client.lookup.lookup("+79161234567")
+    result = client.lookup.lookup("+79161234567")
     equal(
-        (found.phone_number, found.country_code, found.line_type), ("+79161234567", "RU", "mobile")
+        (result.phone_number, result.country_code, result.line_type),
+        ("+79161234567", "RU", "mobile"),
     )
     equal(client.lookup.lookup("+74951234567", type=["cnam"]).line_type, "fixed_line")
 

@@ -20,7 +20,7 @@ def database(records: Mapping[str, bytes]) -> bytes:
     for network, record in records.items():
         places[network] = len(data)
         data += record
-    tree = _tree({IPv4Network(network): place for network, place in places.items()})
+    tree = _tree({IPv4Network(network): offset for network, offset in places.items()})
     nodes = b"".join(_record(node, len(tree)) for node in tree)
     return nodes + SEPARATOR + data + MARKER + _metadata(len(tree))
 
@@ -28,7 +28,7 @@ def database(records: Mapping[str, bytes]) -> bytes:
 def _tree(places: Mapping[IPv4Network, int]) -> list[list[Any]]:
     """Nodes of two records: the number of a node, None, or ("data", place)."""
     nodes: list[list[Any]] = [[None, None]]
-    for network, place in places.items():
+    for network, offset in places.items():
         bits = f"{int(network.network_address):032b}"[: network.prefixlen]
         node = 0
         for bit in map(int, bits[:-1]):
@@ -36,7 +36,7 @@ def _tree(places: Mapping[IPv4Network, int]) -> list[list[Any]]:
                 nodes[node][bit] = len(nodes)
                 nodes.append([None, None])
             node = nodes[node][bit]
-        nodes[node][int(bits[-1])] = ("data", place)
+        nodes[node][int(bits[-1])] = ("data", offset)
     return nodes
 
 
@@ -48,8 +48,8 @@ def _number(record: Any, many: int) -> int:
     if record is None:
         return many  # not found
     if isinstance(record, tuple):
-        place: int = record[1]
-        return many + len(SEPARATOR) + place
+        offset: int = record[1]
+        return many + len(SEPARATOR) + offset
     return int(record)
 
 

@@ -43,16 +43,18 @@ def make_all(one: LinkImport) -> LinkImport:
 
 
 def test_rows_become_links_of_one_batch(owner: Member) -> None:
-    one = make_all(upload(owner, f"{URL}/1\n{URL}/2,sale,3600\n"))
+    item = make_all(upload(owner, f"{URL}/1\n{URL}/2,sale,3600\n"))
 
     links = list(Link.objects.order_by("url"))
-    assert [(link.url, link.batch_id) for link in links] == [(f"{URL}/{n}", one.id) for n in (1, 2)]
+    assert [(link.url, link.batch_id) for link in links] == [
+        (f"{URL}/{n}", item.id) for n in (1, 2)
+    ]
     assert links[1].slug == "sale"
     until = links[1].expires_at
     assert until is not None
     assert abs(until - timezone.now() - timedelta(hours=1)) < timedelta(minutes=1)
-    assert [row.short_url for row in one.rows.order_by("number")] == [x.short_url for x in links]
-    assert (one.state, one.made, one.refused) == ("done", 2, 0)
+    assert [row.short_url for row in item.rows.order_by("number")] == [x.short_url for x in links]
+    assert (item.state, item.made, item.refused) == ("done", 2, 0)
 
 
 @pytest.mark.parametrize(
@@ -63,13 +65,13 @@ def test_lifetime_is_read_as_data_frames_write_it(
     owner: Member, written: str, seconds: int | None
 ) -> None:
     """A column with an empty cell becomes one of decimals; a separator of thousands is none."""
-    one = upload(owner, f"url;expires_in\n{URL};\n{URL};{written}")
+    item = upload(owner, f"url;expires_in\n{URL};\n{URL};{written}")
 
-    assert one.refused == (seconds is None)
-    make_all(one)
+    assert item.refused == (seconds is None)
+    make_all(item)
     times = Link.objects.exclude(expires_at=None).values_list("expires_at", flat=True)
     left = [time - timezone.now() for time in times if time]
-    assert [round(one.total_seconds(), -2) for one in left] == [seconds] * len(left)
+    assert [round(item.total_seconds(), -2) for item in left] == [seconds] * len(left)
     assert len(left) == (seconds is not None)
 
 
@@ -77,29 +79,29 @@ def test_faults_are_known_before_anything_is_made(owner: Member) -> None:
     LinkFactory.create(slug="taken", key="taken", is_alias=True)
     text = f"{URL}\nhttp://localhost\n{URL},a b\n{URL},,soon\n{URL},,5\n,name\n{URL},taken"
 
-    one = upload(owner, text)
-    before = [row.number for row in one.rows.exclude(error="").order_by("number")]
-    make_all(one)
+    item = upload(owner, text)
+    before = [row.number for row in item.rows.exclude(error="").order_by("number")]
+    make_all(item)
 
     assert before == [2, 3, 4, 5, 6]
-    assert (one.made, one.refused) == (1, 6)
-    assert "занят" in one.rows.get(number=7).error
+    assert (item.made, item.refused) == (1, 6)
+    assert "занят" in item.rows.get(number=7).error
     assert Link.objects.filter(company=owner.company).count() == 1
 
 
 def test_row_whose_cells_are_unclear_makes_no_link(owner: Member) -> None:
-    one = make_all(upload(owner, f"url,alias\n{URL}/?a=1,2,sale\n{URL}/b,other"))
+    item = make_all(upload(owner, f"url,alias\n{URL}/?a=1,2,sale\n{URL}/b,other"))
 
     assert [link.url for link in Link.objects.all()] == [f"{URL}/b"]
-    assert "кавычки" in one.rows.get(number=1).error
-    assert one.rows.get(number=1).url == f"{URL}/?a=1,2,sale"
+    assert "кавычки" in item.rows.get(number=1).error
+    assert item.rows.get(number=1).url == f"{URL}/?a=1,2,sale"
 
 
 def test_upload_makes_no_link_and_start_counts_once(owner: Member) -> None:
-    one = upload(owner, URL)
+    item = upload(owner, URL)
 
     assert not link_imports.make_next()
-    assert [start(one), start(one)] == [True, False]
+    assert [start(item), start(item)] == [True, False]
     assert owner.company.audit.filter(action="links.imported").count() == 1
 
 
@@ -113,15 +115,15 @@ def test_discarded_file_is_gone_and_a_started_one_is_not(owner: Member) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_file_that_is_started_meanwhile_is_not_discarded(owner: Member) -> None:
-    one = upload(owner, URL)
+    item = upload(owner, URL)
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            start(one)
-            discarding = behind_us(pool, partial(link_imports.discard, one))
+            start(item)
+            discarding = behind_us(pool, partial(link_imports.discard, item))
         assert not discarding.result()
 
-    assert make_all(one).made == 1
+    assert make_all(item).made == 1
 
 
 def test_sixth_unfinished_file_is_refused(owner: Member) -> None:
@@ -150,13 +152,13 @@ def test_parallel_uploads_cannot_exceed_the_limit(owner: Member) -> None:
 
 def test_chunks_add_up(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_imports, "CHUNK", 3)
-    one = upload(owner, "\n".join(f"{URL}/{n}" for n in range(7)))
-    start(one)
+    item = upload(owner, "\n".join(f"{URL}/{n}" for n in range(7)))
+    start(item)
 
     seen = []
     while link_imports.make_next():
-        one.refresh_from_db()
-        seen.append((one.made, one.percent, one.state))
+        item.refresh_from_db()
+        seen.append((item.made, item.percent, item.state))
 
     assert seen == [(3, 42, "running"), (6, 85, "running"), (7, 100, "done")]
     assert Link.objects.count() == 7
@@ -165,8 +167,8 @@ def test_chunks_add_up(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_death_in_a_chunk_makes_nothing_twice(
     owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = upload(owner, f"{URL}/1\n{URL}/2")
-    start(one)
+    item = upload(owner, f"{URL}/1\n{URL}/2")
+    start(item)
 
     class Killed(BaseException):
         pass
@@ -180,7 +182,7 @@ def test_death_in_a_chunk_makes_nothing_twice(
             link_imports.make_next()
     assert not Link.objects.exists()
 
-    assert make_all(one).made == 2
+    assert make_all(item).made == 2
     assert Link.objects.count() == 2
 
 
@@ -190,36 +192,36 @@ def test_parallel_workers_make_each_row_once(
 ) -> None:
     monkeypatch.setattr(link_imports, "CHUNK", 5)
     member = MemberFactory.create(company=company)
-    one = upload(member, "\n".join(f"{URL}/{n}" for n in range(40)))
-    start(one)
+    item = upload(member, "\n".join(f"{URL}/{n}" for n in range(40)))
+    start(item)
 
     while any(at_once([partial(link_imports.make_next)] * 3)):
         pass
 
-    one.refresh_from_db()
-    assert (one.state, one.made, Link.objects.count()) == ("done", 40, 40)
+    item.refresh_from_db()
+    assert (item.state, item.made, Link.objects.count()) == ("done", 40, 40)
 
 
 def test_suspended_company_stops_its_import(owner: Member) -> None:
-    one = upload(owner, URL)
-    start(one)
+    item = upload(owner, URL)
+    start(item)
     Company.objects.update(status="suspended")
 
-    make_all(one)
+    make_all(item)
 
-    assert (one.state, one.made) == ("stopped", 0)
-    assert one.reason
+    assert (item.state, item.made) == ("stopped", 0)
+    assert item.reason
     assert not Link.objects.exists()
 
 
 def test_settings_of_the_moment_apply(owner: Member) -> None:
-    one = upload(owner, f"{URL}\nhttps://other.example")
-    start(one)
+    item = upload(owner, f"{URL}\nhttps://other.example")
+    start(item)
     Company.objects.update(link_targets=["other.example"])
 
-    make_all(one)
+    make_all(item)
 
-    assert (one.made, one.refused) == (1, 1)
+    assert (item.made, item.refused) == (1, 1)
     assert Link.objects.get().url == "https://other.example"
 
 
@@ -241,7 +243,7 @@ def test_upload_takes_the_same_queries_for_any_number_of_rows(
 
 
 def test_old_files_go_and_their_links_stay(owner: Member) -> None:
-    one = make_all(upload(owner, URL))
+    item = make_all(upload(owner, URL))
     make_all(upload(owner, URL))
     running = upload(owner, URL)
     start(running)
@@ -250,5 +252,5 @@ def test_old_files_go_and_their_links_stay(owner: Member) -> None:
     retention.purge()  # each has many rows, so one goes at a time, until all are gone
 
     assert list(LinkImport.objects.all()) == [running]
-    assert Link.objects.filter(batch_id=one.id).count() == 1
+    assert Link.objects.filter(batch_id=item.id).count() == 1
     assert MAX_LINKS >= link_imports.CHUNK

@@ -131,8 +131,8 @@ def without_redis(settings: Settings) -> Iterator[None]:
 
 
 def entries() -> list[tuple[bytes, dict[bytes, bytes]]]:
-    found: Any = redis_client().xrange(click_buffer.STREAM)
-    return list(found)
+    result: Any = redis_client().xrange(click_buffer.STREAM)
+    return list(result)
 
 
 def counted(buffer: click_buffer.ClickBuffer = click_buffer._buffer) -> list[tuple[str, str]]:
@@ -157,6 +157,6 @@ NONCE = re.compile(r'name="nonce" value="([^"]+)"')
 
 
 def nonce_of(page: bytes) -> str:
-    found = NONCE.search(page.decode())
-    assert found
-    return found[1]
+    match = NONCE.search(page.decode())
+    assert match
+    return match[1]

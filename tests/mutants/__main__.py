@@ -78,10 +78,10 @@ class Copies:
 def prepared(count: int) -> Iterator[Copies]:
     cluster = migrated_cluster(environment() | {"REDIS_URL": "redis://127.0.0.1:1"})
     with ExitStack() as stack:
-        place = stack.enter_context(tempfile.TemporaryDirectory(prefix="kvitok-mutants-"))
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="kvitok-mutants-"))
         copies = []
         for number in range(count):
-            copy = Path(place) / f"checkout{number}"
+            copy = Path(directory) / f"checkout{number}"
             shutil.copytree(ROOT, copy, ignore=NOT_COPIED)
             servers = stack.enter_context(temporary(environ={}, cluster=cluster))
             copies.append(Copy(copy, servers.environ()))
@@ -111,9 +111,9 @@ def _template(mutant: Mutant) -> dict[str, str]:
 def _pytest(
     copy: Copy, checks: Sequence[str], template: dict[str, str]
 ) -> tuple[list[tuple[str, str]], str]:
-    found = copy.place / "endings.json"
-    found.unlink(missing_ok=True)
-    plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.verdicts", "--endings", str(found)]
+    result = copy.place / "endings.json"
+    result.unlink(missing_ok=True)
+    plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.verdicts", "--endings", str(result)]
     options = ["--numprocesses", "0", "-o", "timeout=60", "--tb=line", "--quiet"]
     environ = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
     done = subprocess.run(
@@ -126,7 +126,7 @@ def _pytest(
         timeout=TIMEOUT,
         check=False,
     )
-    return verdicts.read(found), done.stdout
+    return verdicts.read(result), done.stdout
 
 
 def main(names: Sequence[str]) -> int:
@@ -140,7 +140,7 @@ def main(names: Sequence[str]) -> int:
     with prepared(jobs) as copies, ThreadPoolExecutor(jobs) as pool:
         sound = pool.submit(run, copies, UNMUTATED, checks)
         running = [pool.submit(run, copies, mutant, mutant.checks) for mutant in mutants]
-        runs = [_report(one.result(), width) for one in as_completed(running)]
+        runs = [_report(item.result(), width) for item in as_completed(running)]
     return _sum_up(sound.result(), runs)
 
 
@@ -161,12 +161,15 @@ def _sum_up(sound: Run, runs: Sequence[Run]) -> int:
     failing = [check for check, verdict in sound.verdicts.items() if verdict != Verdict.SURVIVED]
     if failing:
         return _fail(f"{sound.output}\nwith every guard in place: {', '.join(failing)}")
-    broken = [one for one in runs if Verdict.BROKEN in one.verdicts.values()]
-    survivors = [one for one in runs if Verdict.SURVIVED in one.verdicts.values()]
-    for one in broken:
-        _say(f"\n{one.mutant.name}: a check did not fail by an assertion of its own\n{one.output}")
-    for one in survivors:
-        _say(f"\n{one.mutant.name}: not every check noticed that this is gone: {one.mutant.guard}")
+    broken = [item for item in runs if Verdict.BROKEN in item.verdicts.values()]
+    survivors = [item for item in runs if Verdict.SURVIVED in item.verdicts.values()]
+    for item in broken:
+        _say(
+            f"\n{item.mutant.name}: a check did not fail by an assertion of its own\n{item.output}"
+        )
+    for survivor in survivors:
+        name, guard = survivor.mutant.name, survivor.mutant.guard
+        _say(f"\n{name}: not every check noticed that this is gone: {guard}")
     _say(f"\n{len(runs)} mutants, {len(survivors)} survived, {len(broken)} broken")
     return 2 if broken else bool(survivors)
 

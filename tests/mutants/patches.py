@@ -30,9 +30,9 @@ class Hunk:
     def applied(self, text: str) -> str:
         """The file's text without its guard; raises PatchError unless `old` is there once."""
         lined, old = f"\n{text}", f"\n{self.old}"
-        if (found := lined.count(old)) != 1:
+        if (count := lined.count(old)) != 1:
             shown = self.old.strip().splitlines()[0].strip()
-            raise PatchError(f"{self.path} has {found} places like `{shown} …`, not one")
+            raise PatchError(f"{self.path} has {count} places like `{shown} …`, not one")
         return lined.replace(old, f"\n{self.new}").removeprefix("\n")
 
 
@@ -69,8 +69,8 @@ def read(path: Path) -> Mutant:
 
 
 def _named(name: str, head: str) -> list[str]:
-    found = (line.partition(": ") for line in head.splitlines())
-    return [text.strip() for key, _, text in found if key == name]
+    result = (line.partition(": ") for line in head.splitlines())
+    return [text.strip() for key, _, text in result if key == name]
 
 
 def _hunks(lines: Sequence[str]) -> Iterator[Hunk]:

@@ -133,8 +133,8 @@ def test_is_not_set_up(broken): pass
 
 def test_assertions_differ_from_other_failures(tmp_path: Path) -> None:
     (tmp_path / "test_ends.py").write_text(ENDS)
-    found = tmp_path / "endings.json"
-    plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.verdicts", "--endings", str(found)]
+    result = tmp_path / "endings.json"
+    plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.verdicts", "--endings", str(result)]
 
     subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "test_ends.py"],
@@ -144,7 +144,7 @@ def test_assertions_differ_from_other_failures(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert {node.rpartition("::")[2]: how for node, how in verdicts.read(found)} == {
+    assert {node.rpartition("::")[2]: how for node, how in verdicts.read(result)} == {
         "test_passes": PASSED,
         "test_asserts": ASSERTION,
         "test_meets_no_refusal": ASSERTION,

@@ -37,7 +37,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: text or "" for name, text in attrs}
-        self.addresses += [given[one] for one in ("href", "hx-get") if given.get(one)]
+        self.addresses += [given[item] for item in ("href", "hx-get") if given.get(item)]
         if tag == "form":
             self._form = Form(given.get("action", ""), given.get("method", "get").lower())
             self.forms.append(self._form)

@@ -208,9 +208,9 @@ def unlike(forms: list[Form]) -> list[Form]:
 
 def noting_inserts(tables: set[str]) -> Any:
     def note(execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
-        words = str(sql).split(maxsplit=3)
-        if len(words) > 2 and words[0].upper() == "INSERT":
-            tables.add(words[2].strip('"'))
+        text = str(sql).split(maxsplit=3)
+        if len(text) > 2 and text[0].upper() == "INSERT":
+            tables.add(text[2].strip('"'))
         return execute(sql, params, many, context)
 
     return note
@@ -224,11 +224,11 @@ class _EnoughError(BaseException):
 def jobs_by_table() -> Mapping[str, set[str]]:
     """The periodic tasks, by the tables that their first statements name."""
     current_app.loader.import_default_modules()
-    found = defaultdict[str, set[str]](set)
+    result = defaultdict[str, set[str]](set)
     for task in {entry["task"] for entry in SCHEDULE.values() if not entry.get("kwargs")}:
         for table in _first_tables(task):
-            found[table].add(task)
-    return found
+            result[table].add(task)
+    return result
 
 
 def _first_tables(task: str) -> set[str]:

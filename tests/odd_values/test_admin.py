@@ -35,24 +35,24 @@ def starts() -> list[str]:
 
 def paths(sweep: Sweep) -> list[str]:
     """One address of each page that the operators' pages lead to, and of each list's first row."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     waiting = starts()
     while waiting:
         path = waiting.pop()
         route = resolve(path).route
-        if route in found or path.endswith("/logout/"):
+        if route in result or path.endswith("/logout/"):
             continue
-        found[route] = path
+        result[route] = path
         response = sweep.ask("get", path)
         if response.status_code == 200 and "html" in response["Content-Type"]:
             waiting += addresses(path, Page(response.content.decode()).addresses)
-    return list(found.values())
+    return list(result.values())
 
 
 def addresses(path: str, hrefs: list[str]) -> list[str]:
     """Addresses of the admin."""
     parts = [urlsplit(urljoin(path, href)) for href in hrefs]
-    return [one.path for one in parts if not one.netloc and one.path.startswith("/admin/")]
+    return [part.path for part in parts if not part.netloc and part.path.startswith("/admin/")]
 
 
 def test_operators_lists_take_the_worst_values(sweep: Sweep) -> None:
@@ -66,8 +66,8 @@ def test_filters_of_operators_lists_take_odd_values(sweep: Sweep) -> None:
     for model, page in admin.site._registry.items():
         path = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         sweep.ask("get", f"{path}?after={'9' * 5000}")
-        for one in page.list_filter:
-            name = getattr(one, "parameter_name", one[0] if isinstance(one, tuple) else one)
+        for item in page.list_filter:
+            name = getattr(item, "parameter_name", item[0] if isinstance(item, tuple) else item)
             for query in (f"{name}=%00", f"{name}__exact=%00", f"{name}__id__exact={'9' * 5000}"):
                 sweep.ask("get", f"{path}?{query}")
 
@@ -76,8 +76,8 @@ def test_filters_of_operators_lists_take_odd_values(sweep: Sweep) -> None:
 
 @pytest.mark.timeout(1800)
 def test_operators_pages_take_every_odd_value(sweep: Sweep) -> None:
-    found = paths(sweep)
-    sweep.read(found, found)
+    result = paths(sweep)
+    sweep.read(result, result)
     sweep.all_queries(TEXTS)
     sweep.all_forms(TEXTS, ALONE)
 

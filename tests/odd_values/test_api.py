@@ -38,18 +38,18 @@ def sweep(company: Company) -> Iterator[Sweep]:
 
 def objects(company: Company, call: Call) -> str:
     """The call's path, with an object of the company in it."""
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "links": company.links.get(clicks=3).public_id,
         "messages": company.messages.all()[0].public_id,
         "webhooks": company.endpoints.all()[0].public_id,
         "top-up": company.orders.all()[0].public_id,
         "batches": company.links.exclude(batch_id=None)[0].batch,
     }
-    return call.path.replace("{id}", str(found.get(call.path.split("/")[1], "x")))
+    return call.path.replace("{id}", str(result.get(call.path.split("/")[1], "x")))
 
 
 def bodies(call: Call, values: Sequence[bytes]) -> Iterator[bytes]:
-    good = {one.name: orjson.dumps(one.example) for one in call.body if one.required}
+    good = {item.name: orjson.dumps(item.example) for item in call.body if item.required}
     for field in call.body:
         for value in values:
             yield _object(good | {field.name: value})

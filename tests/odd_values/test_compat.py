@@ -47,7 +47,7 @@ def test_twilios_queries_take_the_worst_values(twilio: Twilio, name: str) -> Non
             assert twilio.get(f"{path}?{name}={quote(value)}").status < 500, value[:50]
 
 
-@pytest.mark.parametrize("dialect", dialects().values(), ids=lambda one: one.name)
+@pytest.mark.parametrize("dialect", dialects().values(), ids=lambda item: item.name)
 def test_paths_take_the_worst_values(dialect: Dialect, twilio: Twilio) -> None:
     for value in VALUES:
         odd = quote(value.replace("/", ""))[:2000]

@@ -73,12 +73,12 @@ def test_forms_that_cannot_be_read_are_refused(db: None) -> None:
     login = [reverse("account_login")] * len(UNREADABLE)
 
     with sweep.listening():
-        found = {
+        status_codes = {
             sweep.ask("post", path, body, content_type=kind, note=kind).status_code
             for path, (kind, body) in zip([*login, *pages], cycle(UNREADABLE), strict=False)
         }
 
-    assert (found, sweep.failed) == ({400}, {})
+    assert (status_codes, sweep.failed) == ({400}, {})
 
 
 def test_paths_take_odd_values(sweep: Sweep, company: Company) -> None:
@@ -115,13 +115,13 @@ def test_hooks_take_odd_values(sweep: Sweep, texts: list[str]) -> None:
 
 def visited(company: Company) -> list[str]:
     link, once = company.links.get(clicks=3), company.links.get(is_once=True)
-    found = [f"/{link.slug}", f"/{link.slug}+", f"/{once.slug}", f"/{once.slug}+"]
+    result = [f"/{link.slug}", f"/{link.slug}+", f"/{once.slug}", f"/{once.slug}+"]
     for name in VISITOR | DOCS:
         try:
-            found.append(reverse(name))
+            result.append(reverse(name))
         except NoReverseMatch:
             continue  # its path has parameters
-    return found
+    return result
 
 
 def try_all(

@@ -58,12 +58,12 @@ def test_every_kind_is_shown_and_leads_to_a_page(client: Client, operator: User)
     fill()
 
     answer = client.get(reverse("admin:attention"))
-    found = answer.context["items"]
+    result = answer.context["items"]
 
-    assert {str(one.kind.title) for one in found} == {str(one.title) for one in KINDS.values()}
-    assert [one.since for one in found] == sorted(one.since for one in found)
-    for one in found:
-        assert client.get(one.url).status_code == 200, one
+    assert {str(item.kind.title) for item in result} == {str(kind.title) for kind in KINDS.values()}
+    assert [item.since for item in result] == sorted(item.since for item in result)
+    for item in result:
+        assert client.get(item.url).status_code == 200, item
     assert answer.context["total"] == len(KINDS)
 
 
@@ -77,7 +77,7 @@ def test_what_is_done_with_is_not_shown(client: Client, operator: User) -> None:
     VendorApproval.objects.update(status="approved")
     ProviderAlert.objects.update(at=now - timedelta(days=2))
 
-    counts = {one.name for one in attention.counts(list(KINDS))}
+    counts = {count.name for count in attention.counts(list(KINDS))}
 
     assert counts == {"refund", "month", "incident", "transfer"}
 
@@ -98,13 +98,13 @@ def test_operator_sees_what_they_may_act_on(client: Client) -> None:
     sign_in(client, user, "password", "mfa")
     fill()
 
-    found = client.get(reverse("admin:attention")).context["items"]
+    result = client.get(reverse("admin:attention")).context["items"]
     filtered = client.get(reverse("admin:attention") + "?kind=company").context["items"]
 
-    assert {str(one.kind.title) for one in found} == {
+    assert {str(item.kind.title) for item in result} == {
         str(KINDS["payment"].title), str(KINDS["alert"].title)
     }  # fmt: skip
-    assert filtered == found
+    assert filtered == result
 
 
 @pytest.mark.parametrize("page", ["-1", "x", "²", "99999999999999999999"])

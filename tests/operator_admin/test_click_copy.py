@@ -34,10 +34,10 @@ def test_without_clickhouse_nothing_is_asked(settings: Settings) -> None:
 def test_server_that_is_away_fails_the_check(settings: Settings) -> None:
     settings.CLICKHOUSE_URL = "http://kvitok:hidden@127.0.0.1:1/"
 
-    found = click_copy()
+    result = click_copy()
 
-    assert (found.ok, found.detail) == (False, "ConnectionError")
-    assert "CLICKHOUSE_URL" in found.cure
+    assert (result.ok, result.detail) == (False, "ConnectionError")
+    assert "CLICKHOUSE_URL" in result.cure
 
 
 @pytest.mark.django_db
@@ -47,7 +47,7 @@ def test_each_step_of_setting_it_up(server: ClickHouseServer, settings: Settings
     server.ask("CREATE TABLE clicks (a UInt8) ENGINE = Memory")
     without_clicks = click_copy()
     clickhouse_sink.write_clicks()
-    found = click_copy()
+    result = click_copy()
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 400) * 1000}-0")
     late = click_copy()
 
@@ -56,6 +56,6 @@ def test_each_step_of_setting_it_up(server: ClickHouseServer, settings: Settings
         False,
         "nothing written yet",
     )
-    assert found.ok
-    assert found.detail.startswith("complete since ")
+    assert result.ok
+    assert result.detail.startswith("complete since ")
     assert not late.ok

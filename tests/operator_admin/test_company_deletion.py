@@ -32,8 +32,8 @@ def test_list_finds_them(client: Client, member: Member) -> None:
     due = client.get(reverse(LIST), {"deletion": "due"})
     done = client.get(reverse(LIST), {"deletion": "done"})
 
-    assert [one.pk for one in due.context["cl"].result_list] == [member.company_id]
-    assert [one.name for one in done.context["cl"].result_list] == ["Gone"]
+    assert [item.pk for item in due.context["cl"].result_list] == [member.company_id]
+    assert [item.name for item in done.context["cl"].result_list] == ["Gone"]
 
 
 def test_page_of_the_company_leads_there(client: Client, member: Member) -> None:

@@ -59,7 +59,7 @@ def test_application_cannot_rewrite(application: None, table: str, statement: st
         cursor.execute(statement.format(table, table))
 
 
-@pytest.mark.parametrize("table", [one.name for one in months.TABLES])
+@pytest.mark.parametrize("table", [item.name for item in months.TABLES])
 def test_application_makes_months_that_it_reaches_through_their_table(
     application: None, table: str
 ) -> None:

@@ -46,39 +46,39 @@ def run(**changes: str) -> tuple[int, dict[str, dict[str, Any]], str]:
         capture_output=True,
         check=False,
     )
-    found = {one["name"]: one for one in json.loads(done.stdout or "[]")}
-    return done.returncode, found, done.stdout + done.stderr
+    result = {load["name"]: load for load in json.loads(done.stdout or "[]")}
+    return done.returncode, result, done.stdout + done.stderr
 
 
 def crosses(found: dict[str, dict[str, Any]]) -> set[str]:
-    return {name for name, one in found.items() if not one["ok"]}
+    return {name for name, item in found.items() if not item["ok"]}
 
 
 def test_without_services_every_check_fails_with_a_cure() -> None:
-    code, found, output = run(EMAIL_URL="smtp://127.0.0.1:1")
+    code, result, output = run(EMAIL_URL="smtp://127.0.0.1:1")
 
     assert code == 1
-    assert crosses(found) == {
+    assert crosses(result) == {
         "database", "migrations", "partitions ahead", "archives", "database role", "pooler",
         "clock", "redis", "redis memory", "redis persistence", "clicks",
         "broker", "web", "worker", "beat", "binds", "key rings", "vendor approvals",
         "ledger", "seals", "queue", "outboxes", "operators", "bank statement",
         "mail", "public URL", "proxies", "short host", "providers",
     }  # fmt: skip
-    assert all(found[name]["cure"] for name in crosses(found))
+    assert all(result[name]["cure"] for name in crosses(result))
     assert SECRET not in output
     assert GOOD["SECRET_KEY"] not in output
 
 
 def test_production_is_checked_more_strictly(tmp_path: Path) -> None:
     production = SAFE | {"PUBLIC_URL": "https://127.0.0.1:1", "STATIC_ROOT": str(tmp_path)}
-    _, found, _ = run(**production)
-    assert "collectstatic" in found["static files"]["cure"]
+    _, result, _ = run(**production)
+    assert "collectstatic" in result["static files"]["cure"]
 
     manifest = {"paths": {"favicon.svg": "favicon.1.svg"}, "version": "1.1", "hash": ""}
     (tmp_path / "staticfiles.json").write_text(json.dumps(manifest), encoding="utf-8")
-    _, found, _ = run(**production)
-    assert found["static files"]["ok"]
+    _, result, _ = run(**production)
+    assert result["static files"]["ok"]
 
 
 def test_command_prints_readable_text() -> None:
@@ -120,7 +120,7 @@ def test_smpp_account_is_checked_by_its_process_heartbeat(settings: Settings) ->
     assert processes.binds() == []
     set_account(settings, "smpp", {"host": "127.0.0.1", "source": "Kvitok"})
     registry.clear_caches()
-    assert [one.detail for one in processes.binds()] == ["no heartbeat from its process"]
+    assert [bind.detail for bind in processes.binds()] == ["no heartbeat from its process"]
     facts = {"bound": 0, "unanswered": 0, "window": 10}
     row = Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
 
@@ -132,7 +132,7 @@ def test_smpp_account_is_checked_by_its_process_heartbeat(settings: Settings) ->
     assert (unbound.ok, unbound.detail) == (False, "not bound")
     assert "SMPP_URL" in unbound.cure
     assert (bound.ok, bound.detail) == (True, "bound, 3 of 10 under way")
-    assert "SMPP" not in [one.name for one in vendors.providers()]
+    assert "SMPP" not in [provider.name for provider in vendors.providers()]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -140,10 +140,10 @@ def test_breach_of_the_books_fails_the_check() -> None:
     assert money.ledger().ok
     wallet = WalletFactory.create(held=5)
 
-    found = money.ledger()
+    result = money.ledger()
 
-    assert found.detail == f"held differs from the open holds: company {wallet.company_id}"
-    assert "reconcile" in found.cure
+    assert result.detail == f"held differs from the open holds: company {wallet.company_id}"
+    assert "reconcile" in result.cure
 
 
 @pytest.mark.django_db
@@ -173,11 +173,11 @@ def test_clicks_that_nobody_counts_fail_the_check() -> None:
     assert backlogs.clicks().ok
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
 
-    found = backlogs.clicks()
+    clicks = backlogs.clicks()
 
     redis_client().delete(STREAM)
-    assert (found.ok, found.detail[:24]) == (False, "the oldest uncounted for")
-    assert "worker" in found.cure
+    assert (clicks.ok, clicks.detail[:24]) == (False, "the oldest uncounted for")
+    assert "worker" in clicks.cure
 
 
 @pytest.mark.usefixtures("no_redis")
@@ -233,10 +233,10 @@ def test_email_server_that_refuses_the_password_fails_the_check(settings: Settin
     settings.EMAIL_HOST_PASSWORD = "wr0ng"
     with smtp_server() as port:
         settings.EMAIL_PORT = port
-        found = public_access.mail_server()
+        result = public_access.mail_server()
 
-    assert not found.ok
-    assert "wr0ng" not in found.detail
+    assert not result.ok
+    assert "wr0ng" not in result.detail
 
 
 @pytest.mark.django_db(transaction=True)
@@ -254,17 +254,17 @@ def test_our_own_addresses_pass(live_server: LiveServer, settings: Settings) -> 
 def test_addresses_of_another_site_fail_the_check(settings: Settings, status: int) -> None:
     with site(status) as url:
         settings.PUBLIC_URL = settings.SHORT_URL = url
-        found = public_access.public_url(), public_access.proxies(), public_access.short_host()
+        result = public_access.public_url(), public_access.proxies(), public_access.short_host()
 
-    assert [one.ok for one in found] == [status == 200, False, False]
+    assert [item.ok for item in result] == [status == 200, False, False]
 
 
 def test_unreachable_addresses_fail_the_check(settings: Settings) -> None:
     settings.PUBLIC_URL = settings.SHORT_URL = NOWHERE
 
-    found = [public_access.public_url(), public_access.proxies(), public_access.short_host()]
+    result = [public_access.public_url(), public_access.proxies(), public_access.short_host()]
 
-    assert [one.ok for one in found] == [False] * 3
+    assert [item.ok for item in result] == [False] * 3
 
 
 @pytest.mark.django_db(transaction=True)
@@ -286,30 +286,30 @@ def test_proxies_are_counted(
     settings.TRUSTED_PROXY_COUNT = trusted
     with proxy(live_server.url, proxies) as url:
         settings.PUBLIC_URL = url
-        found = public_access.proxies()
+        result = public_access.proxies()
 
-    assert found.cure.startswith(words)
-    assert found.ok == (words == "")
+    assert result.cure.startswith(words)
+    assert result.ok == (words == "")
 
 
 def test_misspelt_header_that_is_believed_fails_the_check(settings: Settings) -> None:
     settings.TRUSTED_PROXY_COUNT = 1
 
-    found = public_access._judge_proxies(
+    judge_proxies = public_access._judge_proxies(
         {"client_ip": public_access.UNDERSCORE_IP, "forwarded": 1, "secure": True}
     )
 
-    assert (found.ok, found.detail) == (False, "X_Forwarded_For was believed")
-    assert "python -m config.web_server" in found.cure
+    assert (judge_proxies.ok, judge_proxies.detail) == (False, "X_Forwarded_For was believed")
+    assert "python -m config.web_server" in judge_proxies.cure
 
 
 def test_crashing_check_hides_no_other() -> None:
     def breaks() -> Finding:
         raise RuntimeError("no")
 
-    (found,) = doctor.run(breaks)
+    (result,) = doctor.run(breaks)
 
-    assert (found.ok, found.detail) == (False, "could not be checked: RuntimeError")
+    assert (result.ok, result.detail) == (False, "could not be checked: RuntimeError")
 
 
 def test_translations_that_are_not_compiled_fail_the_check(

@@ -15,8 +15,8 @@ def test_russian_reader_finds_no_english_sentence() -> None:
         findings = list(doctor.run_checks())
 
     texts = [
-        re.sub(r"`[^`]*`|\([^)]*\)|python manage.py.*", "", f"{one.detail} {one.cure}")
-        for one in findings
+        re.sub(r"`[^`]*`|\([^)]*\)|python manage.py.*", "", f"{finding.detail} {finding.cure}")
+        for finding in findings
     ]
     assert len(texts) > 25
     assert [text for text in texts if ENGLISH.search(text)] == []

@@ -18,18 +18,18 @@ def test_without_a_provider_there_is_nothing_to_check() -> None:
 
 
 def test_provider_is_read(provider: IdentityProvider) -> None:
-    (found,) = public_access.identity_provider()
+    (result,) = public_access.identity_provider()
 
-    assert (found.ok, found.detail) == (True, f"{provider.issuer}, 1 keys")
+    assert (result.ok, result.detail) == (True, f"{provider.issuer}, 1 keys")
 
 
 def test_issuer_with_another_slash_is_found(provider: IdentityProvider, settings: Settings) -> None:
     settings.OIDC_ISSUER += "/"
 
-    (found,) = public_access.identity_provider()
+    (result,) = public_access.identity_provider()
 
-    assert "issuer differs" in found.detail
-    assert "curl" in found.cure
+    assert "issuer differs" in result.detail
+    assert "curl" in result.cure
 
 
 def test_missing_companies_and_groups_are_named(acme: Company, settings: Settings) -> None:

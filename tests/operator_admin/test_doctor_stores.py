@@ -93,8 +93,8 @@ def redis_settings() -> Iterator[None]:
     names = ("maxmemory-policy", "maxmemory", "appendonly")
     before: Any = [client.config_get(name) for name in names]
     yield
-    for one in before:
-        for name, value in one.items():
+    for item in before:
+        for name, value in item.items():
             client.config_set(name, value)
 
 
@@ -122,9 +122,9 @@ def test_redis_that_forgets_fails_the_check_in_production(settings: Settings) ->
 
 @pytest.mark.usefixtures("no_redis")
 def test_redis_away_fails_the_check() -> None:
-    found = [stores.redis(), stores.redis_memory(), stores.redis_persistence()]
+    result = [stores.redis(), stores.redis_memory(), stores.redis_persistence()]
 
-    assert [one.ok for one in found] == [False] * 3
+    assert [item.ok for item in result] == [False] * 3
 
 
 def test_broker_brings_a_message_back_and_leaves_no_queue() -> None:

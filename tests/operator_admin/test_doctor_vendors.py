@@ -24,7 +24,7 @@ def test_no_provider_fails_the_check(settings: Settings) -> None:
     set_account(settings, "twilio", {"auth_token": ""})
     registry.clear_caches()
 
-    assert [one.name for one in doctor.run(vendors.providers)] == ["providers"]
+    assert [item.name for item in doctor.run(vendors.providers)] == ["providers"]
 
 
 @pytest.mark.django_db
@@ -33,11 +33,11 @@ def test_provider_that_refuses_its_token_fails_the_check(settings: Settings) -> 
         wire.get(f"{settings.PROVIDER_ACCOUNTS['twilio']['api_url']}/2010-04-01/Accounts/"
                  f"{settings.PROVIDER_ACCOUNTS['twilio']['account_sid']}.json",
                  json={"code": 20003, "message": "Authenticate"}, status=401)  # fmt: skip
-        (found,) = [one for one in _providers() if one.name == "Twilio"]
+        (result,) = [provider for provider in _providers() if provider.name == "Twilio"]
 
-    assert not found.ok
-    assert found.detail == "20003: Authenticate"
-    assert found.cure == str(vendors.CREDENTIALS_CURE)
+    assert not result.ok
+    assert result.detail == "20003: Authenticate"
+    assert result.cure == str(vendors.CREDENTIALS_CURE)
 
 
 TWILIO = "/2010-04-01/Accounts"
@@ -58,16 +58,20 @@ def test_missing_setup_of_an_account_fails_with_its_cure(settings: Settings) -> 
         wire.get(f"{account}/IncomingPhoneNumbers.json", json={"incoming_phone_numbers": []})
         forbidden = {"permissions": [{"country_code": "KZ", "enabled": False}]}
         wire.get(f"{url}/v1/Messaging/GeoPermissions", json=forbidden)
-        found = {one.name: one for one in _providers() if one.name.startswith("Twilio")}
+        result = {
+            provider.name: provider
+            for provider in _providers()
+            if provider.name.startswith("Twilio")
+        }
 
         asked = [url for call in wire.calls if "GeoPermissions" in (url := str(call.request.url))]
 
-    assert [one.ok for one in found.values()] == [True, False, False, False]
-    assert set(found) == {
+    assert [item.ok for item in result.values()] == [True, False, False, False]
+    assert set(result) == {
         "Twilio", "Twilio: the account is not a trial one", "Twilio: the sender",
         "Twilio: the countries it may send to",
     }  # fmt: skip
-    geo = found["Twilio: the countries it may send to"]
+    geo = result["Twilio: the countries it may send to"]
     assert (geo.detail, "Geo permissions" in geo.cure) == ("KZ", True)
     assert asked == [
         f"{settings.PROVIDER_ACCOUNTS['twilio']['api_url']}/v1/Messaging/GeoPermissions?CountryCode=KZ"
@@ -80,11 +84,11 @@ def test_unknown_balance_is_taken_from_the_last_alert(settings: Settings) -> Non
     name = "Telegram Gateway: the balance"
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.post(url, json={"ok": False, "error": "REQUEST_ID_INVALID"})
-        before = {one.name: one for one in _providers()}
+        before = {provider.name: provider for provider in _providers()}
         vendor_alerts.record(
             "telegram_gateway", AccountAlert("balance_low", "< 5", AlertKind.WARNING)
         )
-        after = {one.name: one for one in _providers()}
+        after = {provider.name: provider for provider in _providers()}
 
     assert name not in before
     assert "does not tell: the balance" in before["Telegram Gateway"].detail
@@ -104,10 +108,10 @@ def test_dropped_subscription_is_renewed_by_the_doctor_and_the_alerts(
         wire.get(f"{url}/subscriptions", json={"subscriptions": []})
         renewal = wire.post(f"{url}/subscriptions", json={"success": True})
         wire.get(f"{url}/subscriptions", json={"subscriptions": [subscribed]})
-        found = examine()
+        result = examine()
 
     assert renewal.call_count == 1
-    assert "MAX Bot: the webhook's address" not in str(found)
+    assert "MAX Bot: the webhook's address" not in str(result)
 
 
 @pytest.mark.django_db
@@ -119,14 +123,14 @@ def test_connection_test_renews_nothing(settings: Settings) -> None:
         wire.get(f"{url}/subscriptions", json={"subscriptions": []})
         (checks,) = vendors.check_accounts(account).values()
 
-    assert [one.topic for one in checks if one.ok is False] == ["webhook_address"]
+    assert [check.topic for check in checks if check.ok is False] == ["webhook_address"]
 
 
 @pytest.mark.django_db
 def test_provider_that_is_away_fails_the_check() -> None:
-    found = _providers()
+    providers = _providers()
 
-    assert {one.cure for one in found} == {str(vendors.VENDOR_AWAY_CURE)}
+    assert {item.cure for item in providers} == {str(vendors.VENDOR_AWAY_CURE)}
 
 
 def _providers() -> list[Finding]:
@@ -150,7 +154,7 @@ def test_vendors_are_checked_without_the_database_and_leak_no_connection(
     monkeypatch.setattr(vendors, "Company", None)
     monkeypatch.setattr(vendors, "DatabaseError", AttributeError)
 
-    found = vendors.providers()
+    providers = vendors.providers()
 
     assert kept == [False]
-    assert {one.cure for one in found} == {str(vendors.VENDOR_AWAY_CURE)}
+    assert {item.cure for item in providers} == {str(vendors.VENDOR_AWAY_CURE)}

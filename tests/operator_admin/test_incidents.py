@@ -36,8 +36,8 @@ def seen_by(company: Company, client: Client) -> bool:
 
 
 def form(**fields: str) -> dict[str, str]:
-    words = {"title_ru": "Сбой", "title_en": "Failure", "text_ru": "Ждём", "text_en": "We wait"}
-    return {"impact": "outage", "channel": "", "is_public": "on", **words, **fields}
+    text = {"title_ru": "Сбой", "title_en": "Failure", "text_ru": "Ждём", "text_en": "We wait"}
+    return {"impact": "outage", "channel": "", "is_public": "on", **text, **fields}
 
 
 def test_company_reads_the_notice_until_it_is_resolved(client: Client) -> None:
@@ -61,7 +61,7 @@ def test_notice_is_for_those_that_use_the_channel(client: Client) -> None:
     MessageFactory.create(company=other, channel="whatsapp")
     opened(channel="sms")
 
-    seen = [seen_by(one, client) for one in (uses, chosen, other)]
+    seen = [seen_by(item, client) for item in (uses, chosen, other)]
 
     assert seen == [True, True, False]
 
@@ -70,12 +70,12 @@ def test_notice_is_for_companies_of_the_country(client: Client) -> None:
     kazakh, russian = CompanyFactory.create(country="KZ"), CompanyFactory.create(country="RU")
     opened(country="KZ")
 
-    assert [seen_by(one, client) for one in (kazakh, russian)] == [True, False]
+    assert [seen_by(item, client) for item in (kazakh, russian)] == [True, False]
 
 
 @pytest.mark.parametrize("hours", [(1, 2), (-2, -1)])
 def test_notice_is_shown_in_its_time_alone(client: Client, hours: tuple[int, int]) -> None:
-    start, end = (timezone.now() + timedelta(hours=one) for one in hours)
+    start, end = (timezone.now() + timedelta(hours=hour) for hour in hours)
     opened(shown_from=start, shown_until=end)
 
     assert not seen_by(CompanyFactory.create(), client)
@@ -125,9 +125,9 @@ def test_pages_without_a_notice_ask_nothing(
 
 
 def test_operators_words_are_escaped(client: Client) -> None:
-    words = {"ru": "<script>alert(1)</script>", "en": "<b>x</b>"}
+    text = {"ru": "<script>alert(1)</script>", "en": "<b>x</b>"}
     timeline.open_incident(
-        titles=words, text=words, impact="degraded", user=UserFactory.create(), ip=None
+        titles=text, text=text, impact="degraded", user=UserFactory.create(), ip=None
     )
     client.force_login(MemberFactory.create().user)
 
@@ -141,11 +141,11 @@ def test_incident_is_opened_in_the_usual_words(client: Client, english_operator:
 
     client.post(path, form(**initial))
 
-    found = Incident.objects.get()
-    assert (found.channel, found.impact, found.titles["en"]) == (
+    result = Incident.objects.get()
+    assert (result.channel, result.impact, result.titles["en"]) == (
         "sms", "outage", "SMS: messages are not delivered",
     )  # fmt: skip
-    assert found.titles["ru"] == "SMS: сообщения не доставляются"
+    assert result.titles["ru"] == "SMS: сообщения не доставляются"
     assert AuditEvent.objects.filter(action="incident.opened", user=english_operator).exists()
 
 
@@ -187,7 +187,7 @@ def test_two_operators_resolve_it_once() -> None:
 
     results = at_once([partial(resolve, user) for user in users])
 
-    assert sorted(one is None for one in results) == [False, True]
+    assert sorted(result is None for result in results) == [False, True]
     assert incident.updates.filter(state="resolved").count() == 1
 
 
@@ -253,14 +253,15 @@ def test_channels_page_counts_whom_it_hits(client: Client, english_operator: Use
     MessageFactory.create(company=other, channel="sms", mode="test")
     pauses.ensure_rows()
 
-    (sms,) = [one.waiting for one in impact.channel_states() if one.channel.name == "sms"]
+    (sms,) = [state.waiting for state in impact.channel_states() if state.channel.name == "sms"]
 
     assert (sms.waiting, sms.expiring, sms.with_fallback, sms.companies) == (2, 1, 1, 1)
     assert (sms.under_30s, sms.older) == (2, 0)
-    found = {
-        one.name: (one.waiting, one.sends, one.delivered) for one in impact.hit_companies("sms", 0)
+    result = {
+        company.name: (company.waiting, company.sends, company.delivered)
+        for company in impact.hit_companies("sms", 0)
     }
-    assert found == {"Hit": (2, 2, 0), "Other": (0, 1, 1)}
+    assert result == {"Hit": (2, 2, 0), "Other": (0, 1, 1)}
     page = client.get(reverse("admin:channel", args=["sms"])).content.decode()
     assert "Hit" in page
     assert client.get(reverse("admin:channel", args=["fax"])).status_code == 404
@@ -276,10 +277,10 @@ def test_incident_list_is_paged_without_a_query_per_row(
 
     client.get(reverse("admin:incidents"))
     opened()
-    one = ask()
+    item = ask()
     for _n in range(25):
         timeline.add_update(
             incident_id=opened().pk, state="resolved", text=None, user=english_operator, ip=None
         )
-    assert ask() == one
+    assert ask() == item
     assert "?page=1" in client.get(reverse("admin:incidents")).content.decode()

@@ -33,7 +33,7 @@ def beat(settings: Settings, process: str, ring: Ring, name: str = "OTP_KEYS") -
 
 
 def finding(name: str = "OTP_KEYS") -> Finding:
-    return {one.name: one for one in key_rotation.key_rings()}[name]
+    return {ring.name: ring for ring in key_rotation.key_rings()}[name]
 
 
 def judged(settings: Settings, *rings: Ring) -> Finding:
@@ -51,17 +51,17 @@ def test_one_key_everywhere_is_no_rotation(settings: Settings) -> None:
 def test_key_that_signs_before_every_process_has_it_fails(
     settings: Settings, rings: tuple[Ring, ...]
 ) -> None:
-    found = judged(settings, *rings)
+    result = judged(settings, *rings)
 
-    assert not found.ok
-    assert "signs and is unknown to" in found.detail
-    assert "A new key goes last" in found.cure
+    assert not result.ok
+    assert "signs and is unknown to" in result.detail
+    assert "A new key goes last" in result.cure
 
 
 def test_process_without_the_key_is_named(settings: Settings) -> None:
-    found = judged(settings, K1, K1, K2 | K1)
+    result = judged(settings, K1, K1, K2 | K1)
 
-    assert found.detail == "k2 signs and is unknown to web-1 and 1 more"
+    assert result.detail == "k2 signs and is unknown to web-1 and 1 more"
 
 
 def test_settings_are_judged_before_any_process_has_them(settings: Settings) -> None:
@@ -72,9 +72,9 @@ def test_settings_are_judged_before_any_process_has_them(settings: Settings) -> 
 
 
 def test_same_id_with_another_secret_fails(settings: Settings) -> None:
-    found = judged(settings, K1, {"k1": b"9" * 32})
+    result = judged(settings, K1, {"k1": b"9" * 32})
 
-    assert found.detail == "k1 signs and has another secret in web-2 and 1 more"
+    assert result.detail == "k1 signs and has another secret in web-2 and 1 more"
 
 
 @pytest.mark.parametrize(
@@ -88,16 +88,20 @@ def test_same_id_with_another_secret_fails(settings: Settings) -> None:
 def test_processes_that_differ_are_to_be_restarted_before_the_next_step(
     settings: Settings, rings: tuple[Ring, ...], detail: str
 ) -> None:
-    found = judged(settings, *rings)
+    result = judged(settings, *rings)
 
-    assert (found.ok, found.detail, found.cure) == (False, detail, str(key_rotation.RESTART_CURE))
+    assert (result.ok, result.detail, result.cure) == (
+        False,
+        detail,
+        str(key_rotation.RESTART_CURE),
+    )
 
 
 def test_key_that_nothing_needs_may_be_promoted_or_dropped(settings: Settings) -> None:
-    found = judged(settings, K1 | K2, K1 | K2)
+    result = judged(settings, K1 | K2, K1 | K2)
 
-    assert found.ok
-    assert "k2 verifies, and nothing needs it: if it is new put it first" in found.detail
+    assert result.ok
+    assert "k2 verifies, and nothing needs it: if it is new put it first" in result.detail
 
 
 def test_key_of_live_codes_is_kept(api: Api, settings: Settings) -> None:
@@ -111,9 +115,9 @@ def test_key_dropped_while_codes_need_it_fails(api: Api, settings: Settings) -> 
     settings.OTP_KEYS = K1
     api.post("/otp/send", {"phone": "+79161234567"})
 
-    found = judged(settings, K2)
+    result = judged(settings, K2)
 
-    assert (found.ok, found.detail) == (False, "k1 is missing, and 1 live codes need it")
+    assert (result.ok, result.detail) == (False, "k1 is missing, and 1 live codes need it")
 
 
 @pytest.mark.parametrize("replaced", [False, True])

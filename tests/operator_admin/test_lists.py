@@ -37,7 +37,7 @@ def rows(client: Client, **query: Any) -> list[Any]:
 
 
 def test_pages_follow_one_another_without_gap_or_repeat(client: Client) -> None:
-    made = [one.pk for one in MessageFactory.create_batch(120)]
+    made = [item.pk for item in MessageFactory.create_batch(120)]
     seen, query = [], ""
     for _ in range(3):
         changes: Any = client.get(reverse(MESSAGES) + query).context["cl"]
@@ -63,15 +63,15 @@ def test_new_rows_move_no_page(client: Client) -> None:
 def test_equal_times_are_ordered_by_key(client: Client) -> None:
     at = timezone.now()
     made = AttemptFactory.create_batch(60)
-    for one in made:
-        one.started_at = at
-        one.save()
+    for item in made:
+        item.started_at = at
+        item.save()
     address = reverse("admin:channels_attempt_changelist")
     first: Any = client.get(address).context["cl"]
     second: Any = client.get(address + first.older_url()).context["cl"]
 
     seen = [row.pk for row in [*first.result_list, *second.result_list]]
-    assert sorted(seen) == sorted(one.pk for one in made)
+    assert sorted(seen) == sorted(item.pk for item in made)
 
 
 @pytest.mark.parametrize("after", ["x", "1", "0192f0c1-0000-7000-8000-000000000000"])
@@ -88,7 +88,9 @@ def test_nothing_is_counted(client: Client, django_assert_num_queries: Any) -> N
     with django_assert_num_queries(6) as asked:
         client.get(reverse(MESSAGES))
 
-    counting = [one["sql"] for one in asked.captured_queries if "COUNT(" in one["sql"].upper()]
+    counting = [
+        query["sql"] for query in asked.captured_queries if "COUNT(" in query["sql"].upper()
+    ]
     assert [sql for sql in counting if ") waiting GROUP BY kind" not in sql] == []
 
 
@@ -137,7 +139,7 @@ def test_message_is_found_by_every_id_it_is_known_by(client: Client) -> None:
         str(attempt.pk),
     ]
 
-    assert [rows(client, q=one) for one in known_by] == [[message]] * len(known_by)
+    assert [rows(client, q=item) for item in known_by] == [[message]] * len(known_by)
 
 
 def test_vendors_number_is_found_though_it_looks_like_a_phone(client: Client) -> None:
@@ -150,9 +152,9 @@ def test_attempts_are_found_by_phone(client: Client) -> None:
     attempt = AttemptFactory.create(message__phone="+79161234567")
     AttemptFactory.create(message__phone="+79171234567")
 
-    found: Any = client.get(reverse("admin:channels_attempt_changelist"), {"q": "89161234567"})
+    response: Any = client.get(reverse("admin:channels_attempt_changelist"), {"q": "89161234567"})
 
-    assert list(found.context["cl"].result_list) == [attempt]
+    assert list(response.context["cl"].result_list) == [attempt]
 
 
 @pytest.mark.parametrize(
@@ -221,12 +223,12 @@ def test_operator_reads_what_companies_write(client: Client) -> None:
 
 def pages(client: Client, address: str, query: str) -> list[list[Any]]:
     """The rows of each page, from the newest to the oldest."""
-    found = []
+    result = []
     for _ in range(20):
         changes: Any = client.get(address + query).context["cl"]
-        found.append(list(changes.result_list))
+        result.append(list(changes.result_list))
         if changes.older is None:
-            return found
+            return result
         query = changes.older_url()
     raise AssertionError("the pages do not end")
 
@@ -238,10 +240,10 @@ def test_rare_filter_looks_through_a_part_of_the_table_for_a_page(
     rare = MessageFactory.create(channel="telegram")
     MessageFactory.create_batch(50, channel="sms")
 
-    found = pages(client, reverse(MESSAGES), "?channel__exact=telegram")
+    result = pages(client, reverse(MESSAGES), "?channel__exact=telegram")
     first: Any = client.get(reverse(MESSAGES), {"channel__exact": "telegram"})
 
-    assert found == [[], [], [rare]]
+    assert result == [[], [], [rare]]
     assert "Просмотрено строк: 20" in first.content.decode()
 
 
@@ -253,10 +255,10 @@ def test_filtered_pages_have_every_row_once(
     AttemptFactory.create_batch(60, state="sent")
     address = reverse("admin:channels_attempt_changelist")
 
-    found = [row.pk for page in pages(client, address, "?state__exact=failed") for row in page]
+    pks = [row.pk for page in pages(client, address, "?state__exact=failed") for row in page]
 
-    assert len(found) == len(made)
-    assert {*found} == {one.pk for one in made}
+    assert len(pks) == len(made)
+    assert {*pks} == {item.pk for item in made}
 
 
 def test_search_by_index_finds_the_oldest_row(
@@ -279,9 +281,9 @@ def test_transfers_are_found_by_their_message(
         TransferFactory.create()
 
     address = reverse("admin:billing_transfer_changelist")
-    found: Any = client.get(address, {"q": spelling.format(wanted.message_id)})
+    response: Any = client.get(address, {"q": spelling.format(wanted.message_id)})
 
-    assert list(found.context["cl"].result_list) == [wanted]
+    assert list(response.context["cl"].result_list) == [wanted]
 
 
 def test_codes_are_found_by_the_phone_of_their_message(client: Client) -> None:
@@ -289,9 +291,9 @@ def test_codes_are_found_by_the_phone_of_their_message(client: Client) -> None:
     VerificationFactory.create(phone="+79171234567")
     MessageFactory.create(phone="+79161234567", subject_id=code.pk)
 
-    found: Any = client.get(reverse("admin:otp_verification_changelist"), {"q": "89161234567"})
+    response: Any = client.get(reverse("admin:otp_verification_changelist"), {"q": "89161234567"})
 
-    assert list(found.context["cl"].result_list) == [code]
+    assert list(response.context["cl"].result_list) == [code]
 
 
 def test_what_waits_comes_first_and_every_row_once(client: Client) -> None:
@@ -302,12 +304,12 @@ def test_what_waits_comes_first_and_every_row_once(client: Client) -> None:
     ]
     made += OrderFactory.create_batch(20, state="pending")
 
-    found = pages(client, reverse("admin:billing_order_changelist"), "")
-    keys = [row.pk for page in found for row in page]
+    result = pages(client, reverse("admin:billing_order_changelist"), "")
+    keys = [row.pk for page in result for row in page]
 
-    newest_first = [sorted((one.pk for one in rows), reverse=True) for rows in (waiting, made)]
+    newest_first = [sorted((item.pk for item in rows), reverse=True) for rows in (waiting, made)]
     assert keys == [*newest_first[0], *newest_first[1]]
-    assert [len(page) for page in found] == [50, 50, 50]
+    assert [len(page) for page in result] == [50, 50, 50]
 
 
 @pytest.mark.parametrize("after", ["urgent-", "urgent-x", "x", "7"])
@@ -325,9 +327,9 @@ def test_transfers_are_found_by_their_company_or_key(client: Client, how: str) -
     TransferFactory.create(company__name="Василёк", key="other")
     text = {"name": "ромаш", "number": str(wanted.company_id), "key": "demo:"}[how]
 
-    found: Any = client.get(reverse("admin:billing_transfer_changelist"), {"q": text})
+    response: Any = client.get(reverse("admin:billing_transfer_changelist"), {"q": text})
 
-    assert list(found.context["cl"].result_list) == [wanted]
+    assert list(response.context["cl"].result_list) == [wanted]
 
 
 def test_beginning_of_a_phone_is_looked_for_in_a_part_of_the_table(

@@ -74,21 +74,21 @@ def test_counters_of_all_processes_are_summed_and_served_on_their_own_port(tmp_p
     assert server.stdout is not None
     try:
         assert server.stdout.readline() == f"http://127.0.0.1:{port}/metrics\n"
-        found = page(port)
+        result = page(port)
     finally:
         server.send_signal(signal.SIGTERM)
         code = server.wait(20)
         server.stdout.close()
 
     assert code == 0
-    assert found['kvitok_api_seconds_count{call="SendCode",status="200"}'] == 6
-    assert found['kvitok_api_seconds_count{call="SendCode",status="429"}'] == 2
-    assert found['kvitok_api_seconds_bucket{call="SendCode",le="0.01",status="429"}'] == 2
-    assert found['kvitok_api_seconds_bucket{call="SendCode",le="0.01",status="200"}'] == 0
-    assert found['kvitok_messages_total{channel="sms",mode="live",state="delivered"}'] == 2
-    assert found['kvitok_provider_seconds_count{provider="twilio",result="throttled"}'] == 2
-    assert found['kvitok_ledger_breaches{scope="recent"}'] == 2
-    assert found["kvitok_database_up"] == 0
+    assert result['kvitok_api_seconds_count{call="SendCode",status="200"}'] == 6
+    assert result['kvitok_api_seconds_count{call="SendCode",status="429"}'] == 2
+    assert result['kvitok_api_seconds_bucket{call="SendCode",le="0.01",status="429"}'] == 2
+    assert result['kvitok_api_seconds_bucket{call="SendCode",le="0.01",status="200"}'] == 0
+    assert result['kvitok_messages_total{channel="sms",mode="live",state="delivered"}'] == 2
+    assert result['kvitok_provider_seconds_count{provider="twilio",result="throttled"}'] == 2
+    assert result['kvitok_ledger_breaches{scope="recent"}'] == 2
+    assert result["kvitok_database_up"] == 0
 
 
 def test_nothing_is_counted_without_a_port(tmp_path: Path) -> None:
@@ -135,17 +135,17 @@ def test_gauges_are_what_the_database_says() -> None:
         facts = {"waiters": waiters, "listening": listening}
         Heartbeat.objects.create(process=process, kind=kind, at=timezone.now() - age, facts=facts)
 
-    found = gauges()
+    result = gauges()
 
-    assert found["kvitok_database_up"] == 1
-    assert found["kvitok_queue_due"] == 1
-    assert 60 <= found["kvitok_queue_oldest_seconds"] < 120
-    assert (found["kvitok_open_messages"], found["kvitok_open_holds_tokens"]) == (3, 17)
-    assert found["kvitok_ambiguous_attempts"] == 1
-    assert (found["kvitok_open_leases"], found["kvitok_overdue_leases"]) == (1, 1)
-    assert found["kvitok_parked_receipts"] == 1
-    assert (found["kvitok_waiters"], found["kvitok_listeners_down"]) == (5, 1)
-    assert 1 <= found["kvitok_heartbeat_age_secondsweb"] < 30
+    assert result["kvitok_database_up"] == 1
+    assert result["kvitok_queue_due"] == 1
+    assert 60 <= result["kvitok_queue_oldest_seconds"] < 120
+    assert (result["kvitok_open_messages"], result["kvitok_open_holds_tokens"]) == (3, 17)
+    assert result["kvitok_ambiguous_attempts"] == 1
+    assert (result["kvitok_open_leases"], result["kvitok_overdue_leases"]) == (1, 1)
+    assert result["kvitok_parked_receipts"] == 1
+    assert (result["kvitok_waiters"], result["kvitok_listeners_down"]) == (5, 1)
+    assert 1 <= result["kvitok_heartbeat_age_secondsweb"] < 30
 
 
 @pytest.mark.django_db(transaction=True)
@@ -159,11 +159,11 @@ def test_what_is_held_back_as_pumping_is_exported() -> None:
     GuardRestriction.objects.create(value="+3", **ended, **shared)
     GuardProgress.objects.create(pk=1, counted_until=now - timedelta(seconds=40))
 
-    found = gauges()
+    result = gauges()
 
-    assert found["kvitok_guard_restrictionsrefuse"] == 1
-    assert found["kvitok_guard_restrictionschallenge"] == 0
-    assert 40 <= found["kvitok_guard_counted_seconds"] < 60
+    assert result["kvitok_guard_restrictionsrefuse"] == 1
+    assert result["kvitok_guard_restrictionschallenge"] == 0
+    assert 40 <= result["kvitok_guard_counted_seconds"] < 60
 
 
 @pytest.mark.django_db(transaction=True)
@@ -172,11 +172,11 @@ def test_age_of_uncounted_clicks_is_exported() -> None:
     none = gauges()["kvitok_clicks_oldest_seconds"]
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
 
-    found = gauges()["kvitok_clicks_oldest_seconds"]
+    result = gauges()["kvitok_clicks_oldest_seconds"]
 
     redis_client().delete(STREAM)
     assert none == 0
-    assert 90 <= found < 120
+    assert 90 <= result < 120
 
 
 @pytest.mark.django_db(transaction=True)
@@ -185,19 +185,19 @@ def test_age_of_clicks_that_are_not_in_clickhouse_is_exported(settings: Settings
     redis_client().xgroup_create(STREAM, "clickhouse", id="0", mkstream=True)
     redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
 
-    found = gauges()["kvitok_clickhouse_oldest_seconds"]
+    result = gauges()["kvitok_clickhouse_oldest_seconds"]
 
     redis_client().delete(STREAM)
-    assert 90 <= found < 120
+    assert 90 <= result < 120
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("redis_away")
 def test_without_redis_the_age_of_clicks_is_not_known() -> None:
-    found = gauges()
+    result = gauges()
 
-    assert "kvitok_clicks_oldest_seconds" not in found
-    assert found["kvitok_database_up"] == 1
+    assert "kvitok_clicks_oldest_seconds" not in result
+    assert result["kvitok_database_up"] == 1
 
 
 @pytest.fixture
@@ -212,13 +212,13 @@ def test_bind_is_exported_while_its_process_is_alive() -> None:
     now = timezone.now()
     beat = Heartbeat.objects.create(process="smpp a", kind="smpp", at=now, facts=facts)
 
-    found = gauges()
+    result = gauges()
     beat.at -= timedelta(seconds=90)
     beat.save()
     later = gauges()
 
     names = ("kvitok_smpp_boundsmpp", "kvitok_smpp_window_usedsmpp", "kvitok_smpp_windowsmpp")
-    assert [found[name] for name in names] == [1, 3, 10]
+    assert [result[name] for name in names] == [1, 3, 10]
     assert later.keys() & set(names) == set()
 
 

@@ -67,7 +67,7 @@ def test_confirmed_erasure_is_audited(client: Client, operator: User, company: C
     assert answer.headers["Location"] == reverse("admin:persons")
     assert not Message.objects.filter(phone=PHONE).exists()
     events = AuditEvent.objects.filter(action="person.erased").order_by("id")
-    assert [(one.user, one.subject) for one in events] == [(operator, "+7916*")] * 2
+    assert [(event.user, event.subject) for event in events] == [(operator, "+7916*")] * 2
 
 
 def test_open_message_is_named(client: Client, operator: User, company: Company) -> None:

@@ -26,22 +26,22 @@ def second_factor(settings: Settings) -> None:
 
 def addresses() -> list[str]:
     """Every address of the admin, with something in the place of its arguments."""
-    found = []
+    result = []
     for pattern in _flat(admin.site.get_urls()):
         for kwargs in ({}, {"object_id": "1"}, {"name": "twilio"}, {"status": "approved"}):
             try:
-                found.append(reverse(f"admin:{pattern.name}", kwargs=kwargs))
+                result.append(reverse(f"admin:{pattern.name}", kwargs=kwargs))
             except NoReverseMatch:
                 continue
             break
-    return sorted(set(found))
+    return sorted(set(result))
 
 
 def _flat(patterns: list[Any]) -> list[URLPattern]:
     flat: list[URLPattern] = []
-    for one in patterns:
-        flat += _flat(one.url_patterns) if isinstance(one, URLResolver) else [one]
-    return [one for one in flat if one.name and one.name not in OPEN_TO_ALL]
+    for pattern in patterns:
+        flat += _flat(pattern.url_patterns) if isinstance(pattern, URLResolver) else [pattern]
+    return [item for item in flat if item.name and item.name not in OPEN_TO_ALL]
 
 
 def reached(client: Client, address: str) -> list[str]:
@@ -59,7 +59,9 @@ def test_without_a_second_factor_every_address_leads_to_setting_one_up(client: C
     sign_in(client, make_operator(has_factor=False), "password")
 
     opened = [
-        one for one in addresses() if reverse("mfa_activate_totp") not in reached(client, one)
+        address
+        for address in addresses()
+        if reverse("mfa_activate_totp") not in reached(client, address)
     ]
 
     assert opened == []
@@ -70,9 +72,9 @@ def test_with_a_password_alone_every_address_asks_for_the_second_factor(client: 
     wanted = reverse("mfa_reauthenticate")
 
     opened = [
-        one
-        for one in addresses()
-        if not any(url.startswith(wanted) for url in reached(client, one))
+        address
+        for address in addresses()
+        if not any(url.startswith(wanted) for url in reached(client, address))
     ]
 
     assert opened == []
@@ -81,7 +83,7 @@ def test_with_a_password_alone_every_address_asks_for_the_second_factor(client: 
 def test_posts_without_a_second_factor_are_refused(client: Client) -> None:
     sign_in(client, make_operator(), "password")
 
-    answers = {client.post(one).status_code for one in addresses()}
+    answers = {client.post(address).status_code for address in addresses()}
 
     assert answers == {302}
     assert AuditEvent.objects.count() == 0
@@ -193,7 +195,7 @@ def helper_with(*permissions: str) -> User:
     """An operator who is no administrator."""
     user = make_operator()
     User.objects.filter(pk=user.pk).update(is_superuser=False)
-    codenames = [one.partition(".")[2] for one in permissions]
+    codenames = [permission.partition(".")[2] for permission in permissions]
     user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
     return User.objects.get(pk=user.pk)
 
@@ -262,7 +264,7 @@ def test_staff_without_permissions_opens_the_first_page_alone(
     client.force_login(UserFactory.create(is_staff=True))
     harmless = {reverse(f"admin:{name}") for name in ("index", "attention", "jsi18n")}
 
-    opened = [one for one in addresses() if client.get(one).status_code == 200]
+    opened = [address for address in addresses() if client.get(address).status_code == 200]
 
     assert set(opened) <= harmless
     menu = client.get(reverse("admin:index")).content.decode()

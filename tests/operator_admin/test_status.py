@@ -42,7 +42,7 @@ def counted(day: date | None = None) -> StatusDay:
 def part(client: Client, name: str = "sms") -> dict[str, object]:
     summary.reset()
     parts = client.get(reverse("status-json")).json()["components"]
-    return next(one for one in parts if one["name"] == name)
+    return next(item for item in parts if item["name"] == name)
 
 
 def test_day_sums_all_companies() -> None:
@@ -91,9 +91,9 @@ def test_figures_need_enough_companies_and_messages(
         count(company, n=of_each)
     counted()
 
-    found = part(client)["days"][-2]  # type: ignore[index]
+    result = part(client)["days"][-2]  # type: ignore[index]
 
-    assert (found["share"] is not None) is shown
+    assert (result["share"] is not None) is shown
 
 
 def test_figures_that_one_company_dominates_are_left_out(
@@ -196,10 +196,10 @@ def test_public_incidents_alone_are_shown(client: Client) -> None:
 
 
 def test_planned_maintenance_does_not_mark_the_present(client: Client) -> None:
-    words, soon = {"ru": "Работы", "en": "Work"}, timezone.now() + timedelta(hours=3)
+    text, soon = {"ru": "Работы", "en": "Work"}, timezone.now() + timedelta(hours=3)
     timeline.open_incident(
-        titles=words,
-        text=words,
+        titles=text,
+        text=text,
         impact="maintenance",
         shown_from=soon,
         user=UserFactory.create(),
@@ -207,15 +207,15 @@ def test_planned_maintenance_does_not_mark_the_present(client: Client) -> None:
     )
     summary.reset()
 
-    found = client.get("/status.json").json()
+    body = client.get("/status.json").json()
 
-    assert (found["status"], len(found["planned"]), found["incidents"]) == ("operational", 1, [])
+    assert (body["status"], len(body["planned"]), body["incidents"]) == ("operational", 1, [])
 
 
 def test_feed_is_well_formed(client: Client) -> None:
-    words = {"ru": "Сбой & <b>", "en": "Failure & <b>"}
+    text = {"ru": "Сбой & <b>", "en": "Failure & <b>"}
     timeline.open_incident(
-        titles=words, text=words, impact="outage", user=UserFactory.create(), ip=None
+        titles=text, text=text, impact="outage", user=UserFactory.create(), ip=None
     )
     summary.reset()
 

@@ -18,8 +18,8 @@ def verification_of(phone: str, purpose: str = "verification", mode: str = "live
 
 
 def code_of(phone: str, purpose: str = "verification", mode: str = "live") -> str:
-    found = verification_of(phone, purpose, mode)
-    return codes.derive(found.id, key_id=found.key_id, length=found.length)
+    result = verification_of(phone, purpose, mode)
+    return codes.derive(result.id, key_id=result.key_id, length=result.length)
 
 
 def wrong_code(phone: str, purpose: str = "verification", mode: str = "live") -> str:

@@ -96,7 +96,7 @@ def test_code_ends_the_chains_of_its_other_messages(api: Api) -> None:
 
     states = sorted((state(first), state(second)))
     assert states == [("delivered", "whatsapp", False), ("sent", "whatsapp", False)]
-    assert [one.chain for one in Message.objects.all() if one.state == "sent"] == [[]]
+    assert [message.chain for message in Message.objects.all() if message.state == "sent"] == [[]]
     age_rows(seconds=31)
     assert sweeps.fall_back() == 0
     assert ledger.balance(api.company.pk) == (998, 1)
@@ -137,7 +137,7 @@ def test_code_leaves_the_first_try_of_another_message_to_be_made(api: Api) -> No
     settlement.settle_verified()
 
     assert state(message) == ("queued", "whatsapp", False)
-    assert (message.chain, [one.phone for one in claim()]) == ([], [PHONE])
+    assert (message.chain, [item.phone for item in claim()]) == ([], [PHONE])
     assert ledger.balance(api.company.pk) == (999, 1)
 
 

@@ -50,17 +50,17 @@ def test_code_is_a_truncated_hmac_of_the_id(length: int) -> None:
 
 
 def test_code_keeps_its_leading_zeros() -> None:
-    found = [codes.derive(UUID(int=number), key_id="2", length=6) for number in range(3000)]
+    result = [codes.derive(UUID(int=number), key_id="2", length=6) for number in range(3000)]
 
-    assert all(len(code) == 6 and code.isdigit() for code in found)
-    assert any(code.startswith("00") for code in found)
+    assert all(len(code) == 6 and code.isdigit() for code in result)
+    assert any(code.startswith("00") for code in result)
 
 
 def test_every_digit_is_equally_likely() -> None:
     count = 20_000
-    found = [codes.derive(UUID(int=number), key_id="2", length=6) for number in range(count)]
+    result = [codes.derive(UUID(int=number), key_id="2", length=6) for number in range(count)]
 
-    for digits in map(Counter, zip(*found, strict=True)):
+    for digits in map(Counter, zip(*result, strict=True)):
         expected = count / 10
         chi_squared = sum((digits[str(n)] - expected) ** 2 / expected for n in range(10))
         assert chi_squared < 27.9  # 9 degrees of freedom, p = 0.001
@@ -76,17 +76,17 @@ def test_mac_differs_with_whatever_it_is_bound_to() -> None:
     }
     several = [BOUND, *(BOUND | {name: value} for name, value in others.items())]
 
-    macs = [codes.mac(key_id=key_id, **one) for one in several for key_id in KEYS]
+    macs = [codes.mac(key_id=key_id, **item) for item in several for key_id in KEYS]
 
-    assert all(one != other for one, other in combinations(macs, 2))
+    assert all(item != other for item, other in combinations(macs, 2))
     assert {len(mac) for mac in macs} == {32}
 
 
 def test_neighbouring_fields_do_not_run_into_one_another() -> None:
-    one = codes.mac(key_id="1", **BOUND | {"purpose": "login1", "code": "23456"})
+    item = codes.mac(key_id="1", **BOUND | {"purpose": "login1", "code": "23456"})
     other = codes.mac(key_id="1", **BOUND | {"purpose": "login", "code": "123456"})
 
-    assert one != other
+    assert item != other
 
 
 def test_candidates_are_made_under_every_known_key() -> None:
@@ -106,8 +106,8 @@ PHONE = "+79161234567"
 OLD, NEW = {"old": b"o" * 32}, {"new": b"n" * 32}
 # The lists of keys that run side by side during the restarts of each step.
 STEPS = {"append": (OLD, OLD | NEW), "promote": (OLD | NEW, NEW | OLD), "drop": (NEW | OLD, NEW)}
-PAIRS = [pytest.param(a, b, id=f"{step}-{one}") for step, pair in STEPS.items()
-         for one, (a, b) in {"before": pair, "after": pair[::-1]}.items()]  # fmt: skip
+PAIRS = [pytest.param(a, b, id=f"{step}-{item}") for step, pair in STEPS.items()
+         for item, (a, b) in {"before": pair, "after": pair[::-1]}.items()]  # fmt: skip
 Ring = dict[str, bytes]
 
 

@@ -233,8 +233,8 @@ def files_of(document: Document) -> dict[str, bytes]:
 
 
 def one(xml: Element, name: str) -> Element:
-    (found,) = xml.iter(name)
-    return found
+    (result,) = xml.iter(name)
+    return result
 
 
 def check_pages(reader: Reader, month: ClosedMonth, last: date) -> None:
@@ -260,7 +260,7 @@ def check_whole(reader: Reader, months: list[ClosedMonth]) -> None:
     documents = Document.objects.filter(company=company, kind="closing")
     used = sum(document.amount for document in documents)
     # The act has a dispute on the side of its day: the money went, and came back.
-    won = sum(one.amount for one in Refund.objects.exclude(returned_at=None))
+    won = sum(refund.amount for refund in Refund.objects.exclude(returned_at=None))
     assert won > 0
     assert act.accounts[0].debit == used + whole.money[0].refunded + won
     assert act.accounts[0].credit == whole.money[0].received + won
@@ -271,7 +271,7 @@ def check_whole(reader: Reader, months: list[ClosedMonth]) -> None:
     assert sum(month.withdrawn for month in months) == sum(row.amount for row in refunds)
 
 
-def check_proofs(reader: Reader, place: Path) -> None:
+def check_proofs(reader: Reader, directory: Path) -> None:
     """The chain, by the cabinet's check and by the program that companies run; and the books."""
     company = reader.company
     content = reader.file("balance-csv", "kind=all")
@@ -280,7 +280,7 @@ def check_proofs(reader: Reader, place: Path) -> None:
     unsealed = Transfer.objects.filter(company=company, created_at__gte=today).count()
     assert (verdict.problem, verdict.rest) == ("", unsealed)
 
-    statement, heads = place / "statement.csv", place / "heads.json"
+    statement, heads = directory / "statement.csv", directory / "heads.json"
     statement.write_bytes(content)
     heads.write_bytes(reader.file("balance-heads"))
     program = [sys.executable, "-I", str(ROOT / "static/kvitok-verify.py")]
@@ -311,14 +311,14 @@ def pages() -> Iterator[tuple[str, str, str]]:
 
 
 def too_many_statements(reader: Reader) -> Sums:
-    found = {}
+    result = {}
     for name, of, path in pages():
         reader.client.get(path)  # fills caches
         with CaptureQueriesContext(connection) as queries:
             assert reader.client.get(path).status_code == 200
         if len(queries) > MAX_QUERIES[of]:
-            found[name] = len(queries)
-    return found
+            result[name] = len(queries)
+    return result
 
 
 def timings(reader: Reader) -> Iterator[tuple[str, float]]:

@@ -30,10 +30,10 @@ def codes_of(answers: list[Answer]) -> Counter[str]:
 def test_of_fifty_right_codes_one_is_taken(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE})
 
-    found = codes_of(check(api, PHONE, [code_of(PHONE)] * 50))
+    result = codes_of(check(api, PHONE, [code_of(PHONE)] * 50))
 
-    assert found["ok"] == 1
-    assert found.keys() <= {"ok", "code_used", "too_many_attempts"}
+    assert result["ok"] == 1
+    assert result.keys() <= {"ok", "code_used", "too_many_attempts"}
     assert verification_of(PHONE).attempts == 1
 
 
@@ -158,9 +158,9 @@ def test_of_fifty_right_codes_by_id_and_by_phone_one_is_taken(api: Api) -> None:
         [partial(api.post, "/otp/verify", ways[n % 2] | {"code": code}) for n in range(50)]
     )
 
-    found = codes_of(answers)
-    assert found["ok"] == 1
-    assert found.keys() <= {"ok", "code_used", "too_many_attempts"}
+    result = codes_of(answers)
+    assert result["ok"] == 1
+    assert result.keys() <= {"ok", "code_used", "too_many_attempts"}
     assert verification_of(PHONE).attempts == 1
 
 

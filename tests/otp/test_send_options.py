@@ -229,7 +229,7 @@ def test_text_is_sent_only_by_channels_that_show_it(api: Api) -> None:
     message = message_of(api, text="Вход: :code")
 
     assert (message.channel, message.chain, message.content) == ("sms", [], "code_with_text")
-    assert [one.channel for one in claim()] == ["sms"]
+    assert [item.channel for item in claim()] == ["sms"]
     assert post(api, text=":code", channel="whatsapp").code == "channel_unavailable"
     assert post(api, text=":code", channels=["whatsapp"]).code == "channel_unavailable"
 
@@ -315,11 +315,11 @@ def test_resends_with_different_options_at_once_leave_one_live_code(client_of: C
         {"bind": DOCUMENT},
     ]
 
-    answers = at_once([partial(api.post, "/otp/send", {"phone": phone} | one) for one in sends])
+    answers = at_once([partial(api.post, "/otp/send", {"phone": phone} | send) for send in sends])
 
     assert [answer.status for answer in answers] == [200] * 4
     live = Verification.objects.get(superseded_at=None)
-    by_id = {answer.body["verification"]: one for answer, one in zip(answers, sends, strict=True)}
+    by_id = {answer.body["verification"]: item for answer, item in zip(answers, sends, strict=True)}
     expected = by_id[live.public_id]
     assert live.binding == expected.get("bind")
     assert list(reconciliation.breaches()) == []
@@ -333,11 +333,11 @@ def test_reference_and_metadata_are_shown_and_searched(api: Api) -> None:
     public_id = sent(api, **fields)
     sent(api, "+79161234568", reference="order 8")
 
-    found = api.get(f"/otp/{public_id}").body
+    result = api.get(f"/otp/{public_id}").body
     listed = api.get("/messages", {"reference": "order 7"}).body["data"]
     by_reference = api.get("/otp", {"reference": "order 7"}).body["data"]
 
-    assert {name: found[name] for name in fields} == fields
+    assert {name: result[name] for name in fields} == fields
     assert [{name: row[name] for name in fields} for row in listed] == [fields]
     assert [row["id"] for row in by_reference] == [public_id]
     assert api.get("/messages", {"reference": "order"}).body["data"] == []

@@ -239,8 +239,8 @@ def test_what_the_phone_would_have_shown(dispatcher: Dispatcher, test_api: Api) 
             "short_url": code.body["short_url"],
         },
     ]
-    found = [{k: v for k, v in one.items() if k != "created_at"} for one in answer.body["data"]]
-    assert found == expected
+    result = [{k: v for k, v in row.items() if k != "created_at"} for row in answer.body["data"]]
+    assert result == expected
 
 
 def test_test_messages_of_one_phone(test_api: Api) -> None:

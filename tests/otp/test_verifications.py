@@ -180,11 +180,11 @@ def test_states_are_shown_and_searched_alike(api: Api) -> None:
     old.filter(phone=phones[4]).update(superseded_at=timezone.now() - timedelta(seconds=9))
 
     expected = ["verified", "cancelled", "exhausted", "expired", "superseded", "pending"]
-    assert [api.get(f"/otp/{one}").body["state"] for one in ids] == expected
+    assert [api.get(f"/otp/{id_}").body["state"] for id_ in ids] == expected
     assert states(api) == expected[::-1]
     for state, public_id in zip(expected, ids, strict=True):
-        found = api.get("/otp", {"state": state}).body["data"]
-        assert [row["id"] for row in found] == [public_id]
+        result = api.get("/otp", {"state": state}).body["data"]
+        assert [row["id"] for row in result] == [public_id]
 
 
 def test_list_has_each_verification_once_and_goes_on(api: Api) -> None:

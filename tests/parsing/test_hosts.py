@@ -67,9 +67,9 @@ def test_product_has_one_idna() -> None:
     other = re.compile(r"\bimport idna\b|[\"']idna[\"']|punycode\(|idna\.(en|de)code")
     files = [file for name in PACKAGES for file in (ROOT / name).rglob("*.py")]
 
-    found = [str(file) for file in files if other.search(file.read_text())]
+    result = [str(file) for file in files if other.search(file.read_text())]
 
-    assert found == [str(ROOT / "parsing/hosts.py")]
+    assert result == [str(ROOT / "parsing/hosts.py")]
 
 
 def test_label_that_is_too_long_is_not_encoded() -> None:

@@ -116,9 +116,9 @@ def test_nothing_happens_before_the_day(db: None) -> None:
 
     company_deletion.run()
 
-    found = api_keys.find(key.plaintext)
-    assert found is not None
-    assert found.company_status == "approved"
+    result = api_keys.find(key.plaintext)
+    assert result is not None
+    assert result.company_status == "approved"
     assert not Mail.objects.exists()
 
 

@@ -100,8 +100,8 @@ def test_no_table_at_all_names_the_phone_but_the_block_list(company: Company) ->
 
     erase(person=Person(PHONE))
 
-    found = {table for table in tables() if rows_naming(PHONE, table)}
-    assert found == {"channels_blockedphone"}
+    result = {table for table in tables() if rows_naming(PHONE, table)}
+    assert result == {"channels_blockedphone"}
 
 
 def test_nothing_names_an_old_spelling_of_the_phone(company: Company) -> None:
@@ -233,7 +233,7 @@ def test_erasure_is_audited_without_the_phone(company: Company) -> None:
     erase(person=Person(PHONE))
 
     events = AuditEvent.objects.filter(action="person.erased").order_by("id")
-    assert [(one.company_id, one.subject) for one in events] == [
+    assert [(event.company_id, event.subject) for event in events] == [
         (None, "+7916*"),
         (company.pk, "+7916*"),
     ]

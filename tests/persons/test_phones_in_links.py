@@ -160,6 +160,6 @@ def test_pattern_brings_few_links_that_name_somebody_else(company: Company) -> N
         for n in range(1000)
     )
     with connection.cursor() as cursor:
-        found = person.candidates(cursor, Person(PHONE, company.pk), None)
+        candidates = person.candidates(cursor, Person(PHONE, company.pk), None)
 
-    assert len(found) <= 1
+    assert len(candidates) <= 1

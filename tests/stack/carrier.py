@@ -11,14 +11,14 @@ class Carrier:
 
     def phones(self) -> list[dict[str, Any]]:
         """Every phone that got messages, with their number."""
-        found: list[dict[str, Any]] = requests.get(f"{self.url}/phones", timeout=10).json()
-        return found
+        body: list[dict[str, Any]] = requests.get(f"{self.url}/phones", timeout=10).json()
+        return body
 
     def messages(self, phone: str) -> list[dict[str, Any]]:
         """Messages on a phone, newest first."""
         answer = requests.get(f"{self.url}/phones/{phone}/messages", timeout=10)
-        found: list[dict[str, Any]] = answer.json()
-        return found
+        body: list[dict[str, Any]] = answer.json()
+        return body
 
     def message(self, phone: str) -> dict[str, Any]:
         """The only message on a phone."""

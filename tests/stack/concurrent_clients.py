@@ -51,15 +51,15 @@ class ConcurrentClients:
     @property
     def failures(self) -> list[object]:
         """Unexpected responses, and the errors that ended clients."""
-        wrong = [one for one in self.answers if one.status != EXPECTED[one.call]]
+        wrong = [answer for answer in self.answers if answer.status != EXPECTED[answer.call]]
         return [*wrong, *self._errors]
 
     def count(self) -> Counter[str]:
-        return Counter(one.call for one in self.answers)
+        return Counter(answer.call for answer in self.answers)
 
     def has_sends_answered_since(self, moment: float) -> bool:
-        return any(one.message_status in {"sent", "delivered"} for one in self.answers
-                   if one.asked_at >= moment)  # fmt: skip
+        return any(answer.message_status in {"sent", "delivered"} for answer in self.answers
+                   if answer.asked_at >= moment)  # fmt: skip
 
     def _loop(self) -> None:
         try:
@@ -90,7 +90,7 @@ class ConcurrentClients:
     def _read(self, phone: str) -> str:
         """Wait for the code on the phone."""
         deadline = time.monotonic() + PATIENCE
-        while not (found := self._stack.carrier.messages(phone)):
+        while not (messages := self._stack.carrier.messages(phone)):
             assert time.monotonic() < deadline, f"nothing came to {phone}"
             time.sleep(0.05)
-        return str(found[0]["code"])
+        return str(messages[0]["code"])

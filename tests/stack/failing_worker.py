@@ -39,7 +39,7 @@ def kill_self_on_accepted(events: Sequence[Event]) -> list[Event]:
 
 
 def kill_self_on_sent_signal(signals: Sequence[outcome_signals.Signal]) -> None:
-    if any(one.state == "sent" for one in signals):
+    if any(item.state == "sent" for item in signals):
         kill_self()
     publish(signals)
 

@@ -53,8 +53,8 @@ def tree(pid: int) -> Iterator[int]:
 
 
 def _count(pids: Iterable[int], folder: str) -> int:
-    found = 0
+    result = 0
     for pid in pids:
         with suppress(OSError):
-            found += len(list(Path(f"/proc/{pid}/{folder}").iterdir()))
-    return found
+            result += len(list(Path(f"/proc/{pid}/{folder}").iterdir()))
+    return result

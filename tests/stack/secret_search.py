@@ -20,13 +20,13 @@ def secret_pattern(secret: str) -> re.Pattern[bytes]:
 
 def _base64(word: bytes) -> list[bytes]:
     """Its base64 at each of three alignments, without characters that depend on neighbours."""
-    found = []
+    result = []
     for before in range(3):
         encoded = b64encode(b"\0" * before + word).rstrip(b"=")
         first = (before * 8 + 5) // 6
         last = (before + len(word)) * 8 // 6
-        found.append(encoded[first:last])
-    return found
+        result.append(encoded[first:last])
+    return result
 
 
 def postgres_contents() -> bytes:

@@ -51,8 +51,8 @@ class SlowClients:
     """Runs slow clients inside the block: every kind at every target in turn."""
 
     def __init__(self, url: str, targets: Sequence[str], many: int) -> None:
-        place = urlsplit(url)
-        server = (str(place.hostname), int(place.port or 0))
+        address = urlsplit(url)
+        server = (str(address.hostname), int(address.port or 0))
         plans = islice(cycle((kind, target) for target in targets for kind in KINDS), many)
         self._plans = [
             (server, f"127.0.{1 + number // 100}.{1 + number % 100}", kind, target)

@@ -105,7 +105,7 @@ def test_account_at_fault_is_left_for_the_other_and_the_phone_gets_one_message(
     first = sender.send_code(phone, channel="sms")
     second = sender.send_code(after, channel="sms")
 
-    assert [one.status_code for one in (first, second)] == [200, 200]
+    assert [item.status_code for item in (first, second)] == [200, 200]
     assert (_carriers(phone), _carriers(after)) == (["twilio", KZ], [KZ])
     assert len(kz.messages(phone)) == 1
     assert stack.ending(phone).charged == 16

@@ -79,10 +79,10 @@ def run(*command: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -
 
 
 def needed(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
+    result = shutil.which(name)
+    if result is None:
         pytest.skip(f"no {name} on this machine")
-    return found
+    return result
 
 
 def node_tool(name: str) -> Path:
@@ -101,60 +101,62 @@ def openapi_generator(schema: Path, *options: str | Path) -> list[str | Path]:
 
 
 def all_done(threads: ThreadPoolExecutor, *jobs: Callable[[], str]) -> list[str]:
-    return [job.result() for job in [threads.submit(one) for one in jobs]]
+    return [job.result() for job in [threads.submit(item) for item in jobs]]
 
 
-def python(program: str, place: Path, environ: Mapping[str, str]) -> str:
+def python(program: str, directory: Path, environ: Mapping[str, str]) -> str:
     """Run it, its types checked meanwhile."""
-    shutil.copy(PROGRAMS / program, place)
-    (place / "mypy.ini").write_text(MYPY, encoding="utf-8")
+    shutil.copy(PROGRAMS / program, directory)
+    (directory / "mypy.ini").write_text(MYPY, encoding="utf-8")
     with ThreadPoolExecutor(2) as threads:
         _judged, output = all_done(
             threads,
-            lambda: run(SCRIPTS / "mypy", program, cwd=place),
-            lambda: run(sys.executable, program, cwd=place, env=environ),
+            lambda: run(SCRIPTS / "mypy", program, cwd=directory),
+            lambda: run(sys.executable, program, cwd=directory, env=environ),
         )
     return output
 
 
 def typescript(
-    program: str, place: Path, environ: Mapping[str, str], *generator: str | Path
+    program: str, directory: Path, environ: Mapping[str, str], *generator: str | Path
 ) -> str:
     """Generate, compile and run."""
-    (place / "package.json").write_text(json.dumps({"type": "module"}), encoding="utf-8")
+    (directory / "package.json").write_text(json.dumps({"type": "module"}), encoding="utf-8")
     settings = {"compilerOptions": TSC, "files": [program]}
-    (place / "tsconfig.json").write_text(json.dumps(settings), encoding="utf-8")
-    (place / "node_modules").symlink_to(MODULES)
-    shutil.copy(PROGRAMS / program, place)
-    run(*generator, cwd=place)
-    run(node_tool("tsc"), cwd=place)
-    return run("node", Path(program).with_suffix(".js"), cwd=place, env=environ)
+    (directory / "tsconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    (directory / "node_modules").symlink_to(MODULES)
+    shutil.copy(PROGRAMS / program, directory)
+    run(*generator, cwd=directory)
+    run(node_tool("tsc"), cwd=directory)
+    return run("node", Path(program).with_suffix(".js"), cwd=directory, env=environ)
 
 
-def with_openapi_generator_for_python(schema: Path, place: Path, environ: Mapping[str, str]) -> str:
-    options = ("-g", "python", "-o", place, "--package-name", "kvitok")
-    run(*openapi_generator(schema, *options), cwd=place)
-    return python("openapi_generator.py", place, environ)
+def with_openapi_generator_for_python(
+    schema: Path, directory: Path, environ: Mapping[str, str]
+) -> str:
+    options = ("-g", "python", "-o", directory, "--package-name", "kvitok")
+    run(*openapi_generator(schema, *options), cwd=directory)
+    return python("openapi_generator.py", directory, environ)
 
 
-def with_openapi_typescript(schema: Path, place: Path, environ: Mapping[str, str]) -> str:
+def with_openapi_typescript(schema: Path, directory: Path, environ: Mapping[str, str]) -> str:
     generator = node_tool("openapi-typescript")
     options = (generator, schema, "-o", "schema.d.ts")
-    return typescript("openapi_typescript.ts", place, environ, *options)
+    return typescript("openapi_typescript.ts", directory, environ, *options)
 
 
-def with_openapi_python_client(schema: Path, place: Path, environ: Mapping[str, str]) -> str:
-    made = place / "kvitok_client"
+def with_openapi_python_client(schema: Path, directory: Path, environ: Mapping[str, str]) -> str:
+    made = directory / "kvitok_client"
     options: list[str | Path] = ["--meta", "none", "--output-path", made, "--fail-on-warning"]
     path = {"PATH": f"{SCRIPTS}:{os.environ['PATH']}"}  # it formats with ruff
     generator = SCRIPTS / "openapi-python-client"
-    run(generator, "generate", "--path", schema, *options, cwd=place, env=path)
+    run(generator, "generate", "--path", schema, *options, cwd=directory, env=path)
     models = {file.stem for file in (made / "models").glob("*link*.py")}
     assert {name for name in models if name.endswith("link")} == {"link", "new_link"}
-    return python("openapi_python_client.py", place, environ)
+    return python("openapi_python_client.py", directory, environ)
 
 
-def with_hey_api(schema: Path, place: Path, environ: Mapping[str, str]) -> str:
+def with_hey_api(schema: Path, directory: Path, environ: Mapping[str, str]) -> str:
     settings = {
         "input": str(schema),
         "output": {"path": "made", "importFileExtension": ".js"},
@@ -162,28 +164,30 @@ def with_hey_api(schema: Path, place: Path, environ: Mapping[str, str]) -> str:
         "logs": {"file": False},
     }
     text = f"export default {json.dumps(settings)};"
-    (place / "openapi-ts.config.mjs").write_text(text, encoding="utf-8")
-    return typescript("hey_api.ts", place, environ, node_tool("openapi-ts"))
+    (directory / "openapi-ts.config.mjs").write_text(text, encoding="utf-8")
+    return typescript("hey_api.ts", directory, environ, node_tool("openapi-ts"))
 
 
 def with_openapi_generator_for_typescript(
-    schema: Path, place: Path, environ: Mapping[str, str]
+    schema: Path, directory: Path, environ: Mapping[str, str]
 ) -> str:
     ends = ("--additional-properties", "importFileExtension=.js")
-    options = openapi_generator(schema, "-g", "typescript-fetch", "-o", place / "made", *ends)
-    return typescript("openapi_generator.ts", place, environ, *options)
+    options = openapi_generator(schema, "-g", "typescript-fetch", "-o", directory / "made", *ends)
+    return typescript("openapi_generator.ts", directory, environ, *options)
 
 
-def with_openapi_generator_for_java(schema: Path, place: Path, environ: Mapping[str, str]) -> str:
+def with_openapi_generator_for_java(
+    schema: Path, directory: Path, environ: Mapping[str, str]
+) -> str:
     """With Jackson from the generator's own jar."""
     names = "invokerPackage=kvitok,apiPackage=kvitok.api,modelPackage=kvitok.model"
     options = ("--library", "native", "--additional-properties", f"openApiNullable=false,{names}")
-    run(*openapi_generator(schema, "-g", "java", "-o", place, *options), cwd=place)
-    sources = [*(place / "src/main").rglob("*.java"), *(PROGRAMS / "java").rglob("*.java")]
+    run(*openapi_generator(schema, "-g", "java", "-o", directory, *options), cwd=directory)
+    sources = [*(directory / "src/main").rglob("*.java"), *(PROGRAMS / "java").rglob("*.java")]
     javac = needed("javac")
-    run(javac, "-nowarn", "-proc:none", "-d", "classes", "-cp", JAR, *sources, cwd=place)
+    run(javac, "-nowarn", "-proc:none", "-d", "classes", "-cp", JAR, *sources, cwd=directory)
     path = f"classes:{JAR}"
-    return run(needed("java"), "-cp", path, "SendAndVerify", cwd=place, env=environ)
+    return run(needed("java"), "-cp", path, "SendAndVerify", cwd=directory, env=environ)
 
 
 def expected() -> str:

@@ -73,7 +73,7 @@ def test_worker_killed_while_vendors_hold_their_answers_resends_nothing(
     stack.worker.kill()
     stack.worker.start()
 
-    assert {one.result().status_code for one in sending} == {OK}
+    assert {item.result().status_code for item in sending} == {OK}
     assert stack.endings(phones) == [Outcome(["delivered"], charged=1, copies=1)] * len(phones)
     assert sender.balance() == (TOKENS - len(phones), 0)
 

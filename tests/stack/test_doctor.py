@@ -21,13 +21,13 @@ def examined(stack: Stack, **changes: str) -> dict[str, dict[str, Any]]:
         capture_output=True,
         check=False,
     )
-    found = {one["name"]: one for one in json.loads(done.stdout)}
-    assert done.returncode == int(any(not one["ok"] for one in found.values()))
-    return found
+    result = {load["name"]: load for load in json.loads(done.stdout)}
+    assert done.returncode == int(any(not item["ok"] for item in result.values()))
+    return result
 
 
 def crosses(stack: Stack) -> set[str]:
-    return {name for name, one in examined(stack).items() if not one["ok"]}
+    return {name for name, item in examined(stack).items() if not item["ok"]}
 
 
 def test_worker_that_died_is_noticed_within_half_a_minute(stack: Stack) -> None:

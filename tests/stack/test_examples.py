@@ -14,7 +14,7 @@ from tools.examples.checks import ExampleRun, FailedError, handle_errors
 from tools.examples.languages import LANGUAGES, SOURCES, STEMS, Toolchain
 from tools.examples.service import Service
 
-BY_NAME = {one.name: one for one in LANGUAGES}
+BY_NAME = {language.name: language for language in LANGUAGES}
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def test_examples_do_what_they_show(
     wrong = ExampleRun(BY_NAME["python"], spoiled(tmp_path), service)
 
     doomed = threads.submit(handle_errors, wrong)
-    outcomes = list(threads.map(lambda one: check_language(one, service, install=False), chosen))
+    outcomes = list(threads.map(lambda item: check_language(item, service, install=False), chosen))
 
-    assert {one.language: one.failures for one in outcomes if not one.is_good} == {}
+    assert {outcome.language: outcome.failures for outcome in outcomes if not outcome.is_good} == {}
     assert outcomes[0].passed == list(STEMS)
     with pytest.raises(FailedError, match="keys"):
         doomed.result()

@@ -48,7 +48,7 @@ def test_a_throttled_message_is_delivered_a_little_later(stack: Stack, sender: S
     ]
 
     # How far each has come by the time of its answer is a matter of a pause of a second.
-    assert [one.status_code for one in answers] == [200] * 3
+    assert [answer.status_code for answer in answers] == [200] * 3
     assert stack.endings(phones) == [
         Outcome(["delivered"], charged=price, copies=1) for price in (1, 1, 16)
     ]
@@ -70,16 +70,16 @@ def test_silence_after_the_request_leaves_a_message_to_its_receipt(
         threads.submit(sender.send_code, phone, channel=channel)
         for phone, channel in zip(phones, CHANNELS * 2, strict=True)
     ]
-    answers = [one.result() for one in sending]
+    answers = [item.result() for item in sending]
 
-    assert [one.json()["status"] for one in answers] == ["queued"] * 6
+    assert [answer.json()["status"] for answer in answers] == ["queued"] * 6
     assert [_only_attempt(phone).state for phone in phones[:3]] == ["submitting"] * 3
     assert sender.balance() == (TOKENS - 2 * PRICE_OF_ALL, 2 * PRICE_OF_ALL)
     assert stack.endings(phones) == [
         Outcome(["delivered"], charged=price, copies=1) for price in (1, 1, 16, 1, 1, 16)
     ]
     attempts = [_only_attempt(phone) for phone in phones]
-    assert [one.error_class for one in attempts] == ["ambiguous"] * 6
+    assert [attempt.error_class for attempt in attempts] == ["ambiguous"] * 6
 
 
 def test_silence_of_a_vendor_without_receipts_ends_at_the_deadline_and_is_free(

@@ -135,7 +135,7 @@ def _say(production: Program, text: str) -> bytes:
     place = urlsplit(production.url)
     with socket.create_connection((place.hostname, place.port or 80), timeout=20) as connection:
         connection.sendall(text.encode("latin-1"))
-        found = b""
+        result = b""
         while part := connection.recv(65_536):
-            found += part
-    return found
+            result += part
+    return result

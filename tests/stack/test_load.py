@@ -30,12 +30,12 @@ def test_slow_vendor_keeps_to_its_thread_limit(
     wait_until(lambda: all(stack.carrier.messages(phone) for phone in first))
     extra = [sender.send_code(phone) for phone in second]
     checked = sender.verify(known, code)
-    waiting = sum(not one.done() for one in sending)
+    waiting = sum(not item.done() for item in sending)
 
     assert checked.status_code == 200
     assert waiting == SEND_WAITERS
-    answers = [one.result() for one in sending] + extra
-    assert [one.json()["status"] for one in answers] == ["queued"] * 12
+    answers = [item.result() for item in sending] + extra
+    assert [answer.json()["status"] for answer in answers] == ["queued"] * 12
     assert stack.endings([*first, *second]) == [DELIVERED] * 12
 
 
@@ -54,7 +54,7 @@ def test_worker_finishes_its_work_on_sigterm(
     stack.worker.start()
 
     assert (code, unknown) == (0, 0)
-    assert [one.result().status_code for one in sending] == [200] * len(phones)
+    assert [item.result().status_code for item in sending] == [200] * len(phones)
     assert stack.endings(phones) == [DELIVERED] * len(phones)
     assert sender.balance() == (TOKENS - len(phones), 0)
 
@@ -70,11 +70,11 @@ def test_two_hundred_sends_to_a_hanging_vendor(stack: Stack, threads: ThreadPool
         for number, (phone, code) in enumerate(known.items(), start=1):
             checking.append(_timed(sender.verify, phone, code))
             time.sleep(max(0.0, started + number * PAUSE_SECONDS / len(known) - time.monotonic()))
-        sent = [one.result() for one in sending]
+        sent = [item.result() for item in sending]
 
     assert [answer.status_code for answer, *_ in checking] == [200] * len(known)
     assert max(seconds for *_, seconds in checking) < PAUSE_SECONDS / 2
-    assert {(one.status_code, one.json()["status"]) for one, *_ in sent} == {(200, "queued")}
+    assert {(item.status_code, item.json()["status"]) for item, *_ in sent} == {(200, "queued")}
     # If all might wait, all would; but a busy machine makes some as slow as those that do.
     assert sum(seconds >= SEND_WAIT for *_, seconds in sent) < len(sent) / 2
     assert stack.endings([*known, *phones]) == [DELIVERED] * 216

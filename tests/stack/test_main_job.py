@@ -75,8 +75,8 @@ def test_code_and_link_share_a_message(stack: Stack, sender: Sender, channel: st
     assert message["links"] == [sent["short_url"]]
     assert sender.verify(phone, message["code"]).status_code == 200
     assert stack.ending(phone) == Outcome(["delivered"], charged=PRICES[channel], copies=1)
-    found = follow(sent["short_url"])
-    assert (found.status_code, found.headers["Location"]) == (302, TARGET)
+    result = follow(sent["short_url"])
+    assert (result.status_code, result.headers["Location"]) == (302, TARGET)
 
 
 @each_channel

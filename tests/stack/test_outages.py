@@ -51,7 +51,7 @@ def test_redis_killed_and_back_empty_in_the_middle_of_sends(
     with ConcurrentClients(stack, unlimited_sender) as crowd:
         wait_until(lambda: crowd.count()["verify"] >= CLIENTS)
         stack.redis.forget()
-        waited_statuses = [one.result().json()["status"] for one in waiting]
+        waited_statuses = [item.result().json()["status"] for item in waiting]
         during = resource_usage.usage_range(_measured_programs(stack), 2)[1]
         asked = crowd.count()
         stack.redis.start()
@@ -136,7 +136,7 @@ def _statuses_of_simultaneous_sends(
         Wallet.objects.select_for_update().get(company=sender.company)  # every send waits for it
         sending = [threads.submit(sender.send_code, phone) for phone in stack.phones(WEB_THREADS)]
         time.sleep(0.5)
-    return {one.result().status_code for one in sending}
+    return {item.result().status_code for item in sending}
 
 
 def _measured_programs(stack: Stack) -> list[Program]:
@@ -169,7 +169,7 @@ def _listener_counts(client: "redis.Redis") -> tuple[int, int]:
     """(subscriptions of web to outcomes, workers that block on wake-ups)"""
     ((_, subscribed),) = client.pubsub_numsub(outcome_signals.PUBSUB_CHANNEL)
     own = outcome_signals.facts().get("listening", 0)  # since a test before in this process
-    return subscribed - own, sum(one["cmd"] == "blpop" for one in client.client_list())
+    return subscribed - own, sum(item["cmd"] == "blpop" for item in client.client_list())
 
 
 def _assert_nothing_lost(stack: Stack, sender: Sender, crowd: ConcurrentClients) -> None:
@@ -203,7 +203,7 @@ def test_postgres_killed_under_load_loses_and_repeats_nothing(
     assert set(statuses) <= {200, 409, 503}
     assert statuses.count(200) == len(phones)
     endings = stack.endings(phones)
-    assert [one for one in endings if one not in (DELIVERED, UNSENT)] == []
+    assert [ending for ending in endings if ending not in (DELIVERED, UNSENT)] == []
     assert sender.balance() == (TOKENS - endings.count(DELIVERED), 0)
 
 

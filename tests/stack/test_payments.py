@@ -61,10 +61,10 @@ def test_every_way_to_be_notified_credits_once(shop: Stack, payer: Payer) -> Non
     )
     told = [paid(shop, gateway, how) for how in ("before_redirect", "twice", "after_redirect")]
 
-    for one in told:
-        gains(one, TOKENS)
-        one.act("notify")
-        gains(one, TOKENS)
+    for item in told:
+        gains(item, TOKENS)
+        item.act("notify")
+        gains(item, TOKENS)
     gains(unnoticed, TOKENS, seconds=60)
 
 
@@ -102,17 +102,17 @@ def test_lost_answer_of_the_provider_opens_no_second_payment(payer: Payer) -> No
 
 def test_exact_transfer_pays_its_invoice_and_others_wait(shop: Stack) -> None:
     exact, another, stranger = (Payer(shop, "invoice") for _ in range(3))
-    for one in (exact, another, stranger):
-        assert one.place().ok
+    for item in (exact, another, stranger):
+        assert item.place().ok
 
     another.transfer(amount="1.00")
     stranger.transfer(inn="7700000005")
     exact.transfer()
 
     gains(exact, TOKENS)
-    for one, problem in ((another, "wrong_amount"), (stranger, "wrong_payer")):
-        assert BankTransfer.objects.get(order=one.order).problem == problem
-        gains(one, 0)
+    for item, problem in ((another, "wrong_amount"), (stranger, "wrong_payer")):
+        assert BankTransfer.objects.get(order=item.order).problem == problem
+        gains(item, 0)
 
 
 @contextmanager

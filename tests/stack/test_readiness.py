@@ -102,6 +102,6 @@ def test_hanging_database_is_not_ready_within_seconds_and_takes_no_threads(
 @contextmanager
 def everything_paused(pid: int) -> Iterator[None]:
     with ExitStack() as stack:
-        for one in (pid, *children(pid)):
-            stack.enter_context(paused(one))
+        for item in (pid, *children(pid)):
+            stack.enter_context(paused(item))
         yield

@@ -100,7 +100,7 @@ def test_undelivered_is_a_failure_that_costs_nothing(stack: Stack, sender: Sende
     for channel, phone in phones.items():
         sender.send_code(phone, channel=channel)
 
-    endings = {one: stack.ending(phone) for one, phone in phones.items()}
+    endings = {item: stack.ending(phone) for item, phone in phones.items()}
     failed = Outcome(["failed"], charged=0, copies=1)
     expired = Outcome(["expired"], charged=0, copies=1)  # as Telegram words it
     assert endings == {"whatsapp": failed, "telegram": expired, "sms": failed}

@@ -117,4 +117,4 @@ def _wait_until_used_again(stack: Stack, client: redis.Redis, crowd: ConcurrentC
 
 def _blocked(client: redis.Redis) -> set[str]:
     """The commands by which the worker waits: for wake-ups, and for Celery's tasks."""
-    return {one["cmd"] for one in client.client_list()} & {"blpop", "brpop"}
+    return {item["cmd"] for item in client.client_list()} & {"blpop", "brpop"}

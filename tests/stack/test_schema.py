@@ -38,9 +38,9 @@ def judge(stack: Stack, tmp_path: Path, *options: str) -> str:
 
 
 def cases(output: str) -> int:
-    found = re.search(r"(\d+) generated, (\d+) passed", output)
-    assert found is not None, output[-2000:]
-    return int(found[2])
+    match = re.search(r"(\d+) generated, (\d+) passed", output)
+    assert match is not None, output[-2000:]
+    return int(match[2])
 
 
 @pytest.mark.parametrize("has_key", [True, False])

@@ -27,15 +27,15 @@ def tap(stack: Stack) -> Iterator[secret_search.RedisMonitor]:
 def codes(stack: Stack, tap: secret_search.RedisMonitor) -> list[str]:
     """Codes of eight digits that went to their phones in every way there is."""
     sender, phones = stack.sender(code_length=8), stack.phones(MANY)
-    found = _send_codes(stack, sender, phones)
+    send_codes = _send_codes(stack, sender, phones)
     _let_vendors_refuse(stack, sender)
-    for phone, code in list(zip(phones, found, strict=True))[::2]:
+    for phone, code in list(zip(phones, send_codes, strict=True))[::2]:
         assert sender.verify(phone, "00000000").json()["code"] == "code_invalid"
         assert sender.verify(phone, code).status_code == 200
     for phone in phones:
         assert stack.ending(phone).states == ["delivered"]
     wait_until(lambda: b"channels.write_heartbeat" in tap.captured)
-    return found
+    return send_codes
 
 
 def _send_codes(stack: Stack, sender: Sender, phones: list[str]) -> list[str]:

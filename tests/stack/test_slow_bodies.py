@@ -106,7 +106,7 @@ def _targets(stack: Stack, sender: Sender, slug: str) -> list[str]:
 def _codes(stack: Stack, sender: Sender, many: int) -> list[tuple[str, str]]:
     phones = stack.phones(many)
     with ThreadPoolExecutor(8) as pool:
-        assert {one.status_code for one in pool.map(sender.send_code, phones)} == {200}
+        assert {item.status_code for item in pool.map(sender.send_code, phones)} == {200}
     wait_until(lambda: all(map(stack.carrier.messages, phones)), PATIENCE)
     return [(phone, stack.carrier.code(phone)) for phone in phones]
 
@@ -148,7 +148,7 @@ def _ask(stack: Stack, headers: str, body: str) -> tuple[int, bytes]:
     )
     with socket.create_connection((place.hostname, place.port or 80), timeout=20) as connection:
         connection.sendall(f"{headers}{length}\r\n{body}".encode())
-        found = b""
+        result = b""
         while part := connection.recv(65_536):
-            found += part
-    return int(found.split(b" ", 2)[1]), found
+            result += part
+    return int(result.split(b" ", 2)[1]), result

@@ -18,9 +18,9 @@ NEW = "Code: {code}. DB::Exception: {text} (version 25.8.2.29 (official build))"
 
 @pytest.fixture
 def fake(settings: Settings) -> Iterator[Fake]:
-    with answering() as found:
-        settings.CLICKHOUSE_URL = f"http://kvitok:s%2Fecret@127.0.0.1:{found.port}/stats"
-        yield found
+    with answering() as result:
+        settings.CLICKHOUSE_URL = f"http://kvitok:s%2Fecret@127.0.0.1:{result.port}/stats"
+        yield result
 
 
 def test_insert_sends_lines_to_a_table(fake: Fake) -> None:
@@ -92,10 +92,10 @@ def test_slow_server_is_given_up(monkeypatch: pytest.MonkeyPatch, settings: Sett
 
 
 def test_address_in_full() -> None:
-    found = clickhouse.parse_address("https://u%40:p%2Fw@[::1]:9443/stats")
+    result = clickhouse.parse_address("https://u%40:p%2Fw@[::1]:9443/stats")
 
-    assert found == clickhouse.Address("https://[::1]:9443/", "u@", "p/w", "stats")
-    assert "p/w" not in repr(found)
+    assert result == clickhouse.Address("https://[::1]:9443/", "u@", "p/w", "stats")
+    assert "p/w" not in repr(result)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from storage.key_rings import identities
 def test_keys_are_in_the_order_of_the_list(settings: Settings) -> None:
     settings.WEBHOOK_KEYS = {"b": b"x" * 32, "a": b"y" * 32}
 
-    assert [one.split(":")[0] for one in identities()["WEBHOOK_KEYS"]] == ["b", "a"]
+    assert [key.split(":")[0] for key in identities()["WEBHOOK_KEYS"]] == ["b", "a"]
 
 
 def test_another_secret_under_the_same_id_is_another_key(settings: Settings) -> None:

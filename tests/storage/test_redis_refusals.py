@@ -75,8 +75,8 @@ def operator() -> Iterator[None]:
 
 @pytest.fixture(params=[become_replica, become_replica_without_data, take_rights_away])
 def refuse(request: pytest.FixtureRequest) -> Refuse:
-    found: Refuse = request.param
-    return found
+    result: Refuse = request.param
+    return result
 
 
 def count_send() -> bool:
@@ -89,8 +89,8 @@ def count_send() -> bool:
 
 def count_request() -> bool:
     principal = SimpleNamespace(key_id=uuid4().int, api_rate=1)
-    one: Principal = principal  # type: ignore[assignment]
-    return KeyRateLimiter().count(HttpRequest(), one) is not None
+    item: Principal = principal  # type: ignore[assignment]
+    return KeyRateLimiter().count(HttpRequest(), item) is not None
 
 
 def flush_clicks() -> bool:

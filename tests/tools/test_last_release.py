@@ -34,7 +34,7 @@ def git(root: Path, *words: str) -> None:
 
 
 def test_it_is_found_by_the_subject_of_its_commit(root: Path) -> None:
-    found = last_release(root)
+    result = last_release(root)
 
-    assert found.version == "0.2.0"
-    assert files(root, found) == {"Begin", "Release-0.1.0", "Release-0.2.0"}
+    assert result.version == "0.2.0"
+    assert files(root, result) == {"Begin", "Release-0.1.0", "Release-0.2.0"}

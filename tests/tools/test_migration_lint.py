@@ -14,8 +14,8 @@ DROP = 'ALTER TABLE "channels_message" DROP COLUMN "note" CASCADE;'
 
 def faults(*statements: str, atomic: bool = True, **exceptions: str) -> list[str]:
     named = {rule.replace("_", "-"): reason for rule, reason in exceptions.items()}
-    found = judge(Recorded("app/migrations/0002.py", atomic, named, list(statements)))
-    return [fault.split(": ")[1] for fault in found]
+    result = judge(Recorded("app/migrations/0002.py", atomic, named, list(statements)))
+    return [fault.split(": ")[1] for fault in result]
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_the_sql_of_each_migration_is_recorded_as_it_runs() -> None:
     assert 'CREATE INDEX CONCURRENTLY IF NOT EXISTS "scratch_note" ON "scratch" ("note");' in (
         third.statements
     )
-    assert [list(judge(one)) for one in (first, second, third)] == [[], [], []]
+    assert [list(judge(item)) for item in (first, second, third)] == [[], [], []]

@@ -33,12 +33,15 @@ def series(change: Callable[[Sample, int], Sample]) -> list[Sample]:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (lambda one, n: replace(one, memory={"web": 300.0, "worker": 100.0 + n}), "memory of work"),
-        (lambda one, n: replace(one, files=200 + 3 * n), "open files"),
-        (lambda one, n: replace(one, threads=120 + 2 * n), "threads"),
-        (lambda one, n: replace(one, connections=24 + n), "connections"),
-        (lambda one, n: replace(one, dead_rows=20_000 + 1_000 * n), "dead rows"),
-        (lambda one, n: replace(one, open_messages=30 + n), "open messages"),
+        (
+            lambda item, n: replace(item, memory={"web": 300.0, "worker": 100.0 + n}),
+            "memory of work",
+        ),
+        (lambda item, n: replace(item, files=200 + 3 * n), "open files"),
+        (lambda item, n: replace(item, threads=120 + 2 * n), "threads"),
+        (lambda item, n: replace(item, connections=24 + n), "connections"),
+        (lambda item, n: replace(item, dead_rows=20_000 + 1_000 * n), "dead rows"),
+        (lambda item, n: replace(item, open_messages=30 + n), "open messages"),
     ],
 )
 def test_what_rises_is_named(change: Callable[[Sample, int], Sample], named: str) -> None:
@@ -49,10 +52,10 @@ def test_what_rises_is_named(change: Callable[[Sample, int], Sample], named: str
 @pytest.mark.parametrize(
     "change",
     [
-        lambda one, _n: one,
-        lambda one, n: replace(one, dead_rows=20_000 + 15_000 * (n % 2)),  # vacuum comes and goes
-        lambda one, n: replace(one, memory={"web": 300.0 + min(n, 10), "worker": 100.0}),
-        lambda one, n: replace(one, redis=5.0 + n, answered=200 * n),  # kept on purpose
+        lambda item, _n: item,
+        lambda item, n: replace(item, dead_rows=20_000 + 15_000 * (n % 2)),  # vacuum comes and goes
+        lambda item, n: replace(item, memory={"web": 300.0 + min(n, 10), "worker": 100.0}),
+        lambda item, n: replace(item, redis=5.0 + n, answered=200 * n),  # kept on purpose
     ],
 )
 def test_what_stays_level_is_not(change: Callable[[Sample, int], Sample]) -> None:
@@ -60,4 +63,4 @@ def test_what_stays_level_is_not(change: Callable[[Sample, int], Sample]) -> Non
 
 
 def test_too_few_samples_say_nothing() -> None:
-    assert rises(series(lambda one, n: replace(one, files=n * 1000))[:7]) == []
+    assert rises(series(lambda item, n: replace(item, files=n * 1000))[:7]) == []

@@ -83,7 +83,9 @@ class Generation:
             program.wait_stopped()
 
     def errors(self) -> list[str]:
-        return [f"{self.name}: {line}" for one in self.programs for line in one.new_errors()]
+        return [
+            f"{self.name}: {line}" for program in self.programs for line in program.new_errors()
+        ]
 
     def _celery(self, *words: str) -> list[str]:
         pidfile = ["--pidfile="] if words[0] == "beat" else []

@@ -75,13 +75,13 @@ class Traffic:
 
     def messages(self) -> list[dict[str, Any]]:
         """What was sent here, as the history shows it."""
-        found: list[dict[str, Any]] = []
+        result: list[dict[str, Any]] = []
         page: dict[str, Any] = {"has_more": True, "next_cursor": ""}
-        while page["has_more"] and len(found) < len(self.phones):
+        while page["has_more"] and len(result) < len(self.phones):
             cursor = f"&cursor={page['next_cursor']}" if page["next_cursor"] else ""
             page = self.get(f"/messages?limit=200{cursor}")
-            found += [one for one in page["data"] if one["id"] in self.phones]
-        return found
+            result += [row for row in page["data"] if row["id"] in self.phones]
+        return result
 
     def _until(self, over: threading.Event) -> None:
         while not over.is_set():
@@ -137,8 +137,8 @@ class Traffic:
         )
         text = f"{path} ({began}): {answer.text[:300]}"
         self._expect(OK, answer.status_code, text)
-        found: dict[str, Any] = answer.json()
-        return found
+        result: dict[str, Any] = answer.json()
+        return result
 
     def _expect(self, wanted: object, found: object, what: str) -> None:
         if wanted != found:

@@ -16,13 +16,13 @@ def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
     left = list(answers)
 
     def getaddrinfo(host: str, port: int, *_arguments: Any, **_options: Any) -> list[Any]:
-        found = left.pop(0) if len(left) > 1 else left[0]
-        if not found:
+        result = left.pop(0) if len(left) > 1 else left[0]
+        if not result:
             raise socket.gaierror
         families = {True: socket.AF_INET6, False: socket.AF_INET}
         return [
             (families[":" in address], socket.SOCK_STREAM, 6, "", (address, port))
-            for address in found
+            for address in result
         ]
 
     real = socket.getaddrinfo

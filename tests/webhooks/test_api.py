@@ -65,10 +65,10 @@ def test_secret_is_returned_once(api: Api) -> None:
     made = create(api).body
 
     listed = api.get("/webhooks").body
-    one = api.get(f"/webhooks/{made['id']}").body
+    item = api.get(f"/webhooks/{made['id']}").body
 
-    assert listed["data"] == [{k: v for k, v in one.items() if k not in ENVELOPE}]
-    assert made["secret"] not in str(listed) + str(one)
+    assert listed["data"] == [{k: v for k, v in item.items() if k not in ENVELOPE}]
+    assert made["secret"] not in str(listed) + str(item)
     assert (listed["has_more"], listed["next_cursor"]) == (False, None)
 
 

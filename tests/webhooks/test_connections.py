@@ -49,7 +49,7 @@ def test_dead_addresses_share_the_time_of_the_call(monkeypatch: pytest.MonkeyPat
 
     assert outcome(f"http://{HOST}/") == Failure.CONNECT
     assert len(patience) == egress.MAX_ADDRESSES_TRIED
-    assert all(0.5 <= one <= 3.0 for one in patience)
+    assert all(0.5 <= item <= 3.0 for item in patience)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_interim_responses_are_skipped(interim: bytes, answer: int | Failure) ->
         line.sendall(interim + b"HTTP/1.1 204 No Content\r\nRetry-After: 7\r\n\r\n")
 
     with peer(behave) as url:
-        found = outcome(url)
+        result = outcome(url)
 
-    assert (found if isinstance(found, Failure) else found.status) == answer
+    assert (result if isinstance(result, Failure) else result.status) == answer
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_disabling_an_endpoint_does_not_touch_its_deliveries(
             Endpoint.objects.filter(pk=endpoint.pk), Endpoint.Reason.GONE
         )
 
-    assert not [one for one in queries if "webhooks_delivery" in one["sql"]]
+    assert not [query for query in queries if "webhooks_delivery" in query["sql"]]
 
 
 def test_missing_server_key_is_an_internal_error_and_retried(delivery: Delivery) -> None:
@@ -153,10 +153,10 @@ def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) ->
 
     claimed = dispatcher.claim(32)
 
-    of_flood = [one for one in claimed if one.endpoint_id == flood.pk]
-    of_company = [one for one in claimed if one.company_id == company.pk]
+    of_flood = [item for item in claimed if item.endpoint_id == flood.pk]
+    of_company = [item for item in claimed if item.company_id == company.pk]
     assert (len(of_flood), len(of_company)) == (MAX_CALLS_PER_ENDPOINT, MAX_CALLS_PER_COMPANY)
-    assert other.pk in {one.delivery_id for one in claimed}
+    assert other.pk in {item.delivery_id for item in claimed}
 
 
 @pytest.mark.parametrize("kind", sorted(set(EventKind) - {EventKind.LINK_CLICKED}))
@@ -176,7 +176,7 @@ def test_clicks_that_wait_keep_no_other_event_waiting(endpoint: Endpoint, kind: 
     first, *others = dispatcher.claim(MAX_CALLS_PER_ENDPOINT)
 
     assert first.kind == kind
-    assert [one.kind for one in others] == ["link.clicked"] * (MAX_CALLS_PER_ENDPOINT - 1)
+    assert [other.kind for other in others] == ["link.clicked"] * (MAX_CALLS_PER_ENDPOINT - 1)
 
 
 def test_calls_under_way_count_towards_the_share(company: Company) -> None:
@@ -200,7 +200,7 @@ def test_company_with_the_fewest_calls_comes_first(company: Company) -> None:
     (claimed,) = dispatcher.claim(1, busy)
 
     assert claimed.delivery_id == late.pk
-    assert {one.company_id for one in busy} == {one.company_id for one in floods}
+    assert {item.company_id for item in busy} == {item.company_id for item in floods}
 
 
 def test_failing_endpoint_is_called_once_at_a_time(endpoint: Endpoint) -> None:
@@ -250,9 +250,9 @@ def test_claim_locks_no_more_than_it_takes(endpoint: Endpoint) -> None:
 def test_parallel_dispatchers_claim_each_delivery_once(company: Company) -> None:
     made = [DeliveryFactory.create() for _ in range(40)]
 
-    found = at_once([lambda: dispatcher.claim(20)] * 4)
+    result = at_once([lambda: dispatcher.claim(20)] * 4)
 
-    ids = [one.delivery_id for claimed in found for one in claimed]
+    ids = [item.delivery_id for claimed in result for item in claimed]
     assert len(ids) == len(set(ids)) == len(made)
 
 
@@ -262,32 +262,34 @@ def test_unwritable_outcome_does_not_block_others(
     company: Company, status: int, answer: str
 ) -> None:
     made = DeliveryFactory.create_batch(3, endpoint__company=company)
-    one = WebhookDispatcher()
+    webhook_dispatcher = WebhookDispatcher()
     for claimed in dispatcher.claim(3):
         facts = (status, answer) if claimed.delivery_id == made[0].pk else (200, "")
-        one.loop.add(CallOutcome(claimed, timezone.now(), status=facts[0], answer=facts[1]))
+        webhook_dispatcher.loop.add(
+            CallOutcome(claimed, timezone.now(), status=facts[0], answer=facts[1])
+        )
 
-    one.record()
+    webhook_dispatcher.record()
 
     states = Delivery.objects.order_by("created_at").values_list("state", flat=True)
     assert sorted(states) == ["delivered", "delivered", "pending"]
-    assert one.unwritten == []
+    assert webhook_dispatcher.unwritten == []
 
 
 @pytest.mark.django_db(transaction=True)
 def test_locked_endpoint_does_not_block_other_calls(company: Company) -> None:
     held, other = DeliveryFactory.create_batch(2, endpoint__company=company)
-    one = WebhookDispatcher()
+    webhook_dispatcher = WebhookDispatcher()
     for claimed in dispatcher.claim(2):
-        one.loop.add(CallOutcome(claimed, timezone.now(), status=200))
+        webhook_dispatcher.loop.add(CallOutcome(claimed, timezone.now(), status=200))
     waiting = DeliveryFactory.create(endpoint__url=NOBODY)
 
     with locked(held.endpoint):
-        one.round()
-    left = [outcome.claimed.delivery_id for outcome in one.postponed]
-    one.loop.pool.shutdown(wait=True)
-    one.postponed_until = 0.0
-    one.record()
+        webhook_dispatcher.round()
+    left = [outcome.claimed.delivery_id for outcome in webhook_dispatcher.postponed]
+    webhook_dispatcher.loop.pool.shutdown(wait=True)
+    webhook_dispatcher.postponed_until = 0.0
+    webhook_dispatcher.record()
 
     assert left == [held.pk]
     assert waiting.attempts.exists()

@@ -222,9 +222,9 @@ def test_dns_rebinding_is_checked_at_every_call(
     production: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names(monkeypatch, [PUBLIC], ["127.0.0.1"])
-    found = egress.parse_url(f"https://{HOST}/")
+    result = egress.parse_url(f"https://{HOST}/")
 
-    assert egress.resolve(found) == [PUBLIC]
+    assert egress.resolve(result) == [PUBLIC]
     assert outcome(f"https://{HOST}/") is Failure.ADDRESS
 
 

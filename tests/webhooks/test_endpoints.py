@@ -176,8 +176,8 @@ def age_rotations(*, hours: int) -> None:
     for row in Endpoint.objects.exclude(previous_until=None):
         assert row.previous_until is not None
         row.previous_until -= ago
-        for one in row.older_secrets:
-            one["until"] = (datetime.fromisoformat(one["until"]) - ago).isoformat()
+        for secret in row.older_secrets:
+            secret["until"] = (datetime.fromisoformat(secret["until"]) - ago).isoformat()
         row.save()
 
 

@@ -28,7 +28,7 @@ def test_event_goes_to_each_endpoint_that_wants_it(company: Company) -> None:
     assert (event.kind, event.key) == ("message.delivered", "msg_1")
     assert event.data == {"id": "msg_1", "test": False}
     assert event.id.version == 7
-    assert {one.endpoint for one in event.deliveries.all()} == {first, second}
+    assert {delivery.endpoint for delivery in event.deliveries.all()} == {first, second}
     assert Delivery.objects.exclude(due_at=None).count() == 2
 
 

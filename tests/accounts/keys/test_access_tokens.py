@@ -17,10 +17,10 @@ def test_token_is_its_keys_for_an_hour(company: Company) -> None:
     key = client_key(company)
     token = client_tokens.issue(key.plaintext)
 
-    found = client_tokens.find_issued(token)
+    issued = client_tokens.find_issued(token)
 
-    assert found is not None
-    assert found.key_id == key.pk
+    assert issued is not None
+    assert issued.key_id == key.pk
     assert key.plaintext not in token
     with time_machine.travel(timezone.now() + timedelta(seconds=client_tokens.LIFETIME + 2)):
         assert client_tokens.find_issued(token) is None

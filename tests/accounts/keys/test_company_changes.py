@@ -79,8 +79,8 @@ def key() -> IssuedKey:
 
 @pytest.fixture
 def operator() -> Iterator[Session]:
-    with session() as one:
-        yield one
+    with session() as item:
+        yield item
 
 
 def known(key: IssuedKey) -> Principal | None:

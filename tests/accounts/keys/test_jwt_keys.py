@@ -28,10 +28,10 @@ def key(company: Company) -> IssuedKey:
 
 
 def test_token_of_the_private_key_is_its_keys(key: IssuedKey) -> None:
-    found = client_tokens.find_signed(token_of(key))
+    signed = client_tokens.find_signed(token_of(key))
 
-    assert found is not None
-    assert (found.key_id, found.purpose) == (key.pk, "login")
+    assert signed is not None
+    assert (signed.key_id, signed.purpose) == (key.pk, "login")
 
 
 def test_token_names_the_key(key: IssuedKey) -> None:

@@ -28,8 +28,8 @@ def key(company: Company) -> IssuedKey:
 
 @pytest.fixture
 def operator(transactional_db: None) -> Iterator[Session]:
-    with session() as one:
-        yield one
+    with session() as item:
+        yield item
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def refreshing(transactional_db: None) -> Iterator[PeriodicThread]:
     wait_until(lambda: api_keys._changes.last is not None)
     yield thread
     thread.stop()
-    wait_until(lambda: "keys" not in [one.name for one in threading.enumerate()])
+    wait_until(lambda: "keys" not in [item.name for item in threading.enumerate()])
 
 
 def status(principal: Principal | None) -> str:
@@ -62,13 +62,13 @@ def test_keys_used_every_five_seconds_cost_requests_no_query(
 ) -> None:
     keys = [ApiKeyFactory.create(company=company).plaintext for _ in range(100)]
     api_keys.refresh()
-    assert None not in [api_keys.find(one) for one in keys]
+    assert None not in [api_keys.find(item) for item in keys]
 
     for _ in range(30):
         age_cache(5.0)
         api_keys.refresh()
         with django_assert_num_queries(0):
-            assert None not in [api_keys.find(one) for one in keys]
+            assert None not in [api_keys.find(item) for item in keys]
 
 
 def test_idle_thread_asks_one_query_and_reads_used_keys_again_each_minute(
@@ -137,7 +137,7 @@ def test_unknown_keys_are_asked_for_every_two_seconds_and_displace_no_key(
     hear()
     assert api_keys.find(key.plaintext)
 
-    assert {api_keys.find(one) for one in unknown} == {None}
+    assert {api_keys.find(item) for item in unknown} == {None}
     with django_assert_num_queries(0):
         assert api_keys.find(key.plaintext)
         assert api_keys.find(unknown[-1]) is None
@@ -153,22 +153,22 @@ def test_changed_keys_in_use_are_read_by_the_thread_and_others_forgotten(
 ) -> None:
     keys = [ApiKeyFactory.create(company=company) for _ in range(40)]
     api_keys.refresh()
-    for one in keys:
-        api_keys.find(one.plaintext)
+    for item in keys:
+        api_keys.find(item.plaintext)
     api_keys.refresh()
     age_cache(70.0)
     api_keys.refresh()
-    for one in keys[:30]:
-        api_keys.find(one.plaintext)
+    for item in keys[:30]:
+        api_keys.find(item.plaintext)
     Company.objects.filter(pk=company.pk).update(brand="Brand")
 
     with django_assert_num_queries(2):
         api_keys.refresh()
 
     with django_assert_num_queries(0):
-        found = [api_keys.find(one.plaintext) for one in keys[:30]]
-    assert [one.brand if one else None for one in found] == ["Brand"] * 30
-    assert [known(one) for one in keys[30:]] == [None] * 10
+        result = [api_keys.find(item.plaintext) for item in keys[:30]]
+    assert [item.brand if item else None for item in result] == ["Brand"] * 30
+    assert [known(item) for item in keys[30:]] == [None] * 10
 
 
 @pytest.mark.django_db(transaction=True)
@@ -179,12 +179,12 @@ def test_read_that_an_answer_overtook_counts_for_two_seconds(
     digest = api_keys.digest(key.plaintext)
     api_keys.refresh()
     read_at = time.monotonic()
-    found = api_keys._read([digest])
+    result = api_keys._read([digest])
     api_keys.evict(digest)
     operator.execute(SUSPEND, [key.company_id])
     api_keys.refresh()
 
-    api_keys._known.store([digest], found, read_at)
+    api_keys._known.store([digest], result, read_at)
 
     assert status(api_keys.find(key.plaintext)) == "approved"
     age_cache(2.0)
@@ -268,8 +268,8 @@ def _assert_honest(key: IssuedKey, revoked_at: float) -> None:
     """What a request would meet."""
     asked_at = time.monotonic()
     try:
-        found = api_keys.find(key.plaintext)
+        result = api_keys.find(key.plaintext)
     except (OperationalError, InterfaceError, PoolTimeout):
         connection.close()
         return
-    assert found is None or asked_at < revoked_at + api_keys.CACHE_SECONDS
+    assert result is None or asked_at < revoked_at + api_keys.CACHE_SECONDS

@@ -48,8 +48,8 @@ class Forger:
 
     def begin(self, client: Client) -> dict[str, str]:
         """`state`, `nonce` and all else that the browser takes to the provider."""
-        found = parse_qs(urlsplit(leave(client)).query)
-        return {name: values[0] for name, values in found.items()}
+        result = parse_qs(urlsplit(leave(client)).query)
+        return {name: values[0] for name, values in result.items()}
 
     def finish(self, client: Client, sent: dict[str, str], token: str) -> HttpResponse:
         tokens = {"access_token": "a", "token_type": "Bearer", "id_token": token}
@@ -62,8 +62,8 @@ def claims(nonce: str, /, **changes: Any) -> dict[str, Any]:
     """The claims of a good token; None leaves a claim out."""
     now = int(time.time())
     good = {"iss": ISSUER, "sub": "anna", "aud": CLIENT_ID, "exp": now + 300, "iat": now}
-    found = good | {"nonce": nonce, "email": "anna@example.com", "groups": []} | changes
-    return {name: value for name, value in found.items() if value is not None}
+    result = good | {"nonce": nonce, "email": "anna@example.com", "groups": []} | changes
+    return {name: value for name, value in result.items() if value is not None}
 
 
 def signed(

@@ -146,7 +146,7 @@ def test_operator_rights_are_given_and_taken(
     assert given == (True, False, [support])
     assert (anna.is_staff, anna.is_superuser, list(anna.groups.all())) == (False, False, [])
     subjects = AuditEvent.objects.filter(action="desk.changed").order_by("id")
-    assert [one.subject for one in subjects] == ["— → staff, Support", "staff, Support → —"]
+    assert [subject.subject for subject in subjects] == ["— → staff, Support", "staff, Support → —"]
 
 
 def test_superuser_needs_a_group_of_its_own(

@@ -33,7 +33,9 @@ def test_first_sign_in_creates_a_user_whose_group_grants_a_role(
         "Anna",
         False,
     )
-    assert [(one.company, one.role) for one in user.memberships.all()] == [(acme, "developer")]
+    assert [(membership.company, membership.role) for membership in user.memberships.all()] == [
+        (acme, "developer")
+    ]
     assert EmailAddress.objects.get(user=user).verified
     assert client.get("/cabinet/").status_code == 200
     actions = AuditEvent.objects.order_by("id").values_list("action", flat=True)
@@ -110,7 +112,7 @@ def test_unconfirmed_sign_up_keeps_nobody_out(
     assert user is not None
     assert user != squatter
     assert user.email == "anna@example.com"
-    assert [one.company for one in user.memberships.all()] == [acme]
+    assert [membership.company for membership in user.memberships.all()] == [acme]
     assert user_of(stranger) is None
     squatter.refresh_from_db()
     assert (squatter.email.endswith("@nobody.invalid"), squatter.has_usable_password()) == (
@@ -133,7 +135,7 @@ def test_address_that_waits_to_be_confirmed_keeps_nobody_out(
     user = user_of(client)
     assert user is not None
     assert user.email == "anna@example.com"
-    assert [one.email for one in other.emailaddress_set.all()] == ["boris@example.com"]
+    assert [item.email for item in other.emailaddress_set.all()] == ["boris@example.com"]
     assert user_of(session) == other
 
 

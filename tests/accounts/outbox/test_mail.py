@@ -192,23 +192,23 @@ def test_link_of_a_letter_ends_its_kind_and_no_other(client: Client, member: Mem
 def test_letters_about_the_company_itself_cannot_be_switched_off(member: Member) -> None:
     User.objects.update(muted_notices=NoticeKind.values)
 
-    one = letter(member, "company_approved")
+    item = letter(member, "company_approved")
 
-    assert one is not None
-    assert one.unsubscribe_url == ""
-    assert "unsubscribe" not in one.text + one.html
+    assert item is not None
+    assert item.unsubscribe_url == ""
+    assert "unsubscribe" not in item.text + item.html
 
 
 def test_mail_program_is_told_of_the_link(member: Member) -> None:
-    one = letter(member)
-    assert one is not None
-    assert one.unsubscribe_url in one.text
-    assert one.unsubscribe_url in one.html
+    item = letter(member)
+    assert item is not None
+    assert item.unsubscribe_url in item.text
+    assert item.unsubscribe_url in item.html
 
     mail.deliver()
 
     (message,) = sent.outbox
-    assert message.extra_headers["List-Unsubscribe"] == f"<{one.unsubscribe_url}>"
+    assert message.extra_headers["List-Unsubscribe"] == f"<{item.unsubscribe_url}>"
     assert message.extra_headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     assert Mail.objects.get().unsubscribe_url == ""
 

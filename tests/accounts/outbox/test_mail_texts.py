@@ -119,8 +119,8 @@ def _alert(_company: Company) -> dict[str, Any]:
 
 def _alerts(_company: Company) -> dict[str, Any]:
     url = f"{HERE}/admin/alerts/"
-    one = {"title": "<b> 42", "detail": "<b>", "cure": "<b>", "minutes": 5, "url": url}
-    return {"begun": [one | {"is_reminder": True}], "over": [one], "url": url}
+    item = {"title": "<b> 42", "detail": "<b>", "cure": "<b>", "minutes": 5, "url": url}
+    return {"begun": [item | {"is_reminder": True}], "over": [item], "url": url}
 
 
 def _change(_company: Company) -> dict[str, Any]:
@@ -226,8 +226,8 @@ def check_email(email: MailText, language: str) -> None:
     assert links
     assert [link for link in links if not link.startswith("http")] == []
     assert all(link in email.text for link in links)
-    words = email.subject + email.text + re.sub(r"<style>.*?</style>", "", email.html)
-    assert bool(re.search(r"[А-Яа-яЁё]", words)) is (language == "ru")
+    text = email.subject + email.text + re.sub(r"<style>.*?</style>", "", email.html)
+    assert bool(re.search(r"[А-Яа-яЁё]", text)) is (language == "ru")
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])
@@ -275,9 +275,9 @@ def test_text_says_what_the_html_says(company: Company, name: str, language: str
 def oddly(value: Any) -> Any:
     """The context with markup and line ends in every text but addresses."""
     if isinstance(value, dict):
-        return {key: oddly(one) for key, one in value.items()}
+        return {key: oddly(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [oddly(one) for one in value]
+        return [oddly(item) for item in value]
     is_address = isinstance(value, str) and value.startswith(("http", "/"))
     return ODD if isinstance(value, str) and value and not is_address else value
 

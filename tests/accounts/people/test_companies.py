@@ -142,9 +142,9 @@ def test_suspension_applies_to_cached_keys_at_once(
             company=key.company, status=Company.Status.SUSPENDED, user=MemberFactory.create().user
         )
 
-    found = api_keys.find(key.plaintext)
-    assert found is not None
-    assert found.company_status == "suspended"
+    result = api_keys.find(key.plaintext)
+    assert result is not None
+    assert result.company_status == "suspended"
     assert actions(key.company) == ["company.suspended"]
 
 

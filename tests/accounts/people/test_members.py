@@ -83,7 +83,7 @@ def test_all_sessions_are_ended(client: Client, colleague: Member) -> None:
 
     client.post(url(colleague), {"session": "all"})
 
-    assert [is_in(one) for one in theirs] == [False, False]
+    assert [is_in(their) for their in theirs] == [False, False]
     assert Mail.objects.filter(to=colleague.user.email).count() == 1
 
 

@@ -57,4 +57,4 @@ def is_asked(client: Client, name: str, data: Mapping[str, object] | None = None
 def emails_to(email: str) -> list[str]:
     """Their subjects, the oldest first."""
     emails = Mail.objects.filter(to=email).order_by("created_at")
-    return [one.subject.removeprefix("Kvitok: ") for one in emails]
+    return [item.subject.removeprefix("Kvitok: ") for item in emails]

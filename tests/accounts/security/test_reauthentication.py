@@ -168,7 +168,7 @@ def test_live_keys_and_secrets_rotate_only_after_reauthentication(
 
     answers = [client.post(path) for path in paths]
 
-    assert [one.status_code for one in answers] == [302 if is_guarded else 200] * 2
+    assert [answer.status_code for answer in answers] == [302 if is_guarded else 200] * 2
     if is_guarded:
         confirm(client)
         assert [client.post(path).status_code for path in paths] == [200, 200]

@@ -75,11 +75,13 @@ def work_of(hashes: list[str]) -> Callable[[str, dict[str, str]], Work]:
         with CaptureQueriesContext(connection) as queries:
             answer = client.post(reverse(page), data)
         sql = [query["sql"] for query in queries]
-        writes = [one.split()[:3] for one in sql if one.startswith(("INSERT", "UPDATE", "DELETE"))]
+        writes = [
+            item.split()[:3] for item in sql if item.startswith(("INSERT", "UPDATE", "DELETE"))
+        ]
         return Work(
             len(hashes),
             writes,
-            sum(one.startswith("SELECT") for one in sql),
+            sum(item.startswith("SELECT") for item in sql),
             Mail.objects.count() - emails,
             answer.status_code,
             answer.headers.get("Location", ""),

@@ -48,7 +48,7 @@ CREDENTIALS: list[object] = [
     credential(clientDataJSON=CLIENT_DATA, attestationObject=""),
     {**credential(), "clientExtensionResults": 7},
 ]
-MALFORMED = [json.dumps(one) for one in CREDENTIALS]
+MALFORMED = [json.dumps(item) for item in CREDENTIALS]
 ONE_OF_EACH_KIND = MALFORMED[::4]  # all views read a credential alike
 
 

@@ -121,9 +121,9 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     parts: list[str] = []
     step = passwords._next_part
 
-    def count(text: str, place: int, obvious: frozenset[str]) -> tuple[str, float]:
+    def count(text: str, start: int, obvious: frozenset[str]) -> tuple[str, float]:
         parts.append(text)
-        return step(text, place, obvious)
+        return step(text, start, obvious)
 
     monkeypatch.setattr(passwords, "_next_part", count)
     return parts

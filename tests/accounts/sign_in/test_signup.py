@@ -72,11 +72,11 @@ def test_emails_are_in_the_language_of_the_page(client: Client) -> None:
 
 def test_confirmation_link_confirms_the_address(client: Client) -> None:
     client.post(reverse("account_signup"), NEW)
-    found = re.search(rf"{settings.PUBLIC_URL}(/account/confirm-email/\S+)", str(emails()[0].body))
-    assert found is not None
+    match = re.search(rf"{settings.PUBLIC_URL}(/account/confirm-email/\S+)", str(emails()[0].body))
+    assert match is not None
 
-    page = client.get(found[1])
-    client.post(found[1])
+    page = client.get(match[1])
+    client.post(match[1])
 
     address = User.objects.get().emailaddress_set.get()
     assert page.status_code == 200
@@ -96,9 +96,9 @@ def test_address_that_a_stranger_has_only_added_signs_up(
     added = add_address(MemberFactory.create().user, NEW["email"], is_confirmed=False)
 
     client.post(reverse("account_signup"), NEW)
-    found = re.search(r"/account/confirm-email/\S+", str(emails()[0].body))
-    assert found is not None
-    client.post(found[0])
+    match = re.search(r"/account/confirm-email/\S+", str(emails()[0].body))
+    assert match is not None
+    client.post(match[0])
 
     owner = User.objects.get(email=NEW["email"])
     assert owner.emailaddress_set.get().verified
@@ -141,12 +141,12 @@ def test_log_out_needs_a_post(client: Client) -> None:
 def test_password_is_reset_by_email(client: Client) -> None:
     user = UserFactory.create()
     client.post(reverse("account_reset_password"), {"email": user.email})
-    found = re.search(
+    match = re.search(
         rf"{settings.PUBLIC_URL}(/account/password/reset/key/\S+)", str(emails()[0].body)
     )
-    assert found is not None
+    assert match is not None
 
-    page = client.get(found[1], follow=True)
+    page = client.get(match[1], follow=True)
     client.post(
         page.request["PATH_INFO"],
         {"password1": "another long one", "password2": "another long one"},

@@ -165,9 +165,11 @@ def test_no_snippet_has_a_shortened_key(client: Client, reader: Member, url: str
     body = client.get(url).content.decode()
 
     snippets = re.findall(r"<pre.*?</pre>", body, re.DOTALL)
-    calls = [one for one in snippets if "KVITOK_KEY=" in one]
-    assert [one for one in snippets if re.search(r"kv_(test|live)_[0-9A-Za-z]*…", one)] == []
-    assert all(HINT in re.sub(r"<[^>]+>", "", one) for one in calls)
+    calls = [snippet for snippet in snippets if "KVITOK_KEY=" in snippet]
+    assert [
+        snippet for snippet in snippets if re.search(r"kv_(test|live)_[0-9A-Za-z]*…", snippet)
+    ] == []
+    assert all(HINT in re.sub(r"<[^>]+>", "", call) for call in calls)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -202,8 +204,8 @@ def test_pages_are_read_one_after_another(client: Client) -> None:
     while url:
         seen.append(url)
         body = client.get(url).content.decode()
-        found = re.search(r'href="([^"]+)" rel="next"', body)
-        url = found[1] if found else ""
+        match = re.search(r'href="([^"]+)" rel="next"', body)
+        url = match[1] if match else ""
 
     assert seen == URLS
 

@@ -41,10 +41,10 @@ def forget() -> None:
 
 
 def test_example_is_found_under_each_language_s_name() -> None:
-    found = samples.samples("send_code")
+    result = samples.samples("send_code")
 
-    assert list(found) == ["curl", "go", "csharp", "rust"]
-    assert found["go"].file == "go/send_code/main.go"
+    assert list(result) == ["curl", "go", "csharp", "rust"]
+    assert result["go"].file == "go/send_code/main.go"
 
 
 def test_what_is_not_written_is_not_shown() -> None:

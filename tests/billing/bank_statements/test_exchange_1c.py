@@ -176,7 +176,10 @@ SEPARATORS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 @pytest.mark.parametrize(
     ("newline", "separator"),
-    [*(("\r\n", one) for one in f"{SEPARATORS}\r\n"), *(("\n", one) for one in f"{SEPARATORS}\r")],
+    [
+        *(("\r\n", item) for item in f"{SEPARATORS}\r\n"),
+        *(("\n", item) for item in f"{SEPARATORS}\r"),
+    ],
 )
 def test_purpose_begins_no_line(newline: str, separator: str) -> None:
     """The payer words the purpose: its document is unreadable, and no other one appears."""

@@ -198,8 +198,8 @@ def test_doctor_says_when_the_statement_was_read(invoice: Order) -> None:
     old = money.bank_statement()
     StatementMark.objects.update(error="403 no right")
 
-    found = [never, fresh, old, money.bank_statement()]
-    assert [one.ok for (one,) in found] == [False, True, False, False]
+    result = [never, fresh, old, money.bank_statement()]
+    assert [item.ok for (item,) in result] == [False, True, False, False]
 
 
 @pytest.mark.parametrize("token", ["", "Bearer ", "Bearer guessed", "Basic ZnJvbS10aGUtYmFuaw=="])

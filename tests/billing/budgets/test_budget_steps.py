@@ -34,7 +34,7 @@ def move(company_id: int, message_id: UUID, **fields: Any) -> ledger.HoldMove:
 def step(*moves: ledger.HoldMove) -> list[ledger.HoldMoveResult]:
     with transaction.atomic(), connection.cursor() as cursor:
         moved = ledger.move_holds(cursor, moves)
-    return [moved[one.message_id] for one in moves]
+    return [moved[item.message_id] for item in moves]
 
 
 class TestGroupOfSteps:

@@ -164,11 +164,11 @@ def test_budget_below_one_message_s_price_names_no_time(
     assert refused.body["limit"] == limit
     assert "retry_after" not in refused.body
     assert "Retry-After" not in refused.headers
-    words = (
+    text = (
         f"меньше цены одного сообщения: токенов в бюджете\u00a0— {limit['tokens']}, "
         f"цена\u00a0— {price}"
     )
-    assert words in refused.body["message"]
+    assert text in refused.body["message"]
 
 
 def test_insufficient_tokens_are_reported_before_a_budget(client_of: ClientOf) -> None:

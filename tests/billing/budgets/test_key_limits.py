@@ -152,7 +152,10 @@ def test_release_refunds_the_key_and_the_country_that_held_it(
     ]
 
     transitions.commit_events(
-        [Event(one.message_id, one.id, EventKind.REFUSED, code="test") for one in attempts[:3]]
+        [
+            Event(attempt.message_id, attempt.id, EventKind.REFUSED, code="test")
+            for attempt in attempts[:3]
+        ]
     )
 
     assert (used(key_of(api)), used(key_of(other))) == (0, 1)
@@ -236,7 +239,7 @@ class TestRaces:
         answers = at_once([partial(send, api, n, path) for n in range(200)])
 
         assert Counter(answer.status for answer in answers) == {200: 20, 429: 180}
-        assert {one.body["limit"]["kind"] for one in answers if one.status == 429} == {"key_day"}
+        assert {item.body["limit"]["kind"] for item in answers if item.status == 429} == {"key_day"}
         assert (held(api.company), Message.objects.count(), used(key)) == (20, 20, 20)
 
     def test_sends_and_releases_at_once_leave_the_count_right(self, api: Api) -> None:
@@ -245,9 +248,9 @@ class TestRaces:
         attempts = [submitted(api, f"+7916200000{n}") for n in range(8)]
 
         def fail(number: int) -> None:
-            one = attempts[number]
+            item = attempts[number]
             transitions.commit_events(
-                [Event(one.message_id, one.id, EventKind.REFUSED, code="test")]
+                [Event(item.message_id, item.id, EventKind.REFUSED, code="test")]
             )
 
         calls = [partial(fail, n) for n in range(8)] + [partial(send, api, n) for n in range(8)]

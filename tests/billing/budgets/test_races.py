@@ -74,7 +74,8 @@ def test_parallel_set_and_update_of_usual_agree(company: Company) -> None:
         ]
         at_once(both)
         assert published(company) == {
-            one.country: [one.own, one.usual] for one in Budget.objects.filter(company=company)
+            budget.country: [budget.own, budget.usual]
+            for budget in Budget.objects.filter(company=company)
         }
         assert published(company)["KZ"] == [n, None]
 

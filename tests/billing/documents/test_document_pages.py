@@ -40,12 +40,12 @@ def words(content: bytes) -> str:
 def accountant(client: Client) -> Member:
     """For a company whose October is closed."""
     seller()
-    one = company()
-    member: Member = MemberFactory.create(company=one, role=Member.Role.ACCOUNTANT)
+    item = company()
+    member: Member = MemberFactory.create(company=item, role=Member.Role.ACCOUNTANT)
     client.force_login(member.user)
-    buy(one, at(10, 3), 100, "122.00")
-    use(one, at(10, 20), 50)
-    seal(one)
+    buy(item, at(10, 3), 100, "122.00")
+    use(item, at(10, 20), 50)
+    seal(item)
     month_closing.close()
     issuing.issue()
     return member
@@ -129,7 +129,9 @@ def test_documents_are_sent_again_twenty_times_a_day(client: Client, accountant:
     """Whoever may type an address for documents must not flood it, nor the outbox of all."""
     company = accountant.company
     BillingProfile.objects.filter(company=company).update(email="stranger@example.com")
-    paths = [reverse("document-send", args=[one.public_id]) for one in Document.objects.all()]
+    paths = [
+        reverse("document-send", args=[document.public_id]) for document in Document.objects.all()
+    ]
     Mail.objects.all().delete()
 
     pages = [client.post(path, follow=True).content.decode() for path in paths * 11]

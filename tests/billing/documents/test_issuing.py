@@ -35,10 +35,10 @@ def numbers() -> list[tuple[int, int]]:
 
 def test_act_of_a_month_and_the_invoice_for_its_advance() -> None:
     seller()
-    one = company()
-    order = buy(one, at(9, 3), 100, "122.00")
-    use(one, at(9, 20), 50)
-    seal(one)
+    item = company()
+    order = buy(item, at(9, 3), 100, "122.00")
+    use(item, at(9, 20), 50)
+    seal(item)
     month_closing.close()
 
     assert issuing.issue() == 2
@@ -56,16 +56,16 @@ def test_act_of_a_month_and_the_invoice_for_its_advance() -> None:
 
 def test_month_waits_for_billing_details_and_is_issued_once_they_are_there() -> None:
     seller(vat_rate=None)
-    one = CompanyFactory.create()
-    owner = MemberFactory.create(company=one, role=Member.Role.OWNER).user
-    buy(one, at(9, 3), 100, "122.00", vat_rate=None)
-    use(one, at(9, 20), 50)
-    seal(one)
+    item = CompanyFactory.create()
+    owner = MemberFactory.create(company=item, role=Member.Role.OWNER).user
+    buy(item, at(9, 3), 100, "122.00", vat_rate=None)
+    use(item, at(9, 20), 50)
+    seal(item)
     month_closing.close()
     assert issuing.issue() == 0
 
     billing_profiles.change(
-        company=one,
+        company=item,
         user=owner,
         changes={"legal_name": "ООО «Ромашка»", "inn": "7800000002", "kpp": "780001001"},
     )
@@ -77,10 +77,10 @@ def test_month_waits_for_billing_details_and_is_issued_once_they_are_there() -> 
 
 def test_granted_tokens_are_no_service_to_pay_for() -> None:
     seller()
-    one = company()
-    book(one, at(9, 3), "grant", 100)
-    use(one, at(9, 20), 50)
-    seal(one)
+    item = company()
+    book(item, at(9, 3), "grant", 100)
+    use(item, at(9, 20), 50)
+    seal(item)
     month_closing.close()
 
     assert issuing.issue() == 0
@@ -89,11 +89,11 @@ def test_granted_tokens_are_no_service_to_pay_for() -> None:
 
 def test_each_currency_has_a_document() -> None:
     seller(vat_rate=None)
-    one = company()
-    buy(one, at(9, 3), 10, "20.00", vat_rate=None)
-    buy(one, at(9, 4), 10, "1.00", vat_rate=None, currency="EUR")
-    use(one, at(9, 20), 15)
-    seal(one)
+    item = company()
+    buy(item, at(9, 3), 10, "20.00", vat_rate=None)
+    buy(item, at(9, 4), 10, "1.00", vat_rate=None, currency="EUR")
+    use(item, at(9, 20), 15)
+    seal(item)
     month_closing.close()
 
     issuing.issue()
@@ -106,10 +106,10 @@ def test_each_currency_has_a_document() -> None:
 
 def test_later_billing_details_change_no_issued_document() -> None:
     seller()
-    one = company()
-    buy(one, at(9, 3), 100, "122.00")
-    use(one, at(9, 20), 50)
-    seal(one)
+    item = company()
+    buy(item, at(9, 3), 100, "122.00")
+    use(item, at(9, 20), 50)
+    seal(item)
     month_closing.close()
     issuing.issue()
 
@@ -123,14 +123,15 @@ def test_later_billing_details_change_no_issued_document() -> None:
 
 def test_letters_go_to_those_who_keep_the_books_and_the_address_for_documents() -> None:
     seller(vat_rate=None)
-    one = company()
-    BillingProfile.objects.filter(company=one).update(email="books@example.com")
+    item = company()
+    BillingProfile.objects.filter(company=item).update(email="books@example.com")
     people = {
-        role: MemberFactory.create(company=one, role=role).user.email for role in Member.Role.values
+        role: MemberFactory.create(company=item, role=role).user.email
+        for role in Member.Role.values
     }
-    buy(one, at(9, 3), 100, "122.00", vat_rate=None)
-    use(one, at(9, 20), 50)
-    seal(one)
+    buy(item, at(9, 3), 100, "122.00", vat_rate=None)
+    use(item, at(9, 20), 50)
+    seal(item)
     month_closing.close()
 
     issuing.issue()
@@ -150,10 +151,10 @@ def test_letters_go_to_those_who_keep_the_books_and_the_address_for_documents() 
 def test_eight_at_once_issue_each_document_once_without_a_gap() -> None:
     seller()
     companies = [company() for _number in range(4)]
-    for one in companies:
-        buy(one, at(9, 3), 100, "122.00")
-        use(one, at(9, 20), 50)
-        use(one, at(10, 20), 10)
+    for item in companies:
+        buy(item, at(9, 3), 100, "122.00")
+        use(item, at(9, 20), 50)
+        use(item, at(10, 20), 10)
     seal(*companies)
     month_closing.close()
 
@@ -172,8 +173,8 @@ def test_eight_at_once_issue_each_document_once_without_a_gap() -> None:
 
 def test_order_paid_before_documents_began_has_none() -> None:
     seller()
-    one = company()
-    buy(one, at(8, 31), 100, "122.00")
-    seal(one)
+    item = company()
+    buy(item, at(8, 31), 100, "122.00")
+    seal(item)
 
     assert issuing.issue() == 0

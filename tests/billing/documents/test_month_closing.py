@@ -37,14 +37,14 @@ def rows(month: date) -> list[tuple[int, ...]]:
 
 def test_two_months_of_a_company() -> None:
     seller()
-    one = company()
-    first = buy(one, at(9, 3), 100, "200.00")
-    book(one, at(9, 4), "grant", 10)
-    use(one, at(9, 20), 70)
-    second = buy(one, at(10, 1, 1), 100, "150.00")
-    use(one, at(10, 15), 60)
-    book(one, at(10, 20), "withdraw", 5)
-    seal(one)
+    item = company()
+    first = buy(item, at(9, 3), 100, "200.00")
+    book(item, at(9, 4), "grant", 10)
+    use(item, at(9, 20), 70)
+    second = buy(item, at(10, 1, 1), 100, "150.00")
+    use(item, at(10, 15), 60)
+    book(item, at(10, 20), "withdraw", 5)
+    seal(item)
 
     assert month_closing.close() == 2
 
@@ -79,11 +79,11 @@ def charge(order: str, tokens: int, amount: str) -> dict[str, object]:
 def test_midnight_is_that_of_the_service() -> None:
     """21:00 UTC of 30 September is October in Moscow."""
     seller()
-    one = company()
-    buy(one, at(9, 30, 23), 10, "10.00")
-    use(one, at(9, 30, 23), 1)
-    use(one, at(10, 1, 0), 2)
-    seal(one)
+    item = company()
+    buy(item, at(9, 30, 23), 10, "10.00")
+    use(item, at(9, 30, 23), 1)
+    use(item, at(10, 1, 0), 2)
+    seal(item)
 
     month_closing.close()
 
@@ -96,28 +96,28 @@ def test_midnight_is_that_of_the_service() -> None:
 )
 def test_month_waits_until_its_days_are_sealed(until: date, closed: int) -> None:
     seller()
-    one = company()
-    book(one, at(9, 3), "grant", 10)
-    seal(one, until=until)
+    item = company()
+    book(item, at(9, 3), "grant", 10)
+    seal(item, until=until)
 
     assert month_closing.close() == closed
 
 
 def test_nothing_is_closed_unless_the_operator_wants_documents() -> None:
-    one = company()
-    book(one, at(9, 3), "grant", 10)
-    seal(one)
+    item = company()
+    book(item, at(9, 3), "grant", 10)
+    seal(item)
 
     assert month_closing.close() == 0
 
 
 def test_what_was_used_before_the_first_month_is_charged_to_nobody() -> None:
     seller()
-    one = company()
-    early = buy(one, at(7, 3), 100, "100.00")
-    use(one, at(8, 5), 40)
-    use(one, at(9, 5), 10)
-    seal(one)
+    item = company()
+    early = buy(item, at(7, 3), 100, "100.00")
+    use(item, at(8, 5), 40)
+    use(item, at(9, 5), 10)
+    seal(item)
 
     month_closing.close()
 
@@ -129,15 +129,15 @@ def test_what_was_used_before_the_first_month_is_charged_to_nobody() -> None:
 
 def test_refund_and_the_dispute_that_was_won() -> None:
     seller()
-    one = company()
-    kept = buy(one, at(9, 1), 100, "100.00")
-    disputed = buy(one, at(9, 2), 50, "100.00")
+    item = company()
+    kept = buy(item, at(9, 1), 100, "100.00")
+    disputed = buy(item, at(9, 2), 50, "100.00")
     row = refund(disputed, at(9, 10), "100.00", 50)
     row.returned_at = at(10, 10)
     row.save()
-    book(one, at(10, 10), "grant", 50, key=f"{row.transfer_key}:returned")
-    use(one, at(10, 20), 120)
-    seal(one)
+    book(item, at(10, 10), "grant", 50, key=f"{row.transfer_key}:returned")
+    use(item, at(10, 20), 120)
+    seal(item)
 
     month_closing.close()
 
@@ -173,16 +173,16 @@ def test_books_that_do_not_add_up_close_nothing_and_block_nobody() -> None:
 def test_many_charges_agree_with_the_balances() -> None:
     """With stored balances, which the closing balance is read from."""
     seller()
-    one = company()
-    buy(one, at(9, 1), 5000, "5000.00")
+    item = company()
+    buy(item, at(9, 1), 5000, "5000.00")
     for n in range(600):
-        use(one, at(9, 2) + timedelta(minutes=n), 1 + n % 3)
-    seal(one)
+        use(item, at(9, 2) + timedelta(minutes=n), 1 + n % 3)
+    seal(item)
 
     month_closing.close()
 
     spent = sum(
-        Transfer.objects.filter(company=one, kind="capture").values_list("amount", flat=True)
+        Transfer.objects.filter(company=item, kind="capture").values_list("amount", flat=True)
     )
     assert rows(SEPTEMBER) == [(0, 5000, 0, 0, spent, 5000 - spent)]
     closed = ClosedMonth.objects.get(month=SEPTEMBER)
@@ -193,9 +193,9 @@ def test_many_charges_agree_with_the_balances() -> None:
 def test_eight_at_once_close_each_month_once() -> None:
     seller()
     companies = [company() for _number in range(3)]
-    for one in companies:
-        buy(one, at(9, 3), 100, "200.00")
-        use(one, at(10, 20), 70)
+    for item in companies:
+        buy(item, at(9, 3), 100, "200.00")
+        use(item, at(10, 20), 70)
     seal(*companies)
 
     def close(_number: int) -> None:

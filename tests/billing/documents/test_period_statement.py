@@ -114,10 +114,10 @@ def test_balances_at_any_moment_are_those_of_the_transfers() -> None:
     moments = sorted(at(9, 1, 1) + timedelta(minutes=dice.randint(0, 9000)) for _n in range(60))
     moments += [Transfer.objects.order_by("-created_at")[9].created_at]  # at the very moment
 
-    found = balances_at(row.pk, sorted(moments))
+    result = balances_at(row.pk, sorted(moments))
 
     signs = {"grant": 1, "top_up": 1, "withdraw": -1}
-    assert found == [
+    assert result == [
         sum(
             signs[each.kind] * each.amount
             for each in Transfer.objects.filter(company=row, created_at__lt=moment)

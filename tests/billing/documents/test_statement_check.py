@@ -36,9 +36,9 @@ def upload(client: Client, content: bytes) -> str:
 
 @pytest.fixture
 def statement(client: Client) -> bytes:
-    one = busy_company()
+    item = busy_company()
     sealing.seal()
-    client.force_login(MemberFactory.create(company=one, role=Member.Role.ACCOUNTANT).user)
+    client.force_login(MemberFactory.create(company=item, role=Member.Role.ACCOUNTANT).user)
     response = client.get(f"{reverse('balance-csv')}?kind=all")
     return streamed(response)
 
@@ -139,7 +139,7 @@ def test_statement_of_a_company_with_archived_months_is_proved(
     )
     file = streamed(client.get(f"{reverse('balance-csv')}?kind=all"))
 
-    pages = [upload(client, one) for one in (file, statement)]
+    pages = [upload(client, item) for item in (file, statement)]
 
     assert "Баланс на начало" in file.decode()
     assert ["Доказано." in page for page in pages] == [True, True]

@@ -33,17 +33,17 @@ def wire(settings: object) -> Iterator[None]:
         setattr(settings, name, value)
     registry.forget_settings()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
-        for one in ("upsert", "add", "calls", "registered"):
-            setattr(responses, one, getattr(mocked, one))
+        for item in ("upsert", "add", "calls", "registered"):
+            setattr(responses, item, getattr(mocked, item))
         yield
     registry.forget_settings()
 
 
 @pytest.fixture(params=[StripeVendor, YooKassaVendor, TBankVendor], ids=lambda kind: kind.name)
 def vendor(request: pytest.FixtureRequest) -> Vendor:
-    found: Vendor = request.param()
-    found.opens("pay-1")
-    return found
+    result: Vendor = request.param()
+    result.opens("pay-1")
+    return result
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def payer(db: None) -> Company:
 
 @pytest.fixture
 def stripe() -> StripeVendor:
-    found = StripeVendor()
-    found.opens("cs_1")
-    return found
+    stripe_vendor = StripeVendor()
+    stripe_vendor.opens("cs_1")
+    return stripe_vendor
 
 
 def balance(company: Company) -> int:
@@ -241,10 +241,10 @@ def test_death_between_notice_and_credit_leaves_it_to_the_next_notice(
     def die(*_args: object, **_kwargs: object) -> None:
         raise Killed
 
-    for place in (ledger, refunds):
-        name = "top_up" if place is ledger else "apply_waiting"
+    for module in (ledger, refunds):
+        name = "top_up" if module is ledger else "apply_waiting"
         with monkeypatch.context() as patch:
-            patch.setattr(place, name, die)
+            patch.setattr(module, name, die)
             with pytest.raises(Killed):
                 vendor.notify(order)
         assert (balance(payer), Payment.objects.count()) == (0, 0)
@@ -257,7 +257,7 @@ def test_death_between_notice_and_credit_leaves_it_to_the_next_notice(
 def test_provider_that_refuses_leaves_the_order_to_a_retry(
     vendor: Vendor, payer: Company, status: int
 ) -> None:
-    (opens,) = [one for one in responses.registered() if one.method == "POST"]
+    (opens,) = [item for item in responses.registered() if item.method == "POST"]
     responses.upsert("POST", opens.url, json={"error": {"message": "no"}}, status=status)
 
     with pytest.raises(DomainError):
@@ -284,7 +284,7 @@ def test_provider_that_is_down_when_an_order_ends_is_asked_again(
 ) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "paid")
-    (answer,) = [one for one in responses.registered() if one.method == "GET"]
+    (answer,) = [item for item in responses.registered() if item.method == "GET"]
     responses.upsert("GET", answer.url, json={}, status=503)
     hour = timedelta(hours=1)
     Order.objects.update(created_at=timezone.now() - 24 * hour, expires_at=timezone.now() - hour)
@@ -301,7 +301,7 @@ def test_provider_that_is_down_when_an_order_ends_is_asked_again(
 def test_provider_that_is_down_for_days_keeps_no_order_open(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "paid")
-    (answer,) = [one for one in responses.registered() if one.method == "GET"]
+    (answer,) = [item for item in responses.registered() if item.method == "GET"]
     responses.upsert("GET", answer.url, json={}, status=503)
     day = timedelta(days=1)
     Order.objects.update(created_at=timezone.now() - 5 * day, expires_at=timezone.now() - day)
@@ -317,7 +317,7 @@ def test_malformed_answer_leaves_the_order_as_it_was(
 ) -> None:
     order = vendor.place(payer)
     vendor.knows(order, "paid")
-    (known,) = [one for one in responses.registered() if one.method == "GET"]
+    (known,) = [item for item in responses.registered() if item.method == "GET"]
     responses.upsert("GET", known.url, json=answer)
     Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
 

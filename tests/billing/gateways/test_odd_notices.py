@@ -78,7 +78,7 @@ def test_refunds_of_more_than_was_paid_take_what_was_bought_and_wait(
     stripe.refund(order, "r2", "1000.00")
 
     assert balance(payer) == 0
-    assert [one.refund_id for one in Refund.objects.needs_review()] == ["r2"]
+    assert [item.refund_id for item in Refund.objects.needs_review()] == ["r2"]
 
 
 BODIES = [

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def vendor() -> StripeVendor:
-    found = StripeVendor()
-    found.opens("cs_test_1")
-    return found
+    stripe_vendor = StripeVendor()
+    stripe_vendor.opens("cs_test_1")
+    return stripe_vendor
 
 
 @pytest.fixture

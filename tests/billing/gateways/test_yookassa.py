@@ -22,9 +22,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def vendor() -> YooKassaVendor:
-    found = YooKassaVendor()
-    found.opens("2c85d5a1")
-    return found
+    yoo_kassa_vendor = YooKassaVendor()
+    yoo_kassa_vendor.opens("2c85d5a1")
+    return yoo_kassa_vendor
 
 
 @pytest.fixture

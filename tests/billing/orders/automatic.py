@@ -25,16 +25,16 @@ def wire(settings: Any) -> Iterator[None]:
         setattr(settings, name, value)
     registry.forget_settings()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
-        for one in ("upsert", "add", "calls"):
-            setattr(responses, one, getattr(mocked, one))
+        for item in ("upsert", "add", "calls"):
+            setattr(responses, item, getattr(mocked, item))
         yield
     registry.forget_settings()
 
 
 @pytest.fixture
 def package(db: None) -> Package:
-    one: Package = PackageFactory.create(tokens=1000, price=Decimal("1900.00"), currency="RUB")
-    return one
+    item: Package = PackageFactory.create(tokens=1000, price=Decimal("1900.00"), currency="RUB")
+    return item
 
 
 @pytest.fixture

@@ -349,9 +349,9 @@ class TestRaces:
                 auto_top_up._pay(order)
 
         def pay_after_reading(company_id: int) -> int:
-            found = read(company_id)
+            result = read(company_id)
             at_once([pay])
-            return found
+            return result
 
         with monkeypatch.context() as patch:
             patch.setattr(auto_top_up, "_available", pay_after_reading)

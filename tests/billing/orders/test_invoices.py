@@ -69,7 +69,7 @@ def test_drawing_fills_no_log(
 def test_russian_invoice_in_pdf(issue: Callable[..., Order]) -> None:
     text = text_of(issue())
 
-    for words in (
+    for item in (
         "Счёт на оплату № 2026-17 от 6 марта 2026 г.",
         "ПАО «Пример-банк», г. Москва Банк получателя",
         "БИК 044500000",
@@ -83,7 +83,7 @@ def test_russian_invoice_in_pdf(issue: Callable[..., Order]) -> None:
         "Оплатите до 06.03.2026.",
         "/ Петров П. П. /",
     ):
-        assert words in text, text
+        assert item in text, text
 
 
 def test_seller_who_pays_no_vat(issue: Callable[..., Order]) -> None:
@@ -96,14 +96,14 @@ def test_english_invoice(issue: Callable[..., Order]) -> None:
 
     text = text_of(order)
 
-    for words in (
+    for item in (
         "Invoice No. 2026-17 of 6 March 2026",
         "Seller LLC IBAN XX00 0000",
         "Customer: Acme Ltd",
         "Total due: ₽1,900.00",
         "VAT not applicable",
     ):
-        assert words in text, text
+        assert item in text, text
     assert "рубл" not in text
 
 
@@ -155,7 +155,7 @@ def test_billing_details_of_later_change_unpaid_invoices_alone(
     order.refresh_from_db()
     paid.refresh_from_db()
     assert changed == ["legal_name"]
-    assert [one.parties["buyer"]["name"] for one in (order, paid)] == [
+    assert [item.parties["buyer"]["name"] for item in (order, paid)] == [
         "ООО «Лютик»",
         "ООО «Ромашка»",
     ]

@@ -40,7 +40,7 @@ def balance(company: Company) -> int:
 
 
 def faults() -> list[str]:
-    return [str(one) for one in reconciliation.breaches() if "top-up" in one.check]
+    return [str(breach) for breach in reconciliation.breaches() if "top-up" in breach.check]
 
 
 @pytest.mark.parametrize(

@@ -67,9 +67,9 @@ def test_packages_off_sale_are_not_sold() -> None:
     [(None, None), ("0", "0.00"), ("5", "90.48"), ("20", "316.67"), ("22", "342.62")],
 )
 def test_vat_is_inside_the_amount(rate: str | None, part: str | None) -> None:
-    found = vat_rates.vat_part(Decimal("1900.00"), Decimal(rate) if rate else None)
+    result = vat_rates.vat_part(Decimal("1900.00"), Decimal(rate) if rate else None)
 
-    assert (str(found) if found is not None else None) == part
+    assert (str(result) if result is not None else None) == part
 
 
 def test_order_by_the_sandbox(company: Company) -> None:

@@ -30,7 +30,7 @@ def test_twenty_payments_of_one_order_at_once(payer: Company) -> None:
     order = place_order(payer)
     events = [payment_event(order, payment_id=f"sandbox-{n}") for n in range(20)]
 
-    at_once([partial(post_webhook, one) for one in events])
+    at_once([partial(post_webhook, event) for event in events])
 
     assert ledger.balance(payer.pk) == (1000, 0)
     assert sorted(problems()) == [""] + ["second"] * 19

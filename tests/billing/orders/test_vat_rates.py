@@ -108,10 +108,10 @@ def test_invoice_by_the_buyers_country(
     country: str, inn: str, everywhere: Any, rate: str | None, noted: Any
 ) -> None:
     SellerFactory.create(charges_vat_abroad=everywhere)
-    one = buyer(country=country, inn=inn, kpp="", documents_language="en", legal_name="Example")
-    BillingProfile.objects.filter(company=one, country="RU").update(kpp="780001001")
+    item = buyer(country=country, inn=inn, kpp="", documents_language="en", legal_name="Example")
+    BillingProfile.objects.filter(company=item, country="RU").update(kpp="780001001")
 
-    order = place_order(one, "invoice")
+    order = place_order(item, "invoice")
 
     assert order.vat_rate == (Decimal(rate) if rate else None)
     text = words(invoice_pdf.draw(invoices.document(order)))
@@ -126,9 +126,9 @@ def test_english_invoice_of_a_payer_in_russia_has_the_bank_form(
     country: str, is_abroad: Any
 ) -> None:
     SellerFactory.create(details_abroad="Seller Ltd, IBAN XX00")
-    one = buyer(country=country, documents_language="en")
+    item = buyer(country=country, documents_language="en")
 
-    document = invoices.document(place_order(one, "invoice"))
+    document = invoices.document(place_order(item, "invoice"))
 
     assert document.is_abroad is is_abroad
     assert ("IBAN XX00" in words(invoice_pdf.draw(document))) is is_abroad
@@ -136,12 +136,12 @@ def test_english_invoice_of_a_payer_in_russia_has_the_bank_form(
 
 def test_open_invoice_follows_the_billing_details(client: Client) -> None:
     SellerFactory.create()
-    one = company()
-    user = MemberFactory.create(company=one, role=Member.Role.OWNER).user
-    order = place_order(one, "invoice")
+    item = company()
+    user = MemberFactory.create(company=item, role=Member.Role.OWNER).user
+    order = place_order(item, "invoice")
     assert (order.vat_rate, order.language) == (Decimal("22.00"), "ru")
 
-    billing_profiles.change(company=one, user=user, changes=GERMAN | {"documents_language": "en"})
+    billing_profiles.change(company=item, user=user, changes=GERMAN | {"documents_language": "en"})
 
     order.refresh_from_db()
     assert (order.vat_rate, order.language) == (None, "en")
@@ -249,9 +249,9 @@ def test_new_year_comes_in_the_services_time_zone() -> None:
 def test_regimes_choose_orders_by_the_day_of_payment() -> None:
     VatRegime.objects.create(since=date(2026, 10, 5), regime=Regime.SIMPLIFIED_5)
     VatRegime.objects.create(since=date(2026, 10, 10), regime=Regime.EXEMPT)
-    one = buyer()
-    orders = [buy(one, at(10, day), 1, "2.00", vat_rate=None) for day in (4, 5, 9, 10)]
-    own = buy(one, at(10, 1), 1, "2.00")
+    item = buyer()
+    orders = [buy(item, at(10, day), 1, "2.00", vat_rate=None) for day in (4, 5, 9, 10)]
+    own = buy(item, at(10, 1), 1, "2.00")
 
     chosen = set(Order.objects.filter(vat_rates.is_paid_with_vat()))
 

@@ -168,11 +168,11 @@ def test_charge_in_another_month_than_its_message_is_a_part_of_its_own() -> None
 
     parts = proof.sealed_parts([before])
 
-    assert {key: (one.transfers, one.available, one.held) for key, one in parts.items()} == {
+    assert {key: (item.transfers, item.available, item.held) for key, item in parts.items()} == {
         (company.pk, day(turn - 1), before): (1, -2, 2),
         (company.pk, day(turn), before): (1, 0, -2),
     }
-    assert [one.held for one in proof.sealed_parts([after]).values()] == [5]
+    assert [part.held for part in proof.sealed_parts([after]).values()] == [5]
     assert proof.sealed_parts([before, after]) == proof.parts_of_transfers()
 
 

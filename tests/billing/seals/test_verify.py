@@ -69,11 +69,11 @@ def files(client: Client, tmp_path: Path) -> Files:
     return downloaded(client, tmp_path)
 
 
-def downloaded(client: Client, place: Path) -> Files:
+def downloaded(client: Client, directory: Path) -> Files:
     response: Any = client.get(reverse("balance-csv"), {"kind": "all"})
     text = b"".join(response.streaming_content).decode("utf-8-sig")
     rows = list(csv.reader(io.StringIO(text), delimiter=";"))
-    return Files(place, rows, client.get(reverse("balance-heads")).json())
+    return Files(directory, rows, client.get(reverse("balance-heads")).json())
 
 
 def test_statement_as_downloaded_is_proved(files: Files) -> None:
@@ -90,7 +90,7 @@ def test_statement_as_downloaded_is_proved(files: Files) -> None:
 
 
 def test_single_heads_prove_it_too(files: Files) -> None:
-    heads = [f"--head={one['day']}={one['head']}" for one in files.heads["data"][2::2]]
+    heads = [f"--head={row['day']}={row['head']}" for row in files.heads["data"][2::2]]
     options = [part for head in heads for part in head.split("=", 1)]
 
     assert files.prove(*options)[0] == 0

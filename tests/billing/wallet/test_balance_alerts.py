@@ -31,7 +31,7 @@ def spend(member: Member, tokens: int, *days_ago: int) -> None:
 
 def subjects() -> list[str]:
     letters = Mail.objects.filter(template="balance_alert").order_by("created_at")
-    return [one.subject for one in letters]
+    return [letter.subject for letter in letters]
 
 
 def test_each_level_tells_once_until_it_was_left(owner: Member) -> None:

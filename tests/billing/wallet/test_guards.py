@@ -45,8 +45,8 @@ def test_hold_is_settled_once_while_others_are_open(company: Company) -> None:
 
 @pytest.mark.parametrize("is_captured_first", [True, False])
 def test_hold_is_captured_or_released_never_both(company: Company, is_captured_first: bool) -> None:
-    one = hold(company, 5)
-    first, second = (captured(one), one) if is_captured_first else (one, captured(one))
+    item = hold(company, 5)
+    first, second = (captured(item), item) if is_captured_first else (item, captured(item))
 
     settle(first)
     settle(second)
@@ -55,9 +55,9 @@ def test_hold_is_captured_or_released_never_both(company: Company, is_captured_f
 
 
 def test_message_is_charged_once_while_others_are_open(company: Company) -> None:
-    one = hold(company, 5)
-    settle(captured(one))
+    item = hold(company, 5)
+    settle(captured(item))
 
-    settle(Settlement(company.pk, one.message_id, 2, 5, TransferKind.CAPTURE, DeliveryProof.CLICK))
+    settle(Settlement(company.pk, item.message_id, 2, 5, TransferKind.CAPTURE, DeliveryProof.CLICK))
 
     assert balance(company) == (10, 5)

@@ -151,15 +151,15 @@ def test_capture_spends_and_release_returns(poor: Company) -> None:
 
 def test_settling_again_changes_nothing(poor: Company) -> None:
     ledger.grant(company=poor, amount=20, reason="gift")
-    one = hold(poor, 5)
-    settle(one)
+    item = hold(poor, 5)
+    settle(item)
 
-    settle(one)
-    settle(captured(one))
-    settle(one, captured(one), one)
+    settle(item)
+    settle(captured(item))
+    settle(item, captured(item), item)
 
     assert balance(poor) == (20, 0)
-    assert Transfer.objects.filter(message_id=one.message_id).count() == 2
+    assert Transfer.objects.filter(message_id=item.message_id).count() == 2
     check_books()
 
 
@@ -176,9 +176,9 @@ def test_message_is_captured_once_whatever_its_holds(poor: Company) -> None:
 
 def test_same_hold_twice_in_one_group(poor: Company) -> None:
     ledger.grant(company=poor, amount=20, reason="gift")
-    one = hold(poor, 5)
+    item = hold(poor, 5)
 
-    settle(captured(one), one, captured(one))
+    settle(captured(item), item, captured(item))
 
     assert balance(poor) == (15, 0)
     check_books()
@@ -197,10 +197,10 @@ def test_companies_in_one_group_are_settled_separately() -> None:
 
 def test_capture_needs_a_proof(poor: Company) -> None:
     ledger.grant(company=poor, amount=5, reason="gift")
-    one = hold(poor)
+    item = hold(poor)
 
     with pytest.raises(IntegrityError), transaction.atomic():
-        settle(captured(one, proof=""))
+        settle(captured(item, proof=""))
 
     assert balance(poor) == (4, 1)
 
@@ -274,7 +274,7 @@ def test_balance_call(api: Api, test_api: Api, client_of: ClientOf) -> None:
 
 
 def take(happened: Iterable[tuple[Attempt, EventKind]]) -> None:
-    transitions.commit_events([Event(one.message_id, one.id, what) for one, what in happened])
+    transitions.commit_events([Event(item.message_id, item.id, what) for item, what in happened])
 
 
 def test_books_balance_over_a_month(api: Api) -> None:
@@ -283,7 +283,7 @@ def test_books_balance_over_a_month(api: Api) -> None:
     by_sms = [accepted(api, f"+7916123457{n}", channel="sms") for n in range(3)]
     assert balance(company) == (1000 - 4 - 48, 4 + 48)
 
-    take((one, EventKind.DELIVERED) for one in by_code[:3])
+    take((item, EventKind.DELIVERED) for item in by_code[:3])
     assert balance(company) == (948, 49)
     take([(by_code[3], EventKind.UNREACHABLE), (by_sms[0], EventKind.REFUSED)])
     assert balance(company) == (965, 32)
@@ -345,8 +345,8 @@ class Books(RuleBasedStateMachine):
     @rule(amount=strategies.sampled_from([1, 16]))
     def hold(self, amount: int) -> None:
         if amount <= self.available:
-            one = hold(self.company, amount)
-            self.open_holds[one.message_id] = one
+            item = hold(self.company, amount)
+            self.open_holds[item.message_id] = item
             self.available, self.held = self.available - amount, self.held + amount
 
     @rule(data=strategies.data(), is_delivered=strategies.booleans())
@@ -354,12 +354,12 @@ class Books(RuleBasedStateMachine):
         known = [*self.open_holds.values(), *self.closed]
         if not known:
             return
-        one = data.draw(strategies.sampled_from(known))
-        settle(captured(one) if is_delivered else one)
-        if self.open_holds.pop(one.message_id, None):
-            self.closed.append(one)
-            self.held -= one.amount
-            self.available += 0 if is_delivered else one.amount
+        item = data.draw(strategies.sampled_from(known))
+        settle(captured(item) if is_delivered else item)
+        if self.open_holds.pop(item.message_id, None):
+            self.closed.append(item)
+            self.held -= item.amount
+            self.available += 0 if is_delivered else item.amount
 
     @invariant()
     def wallet_is_as_on_paper(self) -> None:

@@ -62,14 +62,14 @@ def line(company: Company, dice: random.Random, n: int) -> Transfer:
 
 def pages(client: Client, query: str) -> list[tuple[Transfer, int]]:
     """Every line of every page, newest first."""
-    found: list[tuple[Transfer, int]] = []
+    result: list[tuple[Transfer, int]] = []
     address: str | None = f"{reverse('balance-statement')}?{query}"
     while address:
         response = client.get(address)
-        found += response.context["lines"]
+        result += response.context["lines"]
         cursor = response.context["page"].next_cursor
         address = f"{reverse('balance-statement')}?{query}&cursor={cursor}" if cursor else None
-    return found
+    return result
 
 
 def day_of(row: Transfer) -> int:

@@ -111,7 +111,7 @@ def test_test_key_cannot_top_up(test_api: Api) -> None:
         test_api.get("/top-up/top_0"),
     ]
 
-    assert {(one.status, one.code) for one in answers} == {(403, "forbidden")}
+    assert {(answer.status, answer.code) for answer in answers} == {(403, "forbidden")}
     assert "боев" in answers[0].body["message"]
     assert Order.objects.count() == 0
 
@@ -121,7 +121,7 @@ def test_key_needs_the_scope(company: Company, client_of: ClientOf) -> None:
 
     answers = [api.post("/top-up", {"tokens": 150}), api.get("/top-up"), api.get("/top-up/options")]
 
-    assert {(one.status, one.code) for one in answers} == {(403, "forbidden")}
+    assert {(answer.status, answer.code) for answer in answers} == {(403, "forbidden")}
 
 
 def test_options(api: Api, test_api: Api) -> None:
@@ -170,7 +170,7 @@ def test_list_is_paged(api: Api) -> None:
     first = api.get("/top-up", {"limit": 2}).body
     second = api.get("/top-up", {"limit": 2, "cursor": first["next_cursor"]}).body
 
-    assert [one["id"] for one in first["data"] + second["data"]] == made[::-1]
+    assert [row["id"] for row in first["data"] + second["data"]] == made[::-1]
     assert (first["has_more"], second["has_more"], second["next_cursor"]) == (True, False, None)
     assert first["data"][0].keys() == FIELDS - {"success", "message"}
 
@@ -206,5 +206,5 @@ def test_parallel_top_ups_with_one_key_create_one_order(api: Api) -> None:
     answers = at_once([call] * 8)
 
     assert Order.objects.count() == 1
-    assert {one.status for one in answers} <= {200, 409}
-    assert len({one.raw for one in answers if one.status == 200}) == 1
+    assert {answer.status for answer in answers} <= {200, 409}
+    assert len({answer.raw for answer in answers if answer.status == 200}) == 1

@@ -26,10 +26,10 @@ def owner(client: Client) -> Member:
 
 @pytest.fixture(autouse=True)
 def package(db: None) -> Package:
-    one: Package = PackageFactory.create(
+    item: Package = PackageFactory.create(
         code="thousand", tokens=1000, price=Decimal("1900.00"), currency="RUB"
     )
-    return one
+    return item
 
 
 def post(client: Client, **changes: str) -> Any:

@@ -77,7 +77,7 @@ def kept(company: Company) -> list[Any]:
 
 
 def test_every_page_of_billing_that_changes_something_is_known() -> None:
-    names = {str(one.name) for one in urlpatterns}
+    names = {str(urlpattern.name) for urlpattern in urlpatterns}
 
     changing = {name for name in names if CABINET[name].change & MONEY}
 

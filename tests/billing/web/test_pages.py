@@ -71,7 +71,9 @@ def test_package_by_invoice(client: Client, member: Member) -> None:
 def test_number_of_tokens_as_people_write_it(client: Client, member: Member, text: str) -> None:
     buy(client, package="", tokens=text)
 
-    assert [(one.tokens, one.amount) for one in Order.objects.all()] == [(1500, Decimal(3000))]
+    assert [(order.tokens, order.amount) for order in Order.objects.all()] == [
+        (1500, Decimal(3000))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -170,10 +172,10 @@ def test_pdf_is_of_invoices_alone(client: Client, member: Member) -> None:
     invoice, other = place_order(member.company, "invoice"), place_order(member.company)
 
     answers = [
-        client.get(reverse("balance-invoice", args=[one.public_id])) for one in (invoice, other)
+        client.get(reverse("balance-invoice", args=[item.public_id])) for item in (invoice, other)
     ]
 
-    assert [one.status_code for one in answers] == [200, 404]
+    assert [answer.status_code for answer in answers] == [200, 404]
     assert answers[0].headers["Content-Type"] == "application/pdf"
 
 
@@ -237,4 +239,4 @@ def test_disabled_sandbox_answers_404(client: Client, member: Member, settings: 
     settings.PAYMENT_GATEWAYS = ["invoice"]
     answers.append(client.get(address))
 
-    assert [one.status_code for one in answers] == [404, 404, 404]
+    assert [answer.status_code for answer in answers] == [404, 404, 404]

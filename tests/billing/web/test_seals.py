@@ -37,7 +37,7 @@ def last_of_months(seals: list[Seal]) -> list[Seal]:
 def test_api_lists_the_last_seal_of_each_month(api: Api, sealed: list[Seal]) -> None:
     data = api.get("/seals").body["data"]
 
-    assert [(one["day"], one["head"]) for one in data] == [
+    assert [(row["day"], row["head"]) for row in data] == [
         (str(seal.day), seal.head) for seal in last_of_months(sealed)
     ]
 
@@ -46,8 +46,8 @@ def test_api_lists_every_day_in_pages(api: Api, sealed: list[Seal]) -> None:
     first = api.get("/seals", {"period": "day", "limit": 3}).body
     second = api.get("/seals", {"period": "day", "limit": 3, "cursor": first["next_cursor"]}).body
 
-    found = first["data"] + second["data"]
-    assert [(one["day"], one["transfers"], one["balance"]) for one in found] == [
+    result = first["data"] + second["data"]
+    assert [(item["day"], item["transfers"], item["balance"]) for item in result] == [
         (str(day(number)), count, count)
         for count, number in reversed(list(enumerate((0, 1, 20, 33, 64), 1)))
     ]

@@ -185,8 +185,8 @@ def test_parallel_sends_get_exactly_the_pool_and_the_reserve() -> None:
     taken = at_once([lambda: acquire(greedy, pool=pool)] * 20)
     others = at_once([lambda: acquire(by("x"), pool=pool)] * 20)
 
-    assert Counter(place.verdict for place in taken) == {GRANTED: 7, POOL_EMPTY: 13}
-    assert Counter(place.verdict for place in others) == {GRANTED: 5, POOL_EMPTY: 15}
+    assert Counter(draw.verdict for draw in taken) == {GRANTED: 7, POOL_EMPTY: 13}
+    assert Counter(draw.verdict for draw in others) == {GRANTED: 5, POOL_EMPTY: 15}
 
 
 def test_release_refills_the_bucket_it_was_taken_from(company: Company) -> None:

@@ -252,17 +252,17 @@ def test_of_parallel_takes_exactly_the_limit_is_granted(limit: int) -> None:
 
     taken = at_once([lambda: [acquire(windows) for _ in range(4)]] * 50)
 
-    places = [place for several in taken for place in several]
-    assert Counter(place.verdict for place in places) == {GRANTED: limit, 1: 200 - limit}
+    draws = [draw for several in taken for draw in several]
+    assert Counter(draw.verdict for draw in draws) == {GRANTED: limit, 1: 200 - limit}
     assert redis_client().get(windows[1].key) == str(limit).encode()
 
 
 def test_parallel_takes_of_a_cool_down_grant_one() -> None:
     key = f"cool{uuid4()}"
 
-    places = at_once([lambda: acquire([], cool_down=key, seconds=60, holder="h")] * 50)
+    draws = at_once([lambda: acquire([], cool_down=key, seconds=60, holder="h")] * 50)
 
-    assert Counter(place.verdict for place in places) == {GRANTED: 1, COOLING_DOWN: 49}
+    assert Counter(draw.verdict for draw in draws) == {GRANTED: 1, COOLING_DOWN: 49}
 
 
 def test_refused_take_counts_nowhere() -> None:

@@ -36,7 +36,7 @@ def _three_accounts(db: None, settings: Settings) -> None:
 
 
 def carriers(limit: int = 100) -> list[str]:
-    return [one.provider for one in claim(limit)]
+    return [item.provider for item in claim(limit)]
 
 
 def carrier(**fields: object) -> str | None:
@@ -128,10 +128,10 @@ def test_two_workers_send_one_probe() -> None:
     for _ in range(8):
         sms()
 
-    taken = [one for some in at_once([partial(claims.claim, 4)] * 2) for one in some]
+    taken = [item for some in at_once([partial(claims.claim, 4)] * 2) for item in some]
 
-    assert sum(one.is_probe for one in taken) == 1
-    assert [one.provider for one in taken].count("twilio") == 1
+    assert sum(item.is_probe for item in taken) == 1
+    assert [item.provider for item in taken].count("twilio") == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -200,8 +200,8 @@ def test_rate_limit_delays_no_other_channel() -> None:
 
 
 def test_retry_prefers_an_untried_account() -> None:
-    one = sms(tries=1)
-    AttemptFactory.create(message=one, n=1, provider="twilio", state="failed")
+    item = sms(tries=1)
+    AttemptFactory.create(message=item, n=1, provider="twilio", state="failed")
 
     (claimed,) = claim(100)
 
@@ -209,9 +209,9 @@ def test_retry_prefers_an_untried_account() -> None:
 
 
 def test_retry_follows_the_order_once_all_accounts_failed() -> None:
-    one = sms(tries=3)
+    item = sms(tries=3)
     for n, name in enumerate(("twilio", KZ, UZ), start=1):
-        AttemptFactory.create(message=one, n=n, provider=name, state="failed")
+        AttemptFactory.create(message=item, n=n, provider=name, state="failed")
 
     (claimed,) = claim(100)
 
@@ -236,9 +236,9 @@ def test_bot_carries_codes_to_its_contacts_only(
         open_breaker("telegram_gateway")
     MessageFactory.create(channel="telegram", phone=MOSCOW)
 
-    found = [(one.provider, one.has_contact_account, one.chat_id) for one in claim(100)]
+    result = [(item.provider, item.has_contact_account, item.chat_id) for item in claim(100)]
 
-    assert found == ([expected] if expected else [])
+    assert result == ([expected] if expected else [])
 
 
 def test_contact_that_blocked_the_bot_is_ignored() -> None:

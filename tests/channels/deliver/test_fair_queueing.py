@@ -32,7 +32,7 @@ def due(*, minutes: int = 1, **fields: Any) -> Message:
 
 
 def claimed_ids(limit: int) -> list[object]:
-    return [one.message_id for one in claims.claim(limit)]
+    return [item.message_id for item in claims.claim(limit)]
 
 
 @pytest.mark.parametrize("kind", Message.Kind.values)
@@ -45,7 +45,7 @@ def test_message_waits_for_no_more_than_the_front_of_others(company: Company, ki
     sweeps.sweep()
 
     assert set(claimed_ids(fair_queueing.FRONT + 1)) == {
-        late.pk, *(one.pk for one in crowd[: fair_queueing.FRONT])
+        late.pk, *(item.pk for item in crowd[: fair_queueing.FRONT])
     }  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def test_backlog_moves_up_in_its_order_and_is_served_alone(company: Company) -> 
         fair_queueing.reorder()
         # A claim takes the oldest, but returns them in the order of its plan.
         assert set(claimed_ids(fair_queueing.FRONT)) == {
-            one.pk for one in crowd[first : first + fair_queueing.FRONT]
+            item.pk for item in crowd[first : first + fair_queueing.FRONT]
         }
 
 
@@ -89,7 +89,7 @@ def test_message_that_is_being_claimed_is_left_alone(company: Company) -> None:
 
     assert moved == 2 * fair_queueing.FRONT - 1
     behind = OpenMessage.objects.filter(priority=2).values_list("message_id", flat=True)
-    assert set(behind) == {one.pk for one in crowd[fair_queueing.FRONT : -1]}
+    assert set(behind) == {item.pk for item in crowd[fair_queueing.FRONT : -1]}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -176,14 +176,14 @@ class Life:
         wakeups.wake_now()
 
     def ask(self) -> None:
-        wait_until(lambda: all(one["state"] == "delivered" for one in self.copies()))
+        wait_until(lambda: all(copy["state"] == "delivered" for copy in self.copies()))
         asked = Attempt.objects.filter(message=self.message, poll_at__isnull=False)
         wait_until(asked.exists)
         asked.update(poll_at=_past())
         sweeps.poll()
 
     def deadline(self) -> None:
-        wait_until(lambda: (one := self.attempt()) is not None and one.state != "submitting")
+        wait_until(lambda: (item := self.attempt()) is not None and item.state != "submitting")
         Message.objects.filter(pk=self.message.pk).update(deadline=_past())
         sweeps.sweep()
         assert self.state() == "expired"
@@ -195,7 +195,11 @@ class Life:
 
     def _told(self) -> list[dict[str, Any]]:
         exchanges = get(f"{self.simulator.url}/exchanges?phone={self.phone}").json()
-        return [one for one in exchanges if one["is_receipt"] and one["outcome"] == "200"]
+        return [
+            exchange
+            for exchange in exchanges
+            if exchange["is_receipt"] and exchange["outcome"] == "200"
+        ]
 
 
 def _past() -> Any:
@@ -210,8 +214,8 @@ def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fau
             set_account(accounts, other, {VENDORS[other].required: ""})
     lead_to(accounts, "http://127.0.0.1:1" if fault == "no connection" else simulator.url)
     phone = f"7926{list(FAULTS).index(fault):03}{list(SENDS).index(provider):04}"
-    for one in FAULTS[fault][0]:
-        simulator.set_fault(phone=phone, provider=provider, **one)
+    for item in FAULTS[fault][0]:
+        simulator.set_fault(phone=phone, provider=provider, **item)
     url = {"url": "https://example.com/"} if path == LINK else {}
     answer = api.post(path, {"phone": f"+{phone}", "channel": channel} | url)
     message = message_of(answer)

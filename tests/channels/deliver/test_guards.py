@@ -68,10 +68,10 @@ def test_attempt_is_committed_before_the_vendor_is_called(
     watched = Watched()
     monkeypatch.setitem(registry.test_providers(), "test_whatsapp", watched)
     send(test_api)
-    one = Dispatcher()
+    item = Dispatcher()
 
-    one.claim()
-    one.loop.pool.shutdown()
+    item.claim()
+    item.loop.pool.shutdown()
 
     assert watched.seen == [["submitting"]]
 
@@ -157,17 +157,17 @@ def test_message_goes_to_a_provider_of_its_mode(api: Api, test_api: Api) -> None
 
     claimed = claims.claim(7)
 
-    assert {one.mode: one.provider for one in claimed} == {"live": "twilio", "test": "test_sms"}
+    assert {item.mode: item.provider for item in claimed} == {"live": "twilio", "test": "test_sms"}
 
 
 def test_slow_vendor_leaves_threads_to_others(test_api: Api) -> None:
     for channel in ("whatsapp", "sms"):
         send(test_api, f"+7916123456{len(channel)}", channel=channel)
-    one = Dispatcher()
-    one.in_flight["test_whatsapp"] = delivery.MAX_THREADS_PER_PROVIDER
+    item = Dispatcher()
+    item.in_flight["test_whatsapp"] = delivery.MAX_THREADS_PER_PROVIDER
 
-    one.claim()
-    one.loop.pool.shutdown()
+    item.claim()
+    item.loop.pool.shutdown()
 
     assert [attempt.provider for attempt in Attempt.objects.all()] == ["test_sms"]
 
@@ -201,18 +201,18 @@ def test_event_is_applied_under_the_lock(api: Api) -> None:
 
 def test_outcome_is_kept_until_it_is_written(api: Api) -> None:
     attempt = submitted(api)
-    one = Dispatcher()
-    one.pending_events = [
+    item = Dispatcher()
+    item.pending_events = [
         Event(attempt.message_id, attempt.id, EventKind.ACCEPTED, provider_id="vendor-1")
     ]
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Message.objects.select_for_update().get()
-        writing = behind_us(pool, partial(one.loop.run_safely, one.record))
+        writing = behind_us(pool, partial(item.loop.run_safely, item.record))
         _break(waiting())
         writing.result()
     assert states(attempt) == ("submitting", "queued")
-    one.record()
+    item.record()
 
     assert states(attempt) == ("sent", "sent")
 
@@ -233,14 +233,14 @@ def test_waiting_sends_hold_no_database_connection(
     with ThreadPoolExecutor(many) as pool:
         sending = []
         try:
-            for count, one in enumerate(sends, start=1):
+            for count, item in enumerate(sends, start=1):
                 # One by one: of those that come together, only the first has a connection.
-                sending.append(pool.submit(apart, one))
+                sending.append(pool.submit(apart, item))
                 wait_until(partial(_waits, count))
         finally:
             waiting_sends._wake_all()
 
-    assert {one.result().state for one in sending} == {"queued"}
+    assert {item.result().state for item in sending} == {"queued"}
 
 
 def _waits(count: int) -> bool:
@@ -267,9 +267,9 @@ def test_sends_to_one_phone_are_serialised_without_redis(api: Api, no_redis: Non
 
 def test_lock_without_redis_ends_with_its_transaction(api: Api, no_redis: None) -> None:
     """A lock of the session would stay in a pooler's session, which others get next."""
-    one = send_limits.Send(uuid7(), api.company.pk, "live", "code", PHONE)
+    item = send_limits.Send(uuid7(), api.company.pk, "live", "code", PHONE)
 
-    with send_limits.acquire(one), connection.cursor() as cursor:
+    with send_limits.acquire(item), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock_all()")
         cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted")
         held = cursor.fetchone()

@@ -47,7 +47,7 @@ def test_heartbeat_names_the_keys_of_the_process_in_order(settings: Settings) ->
     HeartbeatWriter("web").beat({"waiters": 3})
 
     reported = Row.objects.get().facts["keys"]["OTP_KEYS"]
-    assert [one.partition(":")[0] for one in reported] == ["k2", "k1"]
+    assert [item.partition(":")[0] for item in reported] == ["k2", "k1"]
 
 
 @pytest.mark.django_db

@@ -40,13 +40,13 @@ def account(centre: Centre, settings: Settings) -> HostedProvider:
 @pytest.fixture
 def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
     """The dispatcher of its process, on a thread, with a bind."""
-    one = Dispatcher(account)
-    account.start(store=lambda batch: _handle(account.name, batch), on_open=one.wake)
+    dispatcher = Dispatcher(account)
+    account.start(store=lambda batch: _handle(account.name, batch), on_open=dispatcher.wake)
     wait_until(lambda: centre.esme is not None and account.is_open)
-    thread = threading.Thread(target=one.run, name="delivery")
+    thread = threading.Thread(target=dispatcher.run, name="delivery")
     thread.start()
-    yield one
-    one.stop()
+    yield dispatcher
+    dispatcher.stop()
     wakeups.wake_now()
     thread.join(10)
     account.stop()
@@ -90,7 +90,7 @@ def test_hosting_process_takes_over_from_an_unbound_account(
 
     taken = [claims.claim(9), claims.claim(9, hosted=second)]
 
-    assert [[one.provider for one in several] for several in taken] == [[], [second.name]]
+    assert [[item.provider for item in several] for several in taken] == [[], [second.name]]
 
 
 def test_processes_agree_whose_account_carries_a_message(account: HostedProvider, api: Api) -> None:
@@ -116,7 +116,7 @@ def test_hosting_process_that_is_not_seen_as_bound_yet_claims(
     availability.refresh()
     assert account.name in availability.unbound_accounts()
 
-    assert [one.provider for one in claims.claim(9, hosted=account)] == ["smpp"]
+    assert [item.provider for item in claims.claim(9, hosted=account)] == ["smpp"]
 
 
 def test_hosting_process_skips_other_accounts(hosted: Dispatcher, centre: Centre, api: Api) -> None:
@@ -126,7 +126,7 @@ def test_hosting_process_skips_other_accounts(hosted: Dispatcher, centre: Centre
 
     wait_until(lambda: Message.objects.get(phone=PHONE).state == "sent")
     assert Message.objects.get(phone="+79160000001").tries == 0
-    assert [one.destination_addr for one in centre.submitted] == [PHONE[1:]]
+    assert [item.destination_addr for item in centre.submitted] == [PHONE[1:]]
 
 
 def test_receipt_over_the_bind_settles_the_message(
@@ -143,9 +143,9 @@ def test_receipt_over_the_bind_settles_the_message(
 
 def test_messages_wait_while_the_account_is_unbound(account: HostedProvider, api: Api) -> None:
     send(api, channel="sms")
-    one = Dispatcher(account)
+    dispatcher = Dispatcher(account)
 
-    one.dispatch()
+    dispatcher.dispatch()
 
     assert (Attempt.objects.count(), Message.objects.get().state) == (0, "queued")
 

@@ -48,10 +48,10 @@ def service(
     set_account(settings, "smpp", smpp_service.account(port))
     registry.clear_caches()
     bytecode = tmp_path_factory.getbasetemp() / "bytecode"  # compiled once, not at each start
-    one = smpp_service.service(servers, tmp_path, port, bytecode)
-    one.start()
-    yield one
-    one.stop()
+    item = smpp_service.service(servers, tmp_path, port, bytecode)
+    item.start()
+    yield item
+    item.stop()
     call_command("reconcile")
 
 

@@ -147,7 +147,7 @@ def test_code_that_is_entered_before_its_receipt_comes_is_no_miss() -> None:
             guard.matured(at + 42, case)
 
     assert (guard.company.norm.hits, guard.company.norm.trials) == pytest.approx((20, 20), rel=0.01)
-    assert all(one.pending == 0 for one in guard.found.values())
+    assert all(item.pending == 0 for item in guard.found.values())
 
 
 def test_undelivered_messages_are_no_evidence() -> None:

@@ -10,12 +10,12 @@ NOW = 100 * DAY
 
 def history(*, entered: list[float], sent: list[float]) -> PhoneHistory:
     """Moments are so long before `NOW`."""
-    found = PhoneHistory()
+    phone_history = PhoneHistory()
     for ago in sent:
-        found.was_sent(NOW - ago)
+        phone_history.was_sent(NOW - ago)
     for ago in entered:
-        found.was_entered(NOW - ago)
-    return found
+        phone_history.was_entered(NOW - ago)
+    return phone_history
 
 
 @pytest.mark.parametrize(

@@ -89,12 +89,12 @@ def test_total_is_that_of_the_figures_above(company: Company) -> None:
         )
     count_days()
 
-    now, found = figures.figures(company, "live").now, shown(company)
+    now, result = figures.figures(company, "live").now, shown(company)
 
-    assert (found.total.asked, found.total.delivered) == (now.messages, now.delivered) == (6, 3)
-    assert (found.total.codes, found.total.entered) == (3, 3)
+    assert (result.total.asked, result.total.delivered) == (now.messages, now.delivered) == (6, 3)
+    assert (result.total.codes, result.total.entered) == (3, 3)
     # The code counts where it was delivered.
-    assert (found.rows["sms"].entered, found.rows["whatsapp"].entered) == (3, 0)
+    assert (result.rows["sms"].entered, result.rows["whatsapp"].entered) == (3, 0)
 
 
 def test_tokens_are_those_captured_on_the_day(company: Company) -> None:
@@ -115,13 +115,13 @@ def test_tokens_are_those_captured_on_the_day(company: Company) -> None:
     live = shown(company)
     count_days()
 
-    found = shown(company)
+    result = shown(company)
 
-    assert found == live
-    assert list(found.rows) == ["sms"]  # nothing of another was asked for or paid
-    assert found.total.returned == 9
-    assert (found.rows["sms"].charged, found.rows["sms"].spent) == (2, 32)
-    assert found.total.spent == figures.figures(company, "live").now.spent
+    assert result == live
+    assert list(result.rows) == ["sms"]  # nothing of another was asked for or paid
+    assert result.total.returned == 9
+    assert (result.rows["sms"].charged, result.rows["sms"].spent) == (2, 32)
+    assert result.total.spent == figures.figures(company, "live").now.spent
 
 
 def test_link_opened_days_later_is_counted(company: Company) -> None:
@@ -153,12 +153,12 @@ def test_purposes_beyond_the_most_used_are_one_row(company: Company) -> None:
     code(company, 2, 500, purpose="order-7")
     count_days()
 
-    found = shown(company, "purpose")
+    result = shown(company, "purpose")
 
     kept = DayBreakdown.objects.filter(company=company, dimension="purpose")
     assert kept.count() == MAX_PURPOSES + 1
-    assert found.rows["order-7"].asked == 2
-    assert (found.rest.asked, found.total.asked) == (5, MAX_PURPOSES + 6)
+    assert result.rows["order-7"].asked == 2
+    assert (result.rest.asked, result.total.asked) == (5, MAX_PURPOSES + 6)
 
 
 def test_queries_do_not_grow_with_the_rows(

@@ -79,13 +79,13 @@ def test_counted_days_and_today_add_up(company: Company) -> None:
 
     count_days()
 
-    found = figures_of(company)
-    assert found == before
-    assert found.now.states == {"queued": 1, "delivered": 2, "failed": 1, "expired": 1}
-    assert found.before.states == {"sent": 1}
-    assert [counts.total() for counts in found.days.values()] == [1] + [0] * 11 + [2, 2]
-    assert list(found.days.values())[-2] == Counter(sms=1, whatsapp=1)
-    assert (found.now.delivered_share, found.before.delivered_share) == (50.0, None)
+    result = figures_of(company)
+    assert result == before
+    assert result.now.states == {"queued": 1, "delivered": 2, "failed": 1, "expired": 1}
+    assert result.before.states == {"sent": 1}
+    assert [counts.total() for counts in result.days.values()] == [1] + [0] * 11 + [2, 2]
+    assert list(result.days.values())[-2] == Counter(sms=1, whatsapp=1)
+    assert (result.now.delivered_share, result.before.delivered_share) == (50.0, None)
 
 
 def test_late_delivery_corrects_a_counted_day(company: Company) -> None:
@@ -231,10 +231,10 @@ def test_tokens_are_counted_on_the_day_they_moved(company: Company) -> None:
         )
     live = figures_of(company)
     count_days()
-    found = figures_of(company)
+    result = figures_of(company)
 
-    assert found == live
-    assert (found.now.spent, found.now.returned, found.before.spent) == (17, 2, 4)
+    assert result == live
+    assert (result.now.spent, result.now.returned, result.before.spent) == (17, 2, 4)
 
 
 @pytest.mark.django_db(transaction=True)

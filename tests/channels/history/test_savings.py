@@ -22,7 +22,7 @@ def test_interval_covers_no_difference_nineteen_times_in_twenty(held_out: int, s
         Saving("", arm(draw, 19 * held_out, sms), arm(draw, held_out, sms)) for _round in range(400)
     ]
 
-    covered = sum(one.least <= 0 <= one.most for one in savings)
+    covered = sum(saving.least <= 0 <= saving.most for saving in savings)
 
     assert covered / len(savings) > 0.92
 

@@ -41,8 +41,8 @@ CALLERS = [name for name, vendor in vendors.VENDORS.items() if vendor.webhook_bo
 def genuine_payloads(vendor: str) -> list[Any]:
     """What this vendor sends, in calls and in answers: the fields of forms, else JSON."""
     files = sorted((vendors.PAYLOADS / vendor).iterdir())
-    forms = [dict(parse_qsl(one.read_text())) for one in files if one.suffix == ".form"]
-    return forms or [orjson.loads(one.read_bytes()) for one in files]
+    forms = [dict(parse_qsl(file.read_text())) for file in files if file.suffix == ".form"]
+    return forms or [orjson.loads(file.read_bytes()) for file in files]
 
 
 def is_form(vendor: str) -> bool:
@@ -82,7 +82,7 @@ def body_of(vendor: str, parsed: Any) -> bytes:
             return orjson.dumps("x").replace(b"x", b"\\ud800")
     if not isinstance(parsed, dict):
         return str(parsed).encode(errors="replace")
-    return urlencode({name: str(one) for name, one in parsed.items()}, errors="replace").encode()
+    return urlencode({name: str(item) for name, item in parsed.items()}, errors="replace").encode()
 
 
 def call(vendor: str, body: bytes) -> int:
@@ -101,7 +101,7 @@ def assert_harmless(vendor: str, parsed: Any) -> None:
         pass
     for model, field in ((BlockedPhone, "phone"), (Contact, "phone"), (KnownRecipient, "user_id")):
         kept = model.objects.values_list(field, flat=True)
-        assert all(len(one) <= 150 and "\0" not in one for one in kept)
+        assert all(len(item) <= 150 and "\0" not in item for item in kept)
 
 
 @pytest.fixture(autouse=True)
@@ -174,4 +174,4 @@ def test_stop_of_a_sender_that_is_no_phone_is_answered_and_blocks_nobody(
 
     assert call(vendor, body_of(vendor, replaced(parsed, path, sender))) == 200
     assert not BlockedPhone.objects.filter(phone__contains=sender[:16].replace("\0", "?")).exists()
-    assert all(len(one.phone) <= 16 for one in BlockedPhone.objects.all())
+    assert all(len(blocked_phone.phone) <= 16 for blocked_phone in BlockedPhone.objects.all())

@@ -56,7 +56,7 @@ def post_webhook(*names: str, secret: str = "") -> list[int]:
 def standing() -> list[tuple[str, str, int, bool]]:
     """Every contact: bot, phone, chat, whether it may be written to."""
     rows = Contact.objects.order_by("provider")
-    return [(one.provider, one.phone, one.chat_id, one.blocked_at is None) for one in rows]
+    return [(row.provider, row.phone, row.chat_id, row.blocked_at is None) for row in rows]
 
 
 @pytest.fixture

@@ -48,7 +48,10 @@ def update(name: str) -> bytes:
 
 def standing() -> list[tuple[str, int, bool]]:
     """Every contact: phone, chat, whether it may be written to."""
-    return [(one.phone, one.chat_id, one.blocked_at is None) for one in Contact.objects.all()]
+    return [
+        (contact.phone, contact.chat_id, contact.blocked_at is None)
+        for contact in Contact.objects.all()
+    ]
 
 
 @pytest.fixture

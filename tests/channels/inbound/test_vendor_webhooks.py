@@ -211,5 +211,5 @@ def test_body_of_a_large_batch_is_stored_with_its_first_receipt_alone() -> None:
 
     vendor_webhooks.handle_events("whatsapp_cloud", [InboundEvents(raw, receipts=receipts)])
 
-    sizes = {str(one.ref): len(one.raw) for one in Receipt.objects.all()}
-    assert [sizes[str(one.ref)] for one in receipts] == [2**19, 0, 0]
+    sizes = {str(item.ref): len(item.raw) for item in Receipt.objects.all()}
+    assert [sizes[str(item.ref)] for item in receipts] == [2**19, 0, 0]

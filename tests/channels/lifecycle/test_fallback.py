@@ -129,7 +129,7 @@ def test_patience_expires_in_any_attempt_state(api: Api, how: str) -> None:
     message.refresh_from_db()
     assert (message.state, message.channel, transfers(message)) == ("queued", "sms", MOVED)
     assert tries(message) == ([] if how == "never claimed" else [("whatsapp", "expired")])
-    assert [one.provider for one in claim()] == ["twilio"]
+    assert [item.provider for item in claim()] == ["twilio"]
     apply_event(message.attempts.latest("n"), EventKind.DELIVERED)
     assert ledger.balance(api.company.pk) == (984, 0)
 

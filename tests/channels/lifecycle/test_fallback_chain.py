@@ -31,8 +31,8 @@ TELEGRAM, SMS = FallbackStep("telegram", 1, 45.0), FallbackStep("sms", 16, 20.0)
 
 def refused(what: EventKind = EventKind.REFUSED, **fields: object) -> Decision:
     """By WhatsApp, with an SMS behind it."""
-    one = message(**{"chain": (SMS,)} | fields)
-    return decided(what, one, attempt(channel="whatsapp", price=1), code="x")
+    item = message(**{"chain": (SMS,)} | fields)
+    return decided(what, item, attempt(channel="whatsapp", price=1), code="x")
 
 
 def moved(
@@ -100,9 +100,9 @@ def test_expired_patience_ends_the_open_attempt(state: str) -> None:
 
 @pytest.mark.parametrize("fields", [{"state": "delivered"}, {"state": "failed"}, {"chain": ()}])
 def test_patience_ignores_final_messages_and_empty_chains(fields: dict[str, object]) -> None:
-    one = message(**{"chain": (SMS,)} | fields)
+    item = message(**{"chain": (SMS,)} | fields)
 
-    result = fallback_chain.expire_patience(Snapshot(one, ()))
+    result = fallback_chain.expire_patience(Snapshot(item, ()))
 
     assert (result.fallback, result.changes_message) == (None, False)
 
@@ -157,9 +157,9 @@ def test_last_error_of_a_channel_counts() -> None:
 def test_tries_are_counted_by_channel() -> None:
     its, earlier = attempt(n=9, hold=2), attempt(n=8, state="failed")
 
-    one = decided(EventKind.RETRY, message(tries=9, hold=2), its, earlier).message
+    item = decided(EventKind.RETRY, message(tries=9, hold=2), its, earlier).message
 
-    assert (one.state, one.due_in is not None) == ("queued", True)
+    assert (item.state, item.due_in is not None) == ("queued", True)
 
 
 @pytest.mark.parametrize("what", sorted(set(EventKind) - {EventKind.DELIVERED, EventKind.READ}))
@@ -177,9 +177,9 @@ def test_event_of_an_earlier_channel_keeps_the_current_one(what: EventKind, stat
 def test_late_proof_keeps_an_attempt_that_a_vendor_has(state: str) -> None:
     result = decided(EventKind.DELIVERED, *tried(state=state))
 
-    one = result.message
-    assert (one.state, one.is_owed, result.settlements) == ("delivered", True, ())
-    assert (one.channel, one.price) == ("sms", 16)
+    item = result.message
+    assert (item.state, item.is_owed, result.settlements) == ("delivered", True, ())
+    assert (item.channel, item.price) == ("sms", 16)
     assert result.fallback_events == ((FallbackReason.OWED, "sms"),)
 
 

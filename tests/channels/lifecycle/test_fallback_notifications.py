@@ -54,10 +54,10 @@ def test_api_shows_attempts_and_turns(api: Api) -> None:
     body = api.get(f"/messages/{first.message.public_id}").body
 
     assert (body["status"], body["channel"], body["cost"]) == ("delivered", "whatsapp", 1)
-    assert [(one["channel"], one["status"], one["error_code"]) for one in body["timeline"]] == [
+    assert [(item["channel"], item["status"], item["error_code"]) for item in body["timeline"]] == [
         ("whatsapp", "delivered", "patience")
     ]
-    assert [(one["event"], one["channel"]) for one in body["fallback"]] == [
+    assert [(item["event"], item["channel"]) for item in body["fallback"]] == [
         ("patience", "sms"),
         ("late", "sms"),
     ]

@@ -41,7 +41,7 @@ def test_concurrent_sweeps_fall_back_once(api: Api) -> None:
     at_once([sweeps.fall_back] * 6)
     sweeps.fall_back()
 
-    assert [transfers(one) for one in messages] == [MOVED] * 5
+    assert [transfers(message) for message in messages] == [MOVED] * 5
     assert ledger.balance(api.company.pk) == (920, 80)
 
 
@@ -121,16 +121,17 @@ def test_groups_of_several_companies_do_not_deadlock(
     api: Api, client_of: ClientOf, round_number: int
 ) -> None:
     apis = [api, *(client_of(CompanyFactory.create()) for _ in range(3))]
-    for one in apis[1:]:
-        enable_fallback(one.company, "whatsapp", "sms")
-        ledger.grant(company=one.company, amount=1000, reason="test")
-    several = [accepted(one, f"+7916123456{n}") for n, one in enumerate(apis)]
-    again = [accepted(one, f"+7916123457{n}") for n, one in enumerate(apis)]
+    for item in apis[1:]:
+        enable_fallback(item.company, "whatsapp", "sms")
+        ledger.grant(company=item.company, amount=1000, reason="test")
+    several = [accepted(item, f"+7916123456{n}") for n, item in enumerate(apis)]
+    again = [accepted(item, f"+7916123457{n}") for n, item in enumerate(apis)]
 
     def group(attempts: list[Attempt], *kinds: EventKind) -> Callable[[], object]:
         whats = list(kinds) * len(attempts)
         events = [
-            Event(one.message_id, one.id, what) for one, what in zip(attempts, whats, strict=False)
+            Event(item.message_id, item.id, what)
+            for item, what in zip(attempts, whats, strict=False)
         ]
         return partial(transitions.commit_events, events)
 

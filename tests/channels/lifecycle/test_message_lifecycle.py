@@ -44,14 +44,14 @@ class Life(RuleBasedStateMachine):
         return self.state.message
 
     def open_attempts(self) -> list[AttemptState]:
-        return [one for one in self.state.attempts if one.state in OPEN_ATTEMPT]
+        return [item for item in self.state.attempts if item.state in OPEN_ATTEMPT]
 
     @precondition(lambda self: self.message.due_in is not None and not self.open_attempts())
     @rule()
     def claim(self) -> None:
-        one = self.message._replace(tries=self.message.tries + 1, due_in=None)
-        claimed = attempt(n=one.tries, hold=one.hold, price=one.price)
-        self.state = Snapshot(one, (*self.state.attempts, claimed))
+        item = self.message._replace(tries=self.message.tries + 1, due_in=None)
+        claimed = attempt(n=item.tries, hold=item.hold, price=item.price)
+        self.state = Snapshot(item, (*self.state.attempts, claimed))
 
     @precondition(lambda self: self.state.attempts)
     @rule(
@@ -132,33 +132,33 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def one_hold_is_open_until_it_is_over(self) -> None:
-        one = self.message
-        is_held = one.state in OPEN_MESSAGE or one.is_owed
-        assert self.holds == ({one.hold: one.price} if is_held else {})
+        item = self.message
+        is_held = item.state in OPEN_MESSAGE or item.is_owed
+        assert self.holds == ({item.hold: item.price} if is_held else {})
 
     @invariant()
     def what_is_owed_is_in_a_vendor_s_hands(self) -> None:
         if self.message.is_owed:
             assert self.message.state == "delivered"
-            assert [one.hold for one in self.open_attempts()] == [self.message.hold]
+            assert [item.hold for item in self.open_attempts()] == [self.message.hold]
 
     @invariant()
     def charge_needs_proof_of_its_own_hold(self) -> None:
-        charged = [one for one in self.ledger if one.kind is TransferKind.CAPTURE]
+        charged = [item for item in self.ledger if item.kind is TransferKind.CAPTURE]
         assert len(charged) <= 1
-        for one in charged:
-            assert one.proof
-            assert one.hold in self.proved
+        for item in charged:
+            assert item.proof
+            assert item.hold in self.proved
             assert self.message.state == "delivered"
 
     @invariant()
     def nothing_is_charged_after_giving_up(self) -> None:
         if set(self.history) & {"failed", "expired"}:
-            assert all(one.kind is TransferKind.RELEASE for one in self.ledger)
+            assert all(item.kind is TransferKind.RELEASE for item in self.ledger)
 
     @invariant()
     def hold_is_settled_once(self) -> None:
-        assert max(Counter(one.hold for one in self.ledger).values(), default=0) <= 1
+        assert max(Counter(item.hold for item in self.ledger).values(), default=0) <= 1
         assert self.available >= 0
 
     @invariant()
@@ -170,7 +170,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def delivery_is_told(self) -> None:
-        if any(one.state == "delivered" for one in self.state.attempts):
+        if any(item.state == "delivered" for item in self.state.attempts):
             assert self.message.state == "delivered"
 
 

@@ -56,12 +56,12 @@ def attempt(**fields: object) -> AttemptState:
 def decided(
     what: EventKind, to: MessageState, of: AttemptState, *others: AttemptState, **fields: object
 ) -> Decision:
-    snapshot = Snapshot(to, tuple(sorted((of, *others), key=lambda one: one.n)))
+    snapshot = Snapshot(to, tuple(sorted((of, *others), key=lambda item: item.n)))
     return decide(snapshot, [Event(MESSAGE, of.id, what, **fields)])  # type: ignore[arg-type]
 
 
 def kinds(of: Decision) -> list[tuple[TransferKind, str, str]]:
-    return [(one.kind, one.proof, one.reason) for one in of.settlements]
+    return [(settlement.kind, settlement.proof, settlement.reason) for settlement in of.settlements]
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_message_error_follows_the_event(what: EventKind, error: str) -> None:
 @pytest.mark.parametrize("state", ["failed", "expired"])
 @pytest.mark.parametrize("what", [EventKind.DELIVERED, EventKind.READ])
 def test_late_delivery_wins_and_charges_nothing(state: str, what: EventKind) -> None:
-    one = message(state=state, error="delivery_failed")
+    item = message(state=state, error="delivery_failed")
 
-    result = decided(what, one, attempt(state=state), at=AT)
+    result = decided(what, item, attempt(state=state), at=AT)
 
     assert (result.message.state, result.message.error) == ("delivered", "")
     assert result.attempts[0].state == "delivered"
@@ -161,17 +161,19 @@ def test_message_beyond_another_try_is_not_rerouted(
 def test_accepted_message_is_not_rerouted() -> None:
     fields = {"can_reroute": True}
 
-    one = decided(EventKind.REFUSED, message(state="sent"), attempt(state="sent"), **fields).message
+    item = decided(
+        EventKind.REFUSED, message(state="sent"), attempt(state="sent"), **fields
+    ).message
 
-    assert (one.state, one.due_in) == ("failed", None)
+    assert (item.state, item.due_in) == ("failed", None)
 
 
 def test_read_is_delivered_with_a_second_time() -> None:
-    one = message(state="delivered")
+    item = message(state="delivered")
 
-    result = decided(EventKind.READ, one, attempt(state="delivered"), at=AT)
+    result = decided(EventKind.READ, item, attempt(state="delivered"), at=AT)
 
-    assert (result.message, result.changes_message) == (one, True)
+    assert (result.message, result.changes_message) == (item, True)
     assert (result.read_at, result.settlements) == (AT, ())
 
 
@@ -197,8 +199,8 @@ def test_first_provider_id_is_kept() -> None:
 def test_retry_delay_has_jitter_and_respects_retry_after() -> None:
     waits = []
     for _ in range(50):
-        one = decided(EventKind.RETRY, message(time_left=3000.0), attempt(n=1)).message
-        waits.append(one.due_in or 0.0)
+        item = decided(EventKind.RETRY, message(time_left=3000.0), attempt(n=1)).message
+        waits.append(item.due_in or 0.0)
     asked = decided(EventKind.RETRY, message(time_left=3000.0), attempt(), retry_after=60.0).message
 
     assert all(0 <= wait <= 1.0 for wait in waits)
@@ -217,21 +219,21 @@ def test_retry_delay_has_jitter_and_respects_retry_after() -> None:
 def test_retry_without_tries_or_time_left_fails(
     fields: dict[str, float], retry_after: float | None
 ) -> None:
-    one = message(**fields)
+    item = message(**fields)
 
-    result = decided(EventKind.RETRY, one, attempt(n=one.tries), retry_after=retry_after)
+    result = decided(EventKind.RETRY, item, attempt(n=item.tries), retry_after=retry_after)
 
-    one = result.message
-    assert (one.state, one.error, one.due_in) == ("failed", "delivery_failed", None)
+    item = result.message
+    assert (item.state, item.error, item.due_in) == ("failed", "delivery_failed", None)
     assert kinds(result) == [(TransferKind.RELEASE, "", "failed")]
 
 
 def test_give_up_ignores_final_messages() -> None:
-    one = message(state="delivered")
+    item = message(state="delivered")
 
-    result = give_up(Snapshot(one, ()))
+    result = give_up(Snapshot(item, ()))
 
-    assert (result.message, result.settlements) == (one, ())
+    assert (result.message, result.settlements) == (item, ())
 
 
 @pytest.mark.parametrize(("polls", "wait"), [(0, 20.0), (2, 80.0), (3, 120.0), (9, 120.0)])

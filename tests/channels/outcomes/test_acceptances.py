@@ -40,20 +40,20 @@ def acceptance(of: ClaimedMessage, **facts: Any) -> Event:
 
 def rows(of: ClaimedMessage) -> list[dict[str, Any]]:
     """The rows of a message, without what differs between two of them."""
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for model, key in ((Message, "id"), (Attempt, "message_id"), (OpenMessage, "message_id")):
         (row,) = model._default_manager.filter(**{key: of.message_id}).values()
-        found.append(dict(row))
+        result.append(dict(row))
     now = timezone.now()
-    for row in found:
+    for row in result:
         for name, value in row.items():
             if hasattr(value, "tzinfo"):
                 row[name] = round((value - now).total_seconds() / 5)
     for name in ("id", "subject_id", "request_id", "params", "phone"):
-        del found[0][name]
+        del result[0][name]
     for name in ("id", "message_id", "provider_id"):
-        del found[1][name]
-    return [found[0], found[1], {**found[2], "message_id": "", "attempt_id": ""}]
+        del result[1][name]
+    return [result[0], result[1], {**result[2], "message_id": "", "attempt_id": ""}]
 
 
 def test_acceptance_is_one_statement(
@@ -113,11 +113,11 @@ def locked(of: ClaimedMessage) -> None:
 def test_changed_message_is_left_to_the_state_machine(
     api: Api, meanwhile: Callable[[ClaimedMessage], None], is_left: bool
 ) -> None:
-    one = claimed(api)
-    meanwhile(one)
+    item = claimed(api)
+    meanwhile(item)
     before = Message.objects.values().get(), Attempt.objects.values().get()
 
-    left = unchanged_messages.accept_unchanged([acceptance(one)])
+    left = unchanged_messages.accept_unchanged([acceptance(item)])
 
     assert bool(left) is is_left
     if is_left:
@@ -128,7 +128,7 @@ def test_group_leaves_only_what_has_changed(api: Api) -> None:
     several = [claimed(api, f"+7916123456{n}") for n in range(3)]
     receipt(several[1])
 
-    left = unchanged_messages.accept_unchanged([acceptance(one) for one in several])
+    left = unchanged_messages.accept_unchanged([acceptance(item) for item in several])
 
     assert [event.attempt_id for event in left] == [several[1].attempt_id]
 
@@ -165,7 +165,7 @@ def test_races_with_receipts_end_delivered(api: Api) -> None:
 
     at_once(
         [
-            *(partial(receipt, one) for one in several),
+            *(partial(receipt, item) for item in several),
             partial(_accept, several),
             partial(_accept, several[::-1]),
         ]
@@ -177,5 +177,5 @@ def test_races_with_receipts_end_delivered(api: Api) -> None:
 
 
 def _accept(several: list[ClaimedMessage]) -> None:
-    events = [acceptance(one) for one in several]
+    events = [acceptance(item) for item in several]
     transitions.commit_events(unchanged_messages.accept_unchanged(events))

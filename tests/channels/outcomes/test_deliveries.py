@@ -32,7 +32,7 @@ OTHER_PHONE = "+79161234568"
 
 def rows(of: Attempt) -> list[dict[str, Any]]:
     """The rows of a message, without what differs between two of them; times in steps of 5 s."""
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for model, key, identity in (
         (Message, "id", ("id", "subject_id", "request_id", "params", "phone")),
         (Attempt, "message_id", ("id", "message_id", "provider_id")),
@@ -41,16 +41,16 @@ def rows(of: Attempt) -> list[dict[str, Any]]:
         (Receipt, "attempt_id", ("id", "digest", "attempt_id", "provider_id")),
     ):
         own = {key: of.id if key == "attempt_id" else of.message_id}
-        found += [
+        result += [
             {name: value for name, value in row.items() if name not in identity}
             for row in model._default_manager.filter(**own).order_by("pk").values()
         ]
     now = timezone.now()
-    for row in found:
+    for row in result:
         for name, value in row.items():
             if hasattr(value, "tzinfo"):
                 row[name] = round((value - now).total_seconds() / 5)
-    return found
+    return result
 
 
 def everything() -> list[Any]:
@@ -262,7 +262,7 @@ def test_one_that_is_left_holds_up_no_other(api: Api) -> None:
 
     assert unchanged_messages.deliver_unchanged(100) == (2, True)
 
-    states = [Message.objects.get(pk=one.message_id).state for one in (first, second, third)]
+    states = [Message.objects.get(pk=item.message_id).state for item in (first, second, third)]
     assert states == ["delivered", "sent", "delivered"]
     assert receipts.apply_stored() is False
     assert Message.objects.get(pk=second.message_id).state == "failed"
@@ -275,7 +275,7 @@ def test_two_receipts_of_a_message_charge_once(api: Api) -> None:
     while receipts.apply_stored():
         pass
 
-    assert Receipt.objects.filter(pk__in=[one.pk for one in both], due_at=None).count() == 2
+    assert Receipt.objects.filter(pk__in=[item.pk for item in both], due_at=None).count() == 2
     assert Transfer.objects.filter(kind="capture").count() == 1
     assert ledger.balance(api.company.pk) == (999, 0)
 
@@ -284,13 +284,13 @@ def test_two_receipts_of_a_message_charge_once(api: Api) -> None:
 def test_waits_for_nobody(api: Api, model: type[Message | Receipt], is_met: bool) -> None:
     hear(accepted(api))
     before = everything()
-    found: list[tuple[int, bool]] = []
+    result: list[tuple[int, bool]] = []
 
     with transaction.atomic():
         list(model._default_manager.select_for_update())
-        found += at_once([partial(unchanged_messages.deliver_unchanged, 100)])
+        result += at_once([partial(unchanged_messages.deliver_unchanged, 100)])
 
-    assert found == [(0, is_met)]
+    assert result == [(0, is_met)]
     assert everything() == before
 
 

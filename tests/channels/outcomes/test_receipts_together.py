@@ -29,12 +29,12 @@ def together(*calls: tuple[str, InboundEvents]) -> list[int]:
 def test_each_call_counts_its_own() -> None:
     one, two, three = (str(uuid4()) for _ in range(3))
 
-    found = together(
+    result = together(
         ("whatsapp_cloud", InboundEvents(b"first", receipts=[receipt(one)])),
         ("telegram_gateway", InboundEvents(b"second", receipts=[receipt(two), receipt(three)])),
     )
 
-    assert found == [1, 2]
+    assert result == [1, 2]
     stored = {(each.provider, str(each.ref), bytes(each.raw)) for each in Receipt.objects.all()}
     assert stored == {
         ("whatsapp_cloud", one, b"first"),
@@ -47,14 +47,14 @@ def test_repeats_are_stored_once() -> None:
     one, two = str(uuid4()), str(uuid4())
     receipts.store("whatsapp_cloud", [InboundEvents(b"", receipts=[receipt(one)])])
 
-    found = together(
+    result = together(
         ("whatsapp_cloud", InboundEvents(b"", receipts=[receipt(one)])),
         ("whatsapp_cloud", InboundEvents(b"", receipts=[receipt(two)])),
         ("whatsapp_cloud", InboundEvents(b"", receipts=[receipt(two)])),
     )
 
-    assert found[0] == 0
-    assert set(found[1:]) <= {0, 1}
+    assert result[0] == 0
+    assert set(result[1:]) <= {0, 1}
     assert Receipt.objects.count() == 2
 
 
@@ -80,5 +80,5 @@ def test_receipts_are_written_in_one_order(size: int) -> None:
 
     assert receipts.store("whatsapp_cloud", [InboundEvents(bytes(size), receipts=several)]) == 10
 
-    digests = [bytes(one.digest) for one in Receipt.objects.order_by("id")]
+    digests = [bytes(item.digest) for item in Receipt.objects.order_by("id")]
     assert digests == sorted(digests)

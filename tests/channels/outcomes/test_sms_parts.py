@@ -153,7 +153,7 @@ def test_two_last_parts_at_once_deliver_the_message(api: Api, _round: int) -> No
         receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[receipt])])
     ids = list(Receipt.objects.values_list("id", flat=True))
 
-    at_once([lambda one=one: receipts._apply_batch(1, only=one) for one in ids])  # type: ignore[misc]
+    at_once([lambda item=id_: receipts._apply_batch(1, only=item) for id_ in ids])  # type: ignore[misc]
 
     assert states(attempt) == ("delivered", "delivered")
 

@@ -117,11 +117,11 @@ def test_times_stay_in_order_with_a_wrong_vendor_clock(
     apply_event(attempt, EventKind.DELIVERED, at=wrong)
     apply_event(attempt, EventKind.READ, at=wrong)
 
-    one = Message.objects.get()
-    assert one.sent_at is not None
-    assert one.delivered_at is not None
-    assert one.read_at is not None
-    times = [one.created_at, one.sent_at, one.delivered_at, one.read_at, timezone.now()]
+    item = Message.objects.get()
+    assert item.sent_at is not None
+    assert item.delivered_at is not None
+    assert item.read_at is not None
+    times = [item.created_at, item.sent_at, item.delivered_at, item.read_at, timezone.now()]
     assert times == sorted(times)
 
 
@@ -284,7 +284,10 @@ def test_overlapping_groups_do_not_deadlock(api: Api, round_number: int) -> None
     def all_of(several: list[Attempt], what: EventKind) -> Any:
         return partial(
             transitions.commit_events,
-            [Event(one.message_id, one.id, what, proof=DeliveryProof.RECEIPT) for one in several],
+            [
+                Event(item.message_id, item.id, what, proof=DeliveryProof.RECEIPT)
+                for item in several
+            ],
         )
 
     at_once(

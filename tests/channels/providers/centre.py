@@ -115,11 +115,11 @@ class Kept:
 
     @property
     def receipts(self) -> list[Receipt]:
-        return [receipt for one in self.events for receipt in one.receipts]
+        return [receipt for event in self.events for receipt in event.receipts]
 
     @property
     def parts(self) -> list[Part]:
-        return [part for one in self.events for part in one.parts]
+        return [part for event in self.events for part in event.parts]
 
     def first(self) -> Receipt:
         wait_until(lambda: bool(self.receipts))

@@ -37,12 +37,12 @@ def bound(centre: Centre, kept: Kept) -> Iterator[Bound]:
     made: list[Smpp] = []
 
     def bind(**changes: Any) -> Smpp:
-        one = account(centre.port, **changes)
-        made.append(one)
-        one.start(store=kept, on_open=lambda: None)
-        wait_until(lambda: one.is_open and centre.esme is not None)
-        return one
+        item = account(centre.port, **changes)
+        made.append(item)
+        item.start(store=kept, on_open=lambda: None)
+        wait_until(lambda: item.is_open and centre.esme is not None)
+        return item
 
     yield bind
-    for one in made:
-        one.stop()
+    for item in made:
+        item.stop()

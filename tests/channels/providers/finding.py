@@ -21,10 +21,10 @@ def provider_classes() -> set[type[Provider]]:
     """The providers: a module or package in `channels/providers` is enough to be found."""
     for module in pkgutil.walk_packages(providers.__path__, PACKAGE):
         importlib.import_module(module.name)
-    registered = {registry.provider_class(one) for one in VENDORS.values()}
+    registered = {registry.provider_class(vendor) for vendor in VENDORS.values()}
     root: Any = Provider  # abstract, which mypy lets no variable of this type be
-    found = {one for one in _below(root) if one.__module__.startswith(PACKAGE)} | registered
-    return {one for one in found if not inspect.isabstract(one)}
+    result = {item for item in _below(root) if item.__module__.startswith(PACKAGE)} | registered
+    return {item for item in result if not inspect.isabstract(item)}
 
 
 def _below(parent: type[Provider]) -> set[type[Provider]]:
@@ -35,9 +35,9 @@ def _below(parent: type[Provider]) -> set[type[Provider]]:
 def http_providers() -> set[str]:
     """The names under which the contract runs; one without a name of its own has its class's."""
     return {
-        name_of(one)
-        for one in provider_classes()
-        if issubclass(one, HttpProvider) or name_of(one) not in OTHERWISE_TESTED
+        name_of(class_)
+        for class_ in provider_classes()
+        if issubclass(class_, HttpProvider) or name_of(class_) not in OTHERWISE_TESTED
     }
 
 

@@ -122,9 +122,9 @@ def echoing(request: requests.PreparedRequest) -> tuple[int, dict[str, str], str
     scheme, _, given = str(request.headers.get("Authorization", "")).partition(" ")
     if scheme == "Basic":
         given = base64.b64decode(given).decode()
-    words = f"{request.url} {given} {vendors.body_of(request) if request.body else b''!r}"
-    error = {"code": 190, "message": words}
-    return 400, {}, json.dumps({"error": error, "code": 20404, "message": words})
+    text = f"{request.url} {given} {vendors.body_of(request) if request.body else b''!r}"
+    error = {"code": 190, "message": text}
+    return 400, {}, json.dumps({"error": error, "code": 20404, "message": text})
 
 
 def test_no_secret_in_a_check_whatever_the_vendor_quotes(question: Question, wire: Wire) -> None:
@@ -134,10 +134,10 @@ def test_no_secret_in_a_check_whatever_the_vendor_quotes(question: Question, wir
         wire.add_callback(method, re.compile(".*"), callback=echoing)
     secrets = (*question.secrets, vendors.META_SECRET)
 
-    found = question.account().checks(CHECKED)
+    checks = question.account().checks(CHECKED)
 
-    assert found[0] == Check("account", True)
-    assert [one for one in found if any(secret in one.detail for secret in secrets)] == []
+    assert checks[0] == Check("account", True)
+    assert [item for item in checks if any(secret in item.detail for secret in secrets)] == []
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}"])
@@ -162,8 +162,8 @@ def test_bot_of_another_name_is_not_ours(wire: Wire) -> None:
     with pytest.raises(RefusedError) as caught:
         vendors.bot(username="kvitok_bot").check()
 
-    words = "username: Telegram calls the bot @other_bot, the settings @kvitok_bot"
-    assert (str(caught.value), caught.value.account) == (words, True)
+    text = "username: Telegram calls the bot @other_bot, the settings @kvitok_bot"
+    assert (str(caught.value), caught.value.account) == (text, True)
 
 
 def test_twilios_account_that_is_suspended(wire: Wire) -> None:

@@ -29,7 +29,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_guide_names_the_tests_that_every_provider_passes() -> None:
-    shared = {one.name for one in (ROOT / "tests/channels/providers").glob("test_*.py")}
+    shared = {path.name for path in (ROOT / "tests/channels/providers").glob("test_*.py")}
     others = {"test_gsm.py", *(f"test_{name}.py" for name in VENDORS_OF_OURS)}
 
     assert {name for name in shared - others if f"{name}`" not in GUIDE} == set()
@@ -53,7 +53,7 @@ def test_has_a_title_a_setup_guide_and_a_page_of_what_it_lacks(name: str) -> Non
 
 def test_has_a_simulator(name: str) -> None:
     assert name in {kind.name for kind in HttpVendor.kinds()}
-    assert all(f"provider_{name}" in words for words in LANGUAGES.values())
+    assert all(f"provider_{name}" in language for language in LANGUAGES.values())
     assert name in {vendor.name for vendor in sends.ALL}
 
 
@@ -94,8 +94,8 @@ def lacking(name: str) -> list[str]:
     source = (PAYLOADS / "README.md").read_text(encoding="utf-8")
     dated = re.compile(r"[a-z_]+_20\d\d-(0[1-9]|1[0-2])\.(json|form)")
     wanted = {
-        "names with their dates": all(dated.fullmatch(one) for one in files),
-        "accepted and error": {"accepted", "error"} <= {one.partition("_")[0] for one in files},
+        "names with their dates": all(dated.fullmatch(file) for file in files),
+        "accepted and error": {"accepted", "error"} <= {file.partition("_")[0] for file in files},
         "five files": len(files) >= 5,
         "its source": f"| `{name}` |" in source,
     }
@@ -103,8 +103,8 @@ def lacking(name: str) -> list[str]:
 
 
 def test_every_vendor_of_the_registry_is_found_under_its_name() -> None:
-    found = {name_of(one): one for one in provider_classes()}
+    result = {name_of(class_): class_ for class_ in provider_classes()}
 
-    assert {name: found.get(name) for name in VENDORS_OF_OURS} == {
-        name: registry.provider_class(one) for name, one in VENDORS_OF_OURS.items()
+    assert {name: result.get(name) for name in VENDORS_OF_OURS} == {
+        name: registry.provider_class(item) for name, item in VENDORS_OF_OURS.items()
     }

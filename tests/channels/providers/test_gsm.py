@@ -62,10 +62,10 @@ def read(piece: bytes, alphabet: Alphabet) -> str:
 def test_parts_are_as_long_as_they_may_be(
     text: str, alphabet: Alphabet, lengths: list[int]
 ) -> None:
-    found = split(text)
+    result = split(text)
 
-    octets = [encode(piece, found.alphabet) for piece in found.pieces]
-    assert (found.alphabet, [len(one) for one in octets]) == (alphabet, lengths)
+    octets = [encode(piece, result.alphabet) for piece in result.pieces]
+    assert (result.alphabet, [len(octet) for octet in octets]) == (alphabet, lengths)
 
 
 def test_paragraph_sign_is_itself_and_a_backtick_is_not_it() -> None:
@@ -81,45 +81,47 @@ def test_every_place_of_the_alphabet_reads_back() -> None:
 @settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_encoded_text_decodes_unchanged(text: str) -> None:
-    found = split(text)
+    result = split(text)
 
-    parts = [encode(piece, found.alphabet) for piece in found.pieces]
+    parts = [encode(piece, result.alphabet) for piece in result.pieces]
 
-    assert "".join(read(part, found.alphabet) for part in parts) == text
+    assert "".join(read(part, result.alphabet) for part in parts) == text
 
 
 @settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_a_part_fits_and_could_not_have_held_the_next_character(text: str) -> None:
-    found = split(text)
-    per_octet = 1 if found.alphabet is Alphabet.GSM else 2
-    alone, joined = (160, 153) if found.alphabet is Alphabet.GSM else (70, 67)
-    room = alone if len(found.pieces) == 1 else joined
+    result = split(text)
+    per_octet = 1 if result.alphabet is Alphabet.GSM else 2
+    alone, joined = (160, 153) if result.alphabet is Alphabet.GSM else (70, 67)
+    room = alone if len(result.pieces) == 1 else joined
 
-    lengths = [len(encode(piece, found.alphabet)) // per_octet for piece in found.pieces]
+    lengths = [len(encode(piece, result.alphabet)) // per_octet for piece in result.pieces]
 
     assert max(lengths) <= room
-    for length, following in zip(lengths, found.pieces[1:], strict=False):
-        assert length + len(encode(following[0], found.alphabet)) // per_octet > room
+    for length, following in zip(lengths, result.pieces[1:], strict=False):
+        assert length + len(encode(following[0], result.alphabet)) // per_octet > room
 
 
 @settings(deadline=None, max_examples=100)
 @given(TEXTS)
 def test_price_and_parts_agree(text: str) -> None:
-    found = split(text)
+    result = split(text)
 
     counted = gsm.count_segments(text)
 
-    assert (counted.segments, counted.units) == (len(found.pieces), found.units)
+    assert (counted.segments, counted.units) == (len(result.pieces), result.units)
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.text(alphabet=GSM, max_size=300))
 def test_plain_text_may_be_sent_in_ucs2_all_the_same(text: str) -> None:
-    found = split(text, Alphabet.UCS2)
+    result = split(text, Alphabet.UCS2)
 
-    assert found.alphabet is Alphabet.UCS2
-    assert "".join(encode(one, Alphabet.UCS2).decode("utf-16-be") for one in found.pieces) == text
+    assert result.alphabet is Alphabet.UCS2
+    assert (
+        "".join(encode(piece, Alphabet.UCS2).decode("utf-16-be") for piece in result.pieces) == text
+    )
 
 
 def test_no_character_is_written_that_another_table_would_read() -> None:

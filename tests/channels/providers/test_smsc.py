@@ -80,7 +80,7 @@ def test_without_a_login_the_password_is_a_key(wire: Wire) -> None:
 
 def test_the_id_is_that_of_the_message_whatever_the_try() -> None:
     ids = {smsc().provider_id_of(f"msg-{number}", "+79001234567") for number in range(500)}
-    numbers = [int(one.removeprefix("79001234567:")) for one in ids]
+    numbers = [int(id_.removeprefix("79001234567:")) for id_ in ids]
 
     assert len(ids) == 500
     assert all(1 <= number <= 2147483647 for number in numbers)
@@ -164,12 +164,12 @@ def test_denial_that_may_be_either_is_the_accounts_when_its_sender_is_not_approv
 ) -> None:
     wire.post(SENDERS_URL, body=APPROVED)
     wire.post(URL, body=f'{{"error":"{words}","error_code":6}}'.encode())
-    one = smsc(sender=sender)
+    item = smsc(sender=sender)
 
     errors = []
     for _ in range(2):
         with pytest.raises(RefusedError) as caught:
-            one.send(message())
+            item.send(message())
         errors.append((caught.value.code, caught.value.account))
 
     assert errors == [("6", account)] * 2

@@ -81,7 +81,7 @@ def test_stop_blocks_sends_until_start(api: Api) -> None:
     hear("Старт")
     hear("START")
 
-    assert [one.code for one in refused] == ["recipient_unreachable"] * 2
+    assert [item.code for item in refused] == ["recipient_unreachable"] * 2
     assert api.post("/otp/send", {"phone": PHONE}).status == 200
 
 
@@ -97,9 +97,9 @@ def test_start_keeps_a_block_by_the_operator() -> None:
 @pytest.mark.parametrize("language", languages.translated())
 def test_every_language_has_words_that_can_be_typed(language: str) -> None:
     texts = languages.texts(language)
-    words = {*texts["stop"], *texts["start"]}
+    text = {*texts["stop"], *texts["start"]}
 
-    assert {clipboard.words(word.upper()) for word in words} == words
+    assert {clipboard.words(word.upper()) for word in text} == text
     assert not set(texts["stop"]) & set(texts["start"])
 
 
@@ -139,9 +139,10 @@ def test_stop_of_a_sender_that_is_no_phone_alerts_the_operator(sender: str) -> N
 
     assert [reply.phone for reply in replies] == ["", "+16315551235"]
     assert not is_blocked("+16315551234")
-    assert [(one.code, one.detail) for one in ProviderAlert.objects.all()] == [
-        ("stop_unmatched", sender)
-    ]
+    assert [
+        (provider_alert.code, provider_alert.detail)
+        for provider_alert in ProviderAlert.objects.all()
+    ] == [("stop_unmatched", sender)]
 
 
 def test_stop_by_sms_of_a_sender_that_is_no_phone_alerts_the_operator() -> None:
@@ -153,7 +154,7 @@ def test_stop_by_sms_of_a_sender_that_is_no_phone_alerts_the_operator() -> None:
     blocked_phones.apply_reply("twilio", reply)
     hear("thanks", "")
 
-    assert [one.detail for one in ProviderAlert.objects.all()] == ["32665"]
+    assert [provider_alert.detail for provider_alert in ProviderAlert.objects.all()] == ["32665"]
 
 
 def test_stop_by_the_number_that_the_vendor_named_blocks_the_phone_we_sent_to(api: Api) -> None:
@@ -280,9 +281,9 @@ def test_stop_of_an_unknown_user_id_alerts_the_operator() -> None:
     assert tell_meta("message_stop_without_phone_2026-11.json") == 200
 
     assert not BlockedPhone.objects.exists()
-    assert [(one.code, one.kind) for one in ProviderAlert.objects.all()] == [
-        ("stop_unmatched", "warning")
-    ]
+    assert [
+        (provider_alert.code, provider_alert.kind) for provider_alert in ProviderAlert.objects.all()
+    ] == [("stop_unmatched", "warning")]
 
 
 def test_anonymised_phone_is_not_blocked_by_its_prefix(api: Api) -> None:

@@ -197,7 +197,7 @@ def test_consecutive_numbers_of_an_unused_country_are_refused_at_the_first(api: 
     """What a stolen key is used for."""
     numbers = [f"+25261{n:07d}" for n in range(2345600, 2345800)]
 
-    answers = [api.post("/otp/send", {"phone": one, "channel": "sms"}) for one in numbers]
+    answers = [api.post("/otp/send", {"phone": number, "channel": "sms"}) for number in numbers]
 
     assert {answer.body.get("code") for answer in answers} == {"country_not_allowed"}
     assert not Message.objects.exists()

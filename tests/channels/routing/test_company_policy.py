@@ -149,8 +149,8 @@ def test_merged_rule_takes_each_value_from_the_first_that_has_it(several: list[P
     result = merged(several)
 
     for name in ("channels", "max_cost", "barred"):
-        set_ones = [value for one in several if (value := getattr(one, name)) is not None]
+        set_ones = [value for item in several if (value := getattr(item, name)) is not None]
         assert getattr(result, name) == (set_ones[0] if set_ones else None)
     for channel in BY_NAME:
-        seconds = [one.patience[channel] for one in several if channel in one.patience]
+        seconds = [item.patience[channel] for item in several if channel in item.patience]
         assert result.patience.get(channel) == (seconds[0] if seconds else None)

@@ -68,7 +68,10 @@ def test_steps_that_reach_no_landline_are_left_out(api: Api) -> None:
     mobile = api.post("/otp/send", {"phone": MOBILE})
 
     assert (landline.body["channel"], mobile.body["channel"]) == ("whatsapp", "sms")
-    chains = {one.phone: [step["channel"] for step in one.chain] for one in Message.objects.all()}
+    chains = {
+        message.phone: [step["channel"] for step in message.chain]
+        for message in Message.objects.all()
+    }
     assert chains == {LANDLINE: [], MOBILE: ["whatsapp", "telegram"]}
 
 
@@ -87,7 +90,8 @@ def test_number_of_a_test_key_falls_back_to_no_channel_without_landlines(
     mobile = api.post("/otp/send", {"phone": MOBILE[:-4] + script})
 
     chains = {
-        one.phone[:5]: [step["channel"] for step in one.chain] for one in Message.objects.all()
+        message.phone[:5]: [step["channel"] for step in message.chain]
+        for message in Message.objects.all()
     }
     assert chains.get(LANDLINE[:5], []) == []
     assert (chains.get(MOBILE[:5], []) != []) is (script == scripted.FALLS_BACK)

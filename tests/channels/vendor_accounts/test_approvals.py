@@ -49,8 +49,8 @@ def kept(name: str = "verification_code") -> VendorApproval:
 def test_template_is_kept_with_its_quality(wire: responses.RequestsMock) -> None:
     look(wire, template(quality_score={"score": "YELLOW"}))
 
-    one = kept()
-    assert (one.status, one.quality, one.vendor_status, one.is_used) == (
+    item = kept()
+    assert (item.status, item.quality, item.vendor_status, item.is_used) == (
         "approved", "YELLOW", "APPROVED", True,
     )  # fmt: skip
 
@@ -104,7 +104,7 @@ def test_further_pages_are_read(wire: responses.RequestsMock) -> None:
 
     approvals.refresh(["whatsapp_cloud"])
 
-    assert {one.name for one in VendorApproval.objects.filter(status="approved")} == {
+    assert {approval.name for approval in VendorApproval.objects.filter(status="approved")} == {
         "first", "verification_code",
     }  # fmt: skip
 
@@ -112,10 +112,14 @@ def test_further_pages_are_read(wire: responses.RequestsMock) -> None:
 def test_doctor_names_what_is_out_of_use(wire: responses.RequestsMock) -> None:
     look(wire, template(status="REJECTED", rejected_reason="TAG_CONTENT_MISMATCH"))
 
-    found = [one for one in vendors.vendor_approvals() if "verification_code ru" in one.detail]
+    result = [
+        approval
+        for approval in vendors.vendor_approvals()
+        if "verification_code ru" in approval.detail
+    ]
 
-    assert [one.ok for one in found] == [False]
-    assert "TAG_CONTENT_MISMATCH" in found[0].detail
+    assert [item.ok for item in result] == [False]
+    assert "TAG_CONTENT_MISMATCH" in result[0].detail
 
 
 def test_operator_asks_now(wire: responses.RequestsMock, client: Client) -> None:

@@ -79,9 +79,9 @@ def test_channels_say_whether_they_are_available(api: Api) -> None:
     open_breaker("twilio")
     availability.refresh()
 
-    refusal = {one["channel"]: one for one in api.get("/channels").body["data"]}
+    refusal = {row["channel"]: row for row in api.get("/channels").body["data"]}
 
-    assert {name: one["available"] for name, one in refusal.items()} == {
+    assert {name: item["available"] for name, item in refusal.items()} == {
         "whatsapp": True, "telegram": True, "sms": False, "max": True,
     }  # fmt: skip
     assert refusal["sms"]["capabilities"] == [*Content]
@@ -93,4 +93,4 @@ def test_nothing_is_asked_in_a_request(api: Api) -> None:
     with CaptureQueriesContext(connection) as asked:
         api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
-    assert not [one for one in asked.captured_queries if "provideraccount" in one["sql"]]
+    assert not [query for query in asked.captured_queries if "provideraccount" in query["sql"]]

@@ -44,10 +44,10 @@ def left(one: ProviderAccount) -> timedelta:
 def test_trip_makes_the_row_at_its_place_in_the_order() -> None:
     circuit_breaker.write(trip())
 
-    one = account()
-    assert (one.trips, one.reason, one.is_enabled) == (1, "20003: Authenticate", True)
-    assert one.position == registry.position("twilio")
-    assert timedelta(seconds=290) < left(one) < timedelta(seconds=301)
+    item = account()
+    assert (item.trips, item.reason, item.is_enabled) == (1, "20003: Authenticate", True)
+    assert item.position == registry.position("twilio")
+    assert timedelta(seconds=290) < left(item) < timedelta(seconds=301)
 
 
 def test_calls_under_way_open_it_no_further() -> None:
@@ -63,9 +63,9 @@ def test_failed_probe_opens_it_again() -> None:
 
     circuit_breaker.write(trip(trips=1, pause=600))
 
-    one = account()
-    assert (one.trips, one.probed_at) == (2, None)
-    assert left(one) > timedelta(seconds=590)
+    item = account()
+    assert (item.trips, item.probed_at) == (2, None)
+    assert left(item) > timedelta(seconds=590)
 
 
 def test_probe_closes_it() -> None:
@@ -73,9 +73,9 @@ def test_probe_closes_it() -> None:
 
     circuit_breaker.write(Close(Call("twilio", 1)))
 
-    one = account()
-    assert (one.open_until, one.opened_at, one.probed_at) == (None, None, None)
-    assert (one.trips, one.reason) == (0, "")
+    item = account()
+    assert (item.open_until, item.opened_at, item.probed_at) == (None, None, None)
+    assert (item.trips, item.reason) == (0, "")
 
 
 def test_probe_that_was_not_made_is_free_again() -> None:
@@ -326,12 +326,12 @@ def test_probe_that_is_taken_closes_the_breaker(
 def test_vendor_whose_answers_stay_away_is_left_alone(
     wire: responses.RequestsMock, api: Api, settings: Settings
 ) -> None:
-    one = Dispatcher()
+    item = Dispatcher()
     wire.post(address(settings), json={}, status=500)
     for n in range(20):
         api.post("/otp/send", {"phone": f"+791612345{n:02d}", "channel": "sms"})
 
-    wait_until(lambda: _round(one) or Attempt.objects.filter(state="ambiguous").count() == 20)
+    wait_until(lambda: _round(item) or Attempt.objects.filter(state="ambiguous").count() == 20)
 
     assert account().trips == 1
     assert account().reason.startswith("http_500")

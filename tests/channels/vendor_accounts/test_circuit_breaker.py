@@ -92,7 +92,7 @@ def test_half_of_twenty_failed_calls_open_the_breaker(breakers: Breakers) -> Non
 
 @pytest.mark.parametrize("happened", [[TAKEN, TAKEN, LOST] * 40, [LOST] * 19])
 def test_fewer_than_half_or_than_twenty_do_not(breakers: Breakers, happened: list[Event]) -> None:
-    assert {breakers.record(ONE, one, 0.0) for one in happened} == {None}
+    assert {breakers.record(ONE, item, 0.0) for item in happened} == {None}
 
 
 def test_calls_outside_the_window_do_not_count(breakers: Breakers) -> None:
@@ -116,7 +116,10 @@ def test_call_that_was_not_made_does_not_count(breakers: Breakers) -> None:
 @pytest.mark.parametrize(
     ("happened", "change"),
     [
-        *((one, Close) for one in (TAKEN, event(EventKind.UNREACHABLE), event(EventKind.REFUSED))),
+        *(
+            (item, Close)
+            for item in (TAKEN, event(EventKind.UNREACHABLE), event(EventKind.REFUSED))
+        ),
         (Event(uuid4(), uuid4(), EventKind.RETRY), Release),  # it was not sent
     ],
 )

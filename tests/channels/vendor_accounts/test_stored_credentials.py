@@ -43,11 +43,11 @@ def account(name: str) -> Any:
     return registry.live_providers().get(name)
 
 
-@pytest.mark.parametrize("vendor", [one for one in VENDORS.values() if one.fields])
+@pytest.mark.parametrize("vendor", [item for item in VENDORS.values() if item.fields])
 def test_required_option_is_entered(vendor: Vendor) -> None:
-    assert vendor.required in {one.name for one in vendor.fields if one.is_required}
+    assert vendor.required in {field.name for field in vendor.fields if field.is_required}
     assert len(vendor.fields) <= 10
-    assert not any(one.is_secret and one.is_ours for one in vendor.fields)
+    assert not any(field.is_secret and field.is_ours for field in vendor.fields)
 
 
 def test_account_is_in_use_after_the_next_snapshot(user: User) -> None:

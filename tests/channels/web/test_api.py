@@ -125,15 +125,15 @@ def test_invalid_query_is_refused(api: Api, query: dict[str, str], field: str) -
 
 
 def pages(api: Api, **query: str) -> list[list[str]]:
-    found: list[list[str]] = []
+    result: list[list[str]] = []
     cursor: dict[str, str] = {}
     while True:
         answer = api.get("/messages", query | cursor)
         assert answer.status == 200
-        found.append(ids(answer))
+        result.append(ids(answer))
         assert answer.body["has_more"] is (answer.body["next_cursor"] is not None)
         if not answer.body["has_more"]:
-            return found
+            return result
         cursor = {"cursor": answer.body["next_cursor"]}
 
 
@@ -146,11 +146,11 @@ def test_pages_list_every_message_once(
 ) -> None:
     several = [made(api, NOON + number * apart) for number in range(7)]
 
-    found = pages(api, limit=limit)
+    result = pages(api, limit=limit)
 
-    assert [len(page) for page in found] == sizes
-    newest_first = sorted(several, key=lambda one: (one.created_at, one.id), reverse=True)
-    assert [one for page in found for one in page] == [one.public_id for one in newest_first]
+    assert [len(page) for page in result] == sizes
+    newest_first = sorted(several, key=lambda item: (item.created_at, item.id), reverse=True)
+    assert [item for page in result for item in page] == [item.public_id for item in newest_first]
 
 
 def test_new_rows_do_not_shift_pages(api: Api) -> None:
@@ -219,13 +219,13 @@ def test_message_step_by_step(api: Api) -> None:
             "finished_at": None,
             "receipts": [
                 {
-                    "status": one.state,
-                    "provider_status": one.word,
+                    "status": item.state,
+                    "provider_status": item.word,
                     "error_code": None,
                     "at": "2026-03-01T12:00:00Z",
-                    "received_at": utc(one.received_at),
+                    "received_at": utc(item.received_at),
                 }
-                for one in received
+                for item in received
             ],
         },
     ]

@@ -85,11 +85,11 @@ def test_comparison_needs_enough_that_went_otherwise(db: None) -> None:
     enough = sums(whatsapp=Steps(charged=100, spent=100), sms=Steps(charged=10, spent=160))
     countries = sums(RU=Steps(charged=60, spent=60), KZ=Steps(charged=50, spent=200))
 
-    found = compare_with_sms(countries, enough)
+    result = compare_with_sms(countries, enough)
 
     assert compare_with_sms(few, few) is None
-    assert found is not None
-    assert (found.charged, found.spent, found.by_sms, found.saved) == (110, 260, 1760, 1500)
+    assert result is not None
+    assert (result.charged, result.spent, result.by_sms, result.saved) == (110, 260, 1760, 1500)
 
 
 def test_funnel_stands_beside_the_period_before(client: Client, sender: Company) -> None:

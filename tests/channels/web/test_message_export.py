@@ -37,9 +37,9 @@ def test_every_message_of_the_filter_is_there_once(
     MessageFactory.create(channel="sms")
     Message.objects.update(created_at=timezone.now())
 
-    found = rows(downloaded(client, channel="sms"))
+    result = rows(downloaded(client, channel="sms"))
 
-    assert sorted(row["Номер сообщения"] for row in found) == sorted(m.public_id for m in wanted)
+    assert sorted(row["Номер сообщения"] for row in result) == sorted(m.public_id for m in wanted)
 
 
 def test_cells_say_what_happened(client: Client, owner: Member) -> None:

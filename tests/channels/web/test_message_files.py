@@ -61,13 +61,13 @@ def test_short_list_is_streamed_and_a_long_one_leads_to_the_files(
 def test_file_has_each_row_once_newest_first(client: Client, owner: Member) -> None:
     made = MessageFactory.create_batch(7, company=owner.company)
     MessageFactory.create(company=owner.company, mode="test")
-    one = ask(client)
+    item = ask(client)
 
     make_message_files()
 
-    one.refresh_from_db()
-    assert (one.state, one.rows, one.percent) == (State.READY, 7, 100)
-    header, *rows = download(client, one)
+    item.refresh_from_db()
+    assert (item.state, item.rows, item.percent) == (State.READY, 7, 100)
+    header, *rows = download(client, item)
     assert "Номер сообщения" in header
     assert [row.split(";")[1].strip('"') for row in rows] == [
         message.public_id for message in sorted(made, key=lambda m: m.created_at, reverse=True)
@@ -77,12 +77,12 @@ def test_file_has_each_row_once_newest_first(client: Client, owner: Member) -> N
 def test_filter_is_kept(client: Client, owner: Member) -> None:
     MessageFactory.create_batch(2, company=owner.company, channel="sms", price=16)
     MessageFactory.create_batch(5, company=owner.company)
-    one = ask(client, "mode=live&channel=sms&cursor=x&follow=1")
+    item = ask(client, "mode=live&channel=sms&cursor=x&follow=1")
 
     make_message_files()
 
-    assert one.query == "mode=live&channel=sms"
-    assert len(download(client, one)) == 3
+    assert item.query == "mode=live&channel=sms"
+    assert len(download(client, item)) == 3
 
 
 def _die_before_the_commit() -> None:
@@ -94,19 +94,19 @@ def _die_before_the_commit() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_worker_that_dies_repeats_no_row(client: Client, owner: Member) -> None:
     MessageFactory.create_batch(9, company=owner.company)
-    one = ask(client)
+    item = ask(client)
     make_next(filter_of)
     _die_before_the_commit()
 
     make_message_files()
 
-    assert len(set(download(client, one))) == 10
+    assert len(set(download(client, item))) == 10
 
 
 @pytest.mark.django_db(transaction=True)
 def test_workers_share_a_file_without_repeating(client: Client, owner: Member) -> None:
     MessageFactory.create_batch(21, company=owner.company)
-    one = ask(client)
+    item = ask(client)
 
     def work() -> None:
         while MessageExport.objects.unfinished().exists():
@@ -114,23 +114,23 @@ def test_workers_share_a_file_without_repeating(client: Client, owner: Member) -
 
     at_once([work] * 3)
 
-    rows = download(client, one)
+    rows = download(client, item)
     assert len(rows) == len(set(rows)) == 22
 
 
 def test_message_sent_meanwhile_is_not_in_the_file_twice(client: Client, owner: Member) -> None:
     MessageFactory.create_batch(5, company=owner.company)
-    one = ask(client)
+    item = ask(client)
     make_next(filter_of)
     MessageFactory.create(company=owner.company)
 
     make_message_files()
 
-    assert len(set(download(client, one))) == 6
+    assert len(set(download(client, item))) == 6
 
 
 def test_file_is_for_its_member_alone(client: Client, owner: Member) -> None:
-    one = ask(client)
+    item = ask(client)
     make_message_files()
     colleague = MemberFactory.create(company=owner.company)
 
@@ -138,19 +138,19 @@ def test_file_is_for_its_member_alone(client: Client, owner: Member) -> None:
     other.force_login(colleague.user)
 
     for name in ("message-file", "message-file-status"):
-        assert other.get(reverse(name, args=[one.pk])).status_code == 404
-    assert other.post(reverse("message-file-delete", args=[one.pk])).status_code == 404
+        assert other.get(reverse(name, args=[item.pk])).status_code == 404
+    assert other.post(reverse("message-file-delete", args=[item.pk])).status_code == 404
     assert list(other.get(reverse("message-files")).context["files"]) == []
 
 
 def test_viewer_gets_masked_phones(client: Client, owner: Member) -> None:
     Member.objects.update(role=Member.Role.VIEWER)
     message = MessageFactory.create(company=owner.company)
-    one = ask(client)
+    item = ask(client)
 
     make_message_files()
 
-    text = "\n".join(download(client, one))
+    text = "\n".join(download(client, item))
     assert message.phone.removeprefix("+") not in text
     assert "•" in text or "*" in text or "…" in text
 
@@ -169,20 +169,20 @@ def test_lowered_role_neither_gets_nor_makes_a_whole_file(client: Client, owner:
 
 
 def test_member_who_left_gets_no_file(client: Client, owner: Member) -> None:
-    one = ask(client)
+    item = ask(client)
     owner.delete()
 
     make_message_files()
 
-    one.refresh_from_db()
-    assert one.state == State.STOPPED
+    item.refresh_from_db()
+    assert item.state == State.STOPPED
 
 
 def test_file_that_is_not_ready_is_not_found(client: Client, owner: Member) -> None:
-    one = ask(client)
+    item = ask(client)
 
-    assert client.get(reverse("message-file", args=[one.pk])).status_code == 404
-    assert client.get(reverse("message-file-status", args=[one.pk])).status_code == 200
+    assert client.get(reverse("message-file", args=[item.pk])).status_code == 404
+    assert client.get(reverse("message-file-status", args=[item.pk])).status_code == 200
 
 
 def test_fourth_unfinished_file_is_refused(client: Client, owner: Member) -> None:
@@ -215,11 +215,11 @@ def test_erasure_deletes_the_files_of_the_company(client: Client, owner: Member)
 
 
 def test_files_go_after_three_days(client: Client, owner: Member) -> None:
-    one = ask(client)
+    item = ask(client)
     make_message_files()
     for _ in range(24):  # more than one run deletes at a time
-        one.pk, one._state.adding = None, True
-        one.save()
+        item.pk, item._state.adding = None, True
+        item.save()
     MessageExport.objects.update(created_at=timezone.now() - timedelta(days=3, minutes=1))
 
     retention.purge()
@@ -228,9 +228,9 @@ def test_files_go_after_three_days(client: Client, owner: Member) -> None:
 
 
 def test_member_cancels_a_file(client: Client, owner: Member) -> None:
-    one = ask(client)
+    item = ask(client)
 
-    client.post(reverse("message-file-delete", args=[one.pk]))
+    client.post(reverse("message-file-delete", args=[item.pk]))
 
     assert not MessageExport.objects.exists()
     assert make_next(filter_of) is False

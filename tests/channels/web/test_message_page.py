@@ -128,9 +128,9 @@ def test_unreachable_receipt_is_shown_as_a_failure(owner: Member) -> None:
 
     with translation.override("en"):
         (step,) = [step for step in timeline(attempt.message) if step.tone]
-        words = (str(step.title), str(step.detail))
+        text = (str(step.title), str(step.detail))
 
-    assert words == ("Not delivered", "This person cannot be reached by this channel.")
+    assert text == ("Not delivered", "This person cannot be reached by this channel.")
     assert (step.tone, step.code) == ("danger", "new")
 
 

@@ -24,8 +24,8 @@ def company(db: None) -> Company:
 
 
 def steps(client: Client) -> dict[str, bool]:
-    found: dict[str, bool] = client.get(reverse("overview")).context["steps"]
-    return found
+    result: dict[str, bool] = client.get(reverse("overview")).context["steps"]
+    return result
 
 
 def test_steps_tick_as_things_happen(client: Client, owner: Member) -> None:
@@ -39,7 +39,7 @@ def test_steps_tick_as_things_happen(client: Client, owner: Member) -> None:
     Verification.objects.update(verified_at=timezone.now())
     seen.append(steps(client))
 
-    assert [[one["key"], one["message"], one["code"]] for one in seen] == [
+    assert [[item["key"], item["message"], item["code"]] for item in seen] == [
         [False, False, False],
         [True, False, False],
         [True, True, False],

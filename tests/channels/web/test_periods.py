@@ -18,8 +18,8 @@ from tests.factories import MessageFactory
 
 def shown(**query: str) -> tuple[str, str]:
     with time_machine.travel("2026-03-05 12:00:00+03:00"):
-        found = PeriodForm(query).chosen()
-    return f"{found.first:%m-%d}", f"{found.last:%m-%d}"
+        result = PeriodForm(query).chosen()
+    return f"{result.first:%m-%d}", f"{result.last:%m-%d}"
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_messages_of_the_period_and_of_the_one_before(client: Client, owner: Mem
         sent_ago(owner, days)
 
     counted = {
-        period: (found.now.messages, found.before.messages, sum(map(sum, _bars(found))))
+        period: (item.now.messages, item.before.messages, sum(map(sum, _bars(item))))
         for period in ("7", "14", "30")
-        for found in [page(client, period=period).context["figures"]]
+        for item in [page(client, period=period).context["figures"]]
     }
 
     assert counted == {"7": (2, 2, 2), "14": (4, 1, 4), "30": (5, 0, 5)}
@@ -85,9 +85,9 @@ def test_days_of_the_past_leave_out_what_came_later(client: Client, owner: Membe
         "date_to": f"{today - timedelta(days=5)}",
     }
 
-    found = page(client, **query).context["figures"]
+    result = page(client, **query).context["figures"]
 
-    assert (found.now.messages, found.before.messages, len(found.days)) == (2, 1, 2)
+    assert (result.now.messages, result.before.messages, len(result.days)) == (2, 1, 2)
 
 
 def test_every_number_leads_to_its_rows(client: Client, owner: Member) -> None:

@@ -31,8 +31,8 @@ def put(api: Api, rules: Any) -> Answer:
 
 def faults(answer: Answer) -> list[str]:
     assert (answer.status, answer.code) == (422, "invalid_input")
-    found: list[str] = answer.body["errors"]["rules"]
-    return found
+    result: list[str] = answer.body["errors"]["rules"]
+    return result
 
 
 def test_rules_are_replaced_and_returned(api: Api) -> None:
@@ -40,7 +40,7 @@ def test_rules_are_replaced_and_returned(api: Api) -> None:
 
     answer = put(api, [RULE, {"purpose": "login", "locale": "en"}])
 
-    assert [one["purpose"] for one in answer.body["rules"]] == ["login", None]
+    assert [rule["purpose"] for rule in answer.body["rules"]] == ["login", None]
     assert answer.body["rules"][1] == RULE
     assert api.get("/policy").body["rules"] == answer.body["rules"]
     assert put(api, []).body["rules"] == []

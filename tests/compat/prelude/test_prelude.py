@@ -233,6 +233,6 @@ def test_right_answers_at_once_are_one_success(company: Company) -> None:
 
     answers = at_once([lambda: check(client, code)] * 20)
 
-    found = [answer.body.get("status") or answer.body["code"] for answer in answers]
-    assert found.count("success") == 1
-    assert set(found) <= {"success", "expired_or_not_found", "too_many_checks"}
+    result = [answer.body.get("status") or answer.body["code"] for answer in answers]
+    assert result.count("success") == 1
+    assert set(result) <= {"success", "expired_or_not_found", "too_many_checks"}

@@ -87,7 +87,7 @@ def test_verification_is_the_same_when_created_and_fetched(twilio: Twilio) -> No
     assert fetched.status == 200
     assert fetched.body == created.body == by_number.body
     assert created.body["channel"] == "whatsapp"
-    assert [one["channel"] for one in created.body["send_code_attempts"]] == ["WHATSAPP"]
+    assert [attempt["channel"] for attempt in created.body["send_code_attempts"]] == ["WHATSAPP"]
     assert created.body["account_sid"] == "AC" + "0" * 32
 
 
@@ -335,7 +335,7 @@ def test_refusals_say_what_the_number_leaves_open(company: Company) -> None:
         "Payee (who is paid)": test.create(Amount="1"),
     }
 
-    assert [words for words, each in said.items() if words not in each.body["message"]] == []
+    assert [item for item, each in said.items() if item not in each.body["message"]] == []
 
 
 def test_send_held_back_by_the_protection_is_no_limit(twilio: Twilio) -> None:

@@ -26,17 +26,17 @@ from config.environment.mail_address import parse
     ],
 )
 def test_encryption_is_what_the_url_says(url: str, port: int, encryption: str) -> None:
-    found = parse(url)
+    result = parse(url)
 
-    assert (found["EMAIL_HOST"], found["EMAIL_PORT"]) == ("mail.example", port)
-    assert [name for name in ("TLS", "SSL") if found[f"EMAIL_USE_{name}"]] == encryption.split()
+    assert (result["EMAIL_HOST"], result["EMAIL_PORT"]) == ("mail.example", port)
+    assert [name for name in ("TLS", "SSL") if result[f"EMAIL_USE_{name}"]] == encryption.split()
 
 
 def test_user_and_password_are_decoded() -> None:
-    found = parse("smtp://me%40x.example:p%23a%2Fs+s%25$@mail.example:587?tls=1")
+    result = parse("smtp://me%40x.example:p%23a%2Fs+s%25$@mail.example:587?tls=1")
 
-    assert found["EMAIL_HOST_USER"] == "me@x.example"
-    assert found["EMAIL_HOST_PASSWORD"] == "p#a/s+s%$"
+    assert result["EMAIL_HOST_USER"] == "me@x.example"
+    assert result["EMAIL_HOST_PASSWORD"] == "p#a/s+s%$"
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,9 @@ def test_ordinary_production_has_no_problems() -> None:
     ],
 )
 def test_each_unsafe_value_is_named_alone(name: str, value: Any, words: str) -> None:
-    (found,) = problems(ORDINARY | {name: value})
+    (result,) = problems(ORDINARY | {name: value})
 
-    assert found.startswith(words) or words in found
+    assert result.startswith(words) or words in result
 
 
 def test_all_problems_are_listed_without_secrets() -> None:

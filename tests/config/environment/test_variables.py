@@ -25,8 +25,8 @@ def settings_of(**environ: str) -> dict[str, Any]:
     output = subprocess.check_output(
         [sys.executable, "-c", _SETTINGS], cwd=ROOT, env=GOOD | environ, text=True
     )
-    found: dict[str, Any] = json.loads(output)
-    return found
+    loads: dict[str, Any] = json.loads(output)
+    return loads
 
 
 def test_line_end_of_a_secret_s_file_changes_no_setting() -> None:

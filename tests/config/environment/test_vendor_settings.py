@@ -22,19 +22,27 @@ def test_named_account_has_what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> N
     for name, value in (KZ | {"TWILIO_ACCOUNTS": " kz, uz,"}).items():
         monkeypatch.setenv(name, value)
 
-    found = vendor_settings.accounts()
+    accounts = vendor_settings.accounts()
 
-    assert found["twilio"]["auth_token"] == "another secret"
-    kz, uz = found["twilio:kz"], found["twilio:uz"]
+    assert accounts["twilio"]["auth_token"] == "another secret"
+    kz, uz = accounts["twilio:kz"], accounts["twilio:uz"]
     assert (kz["account_sid"], kz["auth_token"], kz["sender"]) == ("", "secret", "+77010000000")
     assert (uz["account_sid"], uz["auth_token"], uz["sender"]) == ("", "", "")
 
 
 def test_every_declared_variable_is_listed_in_the_example() -> None:
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
-    names = {one.variable(option.name) for one in VENDORS.values() for option in one.options}
-    names |= {variable(one.prefix, option) for one in GATEWAYS.values() for option in one.options}
-    names |= {f"{one.prefix}_ACCOUNTS" for one in VENDORS.values() if one.has_further_accounts}
+    names = {
+        vendor.variable(option.name) for vendor in VENDORS.values() for option in vendor.options
+    }
+    names |= {
+        variable(gateway.prefix, option)
+        for gateway in GATEWAYS.values()
+        for option in gateway.options
+    }
+    names |= {
+        f"{vendor.prefix}_ACCOUNTS" for vendor in VENDORS.values() if vendor.has_further_accounts
+    }
 
     assert len(names) > 30
     assert [name for name in sorted(names) if f"\n{name}=" not in example] == []
@@ -79,11 +87,15 @@ def test_further_smpp_accounts_are_hosted_each_by_a_process_of_its_own(
     monkeypatch.setenv("SMPP_KZ_URL", SMPP)
     monkeypatch.setenv("SMPP_ACCOUNTS", "kz")
 
-    found = vendor_settings.accounts()["smpp:kz"]
+    result = vendor_settings.accounts()["smpp:kz"]
 
-    assert (found["host"], found["port"], found["tls"]) == ("a.example,b.example:2776", 2775, True)
-    assert (found["system_id"], found["password"], found["window"]) == ("kvitok", "p@ss", 20)
-    assert found["statuses"] == {"0x401": "account"}
+    assert (result["host"], result["port"], result["tls"]) == (
+        "a.example,b.example:2776",
+        2775,
+        True,
+    )
+    assert (result["system_id"], result["password"], result["window"]) == ("kvitok", "p@ss", 20)
+    assert result["statuses"] == {"0x401": "account"}
     with override_settings(PROVIDER_ACCOUNTS=vendor_settings.accounts()):
         registry.clear_caches()
         assert list(registry.hosted_providers()) == ["smpp:kz"]

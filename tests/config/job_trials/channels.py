@@ -65,8 +65,10 @@ def _old_message(company: Company) -> None:
 
 
 def _old_import(company: Company) -> None:
-    one = LinkImport.objects.create(company=company, mode="live", file_name="l.csv", total=1)
-    LinkImport.objects.filter(pk=one.pk).update(created_at=ago(days=30))
+    link_import = LinkImport.objects.create(
+        company=company, mode="live", file_name="l.csv", total=1
+    )
+    LinkImport.objects.filter(pk=link_import.pk).update(created_at=ago(days=30))
 
 
 MESSAGE_OF_COMPANY = "NEW.company_id = {company} AND NEW.state = 'expired'"
@@ -76,7 +78,7 @@ TRIALS = (
         "channels.make_message_files",
         export.JOB.name,
         _file,
-        lambda one: MessageExport.objects.filter(company=one, state="ready").exists(),
+        lambda item: MessageExport.objects.filter(company=item, state="ready").exists(),
         "channels_messageexportpart",
         "NEW.export_id IN (SELECT id FROM channels_messageexport WHERE company_id = {company})",
     ),
@@ -84,14 +86,14 @@ TRIALS = (
         "channels.watch_deliveries",
         drop_watch.JOB.name,
         _dropped,
-        lambda one: DeliveryDrop.objects.filter(company=one).exists(),
+        lambda item: DeliveryDrop.objects.filter(company=item).exists(),
         "channels_deliverydrop",
     ),
     Trial(
         "channels.count_days",
         day_counts.JOB.name,
         _counted_day,
-        lambda one: DayCount.objects.filter(company=one, messages=1).exists(),
+        lambda item: DayCount.objects.filter(company=item, messages=1).exists(),
         "channels_daycount",
         age=lambda: StaleDay.objects.update(due_at=ago(seconds=1)),
     ),
@@ -107,7 +109,7 @@ TRIALS = (
         "settle",  # likewise
         settlement.JOB.name,
         _entered,
-        lambda one: Verification.objects.filter(company=one, settled_at__isnull=False).exists(),
+        lambda item: Verification.objects.filter(company=item, settled_at__isnull=False).exists(),
         "billing_transfer",
         "NEW.company_id = {company} AND NEW.kind = 'capture'",
     ),
@@ -115,14 +117,14 @@ TRIALS = (
         "channels.purge",
         PURGES.name,
         _old_message,
-        lambda one: Message.objects.filter(company=one, phone__endswith="*").exists(),
+        lambda item: Message.objects.filter(company=item, phone__endswith="*").exists(),
         "channels_message",
     ),
     Trial(
         "channels.purge",
         PURGES.name,
         _old_import,
-        lambda one: not LinkImport.objects.filter(company=one).exists(),
+        lambda item: not LinkImport.objects.filter(company=item).exists(),
         "links_linkimport",
         "OLD.company_id = {company}",
     ),

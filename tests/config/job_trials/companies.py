@@ -31,10 +31,10 @@ def _failing_endpoint(company: Company) -> None:
 
 def _import(company: Company) -> None:
     member = owner_of(company)
-    one = link_imports.upload(
+    item = link_imports.upload(
         company=company, user=member.user, mode="live", name="l.csv", content=b"https://example.com"
     )
-    link_imports.start(link_import=one, user=member.user, ip=None)
+    link_imports.start(link_import=item, user=member.user, ip=None)
 
 
 def _guarded(company: Company) -> None:
@@ -90,21 +90,21 @@ TRIALS = (
         "webhooks.warn_of_failing",
         endpoints.JOB.name,
         _failing_endpoint,
-        lambda one: Endpoint.objects.filter(company=one, warned_at__isnull=False).exists(),
+        lambda item: Endpoint.objects.filter(company=item, warned_at__isnull=False).exists(),
         "webhooks_endpoint",
     ),
     Trial(
         "links.make_imported_links",
         link_imports.JOB.name,
         _import,
-        lambda one: Link.objects.filter(company=one).exists(),
+        lambda item: Link.objects.filter(company=item).exists(),
         "links_link",
     ),
     Trial(
         "otp.count_guard_evidence",
         guard_evidence.JOB.name,
         _guarded,
-        lambda one: GuardEvidence.objects.filter(company=one).exists(),
+        lambda item: GuardEvidence.objects.filter(company=item).exists(),
         "otp_guardevidence",
         is_stream=True,
     ),
@@ -112,7 +112,7 @@ TRIALS = (
         "otp.count_guard_evidence",
         restrictions.JOB.name,
         _guarded,
-        lambda one: GuardRestriction.objects.filter(company=one).exists(),
+        lambda item: GuardRestriction.objects.filter(company=item).exists(),
         "otp_guardrestriction",
         is_stream=True,
     ),
@@ -120,7 +120,7 @@ TRIALS = (
         "otp.make_guard_replays",
         week_replay.JOB.name,
         week_replay.ask,
-        lambda one: GuardReplay.objects.filter(company=one, made_at__isnull=False).exists(),
+        lambda item: GuardReplay.objects.filter(company=item, made_at__isnull=False).exists(),
         "otp_guardreplay",
         "NEW.company_id = {company} AND NEW.made_at IS NOT NULL AND NOT NEW.is_failed",
         age=lambda: GuardReplay.objects.update(started_at=ago(hours=1)),
@@ -129,7 +129,7 @@ TRIALS = (
         "otp.send_guard_reports",
         week_reports.JOB.name,
         _report,
-        lambda one: GuardReport.objects.filter(company=one, due_at__gt=_in_a_day()).exists(),
+        lambda item: GuardReport.objects.filter(company=item, due_at__gt=_in_a_day()).exists(),
         "otp_guardreport",
         "NEW.company_id = {company} AND NEW.due_at > now() + interval '1 day'",
         age=lambda: GuardReport.objects.filter(due_at__lt=_in_a_day()).update(
@@ -139,8 +139,8 @@ TRIALS = (
     Trial(
         "otp.refresh_budgets",
         usual_spending.JOB.name,
-        lambda one: spent(one, 5),
-        lambda one: SpentDay.objects.filter(company=one).exists(),
+        lambda item: spent(item, 5),
+        lambda item: SpentDay.objects.filter(company=item).exists(),
         "billing_spentday",
         is_stream=True,
     ),
@@ -148,15 +148,15 @@ TRIALS = (
         "otp.learn_routes",
         savings_count.JOB.name,
         _tried,
-        lambda one: RouteDay.objects.filter(company=one).exists(),
+        lambda item: RouteDay.objects.filter(company=item).exists(),
         "channels_routeday",
         is_stream=True,
     ),
     Trial(
         "persons.make_company_exports",
         company_export.JOB.name,
-        lambda one: company_export.start(member=owner_of(one), language="ru", ip=None),
-        lambda one: CompanyExport.objects.filter(company=one, state="ready").exists(),
+        lambda item: company_export.start(member=owner_of(item), language="ru", ip=None),
+        lambda item: CompanyExport.objects.filter(company=item, state="ready").exists(),
         "persons_companyexportpart",
         "NEW.export_id IN (SELECT id FROM persons_companyexport WHERE company_id = {company})",
     ),
@@ -164,7 +164,7 @@ TRIALS = (
         "persons.delete_companies",
         planned_deletion.JOB.name,
         _closing_soon,
-        lambda one: Mail.objects.filter(key__startswith=f"closes:{one.pk}:").exists(),
+        lambda item: Mail.objects.filter(key__startswith=f"closes:{item.pk}:").exists(),
         "accounts_mail",
         "NEW.key LIKE 'closes:{company}:%'",
     ),
@@ -172,7 +172,7 @@ TRIALS = (
         "persons.delete_companies",
         company_deletion.DELETIONS.name,
         _to_delete,
-        lambda one: Company.objects.filter(pk=one.pk, deleted_at__isnull=False).exists(),
+        lambda item: Company.objects.filter(pk=item.pk, deleted_at__isnull=False).exists(),
         "accounts_company",
         "NEW.id = {company}",
     ),
@@ -180,7 +180,7 @@ TRIALS = (
         "persons.delete_companies",
         company_deletion.ERASURES.name,
         _to_erase,
-        lambda one: Company.objects.filter(pk=one.pk, erased_at__isnull=False).exists(),
+        lambda item: Company.objects.filter(pk=item.pk, erased_at__isnull=False).exists(),
         "accounts_company",
         "NEW.id = {company}",
     ),

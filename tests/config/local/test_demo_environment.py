@@ -35,9 +35,9 @@ def test_damaged_secrets_are_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
-    found = made(tmp_path)
+    result = made(tmp_path)
 
-    assert urls(found) == {
+    assert urls(result) == {
         "max_bot": "http://127.0.0.1:8001/max-bot",
         "telegram_bot": "http://127.0.0.1:8001/telegram-bot",
         "telegram_gateway": "http://127.0.0.1:8001/telegram-gateway",
@@ -47,20 +47,20 @@ def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
         "tbank": "http://127.0.0.1:8001/tbank",
         "yookassa": "http://127.0.0.1:8001/yookassa",
     }
-    assert found["PROXIES"].count("=direct") == 6
-    assert found["PUBLIC_URL"] == "http://127.0.0.1:8000"
+    assert result["PROXIES"].count("=direct") == 6
+    assert result["PUBLIC_URL"] == "http://127.0.0.1:8000"
 
 
 def test_a_provider_with_the_users_credentials_is_left_to_the_user(tmp_path: Path) -> None:
-    found = made(tmp_path, TWILIO_AUTH_TOKEN="real", WHATSAPP_TOKEN="")
+    result = made(tmp_path, TWILIO_AUTH_TOKEN="real", WHATSAPP_TOKEN="")
 
-    assert found["TWILIO_AUTH_TOKEN"] == "real"
-    assert "twilio" not in urls(found)
-    assert found["WHATSAPP_TOKEN"].startswith("EAA")
+    assert result["TWILIO_AUTH_TOKEN"] == "real"
+    assert "twilio" not in urls(result)
+    assert result["WHATSAPP_TOKEN"].startswith("EAA")
 
 
 def test_the_users_own_settings_hold_except_those_that_make_it_development(tmp_path: Path) -> None:
-    found = made(tmp_path, PUBLIC_URL="https://demo.example", ENVIRONMENT="test", DEBUG="*")
+    result = made(tmp_path, PUBLIC_URL="https://demo.example", ENVIRONMENT="test", DEBUG="*")
 
-    assert found["PUBLIC_URL"] == "https://demo.example"
-    assert (found["ENVIRONMENT"], found["DEBUG"]) == ("development", "0")
+    assert result["PUBLIC_URL"] == "https://demo.example"
+    assert (result["ENVIRONMENT"], result["DEBUG"]) == ("development", "0")

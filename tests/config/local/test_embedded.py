@@ -24,8 +24,8 @@ WITHOUT_POSTGRES = {
 
 @pytest.fixture(scope="module")
 def stores() -> Iterator[Servers]:
-    with temporary(durable=True, environ={}) as found:
-        yield found
+    with temporary(durable=True, environ={}) as result:
+        yield result
 
 
 @pytest.fixture
@@ -105,8 +105,8 @@ def test_redis_keeps_its_data_over_a_kill(cache: Redis) -> None:
 
 @pytest.mark.parametrize("other", ["DATABASE_URL", "REDIS_URL"])
 def test_server_left_by_a_killed_run_is_stopped_first(other: str) -> None:
-    with temporary(environ={other: "named"}) as found:
-        (server,) = found
+    with temporary(environ={other: "named"}) as result:
+        (server,) = result
         server.stop()
         user = None if server.account is None else server.account.uid
         leftover = subprocess.Popen(server.command(), user=user, cwd="/", stderr=subprocess.DEVNULL)

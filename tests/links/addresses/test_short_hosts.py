@@ -76,9 +76,9 @@ def test_links_are_found_by_their_names_under_every_host(api: Api, host: ShortHo
     other = ShortHost.objects.create(host="go.other.example", company=CompanyFactory.create())
     LinkFactory.create(company=other.company, slug="sale", key=f"{other.pk}/sale", is_alias=True)
 
-    found = api.get("/links", {"slug": "sale"}).body["data"]
+    result = api.get("/links", {"slug": "sale"}).body["data"]
 
-    assert {one["id"] for one in found} == {ours["id"], theirs["id"]}
+    assert {item["id"] for item in result} == {ours["id"], theirs["id"]}
 
 
 def test_message_carries_the_host(api: Api, host: ShortHost) -> None:

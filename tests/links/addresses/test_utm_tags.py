@@ -35,9 +35,9 @@ def test_channel_tag_is_the_channel_of_the_message() -> None:
     sent = LinkFactory.create(utm="utm_medium={channel}", message_id=message.pk)
     alone = LinkFactory.create(utm="utm_medium={channel}")
 
-    found = [Resolver().resolve(link.slug) for link in (sent, alone)]
+    result = [Resolver().resolve(link.slug) for link in (sent, alone)]
 
-    assert [one.url for one in found if isinstance(one, LinkTarget)] == [
+    assert [item.url for item in result if isinstance(item, LinkTarget)] == [
         "https://example.com/?utm_medium=whatsapp",
         "https://example.com/?utm_medium=link",
     ]

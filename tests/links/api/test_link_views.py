@@ -45,9 +45,9 @@ def test_reassigned_alias_belongs_to_its_new_owner(api: Api) -> None:
     LinkFactory.create(company=api.company, slug="sale", is_alias=True, retired_at=now)
     link = LinkFactory.create(company=api.company, slug="Sale", is_alias=True)
 
-    found = api.get("/links", {"slug": "SALE"}).body["data"]
+    result = api.get("/links", {"slug": "SALE"}).body["data"]
 
-    assert [one["id"] for one in found] == [link.public_id]
+    assert [item["id"] for item in result] == [link.public_id]
     assert list(admin_search("sale")) == [link]
 
 

@@ -81,7 +81,7 @@ def test_click_that_is_refused_costs_no_other(api: Api) -> None:
         )
     try:
         at = int((time.time() + bot_detection.SCANNER_WINDOW + 1) * 1000)
-        rows = [(one.pk.hex, VisitorKind.PERSON, at) for one in (refused, good)]
+        rows = [(item.pk.hex, VisitorKind.PERSON, at) for item in (refused, good)]
         fields: dict[Any, Any] = {"id": uuid4().hex, "batch": orjson.dumps(rows)}
         blocking_redis_client().xadd(STREAM, fields)
         delivery_proof.prove_clicks()

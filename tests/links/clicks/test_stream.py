@@ -29,8 +29,8 @@ def add(age: float, *, number: int = 0, link: str = "") -> None:
 
 
 def age() -> int | None:
-    found = stream.lag_seconds()
-    return None if found is None else int(found) // 10 * 10
+    lag_seconds = stream.lag_seconds()
+    return None if lag_seconds is None else int(lag_seconds) // 10 * 10
 
 
 def test_lag_counts_entries_before_any_consumer() -> None:

@@ -37,8 +37,8 @@ def make_groups() -> None:
 
 
 def read_all(group: str) -> None:
-    found: Any = blocking_redis_client().xreadgroup(group, "one", {STREAM: ">"}, count=10_000)
-    ids = [entry_id for entry_id, _ in found[0][1]]
+    result: Any = blocking_redis_client().xreadgroup(group, "one", {STREAM: ">"}, count=10_000)
+    ids = [entry_id for entry_id, _ in result[0][1]]
     blocking_redis_client().xack(STREAM, group, *ids)
 
 

@@ -66,14 +66,14 @@ def test_clicks_of_a_batch_are_one_event_for_each_link(link: Link) -> None:
 def test_event_that_is_refused_costs_no_other(link: Link) -> None:
     other = LinkFactory.create(company=link.company)
     rows = [
-        EventRow(uuid7(), one.id, uuid7(), f"click:{at}:{one.pk}", 1, at)
-        for one, at in [(link, NOW / 1000), (link, 1e18), (other, NOW / 1000)]
+        EventRow(uuid7(), item.id, uuid7(), f"click:{at}:{item.pk}", 1, at)
+        for item, at in [(link, NOW / 1000), (link, 1e18), (other, NOW / 1000)]
     ]
 
     webhooks.append_events(rows)
 
-    found = {event.data["id"] for event in Event.objects.all()}
-    assert (found, Event.objects.count()) == ({link.public_id, other.public_id}, 2)
+    ids = {event.data["id"] for event in Event.objects.all()}
+    assert (ids, Event.objects.count()) == ({link.public_id, other.public_id}, 2)
 
 
 def test_event_total_includes_uncounted_clicks(link: Link) -> None:
@@ -87,7 +87,7 @@ def test_event_total_includes_uncounted_clicks(link: Link) -> None:
 
     data = [event.data for event in Event.objects.order_by("at", "id")]
 
-    assert sorted((one["new_clicks"], one["clicks"]) for one in data) == [(1, 3), (1, 4), (2, 2)]
+    assert sorted((row["new_clicks"], row["clicks"]) for row in data) == [(1, 3), (1, 4), (2, 2)]
     link.refresh_from_db()
     assert link.clicks == 4
 

@@ -114,5 +114,5 @@ def test_redis_holds_no_addresses_and_no_counts_past_the_window(ask: Ask) -> Non
     assert [1 <= int(str(redis_client().ttl(key))) <= 600 for key in keys] == [True]
     assert all(b"203.0.113" not in key for key in keys)
     assert [
-        one for one in asked.captured_queries if not one["sql"].lstrip().startswith("SELECT")
+        query for query in asked.captured_queries if not query["sql"].lstrip().startswith("SELECT")
     ] == []

@@ -123,8 +123,8 @@ def test_reassigned_alias_leads_to_its_new_link_at_once() -> None:
     resolution.cache_new(new)
 
     for resolver in (resolution._resolver, Resolver()):
-        assert isinstance(found := resolver.resolve("handed-on"), LinkTarget)
-        assert found.url == new.url
+        assert isinstance(result := resolver.resolve("handed-on"), LinkTarget)
+        assert result.url == new.url
 
 
 def test_crash_after_commit_leaves_no_stale_row_in_redis() -> None:

@@ -58,13 +58,13 @@ def visit_at_once(store: SlowStore, slug: str, visitors: int) -> list[Resolution
             connection.close()
 
     threads = [threading.Thread(target=visit) for _ in range(visitors)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     assert wait_until(lambda: bool(store.reads))
     time.sleep(0.1)
     store.may_finish.set()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.join()
     return resolved
 
 
@@ -76,7 +76,7 @@ def test_concurrent_misses_read_once(is_there: bool) -> None:
     resolved = visit_at_once(store, slug, 12)
 
     assert store.reads == [[slug]]
-    assert [isinstance(one, LinkTarget) for one in resolved] == [is_there] * 12
+    assert [isinstance(item, LinkTarget) for item in resolved] == [is_there] * 12
 
 
 def test_failed_read_is_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,10 +116,10 @@ def test_expiry_applies_to_cached_links() -> None:
     gone = LinkFactory.create(expires_at=in_seconds(100))
     moved = LinkFactory.create(expires_at=in_seconds(100), expired_url="https://example.com/late")
     processes = [Resolver(StopCache()) for _ in range(2)]
-    before = [type(one.resolve(link.slug)) for one in processes for link in (gone, moved)]
+    before = [type(process.resolve(link.slug)) for process in processes for link in (gone, moved)]
 
     with time_machine.travel(timezone.now() + timedelta(seconds=100.5), tick=False):
-        after = [one.resolve(link.slug) for one in processes for link in (gone, moved)]
+        after = [process.resolve(link.slug) for process in processes for link in (gone, moved)]
 
     assert before == [LinkTarget] * 4
     assert after == [GONE, ExpiredTarget("https://example.com/late", is_once=False)] * 2

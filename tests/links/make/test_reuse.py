@@ -32,11 +32,11 @@ def test_reused_link_reports_its_remaining_lifetime(api: Api) -> None:
     assert shorten(api, expires_in=3600).body["expires_in"] == 3600
     Link.objects.update(expires_at=timezone.now() + timedelta(seconds=100))
 
-    one = shorten(api, expires_in=3600).body
+    row = shorten(api, expires_in=3600).body
     many = api.post("/links/bulk", {"links": [item]}).body["data"][0]
 
-    assert (one["reused"], many["reused"]) == (True, True)
-    assert 90 <= many["expires_in"] <= one["expires_in"] <= 100
+    assert (row["reused"], many["reused"]) == (True, True)
+    assert 90 <= many["expires_in"] <= row["expires_in"] <= 100
 
 
 def test_request_without_reuse_makes_a_new_link(api: Api) -> None:
@@ -70,7 +70,7 @@ def test_different_request_makes_another_link(api: Api, other: dict[str, Any]) -
 def test_reuse_is_per_company_and_mode(api: Api, test_api: Api, client_of: ClientOf) -> None:
     stranger = client_of(CompanyFactory.create())
 
-    made = [shorten(one).body["reused"] for one in (api, test_api, stranger)]
+    made = [shorten(item).body["reused"] for item in (api, test_api, stranger)]
 
     assert made == [False] * 3
 
@@ -150,16 +150,16 @@ def test_concurrent_batches_in_any_order_share_links(api: Api) -> None:
     )
 
     assert [answer.status for answer in answers] == [200] * 6
-    made = [one for answer in answers for one in answer.body["data"]]
-    assert sum(not one["reused"] for one in made) == 40
-    assert len({one["id"] for one in made}) == Link.objects.count() == 40
+    made = [row for answer in answers for row in answer.body["data"]]
+    assert sum(not item["reused"] for item in made) == 40
+    assert len({item["id"] for item in made}) == Link.objects.count() == 40
 
 
 def test_equal_items_of_a_batch_share_one_link(api: Api) -> None:
     data = api.post("/links/bulk", {"links": [{"url": URL, "reuse": True}] * 3}).body["data"]
 
-    assert [one["reused"] for one in data] == [False, True, True]
-    assert len({one["id"] for one in data}) == Link.objects.count() == 1
+    assert [row["reused"] for row in data] == [False, True, True]
+    assert len({row["id"] for row in data}) == Link.objects.count() == 1
 
 
 def test_taken_slug_is_generated_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

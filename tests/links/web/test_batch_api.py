@@ -27,9 +27,9 @@ def test_links_of_a_request_are_a_batch(api: Api) -> None:
     first, second = bulk(api).body["batch"], bulk(api, 3).body["batch"]
     LinkFactory.create(company=api.company)
 
-    found = api.get("/links", {"batch": first}).body["data"]
+    result = api.get("/links", {"batch": first}).body["data"]
 
-    assert [one["batch"] for one in found] == [first] * 2
+    assert [item["batch"] for item in result] == [first] * 2
     assert len(api.get("/links", {"batch": second}).body["data"]) == 3
     for other in (public_id("bat", uuid7()), "bat_x", "x"):
         assert api.get("/links", {"batch": other}).body["data"] == []
@@ -44,7 +44,7 @@ def test_request_that_made_nothing_has_no_batch(api: Api) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_batch_is_stopped_and_let_go_on(api: Api) -> None:
     answer, other = bulk(api).body, bulk(api).body
-    slugs = [one["slug"] for one in answer["data"]]
+    slugs = [row["slug"] for row in answer["data"]]
     assert all(isinstance(resolution.resolve(slug), cached_row.LinkTarget) for slug in slugs)
 
     stopped = api.call("DELETE", f"/batches/{answer['batch']}")
@@ -100,14 +100,14 @@ def test_second_stop_and_second_release_change_nothing(api: Api) -> None:
 
 
 def states(api: Api, state: str) -> set[str]:
-    return {one["id"] for one in api.get("/links", {"state": state}).body["data"]}
+    return {row["id"] for row in api.get("/links", {"state": state}).body["data"]}
 
 
 @pytest.mark.parametrize("is_whole_company", [False, True])
 def test_lists_know_what_is_stopped(api: Api, client: Client, *, is_whole_company: bool) -> None:
     batch = bulk(api).body
     alone = LinkFactory.create(company=api.company).public_id
-    ids = {one["id"] for one in batch["data"]} | ({alone} if is_whole_company else set())
+    ids = {row["id"] for row in batch["data"]} | ({alone} if is_whole_company else set())
     batch_id = None if is_whole_company else Link.objects.exclude(batch_id=None)[0].batch_id
     Stop.objects.create(company=api.company, batch_id=batch_id)
     client.force_login(MemberFactory.create(company=api.company).user)
@@ -115,7 +115,7 @@ def test_lists_know_what_is_stopped(api: Api, client: Client, *, is_whole_compan
     assert states(api, "disabled") == ids
     assert states(api, "active") == {alone} - ids
     page = client.get(reverse("link-list"), {"state": "disabled"}).content.decode()
-    assert all(one in page for one in ids)
+    assert all(id_ in page for id_ in ids)
 
 
 def test_list_query_count_is_constant_for_stopped_batches(
@@ -133,7 +133,7 @@ def cost(api: Api, items: list[dict[str, Any]]) -> int:
     with CaptureQueriesContext(connection) as asked:
         answer = api.post("/links/bulk", {"links": items})
 
-    assert all(one["success"] for one in answer.body["data"])
+    assert all(row["success"] for row in answer.body["data"])
     return len(asked)
 
 

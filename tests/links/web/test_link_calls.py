@@ -65,7 +65,7 @@ def test_list_is_paged_and_filtered(api: Api) -> None:
     LinkFactory.create(company=CompanyFactory.create())
 
     def ids(**query: Any) -> list[str]:
-        return [one["id"] for one in api.get("/links", query).body["data"]]
+        return [row["id"] for row in api.get("/links", query).body["data"]]
 
     assert ids() == [used.public_id, disabled.public_id, expired.public_id, active.public_id]
     assert ids(state="active") == [active.public_id]
@@ -93,15 +93,18 @@ def test_link_is_changed_switched_off_and_on(api: Api) -> None:
     moved = patch(api, link, url="https://example.org/new", expires_in=3600)
 
     assert (moved.body["url"], moved.body["state"]) == ("https://example.org/new", "active")
-    found = resolution.resolve(link.slug)
-    assert isinstance(found, cached_row.LinkTarget)
-    assert found.url == "https://example.org/new"
+    result = resolution.resolve(link.slug)
+    assert isinstance(result, cached_row.LinkTarget)
+    assert result.url == "https://example.org/new"
     off = api.call("DELETE", f"/links/{link.public_id}")
     assert (off.status, off.body["state"]) == (200, "disabled")
     assert resolution.resolve(link.slug) is cached_row.GONE
     assert patch(api, link, enabled=True, never_expires=True).body["expires_at"] is None
     assert isinstance(resolution.resolve(link.slug), cached_row.LinkTarget)
-    assert [one.action for one in AuditEvent.objects.filter(subject=str(link)).order_by("id")] == [
+    assert [
+        audit_event.action
+        for audit_event in AuditEvent.objects.filter(subject=str(link)).order_by("id")
+    ] == [
         "link.changed",
         "link.disabled",
         "link.changed",
@@ -156,8 +159,8 @@ def test_clicks_by_day_and_by_hour(api: Api) -> None:
 
     assert (days["clicks"], days["previews"], len(days["series"])) == (3, 1, 30)
     assert days["series"][-1]["clicks"] == 3
-    assert sum(one["clicks"] for one in hours["series"]) == 3
-    assert [one["clicks"] for one in hours["series"]][-3:] == [1, 0, 2]
+    assert sum(series_item["clicks"] for series_item in hours["series"]) == 3
+    assert [series_item["clicks"] for series_item in hours["series"]][-3:] == [1, 0, 2]
     assert days["referrers"] == [{"name": "news.example", "clicks": 2}, {"name": None, "clicks": 1}]
     assert days["devices"] == [{"name": "ios", "clicks": 2}, {"name": "android", "clicks": 1}]
     assert days["countries"] == [{"name": "KZ", "clicks": 2}, {"name": None, "clicks": 1}]
@@ -170,7 +173,7 @@ def test_days_are_whole_ones_of_the_service_in_utc(api: Api) -> None:
 
     series = api.get(f"/links/{link.public_id}/stats", span).body["series"]
 
-    assert [(one["at"], one["clicks"]) for one in series] == [
+    assert [(series_item["at"], series_item["clicks"]) for series_item in series] == [
         ("2026-02-28T21:00:00Z", 0),
         ("2026-03-01T21:00:00Z", 3),
     ]
@@ -188,7 +191,9 @@ def test_hours_are_those_of_utc_however_they_were_asked_for(api: Api) -> None:
 
     series = api.get(f"/links/{link.public_id}/stats", span | {"interval": "hour"}).body["series"]
 
-    assert [(one["at"], one["clicks"]) for one in series] == [(f"{at:%Y-%m-%dT%H}:00:00Z", 1)]
+    assert [(series_item["at"], series_item["clicks"]) for series_item in series] == [
+        (f"{at:%Y-%m-%dT%H}:00:00Z", 1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +229,7 @@ def test_every_item_has_its_own_result(api: Api) -> None:
 
     data = answer.body["data"]
     assert (answer.status, answer.body["message"]) == (200, "Ссылок создано: 2 из 7")
-    assert [one.get("code") for one in data] == [
+    assert [row.get("code") for row in data] == [
         None,
         "invalid_input",
         None,
@@ -233,7 +238,7 @@ def test_every_item_has_its_own_result(api: Api) -> None:
         "invalid_input",
         "url_not_allowed",
     ]
-    assert [one["success"] for one in data] == [one.get("code") is None for one in data]
+    assert [row["success"] for row in data] == [row.get("code") is None for row in data]
     assert data[2]["short_url"].endswith("/Mine")
     assert data[2]["expires_in"] == 60
     assert list(data[1]["errors"]) == ["url"]
@@ -266,7 +271,7 @@ def test_slug_collisions_are_retried(api: Api, monkeypatch: pytest.MonkeyPatch) 
 
     answer = bulk(api, {"url": URL}, {"url": URL}, {"url": URL})
 
-    assert [one["success"] for one in answer.body["data"]] == [True] * 3
+    assert [row["success"] for row in answer.body["data"]] == [True] * 3
     assert Link.objects.count() == 4
 
 
@@ -276,13 +281,13 @@ def test_parallel_batches_with_the_same_aliases_share_them(
 ) -> None:
     names = [f"name-{n}" for n in range(30)]
     calls = [
-        partial(bulk, client_of(company), *({"url": URL, "alias": one} for one in order))
+        partial(bulk, client_of(company), *({"url": URL, "alias": item} for item in order))
         for order in (names, names[::-1], names, names[::-1])
     ]
 
     answers = at_once(calls)
 
     assert [answer.status for answer in answers] == [200] * 4
-    made = [one["slug"] for answer in answers for one in answer.body["data"] if one["success"]]
+    made = [row["slug"] for answer in answers for row in answer.body["data"] if row["success"]]
     assert sorted(made) == sorted(names)
     assert ApiKey.objects.count() == 4

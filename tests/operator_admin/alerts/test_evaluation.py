@@ -112,7 +112,7 @@ def test_consequences_of_a_dead_worker_wait_for_its_own_alert() -> None:
     minutes_pass(10, silent=True)
 
     assert WORKER in subjects()
-    assert not any("E-mails wait" in one for one in subjects())
+    assert not any("E-mails wait" in subject for subject in subjects())
     assert Alert.objects.filter(rule="mail-stands", notices=0).exists()
 
 

@@ -82,6 +82,6 @@ def test_archived_month_whose_transfers_are_still_there_is_found(history: Api, m
     assert breaches() == []
     ArchivedMonth.objects.create(month=month)
 
-    found = [text.partition(":")[0] for text in breaches()]
+    result = [text.partition(":")[0] for text in breaches()]
 
-    assert found == [proof.SUM_DIFFERS, proof.PRESENT]
+    assert result == [proof.SUM_DIFFERS, proof.PRESENT]

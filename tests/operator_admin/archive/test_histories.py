@@ -114,8 +114,8 @@ class Books:
 
     @property
     def balances(self) -> dict[int, int]:
-        found = list(statement.lines_of(self.company, {}).rows.order_by("-created_at"))
-        return {row.pk: balance for row, balance in statement.with_balances(self.company, found)}
+        rows = list(statement.lines_of(self.company, {}).rows.order_by("-created_at"))
+        return {row.pk: balance for row, balance in statement.with_balances(self.company, rows)}
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_balances_of_what_stays_are_the_same(books: Books, month: date) -> None:
     assert after.items() < before.items()
     opening = archived.opening(books.company.pk)
     assert opening == (books.next + timedelta(hours=3), 197)
-    assert [one for one in breaches() if "balance" in one or "wallet" in one] == []
+    assert [breach for breach in breaches() if "balance" in breach or "wallet" in breach] == []
 
 
 def test_export_begins_with_the_opening_balance(books: Books, month: date) -> None:

@@ -45,19 +45,19 @@ def test_run_that_is_killed_at_any_statement_is_finished_by_the_next(
     template = connection.settings_dict["NAME"]
     number, left = 1, 0
     while not left:
-        place = directory / str(number)
-        place.mkdir()
+        archive_directory = directory / str(number)
+        archive_directory.mkdir()
         kill = _Kill(number)
         with copied(template, "kvitok_killed"):
             with suppress(_KilledError), connection.execute_wrapper(kill):
-                archive(place)
+                archive(archive_directory)
             assert breaches() == []
-            archive(place)
+            archive(archive_directory)
             assert breaches() == []
             assert ledger.balance(history.company.pk) == balance
             assert is_attached("billing_transfer", month) is None
             assert not FallbackEvent.objects.exists()
-            assert archive(place, "--verify").startswith("Every archive is whole")
+            assert archive(archive_directory, "--verify").startswith("Every archive is whole")
         number, left = number + STRIDE, max(0, kill.left)
 
     assert number > 60

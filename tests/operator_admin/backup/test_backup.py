@@ -97,9 +97,9 @@ def test_every_outbox_is_held_back() -> None:
             "SELECT relname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid "
             "WHERE attname = 'due_at' AND relkind IN ('r', 'p') AND NOT relispartition"
         )
-        found = {name for (name,) in cursor.fetchall()}
+        result = {name for (name,) in cursor.fetchall()}
 
-    assert found == {
+    assert result == {
         "webhooks_delivery",
         "accounts_jobfailure",  # when failed work is tried again: whatever it sends is held back
         "accounts_mail",

@@ -119,7 +119,7 @@ def test_withdrawing_everything_twice_moves_tokens_once(client: Client, payer: C
 
     answers = [adjust(client, payer, tokens=-100, once=once) for _ in range(2)]
 
-    assert [one.status_code for one in answers] == [302, 302]
+    assert [answer.status_code for answer in answers] == [302, 302]
     assert ledger.balance(payer.pk) == (0, 0)
 
 
@@ -135,10 +135,10 @@ def test_double_click_moves_tokens_once(client: Client, payer: Company, operator
         connection.close()
 
     threads = [threading.Thread(target=press) for _ in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
     assert statuses == [302] * 4
     assert ledger.balance(payer.pk) == (50, 0)

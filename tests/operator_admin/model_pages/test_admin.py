@@ -108,7 +108,7 @@ def test_changelists_open_and_search(client: Client, operator: User, model: type
     searched = client.get(page(model, "changelist"), {"q": "+7916"})
     numbered = client.get(page(model, "changelist"), {"q": "7"})
 
-    assert [one.status_code for one in (opened, searched, numbered)] == [200, 200, 200]
+    assert [item.status_code for item in (opened, searched, numbered)] == [200, 200, 200]
 
 
 @pytest.mark.parametrize("model", READ_ONLY + EDITABLE)

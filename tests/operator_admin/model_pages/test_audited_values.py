@@ -17,8 +17,8 @@ def filled_in(client: Client, url: str) -> dict[str, Any]:
     """What the form's page would send, unchanged."""
     context = client.get(url).context
     forms = [context["adminform"].form]
-    for one in context["inline_admin_formsets"]:
-        forms += [one.formset.management_form, *one.formset.initial_forms]
+    for formset in context["inline_admin_formsets"]:
+        forms += [formset.formset.management_form, *formset.formset.initial_forms]
     data: dict[str, Any] = {}
     for form in forms:
         for field in form:

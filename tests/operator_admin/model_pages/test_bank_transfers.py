@@ -49,14 +49,14 @@ def test_those_that_wait_come_first_and_the_day_names_them(client: Client, invoi
 def test_list_takes_as_many_queries_for_three(client: Client, invoice: Order) -> None:
     received(paid(invoice))
     client.get(reverse(LIST))
-    with CaptureQueriesContext(connection) as one:
+    with CaptureQueriesContext(connection) as capture_queries_context:
         client.get(reverse(LIST))
     for number in ("18", "19"):
         received(paid(place_order(invoice.company, "invoice"), document_number=number))
     with CaptureQueriesContext(connection) as three:
         client.get(reverse(LIST))
 
-    assert len(one) == len(three)
+    assert len(capture_queries_context) == len(three)
 
 
 def test_one_action_credits_the_invoice_that_is_named(client: Client, invoice: Order) -> None:

@@ -70,7 +70,7 @@ def test_transfer_is_confirmed_once(client: Client, payer: Company, operator: Us
     ]
 
     assert form.status_code == 200
-    assert [messages_of(one)[-1:] for one in answers] == [
+    assert [messages_of(answer)[-1:] for answer in answers] == [
         ["Оплата подтверждена."],
         ["Эта оплата уже внесена."],
         ["Оплата внесена, разберитесь с ней (заказ уже был оплачен: ничего не зачислено)."],
@@ -120,7 +120,7 @@ def test_order_is_canceled(client: Client, payer: Company) -> None:
 
     order.refresh_from_db()
     assert (asked.status_code, order.state) == (200, "canceled")
-    assert [messages_of(one)[-1] for one in answers] == [
+    assert [messages_of(answer)[-1] for answer in answers] == [
         "Пополнение отменено.",
         "Оно уже завершено.",
     ]
@@ -230,7 +230,7 @@ def test_operator_without_the_right_moves_nothing(client: Client, payer: Company
         adjust(client, company=payer.pk, tokens=5, reason="x"),
     ]
 
-    assert [one.status_code for one in answers] == [403, 403, 403]
+    assert [answer.status_code for answer in answers] == [403, 403, 403]
     assert ledger.balance(payer.pk) == (0, 0)
 
 
@@ -255,7 +255,7 @@ def test_seller_is_one(client: Client, operator: User) -> None:
 
     assert list(wrong.context["adminform"].form.errors) == ["inn"]
     assert (right.status_code, second.status_code) == (302, 403)
-    assert [(one.pk, one.inn) for one in Seller.objects.all()] == [(1, "7700000009")]
+    assert [(item.pk, item.inn) for item in Seller.objects.all()] == [(1, "7700000009")]
     (deed,) = AuditEvent.objects.filter(action="seller.changed")
     assert "inn  → 7700000009" in deed.subject
 

@@ -31,7 +31,7 @@ LIST = "admin:accounts_company_changelist"
 
 
 def status_url(status: str, *companies: Company) -> str:
-    ids = ",".join(str(one.pk) for one in companies)
+    ids = ",".join(str(company.pk) for company in companies)
     return f"{reverse('admin:company-status', args=[status])}?ids={ids}"
 
 
@@ -121,7 +121,7 @@ def test_action_asks_before_anything_changes(
 
     company.refresh_from_db()
     assert company.status == "pending"
-    assert [one["company"] for one in asked.context["companies"]] == [company]
+    assert [item["company"] for item in asked.context["companies"]] == [company]
     assert asked.redirect_chain[-1][0] == status_url(status, company).replace(",", "%2C")
 
 
@@ -281,9 +281,9 @@ def test_page_says_what_to_check(client: Client, operator: User) -> None:
     MessageFactory.create_batch(2, company=company, mode="test")
     LinkFactory.create(company=company).reports.create(reason="spam")
 
-    facts = {str(one.title): one for one in company_facts.of(company)["facts"]}
+    facts = {str(fact.title): fact for fact in company_facts.of(company)["facts"]}
 
-    assert [one.ok for one in facts.values()] == [False, False, None, True, False]
+    assert [fact.ok for fact in facts.values()] == [False, False, None, True, False]
     page = client.get(status_url("approved", company)).content.decode()
     assert "ООО «Ромашка», 7800000002, RU" in page
     assert "gmail.com" in page

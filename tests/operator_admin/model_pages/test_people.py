@@ -156,7 +156,9 @@ def test_addresses_of_administrators_are_theirs(client: Client, assistant: User)
 
     assert statuses == [403, 403]
     assert "user" in refused.context["adminform"].form.errors
-    assert [one.email for one in EmailAddress.objects.filter(user=boss)] == [boss.email]
+    assert [email_address.email for email_address in EmailAddress.objects.filter(user=boss)] == [
+        boss.email
+    ]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +229,7 @@ def test_addresses_have_no_actions_for_many(client: Client, operator: User) -> N
     sign_in(client, operator, "mfa")
     addresses = EmailAddress.objects.filter(user=person)
 
-    form = {"action": "make_verified", "_selected_action": [one.pk for one in addresses]}
+    form = {"action": "make_verified", "_selected_action": [address.pk for address in addresses]}
     client.post(reverse("admin:account_emailaddress_changelist"), form)
 
     assert not addresses.get().verified
@@ -236,14 +238,14 @@ def test_addresses_have_no_actions_for_many(client: Client, operator: User) -> N
 def test_groups_are_changed_by_administrators_alone(client: Client, assistant: User) -> None:
     group = Group.objects.create(name="Support")
     assistant.groups.add(group)
-    everything = [one.pk for one in Permission.objects.all()]
+    everything = [permission.pk for permission in Permission.objects.all()]
     path = reverse("admin:auth_group_change", args=[group.pk])
 
     changed = client.post(path, {"name": "Support", "permissions": everything})
     added = client.post(reverse("admin:auth_group_add"), {"name": "Other"})
     deleted = client.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
 
-    assert [one.status_code for one in (changed, added, deleted)] == [403] * 3
+    assert [item.status_code for item in (changed, added, deleted)] == [403] * 3
     assert (group.permissions.count(), Group.objects.count()) == (0, 1)
 
 

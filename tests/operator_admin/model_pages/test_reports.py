@@ -89,7 +89,7 @@ def test_links_of_companies_are_stopped_and_released_from_their_list(
     link, other = LinkFactory.create(), LinkFactory.create()
 
     act(client, "stop_links", link.company)
-    stopped = [resolution.resolve(one.slug) for one in (link, other)]
+    stopped = [resolution.resolve(item.slug) for item in (link, other)]
     act(client, "release_links", link.company)
 
     assert (stopped[0], type(stopped[1])) == (GONE, LinkTarget)
@@ -110,7 +110,7 @@ def test_links_are_stopped_with_their_batch_or_company(
 
     act(client, action, link)
 
-    assert [type(resolution.resolve(one.slug)).__name__ for one in (link, other)] == expected
+    assert [type(resolution.resolve(item.slug)).__name__ for item in (link, other)] == expected
 
 
 def test_stops_are_listed_and_released(client: Client) -> None:

@@ -44,10 +44,10 @@ def test_first_look_makes_the_rows_as_the_accounts_work_without(
     text = shown(client)
 
     rows = ProviderAccount.objects.order_by("position")
-    assert [one.name for one in rows] == [
+    assert [row.name for row in rows] == [
         "whatsapp_cloud", "telegram_gateway", "telegram_bot", "twilio", KZ, "max_bot",
     ]  # fmt: skip
-    assert {(one.is_enabled, one.weight, tuple(one.prefixes)) for one in rows} == {(True, 1, ())}
+    assert {(row.is_enabled, row.weight, tuple(row.prefixes)) for row in rows} == {(True, 1, ())}
     assert "Twilio · kz" in text
 
 
@@ -105,13 +105,13 @@ def save(client: Client, one: ProviderAccount, **fields: str) -> str:
 
 
 def test_changes_are_saved_and_audited(client: Client, english_operator: User) -> None:
-    one = open_breaker("twilio", position=30)
+    item = open_breaker("twilio", position=30)
 
-    save(client, one, prefixes="+7701,+998", max_per_second="80", weight="3")
+    save(client, item, prefixes="+7701,+998", max_per_second="80", weight="3")
 
-    one.refresh_from_db()
-    assert (one.prefixes, one.max_per_second, one.weight) == (["+7701", "+998"], 80, 3)
-    assert one.open_until is not None
+    item.refresh_from_db()
+    assert (item.prefixes, item.max_per_second, item.weight) == (["+7701", "+998"], 80, 3)
+    assert item.open_until is not None
     assert audited() == [("account.changed", "twilio: weight, prefixes, max_per_second")]
 
 
@@ -123,12 +123,12 @@ def test_changes_are_saved_and_audited(client: Client, english_operator: User) -
 def test_what_makes_no_sense_is_refused(
     client: Client, english_operator: User, wrong: dict[str, str]
 ) -> None:
-    one = create_account("twilio", position=30)
+    item = create_account("twilio", position=30)
 
-    save(client, one, **wrong)
+    save(client, item, **wrong)
 
-    one.refresh_from_db()
-    assert (one.prefixes, one.max_per_second, one.weight, one.position) == ([], None, 1, 30)
+    item.refresh_from_db()
+    assert (item.prefixes, item.max_per_second, item.weight, item.position) == ([], None, 1, 30)
     assert audited() == []
 
 
@@ -153,10 +153,10 @@ def test_breakers_are_exported_to_prometheus() -> None:
     open_breaker("twilio")
     open_breaker("telegram_bot", left=timedelta(seconds=-1))
 
-    found = {one.name: one for one in DatabaseCollector().collect()}
+    result = {item.name: item for item in DatabaseCollector().collect()}
 
     assert {
-        sample.labels["provider"]: sample.value for sample in found["kvitok_breaker_state"].samples
+        sample.labels["provider"]: sample.value for sample in result["kvitok_breaker_state"].samples
     } == {
         "whatsapp_cloud": 0, "telegram_gateway": 0, "telegram_bot": 1, "twilio": 2, "max_bot": 0
     }  # fmt: skip

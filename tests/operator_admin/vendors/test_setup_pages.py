@@ -45,10 +45,10 @@ def test_every_vendor_has_a_page_with_its_settings_and_address(client: Client, n
     page = shown(client, name)
 
     steps = registry.setup_steps(name)
-    variables = {VENDORS[name].variable(one) for step in steps for one in step.options}
+    variables = {VENDORS[name].variable(option) for step in steps for option in step.options}
     assert len(steps) >= 3
     assert variables
-    assert all(f"<code>{one}</code>" in page for one in variables)
+    assert all(f"<code>{variable}</code>" in page for variable in variables)
     assert all(step.where in page for step in steps)
     if VENDORS[name].hook:
         assert f"{django_settings.PUBLIC_URL}/hooks/{VENDORS[name].hook}" in page
@@ -58,9 +58,11 @@ def test_every_vendor_has_a_page_with_its_settings_and_address(client: Client, n
 def test_every_variable_of_a_guide_is_read_by_the_service(name: str) -> None:
     example = (django_settings.BASE_DIR / ".env.example").read_text(encoding="utf-8")
     steps = registry.setup_steps(name)
-    variables = [VENDORS[name].variable(one) for step in steps for one in step.options]
+    variables = [VENDORS[name].variable(option) for step in steps for option in step.options]
 
-    assert [one for one in variables if not re.search(rf"^#? ?{one}=", example, re.M)] == []
+    assert [
+        variable for variable in variables if not re.search(rf"^#? ?{variable}=", example, re.M)
+    ] == []
 
 
 @pytest.mark.usefixtures("english_operator")

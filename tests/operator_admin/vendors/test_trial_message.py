@@ -62,13 +62,16 @@ def test_its_tokens_are_granted_and_held_in_the_open(
 
     company = Company.objects.get(name=COMPANY)
     kinds = Transfer.objects.filter(company=company).order_by("id")
-    assert [(one.kind, one.amount, one.created_by) for one in kinds] == [
+    assert [(kind.kind, kind.amount, kind.created_by) for kind in kinds] == [
         ("grant", 16, operator),
         ("hold", 16, None),
     ]
     assert ledger.balance(company.pk) == (0, 16)
     assert list(breaches()) == []
-    assert [one.action for one in company.audit.order_by("id")] == ["company.created", "trial.sent"]
+    assert [item.action for item in company.audit.order_by("id")] == [
+        "company.created",
+        "trial.sent",
+    ]
     assert company.audit.get(action="trial.sent").subject == "twilio +7916•••4567"
 
 
@@ -126,7 +129,7 @@ def test_vendors_refusal_leads_to_the_message(
 def test_what_each_provider_is_tried_with() -> None:
     tried = {name: trial_for(name) for name in registry.live_providers()}
 
-    assert {name: one and one.content.value for name, one in tried.items()} == {
+    assert {name: item and item.content.value for name, item in tried.items()} == {
         "whatsapp_cloud": "code",
         "telegram_gateway": "code",
         "telegram_bot": "code_with_link",

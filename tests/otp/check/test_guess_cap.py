@@ -74,12 +74,14 @@ def test_cap_is_exact_when_all_guess_at_once(api: Api) -> None:
         assert send(api, purpose).status == 200
     codes = {purpose: wrong_code(PHONE, purpose) for purpose in purposes}
 
-    answers = at_once([partial(check, api, codes[one], one) for one in purposes for _ in range(5)])
+    answers = at_once(
+        [partial(check, api, codes[item], item) for item in purposes for _ in range(5)]
+    )
 
     assert sorted(answer.code for answer in answers) == (
         ["code_invalid"] * 10 + ["too_many_attempts"] * 40
     )
-    assert sum(one.attempts for one in Verification.objects.all()) == 10
+    assert sum(verification.attempts for verification in Verification.objects.all()) == 10
 
 
 @pytest.mark.django_db(transaction=True)
@@ -238,9 +240,9 @@ def exhausted(api: Api) -> Answer:
 
 
 def seconds_in(text: str) -> int:
-    found = re.search(r"(\d+) (?:с|s)$", text)
-    assert found
-    return int(found[1])
+    match = re.search(r"(\d+) (?:с|s)$", text)
+    assert match
+    return int(match[1])
 
 
 @pytest.mark.parametrize("without_redis", [False, True])

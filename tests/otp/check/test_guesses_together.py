@@ -37,24 +37,24 @@ def outcomes(answers: list[Answer]) -> list[str]:
 
 @pytest.fixture
 def phones(api: Api) -> list[str]:
-    found = [phone(number) for number in range(4)]
-    for one in found:
-        api.post("/otp/send", {"phone": one})
-    return found
+    result = [phone(number) for number in range(4)]
+    for item in result:
+        api.post("/otp/send", {"phone": item})
+    return result
 
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> list[check._Guess]:
     """The guesses that ran alone."""
-    found: list[check._Guess] = []
+    result: list[check._Guess] = []
     check_alone = check._guesses._alone
 
     def note(guess: check._Guess) -> Numbered | None:
-        found.append(guess)
+        result.append(guess)
         return check_alone(guess)
 
     monkeypatch.setattr(check._guesses, "_alone", note)
-    return found
+    return result
 
 
 def test_each_guess_has_its_own_verdict(
@@ -86,22 +86,22 @@ def test_what_cannot_be_checked_says_why(api: Api, phones: list[str]) -> None:
 
 
 def test_guesses_at_one_code_share_no_attempt(api: Api, phones: list[str]) -> None:
-    one = phones[0]
-    answers = together(api, *[(one, wrong_code(one))] * 8)
+    item = phones[0]
+    answers = together(api, *[(item, wrong_code(item))] * 8)
 
     assert Counter(outcomes(answers)) == {"code_invalid": 5, "too_many_attempts": 3}
     left = [answer.body["attempts_left"] for answer in answers if answer.code == "code_invalid"]
     assert sorted(left) == [0, 1, 2, 3, 4]
-    assert verification_of(one).attempts == 5
+    assert verification_of(item).attempts == 5
 
 
 def test_one_of_two_right_guesses_is_taken(api: Api, phones: list[str]) -> None:
-    one = phones[0]
+    item = phones[0]
 
-    answers = together(api, (one, code_of(one)), (one, code_of(one)))
+    answers = together(api, (item, code_of(item)), (item, code_of(item)))
 
     assert sorted(outcomes(answers)) == ["code_used", "ok"]
-    assert verification_of(one).attempts == 1
+    assert verification_of(item).attempts == 1
 
 
 def test_same_phone_of_two_companies(api: Api, client_of: ClientOf, phones: list[str]) -> None:
@@ -111,10 +111,12 @@ def test_same_phone_of_two_companies(api: Api, client_of: ClientOf, phones: list
     other.post("/otp/send", {"phone": phones[0]})
     ours = Verification.objects.get(phone=phones[0], company=api.company)
     theirs = Verification.objects.get(phone=phones[0], company=company)
-    found = [codes.derive(one.id, key_id=one.key_id, length=one.length) for one in (ours, theirs)]
+    result = [
+        codes.derive(item.id, key_id=item.key_id, length=item.length) for item in (ours, theirs)
+    ]
     calls = [
-        partial(one.post, "/otp/verify", {"phone": phones[0], "code": code})
-        for one, code in zip((api, other, api), (found[1], found[1], found[0]), strict=True)
+        partial(item.post, "/otp/verify", {"phone": phones[0], "code": code})
+        for item, code in zip((api, other, api), (result[1], result[1], result[0]), strict=True)
     ]
 
     answers = in_one_group(check._guesses, calls)
@@ -134,7 +136,7 @@ def test_same_phone_of_two_companies(api: Api, client_of: ClientOf, phones: list
 )
 def test_guess_that_has_to_wait_holds_up_no_other(api: Api, phones: list[str], lock: str) -> None:
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
-        guesses = [(one, code_of(one)) for one in phones]
+        guesses = [(item, code_of(item)) for item in phones]
         with connection.cursor() as cursor:
             cursor.execute(lock, {"phone": phones[0]})
         answers = pool.submit(together, api, *guesses)

@@ -61,7 +61,7 @@ def enter(api: Api, phone: str = PHONE) -> str:
 
 
 def told(wire: Wire) -> list[dict[str, Any]]:
-    return [orjson.loads(body_of(one.request)) for one in wire.calls]
+    return [orjson.loads(body_of(call.request)) for call in wire.calls]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -105,12 +105,12 @@ def test_two_companies_are_not_each_other_s_reason(company: Company, other: Comp
     few(company)
     few(other)
     guard_evidence.count()
-    assert [strictest(one) for one in (company, other)] == [GuardStep.CHALLENGE] * 2
+    assert [strictest(item) for item in (company, other)] == [GuardStep.CHALLENGE] * 2
     GuardRestriction.objects.filter(company=third).update(ended_at=timezone.now())
 
     count_at(timezone.now() + timedelta(minutes=16))
 
-    assert [strictest(one) for one in (company, other)] == [0, 0]
+    assert [strictest(item) for item in (company, other)] == [0, 0]
 
 
 def test_losses_of_its_own_make_it_a_reason_for_others(company: Company, other: Company) -> None:
@@ -196,7 +196,11 @@ def test_addresses_are_judged_as_always() -> None:
     for n in range(FEW):
         guard.missed(1000.0 + n, scopes, 16.0)
 
-    verdicts = {one.scope.kind: one.step for one in guard.verdicts(1010.0, scopes) if one.scope}
+    verdicts = {
+        verdict.scope.kind: verdict.step
+        for verdict in guard.verdicts(1010.0, scopes)
+        if verdict.scope
+    }
 
     assert verdicts[ScopeKind.COUNTRY] is GuardStep.CHALLENGE
     assert verdicts[ScopeKind.RANGE] is GuardStep.CHALLENGE

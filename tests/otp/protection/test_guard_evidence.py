@@ -109,10 +109,10 @@ def test_attack_on_one_block_leaves_the_people_around_it_alone(company: Company)
 
     guard_evidence.count()
 
-    found = GuardRestriction.objects.filter(rule="unverified", ended_at=None)
-    assert found
-    assert all("+791612300".startswith(one.value) for one in found)
-    assert not found.filter(kind__in=["country", "range"]).exists()
+    rows = GuardRestriction.objects.filter(rule="unverified", ended_at=None)
+    assert rows
+    assert all("+791612300".startswith(item.value) for item in rows)
+    assert not rows.filter(kind__in=["country", "range"]).exists()
 
 
 def test_messages_that_came_late_by_the_last_channel_are_evidence(company: Company) -> None:
@@ -225,7 +225,7 @@ def test_each_outcome_falls_into_one_interval(company: Company) -> None:
 
     def found(cuts: list[float]) -> list[tuple[str, str]]:
         edges = [start, *(start + timedelta(seconds=cut) for cut in sorted(cuts)), end]
-        several = [code_outcomes.outcomes(one, other) for one, other in pairwise(edges)]
+        several = [code_outcomes.outcomes(item, other) for item, other in pairwise(edges)]
         return sorted(
             (outcome.code.phone, outcome.kind.value)
             for outcomes in several

@@ -65,8 +65,8 @@ def test_attack_between_known_people_is_found_by_its_own_codes(company: Company)
 
     guard_evidence.count()
 
-    found = GuardRestriction.objects.filter(company=company, kind="country", ended_at=None)
-    assert list(found.values_list("step", "entered")) == [(GuardStep.REFUSE, 0)]
+    rows = GuardRestriction.objects.filter(company=company, kind="country", ended_at=None)
+    assert list(rows.values_list("step", "entered")) == [(GuardStep.REFUSE, 0)]
 
 
 def test_send_and_counting_and_replay_know_the_same_phones(company: Company) -> None:
@@ -86,13 +86,13 @@ def test_send_and_counting_and_replay_know_the_same_phones(company: Company) -> 
     moment = now.timestamp()
 
     read = known_phones.histories(company.pk, histories, now)
-    passes = known_phones.sends_to_known({(company.pk, one, moment) for one in histories}, now)
+    passes = known_phones.sends_to_known({(company.pk, item, moment) for item in histories}, now)
 
-    expected = {phone for phone, one in histories.items() if one.is_known(moment)}
+    expected = {phone for phone, item in histories.items() if item.is_known(moment)}
     assert 5 < len(expected) < 35
-    assert {phone for phone, one in read.items() if one.is_known(moment)} == expected
+    assert {phone for phone, item in read.items() if item.is_known(moment)} == expected
     assert {phone for (_company, phone, _at), is_known in passes.items() if is_known} == expected
-    assert {one for one in histories if known_phones.is_known(company.pk, one)} == expected
+    assert {item for item in histories if known_phones.is_known(company.pk, item)} == expected
 
 
 def test_months_before_any_remembered_code_are_not_read(company: Company) -> None:
@@ -108,7 +108,9 @@ def test_months_before_any_remembered_code_are_not_read(company: Company) -> Non
         known_phones.histories(company.pk, phones, now)
 
     names = {
-        str(node.get("Relation Name", "")) for one in statements for node in nodes(explain(one))
+        str(node.get("Relation Name", ""))
+        for statement in statements
+        for node in nodes(explain(statement))
     }
     months = {name[-7:] for name in names if name.startswith(("otp_ver", "channels_m"))}
     assert len(statements) == 3

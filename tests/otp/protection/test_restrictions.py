@@ -117,7 +117,7 @@ def test_refusal_after_a_proof_of_work_is_told_again(company: Company, owner: Me
     guard_evidence.count()
 
     first, second = Event.objects.filter(kind="guard.triggered").order_by("at")
-    assert {one.data["step"] for one in (first, second)} == {"refuse"}
+    assert {item.data["step"] for item in (first, second)} == {"refuse"}
     assert first.data["until"] < second.data["until"]
     assert first.at < second.at
     assert Mail.objects.filter(template="guard_triggered", to=owner.user.email).count() == 2
@@ -217,6 +217,6 @@ def test_country_is_not_refused_for_a_block_that_is_found_in_the_same_look() -> 
 
         judged = guard_evidence._judge(guard, now + 2.2, chains)
 
-        refused = {scope.kind for scope, one in judged.items() if one.step is GuardStep.REFUSE}
+        refused = {scope.kind for scope, item in judged.items() if item.step is GuardStep.REFUSE}
         assert ScopeKind.COUNTRY not in refused
         assert refused

@@ -92,8 +92,8 @@ def test_code_is_nowhere_in_the_clear(
     }
 
     pattern = secret_search.secret_pattern(CODE)
-    found = [place for place, text in (during | after).items() if pattern.search(text)]
-    assert found == []
+    result = [place for place, text in (during | after).items() if pattern.search(text)]
+    assert result == []
     assert sealed.hex().encode() in during["rows"]
     assert sealed.hex().encode() not in during["backup"] + after["rows after"]
     assert b"+7916" in during["backup"]

@@ -78,7 +78,7 @@ def test_each_gets_its_own_message(api: Api, client_of: ClientOf, statements: li
     assert statements == [4]
     assert [answer.status for answer in answers] == [200] * 4
     assert [answer.body["phone"] for answer in answers] == [*map(phone, range(3)), phone(0)]
-    messages = {f"msg_{one.id.hex}": one for one in Message.objects.all()}
+    messages = {f"msg_{message.id.hex}": message for message in Message.objects.all()}
     owners = [messages[answer.body["id"]].company_id for answer in answers]
     assert owners == [api.company.pk] * 3 + [other.company.pk]
     assert Verification.objects.count() == Transfer.objects.filter(kind="hold").count() == 4
@@ -102,7 +102,7 @@ def test_is_written_as_alone(api: Api) -> None:
     assert others == [first] * 2
     first, *others = rows(Transfer, "id", "message_id", "created_at")
     assert others == [first] * 2
-    lifetimes = {one.useful_until - one.created_at for one in Message.objects.all()}
+    lifetimes = {message.useful_until - message.created_at for message in Message.objects.all()}
     assert max(lifetimes) - min(lifetimes) < timedelta(seconds=1)
 
 
@@ -252,8 +252,8 @@ STATES = ["new", "live", "used", "expired", "exhausted", "of another key", "capp
 
 def bring_to(state: str, phones: list[str], api: Api) -> None:
     if state != "new":
-        for one in phones:
-            send(api, one)()
+        for item in phones:
+            send(api, item)()
     now = timezone.now()
     changes: dict[str, dict[str, Any]] = {
         "used": {"verified_at": now, "attempts": 1, "judged_at": now},
@@ -265,7 +265,7 @@ def bring_to(state: str, phones: list[str], api: Api) -> None:
     if state in changes:
         Verification.objects.update(**changes[state])
     if state == "blocked":
-        BlockedPhone.objects.bulk_create(BlockedPhone(phone=one) for one in phones)
+        BlockedPhone.objects.bulk_create(BlockedPhone(phone=item) for item in phones)
     forget_limits()
 
 
@@ -277,7 +277,7 @@ def test_each_state_of_a_phone_ends_as_alone(api: Api, state: str, channel: str 
     more = {"channel": channel} if channel else {}
 
     alone = send(api, phones[0], **more)()
-    answers = together(*(send(api, one, **more) for one in phones[1:]))
+    answers = together(*(send(api, item, **more) for item in phones[1:]))
 
     def seen(answer: Answer) -> dict[str, Any]:
         own = {"id", "verification", "phone", "request_id", "expires_in", "retry_after"}
@@ -295,7 +295,7 @@ def test_each_state_of_a_phone_ends_as_alone(api: Api, state: str, channel: str 
 
     assert [seen(answer) for answer in answers] == [seen(alone)] * 2
     assert rows(phones[1]) == rows(phones[2]) == rows(phones[0])
-    sent = [Message.objects.filter(phone=one).count() for one in phones]
+    sent = [Message.objects.filter(phone=item).count() for item in phones]
     assert sent == [sent[0]] * 3
 
 
@@ -361,9 +361,9 @@ def test_lost_connection_is_told_to_each_and_writes_nothing(
         wait_until(lambda: bool(waiting()), 2.5)
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(%s)", waiting())
-        found = [answer.status for answer in answers.result(20)]
+        statuses = [answer.status for answer in answers.result(20)]
 
-    assert found == [503, 503]
+    assert statuses == [503, 503]
     assert statements == [2]
     assert Message.objects.count() == 0
     assert ledger.balance(api.company.pk) == (1000, 0)

@@ -32,8 +32,8 @@ def trials(channel: str, country: str = "RU") -> tuple[int, int]:
     """Delivered, and all, of a channel in a country, whatever the phones' past."""
     cells = [
         cell
-        for (place, range_, name, _past), cell in learned().reach.cells.items()
-        if (place, range_, name) == (country, "", channel)
+        for (cell_country, range_, name, _past), cell in learned().reach.cells.items()
+        if (cell_country, range_, name) == (country, "", channel)
     ]
     return round(sum(cell.hits for cell in cells)), round(sum(cell.trials for cell in cells))
 
@@ -172,10 +172,10 @@ def test_two_workers_learn_once(company: Company) -> None:
 def test_state_survives_its_row(company: Company) -> None:
     begin(400)
     for n in range(30):
-        one = (
+        item = (
             {"channel": "telegram", "delivered": 2.0 + n % 5} if n % 3 else {"channel": "telegram"}
         )
-        tried(company, one, ago=390 - n, phone=f"+7916000{n:04}", entered_after=9.0)
+        tried(company, item, ago=390 - n, phone=f"+7916000{n:04}", entered_after=9.0)
     route_learning.learn()
 
     state = RouterState.objects.get().state
@@ -234,8 +234,10 @@ def charge(message: Message, tokens: int) -> None:
 
 
 def rows() -> list[tuple[object, ...]]:
-    found = RouteDay.objects.order_by("-arm", "country")
-    return list(found.values_list("country", "arm", "codes", "entered", "tokens", "tokens_squared"))
+    result = RouteDay.objects.order_by("-arm", "country")
+    return list(
+        result.values_list("country", "arm", "codes", "entered", "tokens", "tokens_squared")
+    )
 
 
 def count() -> None:

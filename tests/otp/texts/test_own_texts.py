@@ -83,7 +83,7 @@ def test_every_change_is_in_the_audit_log(company: Company, user: User) -> None:
         own_texts.set_autofill(company=company, webotp_host="example.com", app_hash="", user=user)
     own_texts.set_autofill(company=company, webotp_host="", app_hash="", user=user)
 
-    audited = [(one.action, one.subject) for one in company.audit.order_by("id")]
+    audited = [(item.action, item.subject) for item in company.audit.order_by("id")]
     assert audited == [
         ("text.created", "login · SMS · ru"),
         ("text.changed", "login · SMS · ru"),

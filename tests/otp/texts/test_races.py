@@ -32,9 +32,9 @@ def saving(company: Company, user: User, body: str) -> Callable[[], str]:
 def test_of_equal_texts_one_is_saved() -> None:
     company, user = CompanyFactory.create(), UserFactory.create()
 
-    found = at_once([saving(company, user, f"{{code}} {'я' * n}") for n in range(8)])
+    result = at_once([saving(company, user, f"{{code}} {'я' * n}") for n in range(8)])
 
-    assert sorted(found) == ["refused"] * 7 + ["saved"]
+    assert sorted(result) == ["refused"] * 7 + ["saved"]
     assert company.code_texts.count() == 1
 
 
@@ -47,9 +47,9 @@ def test_text_and_line_together_never_grow_too_long(round_number: int) -> None:
 
     calls: list[Callable[[], str]] = [saving(company, user, LONG), partial(outcome, lining)]
 
-    found = at_once(calls)
+    result = at_once(calls)
 
     tail = rendering.autofill_lines(own_texts.of_company(company))
     bodies = company.code_texts.values_list("body", flat=True)
-    assert sorted(found) == ["refused", "saved"]
+    assert sorted(result) == ["refused", "saved"]
     assert [body for body in bodies if rules.max_segments(body, tail) > 3] == []

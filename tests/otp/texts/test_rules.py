@@ -188,6 +188,6 @@ def test_test_messages_show_what_is_left(test_api: Api, settings: Settings) -> N
 
     answer = test_api.get("/test/messages")
 
-    shown = [(one["text"], one["code"], one["short_url"]) for one in answer.body["data"]]
+    shown = [(row["text"], row["code"], row["short_url"]) for row in answer.body["data"]]
     assert answer.status == 200
     assert shown == [(None, None, with_link), ("ссылка от Ромашка", None, link), (None,) * 3]

@@ -186,9 +186,9 @@ def test_message_that_may_go_on_has_words_for_each_channel(test_api: Api) -> Non
     own = {"sms": "{code} SMS", "telegram": "{code} Telegram"}
     usual = "Код {code}. Никому его не сообщайте. {brand}"
     assert message.params["texts"] == own | {"max": usual}
-    words = f"{code_of('+79161230009', mode='test')} — ваш код подтверждения."
-    assert handed_over() == words  # the first try is by WhatsApp
-    assert test_api.get("/test/messages").body["data"][0]["text"] == words
+    text = f"{code_of('+79161230009', mode='test')} — ваш код подтверждения."
+    assert handed_over() == text  # the first try is by WhatsApp
+    assert test_api.get("/test/messages").body["data"][0]["text"] == text
 
 
 def test_test_phone_shows_what_would_have_been_sent(test_api: Api) -> None:

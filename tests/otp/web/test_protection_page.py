@@ -58,8 +58,8 @@ def test_masks_of_whole_numbers_are_let_through(
 ) -> None:
     client.post(reverse("protection-let-through"), {"number": typed, "country": ""})
 
-    found = GuardRestriction.objects.filter(company=owner.company, rule="lifted")
-    assert list(found.values_list("value", flat=True)) == ([value] if value else [])
+    rows = GuardRestriction.objects.filter(company=owner.company, rule="lifted")
+    assert list(rows.values_list("value", flat=True)) == ([value] if value else [])
 
 
 @pytest.mark.parametrize("mode", ["watch", "off"])

@@ -68,7 +68,7 @@ def test_preview_is_counted_and_priced(client: Client, owner: Member) -> None:
     body = body_of(client, "text-preview", {"body": "It’s {code}", "locale": "en"})
 
     samples = client.get(reverse("text-preview"), FORM | {"channel": ""}).context["samples"]
-    assert [(one.channel.name, one.has_link) for one in samples] == [
+    assert [(sample.channel.name, sample.has_link) for sample in samples] == [
         ("max", False),
         ("max", True),
         ("sms", False),
@@ -120,7 +120,7 @@ def test_autofill_preview_tells_android_s_limit(client: Client, owner: Member) -
 
     samples = client.get(reverse("autofill-preview"), lines).context["samples"]
 
-    too_long = [(one.has_link, one.is_too_long_for_app) for one in samples]
+    too_long = [(sample.has_link, sample.is_too_long_for_app) for sample in samples]
     assert too_long == [(False, False), (True, True)]
     assert "SMS до 140 байт, а здесь" in body_of(client, "autofill-preview", lines)
     assert "Одиннадцать знаков" in body_of(client, "autofill-preview", {"app_hash": "x"})

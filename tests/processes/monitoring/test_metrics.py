@@ -130,7 +130,7 @@ def counts_by_service(directory: Path) -> list[dict[str, float]]:
 
 def _samples(families: Iterable[Metric]) -> dict[str, float]:
     samples = [sample for family in families for sample in family.samples]
-    return {f"{one.name}{sorted(one.labels.values())}": one.value for one in samples}
+    return {f"{item.name}{sorted(item.labels.values())}": item.value for item in samples}
 
 
 def files(directory: Path) -> set[str]:
@@ -140,13 +140,13 @@ def files(directory: Path) -> set[str]:
 def test_first_counts_of_many_threads_are_all_counted(tmp_path: Path) -> None:
     counted = run(FIRST_CALLS_AT_ONCE, tmp_path)
 
-    found = counts(tmp_path)
+    result = counts(tmp_path)
     assert counted.stderr == ""
-    assert found[COUNTED] == 16
-    assert found["kvitok_messages_total['delivered', 'live', 'sms']"] == 16
-    assert found["kvitok_provider_seconds_count['accepted', 'twilio']"] == 16
-    assert found["kvitok_breaker_trips_total['calls', 'twilio']"] == 16
-    assert found["kvitok_ledger_breaches['recent']"] == 0
+    assert result[COUNTED] == 16
+    assert result["kvitok_messages_total['delivered', 'live', 'sms']"] == 16
+    assert result["kvitok_provider_seconds_count['accepted', 'twilio']"] == 16
+    assert result["kvitok_breaker_trips_total['calls', 'twilio']"] == 16
+    assert result["kvitok_ledger_breaches['recent']"] == 0
 
 
 def test_first_requests_of_a_web_process_are_answered_and_counted(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_first_requests_of_a_web_process_are_answered_and_counted(tmp_path: Path
     program.wait_stopped()
 
     assert set(statuses) == {401}, last_lines(program.log, 20)
-    found = counts(tmp_path / "metrics")
-    assert found["kvitok_api_seconds_count['401', 'Balance']"] == 32
+    result = counts(tmp_path / "metrics")
+    assert result["kvitok_api_seconds_count['401', 'Balance']"] == 32
 
 
 def test_next_process_goes_on_with_the_files_of_a_killed_one(tmp_path: Path) -> None:
@@ -183,12 +183,12 @@ def test_next_process_goes_on_with_the_files_of_a_killed_one(tmp_path: Path) -> 
 
 def test_processes_alive_at_once_have_files_of_their_own(tmp_path: Path) -> None:
     with counting(tmp_path), counting(tmp_path), counting(tmp_path):
-        found = counts(tmp_path)[COUNTED]
+        result = counts(tmp_path)[COUNTED]
     alone = files(tmp_path)
     with counting(tmp_path):
         again = counts(tmp_path)[COUNTED]
 
-    assert (found, again) == (3, 4)
+    assert (result, again) == (3, 4)
     assert files(tmp_path) == alone
 
 
@@ -235,9 +235,9 @@ def test_damaged_file_of_a_dead_process_is_replaced(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\x00\x00\x00" * 100)
 
     with counting(tmp_path):
-        found = counts(tmp_path)
+        result = counts(tmp_path)
 
-    assert found[COUNTED] == 1
+    assert result[COUNTED] == 1
 
 
 def test_directory_that_cannot_be_written_fails_no_request(tmp_path: Path) -> None:

@@ -97,7 +97,10 @@ def by_name(spans: list[Any]) -> dict[str, Any]:
 
 
 def attributes(span: Any) -> dict[str, Any]:
-    return {one.key: one.value.string_value or one.value.int_value for one in span.attributes}
+    return {
+        attribute.key: attribute.value.string_value or attribute.value.int_value
+        for attribute in span.attributes
+    }
 
 
 @pytest.mark.django_db(transaction=True)
@@ -121,18 +124,18 @@ def test_one_send_is_one_trace_from_the_request_to_the_receipt(
 
     spans = collector.spans()
 
-    found = by_name(spans)
-    assert set(found) == {"POST /api/v1/otp/send", "commit", "claim", "send twilio", "receipt"}
+    result = by_name(spans)
+    assert set(result) == {"POST /api/v1/otp/send", "commit", "claim", "send twilio", "receipt"}
     message_id = parse_id("msg", answer.body["id"])
     assert message_id is not None
     expected = tracing.trace_id(message_id).to_bytes(16, "big")
     assert {span.trace_id for span in spans} == {expected}
-    request, call = found["POST /api/v1/otp/send"], found["send twilio"]
+    request, call = result["POST /api/v1/otp/send"], result["send twilio"]
     assert request.parent_span_id == b""
     assert [link.trace_id for link in request.links] == [bytes.fromhex("ab" * 16)]
-    assert found["commit"].parent_span_id == found["claim"].parent_span_id == request.span_id
-    assert call.parent_span_id == found["claim"].span_id
-    assert found["receipt"].parent_span_id == call.span_id
+    assert result["commit"].parent_span_id == result["claim"].parent_span_id == request.span_id
+    assert call.parent_span_id == result["claim"].span_id
+    assert result["receipt"].parent_span_id == call.span_id
     assert attributes(request)["http.response.status_code"] == 200
     assert {attributes(span)["kvitok.message.id"] for span in spans} == {answer.body["id"]}
     assert all(span.start_time_unix_nano <= span.end_time_unix_nano for span in spans)
@@ -186,7 +189,7 @@ def test_sampling_decides_alike_for_all_spans_of_a_message(
     for span in spans:
         names.setdefault(span.trace_id, []).append(span.name)
     assert 60 < len(names) < 140
-    assert all(sorted(found) == ["claim", "send twilio"] for found in names.values())
+    assert all(sorted(name) == ["claim", "send twilio"] for name in names.values())
 
 
 def test_off_it_needs_no_package() -> None:

@@ -112,7 +112,7 @@ def test_call_without_a_key_is_refused_as_by_django(
     both: tuple[Any, Any], authorization: str
 ) -> None:
     headers = {"Authorization": authorization}
-    by_django, direct = (respond(one, "POST", "/api/v1/otp/send", b"", **headers) for one in both)
+    by_django, direct = (respond(item, "POST", "/api/v1/otp/send", b"", **headers) for item in both)
 
     assert without_ids(direct) == without_ids(by_django)
     assert direct[0] == "401 Unauthorized"
@@ -153,7 +153,7 @@ def test_webhook_is_answered_as_by_django(both: tuple[Any, Any], secret: str) ->
 def test_other_webhook_call_is_answered_as_by_django(
     both: tuple[Any, Any], method: str, path: str
 ) -> None:
-    by_django, direct = (respond(one, method, path) for one in both)
+    by_django, direct = (respond(item, method, path) for item in both)
 
     assert direct == by_django
 

@@ -36,10 +36,10 @@ class Connection:
 
     def read(self) -> bytes:
         """What comes until it is closed."""
-        found = b""
+        result = b""
         while part := self.socket.recv(65_536):
-            found += part
-        return found
+            result += part
+        return result
 
     def status(self) -> int:
         return int(self.socket.recv(4096).split(b" ", 2)[1])
@@ -47,8 +47,8 @@ class Connection:
     def json(self) -> dict[str, Any]:
         head, _, body = self.socket.recv(65_536).partition(b"\r\n\r\n")
         assert b" 200 " in head.partition(b"\r\n")[0], head
-        found: dict[str, Any] = orjson.loads(body)
-        return found
+        loads: dict[str, Any] = orjson.loads(body)
+        return loads
 
 
 def small_web(folder: Path) -> Program:
@@ -78,8 +78,8 @@ def ask(web: Program) -> Iterator[Ask]:
         return opened[-1]
 
     yield connect
-    for one in opened:
-        one.socket.close()
+    for item in opened:
+        item.socket.close()
 
 
 def body_of(length: int, sender: str = "a", *more: str) -> str:
@@ -160,7 +160,7 @@ def test_slow_bodies_hold_no_thread(ask: Ask, request_text: str) -> None:
 
     assert answers == ["ok"] * 20
     assert time.monotonic() - started < DEADLINE
-    assert [one.status() for one in slow] == [408] * len(slow)
+    assert [item.status() for item in slow] == [408] * len(slow)
 
 
 def test_body_not_admitted_is_not_received(ask: Ask) -> None:
@@ -218,13 +218,13 @@ def test_stopping_process_refuses_slow_bodies(tmp_path: Path) -> None:
     port = int(web.command[-1])
     with ExitStack() as stack:
         slow = [Connection(port, body_of(1000, str(number))) for number in range(9)]
-        for one in slow:
-            stack.enter_context(one.socket)
+        for item in slow:
+            stack.enter_context(item.socket)
         time.sleep(0.1)
 
         web.terminate()
 
-        assert [one.status() for one in slow] == [503] * 9
+        assert [item.status() for item in slow] == [503] * 9
         web.wait_stopped()
 
 
@@ -376,7 +376,7 @@ def test_threads_and_descriptors_are_released(ask: Ask, web: Program) -> None:
     slow = [ask(body_of(1000, str(number))) for number in range(30)]
     wait_until(lambda: resource_usage.usage_of([web]).files >= before.files + 25)
 
-    assert [one.status() for one in slow] == [408] * 30
+    assert [item.status() for item in slow] == [408] * 30
     wait_until(lambda: not resource_usage.usage_of([web]).exceeds(before, threads=THREADS, files=2))
 
 

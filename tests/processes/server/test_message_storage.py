@@ -16,7 +16,7 @@ def test_messages_that_nobody_reads_stay_few_and_short(client: Client, owner: Me
     for _ in range(MAX_MESSAGES + 10):
         client.post(reverse("balance-alert-add"), form)
 
-    held = sum(len(one.session_data) for one in Session.objects.all())
+    held = sum(len(session.session_data) for session in Session.objects.all())
     page = client.get(reverse("balance")).content.decode()
 
     assert held < 2 * MAX_MESSAGES * MAX_MESSAGE_LENGTH

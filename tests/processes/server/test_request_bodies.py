@@ -32,8 +32,8 @@ def test_number_of_bodies_is_limited() -> None:
 def test_slowest_body_is_evicted() -> None:
     several, clock = bodies()
     first, second, third = (body(sender) for sender in "abc")
-    for one in (first, second, third):
-        several.add(one)
+    for item in (first, second, third):
+        several.add(item)
     clock.now += 1.5
 
     assert several.add(body("d", at=clock.now)) == (True, first)
@@ -43,8 +43,8 @@ def test_slowest_body_is_evicted() -> None:
 def test_senders_own_slowest_body_is_evicted_first() -> None:
     several, clock = bodies()
     others, own = body("a"), body("b")
-    for one in (others, own, body("b")):
-        several.add(one)
+    for item in (others, own, body("b")):
+        several.add(item)
     clock.now += 1.5
 
     assert several.add(body("b", at=clock.now)) == (True, own)
@@ -63,11 +63,11 @@ def test_recent_body_is_not_evicted() -> None:
 
 def test_place_is_free_again() -> None:
     several, _ = bodies()
-    one = body("a")
-    several.add(one)
+    item = body("a")
+    several.add(item)
     several.add(body("a"))
 
-    assert several.take(one)
+    assert several.take(item)
 
     assert several.add(body("a")) == (True, None)
 
@@ -117,13 +117,13 @@ def test_body_is_removed_by_one_of_two_threads() -> None:
     taken: list[BufferedBody] = []
     barrier = Barrier(2)
     many = [body("a") for _ in range(500)]
-    for one in many:
-        several.add(one)
+    for item in many:
+        several.add(item)
     clock.now += 11
 
     def finish() -> None:
         barrier.wait()
-        taken.extend(one for one in many if several.take(one))
+        taken.extend(item for item in many if several.take(item))
 
     def sweep() -> None:
         barrier.wait()

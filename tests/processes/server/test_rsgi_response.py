@@ -84,8 +84,8 @@ def test_long_answers_of_a_company_leave_a_place_to_others(answers: ResponseSend
     served = [Protocol() for _ in range(MAX_FILES)]
     companies = [1] * MAX_FILES_PER_COMPANY + [2]
     threads = [
-        Thread(target=answers.send, args=(export.of(company), {}, one))
-        for company, one in zip(companies, served, strict=True)
+        Thread(target=answers.send, args=(export.of(company), {}, item))
+        for company, item in zip(companies, served, strict=True)
     ]
     for thread in threads[:-1]:
         thread.start()
@@ -101,10 +101,10 @@ def test_long_answers_of_a_company_leave_a_place_to_others(answers: ResponseSend
         thread.join()
     answers.send(export.of(1), {}, served[0])
 
-    assert [one.answer for one in refused] == [
+    assert [item.answer for item in refused] == [
         ("bytes", 503, [("Retry-After", "1")], b"unavailable")
     ] * 2
-    assert [one.answer[:2] for one in served] == [("file", 200)] * MAX_FILES
+    assert [item.answer[:2] for item in served] == [("file", 200)] * MAX_FILES
 
 
 def test_failed_long_response_releases_its_slot(answers: ResponseSender) -> None:
@@ -160,6 +160,6 @@ def test_open_files_are_raised_to_a_number(
 @pytest.mark.parametrize("name", ["message-export", "link-export", "balance-csv"])
 def test_proxy_waits_longer_for_exports(name: str) -> None:
     text = Path("deploy/nginx.conf").read_text("utf-8")
-    (found,) = re.finditer(r"location ~ (\S+) \{\s+proxy_read_timeout 600s;", text)
+    (result,) = re.finditer(r"location ~ (\S+) \{\s+proxy_read_timeout 600s;", text)
 
-    assert re.search(found[1], reverse(name))
+    assert re.search(result[1], reverse(name))

@@ -59,9 +59,9 @@ def test_every_large_table_has_its_next_months(table: MonthlyTable) -> None:
 def test_uuid_of_a_time_is_the_smallest_of_its_millisecond() -> None:
     at = datetime(2026, 12, 1, tzinfo=UTC)
 
-    ((found,),) = execute("SELECT uuid7_at(%s)", at)
+    ((result,),) = execute("SELECT uuid7_at(%s)", at)
 
-    assert found == first_id_at(at)
+    assert result == first_id_at(at)
     assert execute("SELECT uuid7_at(now() - interval '1 second') < %s::uuid", uuid7()) == [(True,)]
 
 
@@ -190,12 +190,12 @@ __all__ = ["young_month"]
 
 
 def test_month_is_analyzed_as_it_grows(young_month: YoungMonth) -> None:
-    found = []
+    result = []
     for more in (20, 100, 50, 150):
         young_month.add(more)
-        found.append(partitions.analyze_doubled())
+        result.append(partitions.analyze_doubled())
 
-    assert found == [[], [young_month.name], [], [young_month.name]]
+    assert result == [[], [young_month.name], [], [young_month.name]]
     assert young_month.known_rows == 320
 
 

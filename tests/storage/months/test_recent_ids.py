@@ -53,8 +53,8 @@ def test_range_has_whole_months(
 
     months = recent_ids.months_of_last(days)
 
-    found = recent_ids.ids_of(months)
-    assert (found.first_id.int, found.last_id.int) == (first, end - 1)
+    result = recent_ids.ids_of(months)
+    assert (result.first_id.int, result.last_id.int) == (first, end - 1)
     assert [first_id_at(time).int for time in months] == [first, end]
 
 

@@ -92,10 +92,10 @@ def test_any_other_error_is_everybodys(error: BaseException) -> None:
 
     found = in_one_group(doubling.group, [partial(outcome, number) for number in range(3)])
 
-    assert [type(one) for one in found] == [type(error)] * 3
+    assert [type(item) for item in found] == [type(error)] * 3
     assert len(set(map(id, found))) == 3, "of one error's traceback all threads would write"
-    assert all(one and one.__cause__ is cause for one in found)
-    assert all("_several" in "".join(format_exception(one)) for one in found if one)
+    assert all(item and item.__cause__ is cause for item in found)
+    assert all("_several" in "".join(format_exception(item)) for item in found if item)
     assert doubling.alone == []
 
 
@@ -168,10 +168,10 @@ def test_in_a_transaction_it_runs_alone() -> None:
 def test_many_threads_get_what_is_theirs() -> None:
     doubling = Doubling(left_out=77)
     with ThreadPoolExecutor(32) as pool:
-        found = list(pool.map(doubling.group.run, range(5_000)))
+        result = list(pool.map(doubling.group.run, range(5_000)))
 
-    assert found == [2 * number for number in range(5_000)]
-    numbers = doubling.alone + [number for one in doubling.together for number in one]
+    assert result == [2 * number for number in range(5_000)]
+    numbers = doubling.alone + [number for item in doubling.together for number in item]
     assert sorted({*numbers}) == list(range(5_000))
     assert len(numbers) - 5_000 in {0, 1}, "nothing runs twice but what was left out"
     assert doubling.group._leader is None

@@ -92,9 +92,9 @@ def test_planner_expects_few_rows() -> None:
     with connection.cursor() as cursor:
         statement = f"SELECT n.* FROM {ROWS}".replace("%(rows)s", "$1")  # noqa: S608
         cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {statement}")
-        (found,) = cursor.fetchone()
+        (result,) = cursor.fetchone()
 
-    plan = found if isinstance(found, list) else orjson.loads(found)
+    plan = result if isinstance(result, list) else orjson.loads(result)
     assert plan[0]["Plan"]["Plan Rows"] <= 10
 
 

@@ -49,11 +49,11 @@ def guess(verification: Verification, code: str) -> str:
 
 
 def live(company: Company) -> Verification:
-    one: Verification = VerificationFactory.build(company=company)
-    one.key_id = codes.current_key()
-    one.mac = bytes.fromhex(guess(one, "123456"))
-    one.save()
-    return one
+    item: Verification = VerificationFactory.build(company=company)
+    item.key_id = codes.current_key()
+    item.mac = bytes.fromhex(guess(item, "123456"))
+    item.save()
+    return item
 
 
 @pytest.mark.parametrize(("code", "status"), [("123456", 200), ("000000", 422)])
@@ -101,7 +101,7 @@ def test_bulk(company: Company, api: Api) -> None:
 
     assert (floor[0], ours.status) == (200, 200)
     assert floor[1].keys() == ours.body.keys()
-    assert [one["url"] for one in floor[1]["data"]] == [one["url"] for one in links]
+    assert [row["url"] for row in floor[1]["data"]] == [link["url"] for link in links]
     assert floor[1]["data"][0].keys() <= ours.body["data"][0].keys()
     assert Link.objects.count() == 6
 

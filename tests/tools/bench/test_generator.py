@@ -41,11 +41,11 @@ class Server(ThreadingHTTPServer):
 @pytest.fixture
 def server() -> Iterator[ThreadingHTTPServer]:
     Echo.seen = Counter()
-    with Server(("127.0.0.1", 0), Echo) as one:
-        thread = threading.Thread(target=one.serve_forever, kwargs={"poll_interval": 0.01})
+    with Server(("127.0.0.1", 0), Echo) as item:
+        thread = threading.Thread(target=item.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield one
-        one.shutdown()
+        yield item
+        item.shutdown()
         thread.join()
 
 

@@ -29,19 +29,19 @@ def test_tables_add_up_to_what_the_kernel_counted(tmp_path: Path) -> None:
     )
 
     assert completed.returncode == 0, completed.stdout[-2000:] + completed.stderr[-2000:]
-    found = json.loads(file.read_text())
+    loads = json.loads(file.read_text())
     for program in ("postgres for web", "postgres for worker"):
-        named = sum(cost["cpu"] for cost in found["statements"][program].values())
-        assert 0.6 < named / found["logged_us"][program] < 1.05
-    web_statements = found["statements"]["postgres for web"]
+        named = sum(cost["cpu"] for cost in loads["statements"][program].values())
+        assert 0.6 < named / loads["logged_us"][program] < 1.05
+    web_statements = loads["statements"]["postgres for web"]
     # What comes together shares a statement.
     assert 0.2 < web_statements["channels.outcomes.receipts._STORE"]["calls"] <= 2
     checks = [cost["calls"] for name, cost in web_statements.items() if "CHECK_CODE" in name]
     assert 0.1 < sum(checks) <= 1
-    sampled = sum(found["python"]["web 1"].values()) + sum(found["python"]["web 2"].values())
-    web = found["sampled_us"]["web 1"] + found["sampled_us"]["web 2"]
+    sampled = sum(loads["python"]["web 1"].values()) + sum(loads["python"]["web 2"].values())
+    web = loads["sampled_us"]["web 1"] + loads["sampled_us"]["web 2"]
     assert sampled * python_stacks.INTERVAL * 1000 / 60 > 0.6 * web
-    assert found["counts"]["rows inserted"] > 5
+    assert loads["counts"]["rows inserted"] > 5
 
 
 def test_every_activity_is_a_function_of_the_service() -> None:

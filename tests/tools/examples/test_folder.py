@@ -9,7 +9,9 @@ _MANIFESTS = {"Cargo.toml", "Examples.csproj", "package.json", "tsconfig.json"}
 
 
 def programs() -> list[Path]:
-    return [SOURCES / one.name / one.file(stem) for one in LANGUAGES for stem in STEMS]
+    return [
+        SOURCES / language.name / language.file(stem) for language in LANGUAGES for stem in STEMS
+    ]
 
 
 def test_each_language_shows_the_same_six_things() -> None:

@@ -14,10 +14,10 @@ SIZES = (100_000, 1_000_000)
 
 
 def results(group: Group, first: tuple[int, float], last: tuple[int, float]) -> Results:
-    found = Results()
+    result = Results()
     for size, (blocks, ms) in zip(SIZES, (first, last), strict=True):
-        found.add(size, Figure(group, "one", blocks, ms))
-    return found
+        result.add(size, Figure(group, "one", blocks, ms))
+    return result
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_bound_of_a_group(
 @pytest.mark.parametrize(("group", "is_over"), [(Group.HOT, True), (Group.EXPORT, False)])
 def test_small_database_is_held_to_the_bound_of_the_base_size(group: Group, is_over: bool) -> None:
     """Its months are planned for as small ones; a file of few rows pays for its beginning."""
-    found = Results()
+    result = Results()
     for size, blocks, ms in ((5_000, 400, 60.0), (100_000, 100, 20.0), (1_000_000, 110, 21.0)):
-        found.add(size, Figure(group, "one", blocks, ms))
+        result.add(size, Figure(group, "one", blocks, ms))
 
-    (row,) = found
+    (row,) = result
     assert row.base == row.at[100_000]
-    assert bool(found.over()) is is_over
+    assert bool(result.over()) is is_over
 
 
 @pytest.mark.slow

@@ -87,9 +87,9 @@ class Receiver(ThreadingHTTPServer):
         """The first calls that fit, as soon as there are so many."""
         with self.arrived:
             self.arrived.wait_for(lambda: len(self.having(wanted)) >= many, within)
-            found = self.having(wanted)
-        assert len(found) >= many, f"{len(found)} of {many} calls came"
-        return found
+            result = self.having(wanted)
+        assert len(result) >= many, f"{len(result)} of {many} calls came"
+        return result
 
     def having(self, wanted: Callable[[Hook], bool]) -> list[Hook]:
         return [hook for hook in self.hooks if wanted(hook)]
@@ -158,8 +158,8 @@ class Simulator:
             self.end(signal.SIGKILL)
 
     def messages(self, phone: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = get(f"{self.url}/phones/{phone}/messages").json()
-        return found
+        result: list[dict[str, Any]] = get(f"{self.url}/phones/{phone}/messages").json()
+        return result
 
     def state(self, phone: str) -> str:
         state: str = self.messages(phone)[0]["state"]

@@ -156,8 +156,8 @@ def read_twilio(hook: Hook) -> SentReceipt:
 
 
 def read_smsc(hook: Hook) -> SentReceipt:
-    words = {"0": "sent", "1": "delivered", "20": "undelivered"}
-    return SentReceipt(hook.form["phone"], words[hook.form["status"]], hook)
+    text = {"0": "sent", "1": "delivered", "20": "undelivered"}
+    return SentReceipt(hook.form["phone"], text[hook.form["status"]], hook)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def checks(simulator: Simulator, vendor: str) -> list[Check]:
 
 
 def failed(simulator: Simulator, vendor: str) -> list[tuple[str, str]]:
-    return [(one.topic, one.detail) for one in checks(simulator, vendor) if one.ok is False]
+    return [(check.topic, check.detail) for check in checks(simulator, vendor) if check.ok is False]
 
 
 TOPICS = {
@@ -85,11 +85,11 @@ TOPICS = {
 
 @pytest.mark.parametrize("vendor", list(TOPICS))
 def test_whole_account_lacks_nothing(simulator: Simulator, vendor: str) -> None:
-    found = checks(simulator, vendor)
+    result = checks(simulator, vendor)
 
-    assert [one.topic for one in found] == TOPICS[vendor]
-    assert [one for one in found if one.ok is False] == []
-    unknown = [one.topic for one in found if one.ok is None]
+    assert [item.topic for item in result] == TOPICS[vendor]
+    assert [item for item in result if item.ok is False] == []
+    unknown = [item.topic for item in result if item.ok is None]
     assert unknown == (["balance"] if vendor == "gateway" else [])
 
 

@@ -17,23 +17,23 @@ def _whole_again(simulator: Simulator) -> Iterator[None]:
 
 def read(simulator: Simulator, vendor: str, *lacks: str) -> list[Approval]:
     lack(simulator, *lacks)
-    found = account(simulator, vendor).approvals()
-    assert found is not None
-    return found
+    approvals = account(simulator, vendor).approvals()
+    assert approvals is not None
+    return approvals
 
 
 @pytest.mark.parametrize("vendor", ["whatsapp", "smsc", "service"])
 def test_whole_account_has_everything_it_uses_approved(simulator: Simulator, vendor: str) -> None:
-    used = [one for one in read(simulator, vendor) if one.is_used]
+    used = [item for item in read(simulator, vendor) if item.is_used]
 
     assert used
-    assert {one.status for one in used} == {ApprovalStatus.APPROVED}
+    assert {item.status for item in used} == {ApprovalStatus.APPROVED}
 
 
 def test_templates_are_rejected_and_paused_with_reason_and_quality(simulator: Simulator) -> None:
-    found = read(simulator, "whatsapp", "template_rejected", "template_paused")
+    result = read(simulator, "whatsapp", "template_rejected", "template_paused")
 
-    (rejected,) = [one for one in found if one.status is ApprovalStatus.REJECTED]
-    (paused,) = [one for one in found if one.status is ApprovalStatus.PAUSED]
+    (rejected,) = [item for item in result if item.status is ApprovalStatus.REJECTED]
+    (paused,) = [item for item in result if item.status is ApprovalStatus.PAUSED]
     assert (rejected.kind, rejected.reason) == (ApprovalKind.TEMPLATE, "INVALID_FORMAT")
     assert (paused.word, paused.quality) == ("PAUSED", "RED")

@@ -16,7 +16,7 @@ def test_every_call_is_documented() -> None:
     nothing: Any = SimpleNamespace()
     routes = Api(nothing).routes()
 
-    assert [one for one in routes if f"`{one.method} {one.path}`" not in TEXT] == []
+    assert [route for route in routes if f"`{route.method} {route.path}`" not in TEXT] == []
 
 
 def test_log_in_of_the_message_centre_is_documented() -> None:

@@ -29,7 +29,7 @@ each_with_receipts = pytest.mark.parametrize("vendor", WITH_RECEIPTS, ids=named)
 
 def refusal(vendor: Vendor, answer: requests.Response) -> tuple[int, Any]:
     body = answer.json()
-    words = {
+    text = {
         WHATSAPP.name: lambda: body["error"]["code"],
         GATEWAY_VENDOR.name: lambda: body["error"],
         BOT.name: lambda: body["description"],
@@ -37,7 +37,7 @@ def refusal(vendor: Vendor, answer: requests.Response) -> tuple[int, Any]:
         TWILIO.name: lambda: body["code"],
         SMSC.name: lambda: body["error_code"],
     }
-    return answer.status_code, words[vendor.name]()
+    return answer.status_code, text[vendor.name]()
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_lost_receipts_leave_the_message_delivered(
 
     # The second message's receipts are the only ones that come.
     received = vendor.receipts(receiver, phone, 2)
-    assert [one.word for one in received] == ["sent", "delivered"]
+    assert [item.word for item in received] == ["sent", "delivered"]
 
 
 @each_with_receipts
@@ -134,8 +134,8 @@ def test_duplicate_receipts_are_events_of_their_own(
     vendor.send(simulator, phone)
 
     received = vendor.receipts(receiver, phone, 4)
-    assert [one.word for one in received] == ["sent", "sent", "delivered", "delivered"]
-    assert len({one.hook.body for one in received}) == 4
+    assert [item.word for item in received] == ["sent", "sent", "delivered", "delivered"]
+    assert len({item.hook.body for item in received}) == 4
 
 
 @each_with_receipts
@@ -175,7 +175,7 @@ def test_contradictory_receipts_are_sent_in_either_order(
 
     assert vendor.words(receiver, phone, 3) == ["sent", "delivered", vendor.undelivered]
     assert vendor.words(receiver, other, 3) == ["sent", vendor.undelivered, "delivered"]
-    assert [simulator.state(one) for one in (phone, other)] == ["delivered", "delivered"]
+    assert [simulator.state(item) for item in (phone, other)] == ["delivered", "delivered"]
 
 
 def test_times_count_matching_sends_only(simulator: Simulator, phone: str) -> None:
@@ -197,7 +197,7 @@ def test_provider_narrows_a_fault(simulator: Simulator, phone: str) -> None:
     for vendor in ALL:
         vendor.send(simulator, phone)
 
-    reached = {one["provider"] for one in simulator.messages(phone)}
+    reached = {message["provider"] for message in simulator.messages(phone)}
     assert reached == {vendor.name for vendor in ALL} - {"twilio", "telegram_bot"}
 
 
@@ -291,4 +291,4 @@ def test_bar_is_told_by_a_receipt(simulator: Simulator, receiver: Receiver, phon
     SMSC.send(simulator, phone)
     told = receiver.wait(lambda hook: hook.form.get("phone") == phone, many=2)
 
-    assert [(one.form["status"], one.form["err"]) for one in told] == [("0", "0"), ("20", "252")]
+    assert [(item.form["status"], item.form["err"]) for item in told] == [("0", "0"), ("20", "252")]

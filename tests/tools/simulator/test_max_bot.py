@@ -121,12 +121,12 @@ def test_who_ended_the_chat_is_unreachable_until_they_come_back(
             return error.code
         return ""
 
-    found = []
+    result = []
     for action in ("unshare", "share", "block", "unblock"):
         simulator.do(phone, action)
-        found.append(code())
+        result.append(code())
 
-    assert found == ["dialog.not.found", "", "chat.denied", ""]
+    assert result == ["dialog.not.found", "", "chat.denied", ""]
 
 
 def updates(receiver: Receiver, phone: str, many: int) -> list[Hook]:
@@ -158,14 +158,16 @@ def test_we_read_what_people_do(
 
     hooks = updates(receiver, phone, len(expected))
 
-    found: list[BotUpdate] = []
+    result: list[BotUpdate] = []
     for hook in hooks:
         assert hook.headers["x-max-bot-api-secret"] == SECRET
         schema.judge(schema.UPDATE, hook.json)
-        found += ours(simulator).parse_webhook(max_call(hook.body, SECRET)).bot_updates
-    assert sorted(type(one).__name__ for one in found) == sorted(one.__name__ for one in expected)
-    assert {one.chat_id for one in found} == {int(phone)}
-    phones = {one.phone for one in found if isinstance(one, ContactShared)}
+        result += ours(simulator).parse_webhook(max_call(hook.body, SECRET)).bot_updates
+    assert sorted(type(item).__name__ for item in result) == sorted(
+        item.__name__ for item in expected
+    )
+    assert {item.chat_id for item in result} == {int(phone)}
+    phones = {item.phone for item in result if isinstance(item, ContactShared)}
     assert phones <= {f"+{phone}"}
 
 
@@ -173,11 +175,11 @@ def test_dropped_subscription_is_renewed(own_simulator: Simulator, own_receiver:
     simulator, wanted = own_simulator, AccountRequirements(f"{own_receiver.url}/renewed")
     bot, lost = ours(own_simulator), {"lacks": ["webhook"]}
     requests.put(f"{simulator.url}/lacks", json=lost, timeout=5).raise_for_status()
-    before = {one.topic for one in bot.checks(wanted) if one.ok is False}
+    before = {check.topic for check in bot.checks(wanted) if check.ok is False}
 
     bot.renew(wanted)
 
-    after = {one.topic for one in bot.checks(wanted) if one.ok is False}
+    after = {check.topic for check in bot.checks(wanted) if check.ok is False}
     assert (before, after) == ({"webhook_address"}, set())
     simulator.do("77010000001", "start")
     (hook,) = own_receiver.wait(lambda hook: hook.path == "/renewed")

@@ -37,8 +37,8 @@ def test_reports_are_signed(simulator: Simulator, receiver: Receiver, phone: str
 
     received = SMSC.receipts(receiver, phone, 2)
 
-    assert [one.word for one in received] == ["sent", "delivered"]
-    for form in (one.hook.form for one in received):
+    assert [item.word for item in received] == ["sent", "delivered"]
+    for form in (item.hook.form for item in received):
         signed = f"1001:{phone}:{form['status']}:{ACCOUNT['SMSC_CALLBACK_SECRET']}"
         assert form["md5"] == hashlib.md5(signed.encode(), usedforsecurity=False).hexdigest()
 

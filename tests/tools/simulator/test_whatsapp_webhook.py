@@ -16,8 +16,8 @@ def change(hook: Hook) -> dict[str, Any]:
     signature = hook.headers["x-hub-signature-256"]
     assert webhook_updates_validator(ACCOUNT["WHATSAPP_APP_SECRET"], hook.body, signature)
     (entry,) = hook.json["entry"]
-    (found,) = entry["changes"]
-    return dict(found)
+    (result,) = entry["changes"]
+    return dict(result)
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_batched_statuses_repeat_and_reorder(
 
     (hook,) = receiver.wait(lambda hook: wamid.encode() in hook.body)
     statuses = change(hook)["value"]["statuses"]
-    assert [one["status"] for one in statuses] == ["delivered", "sent", "delivered"]
-    assert {one["id"] for one in statuses} == {wamid}
+    assert [status["status"] for status in statuses] == ["delivered", "sent", "delivered"]
+    assert {status["id"] for status in statuses} == {wamid}
     assert simulator.state(phone) == "delivered"
 
 

@@ -109,7 +109,7 @@ def test_longest_message_keeps_to_the_limits(wire: Wire, locale: str) -> None:
 
     rows = body["attachments"][0]["payload"]["buttons"]
     assert [len(row) for row in rows] == [1, 1]
-    assert all(len(one["text"]) <= 20 for row in rows for one in row)  # advised for one in a row
+    assert all(len(item["text"]) <= 20 for row in rows for item in row)  # advised for one in a row
 
 
 @pytest.mark.parametrize("body", [b'{"message":{}}', b'{"message":{"body":null}}'])
@@ -230,11 +230,11 @@ def test_compares_and_renews_the_subscription(
         wire.post(SUBSCRIPTIONS, json={"success": True})
     bot = max_bot()
 
-    found = bot.checks(WANTED)
+    checks = bot.checks(WANTED)
     bot.renew(WANTED)
 
     fields = Check("webhook_fields", not missing, missing)
-    assert found == [Check("account", True), Check("secret", True), address, fields]
+    assert checks == [Check("account", True), Check("secret", True), address, fields]
     if not is_whole:
         types = list(provider.READERS)
         schema.judge(schema.SUBSCRIPTION, body_sent(wire))
@@ -264,11 +264,11 @@ def test_setup_steps_have_a_command_that_subscribes_to_what_is_read() -> None:
     script = f'curl() {{ printf "%s\\n" "$@"; }}; {command}'
     shown = subprocess.run(["sh", "-c", script], env=variables, capture_output=True, check=True)
 
-    words = shown.stdout.decode().splitlines()
-    body = orjson.loads(words[-1])
+    text = shown.stdout.decode().splitlines()
+    body = orjson.loads(text[-1])
     schema.judge(schema.SUBSCRIPTION, body)
     assert body == {"url": HOOK, "secret": "s-e_cret", "update_types": list(provider.READERS)}
-    assert {"https://platform-api2.max.ru/subscriptions", "Authorization: t", "ca.pem"} <= {*words}
+    assert {"https://platform-api2.max.ru/subscriptions", "Authorization: t", "ca.pem"} <= {*text}
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,10 @@ def test_reads_updates(name: str, expected: list[BotUpdate]) -> None:
 def change(path: str, value: object) -> Callable[[Json], None]:
     def changed(update: Json) -> None:
         *parents, last = (int(name) if name.isdigit() else name for name in path.split("."))
-        place: Any = update
+        container: Any = update
         for name in parents:
-            place = place[name]
-        place[last] = value
+            container = container[name]
+        container[last] = value
 
     return changed
 
@@ -111,15 +111,15 @@ def test_card_that_proves_less_proves_nothing(forge: Callable[[Json], None]) -> 
 
     forge(update)
 
-    assert [one for one in read(update) if isinstance(one, ContactShared)] == []
+    assert [item for item in read(update) if isinstance(item, ContactShared)] == []
 
 
 @pytest.mark.parametrize("other", [None, 1, {"type": "image"}, {"type": "share", "payload": {}}])
 @pytest.mark.parametrize("place", [0, 1])
-def test_card_beside_another_attachment_proves_nothing(other: object, place: int) -> None:
+def test_card_beside_another_attachment_proves_nothing(other: object, index: int) -> None:
     update = stored("contact_own")
 
-    update["message"]["body"]["attachments"].insert(place, other)
+    update["message"]["body"]["attachments"].insert(index, other)
 
     assert read(update) == []
 
@@ -169,9 +169,9 @@ def test_number_is_the_only_one_of_the_card(lines: str, expected: list[str]) -> 
     card["vcf_info"] = VCARD.format(lines)
     card["hash"] = signed(card["vcf_info"])
 
-    found = read(update)
+    result = read(update)
 
-    assert [one.phone for one in found if isinstance(one, ContactShared)] == expected
+    assert [item.phone for item in result if isinstance(item, ContactShared)] == expected
 
 
 MAY_BE_ABSENT = [
@@ -196,11 +196,11 @@ MAY_BE_ABSENT = [
 def test_reads_what_lacks_a_field_that_nothing_needs(name: str, path: str) -> None:
     whole, update = read(stored(name)), stored(name)
     *parents, last = path.split(".")
-    place: Any = update
+    container: Any = update
     for parent in parents:
-        place = place[parent]
+        container = container[parent]
 
-    del place[last]
+    del container[last]
 
     assert read(update) == whole
 

@@ -32,11 +32,11 @@ def test_somebody_elses_deliver_is_read() -> None:
         "998901234567", "Kvitok", b"id:abc", esm_class=4, tlvs=tlvs, sequence_number=9
     )
 
-    one = pdu.decode(made.encode())
+    text = pdu.decode(made.encode())
 
-    assert (one.name, one.sequence, one.is_response) == ("deliver_sm", 9, False)
-    assert (one.fields["short_message"], one.fields["esm_class"]) == (b"id:abc", 4)
-    assert one.tlvs == {0x001E: b"abc", 0x1401: b"own"}
+    assert (text.name, text.sequence, text.is_response) == ("deliver_sm", 9, False)
+    assert (text.fields["short_message"], text.fields["esm_class"]) == (b"id:abc", 4)
+    assert text.tlvs == {0x001E: b"abc", 0x1401: b"own"}
 
 
 def test_somebody_else_reads_our_submit() -> None:
@@ -57,9 +57,9 @@ def test_somebody_else_reads_our_submit() -> None:
 def test_answer_with_parameters_that_the_standard_does_not_expect_there() -> None:
     body = b"m1\0" + struct.pack(">HH", 0x001D, 3) + b"why"
 
-    one = pdu.decode(octets(SUBMIT_RESP, body))
+    text = pdu.decode(octets(SUBMIT_RESP, body))
 
-    assert (one.fields["message_id"], one.tlvs) == (b"m1", {0x001D: b"why"})
+    assert (text.fields["message_id"], text.tlvs) == (b"m1", {0x001D: b"why"})
 
 
 @pytest.mark.parametrize("status", [0x58, 0])
@@ -73,9 +73,9 @@ def test_answer_with_parameters_that_the_standard_does_not_expect_there() -> Non
     ],
 )
 def test_response_is_judged_by_its_header(status: int, body: bytes) -> None:
-    one = pdu.decode(octets(SUBMIT_RESP, body, status))
+    text = pdu.decode(octets(SUBMIT_RESP, body, status))
 
-    assert (one.name, one.status, one.sequence) == ("submit_sm_resp", status, 7)
+    assert (text.name, text.status, text.sequence) == ("submit_sm_resp", status, 7)
 
 
 @pytest.mark.parametrize("rest", [b"", b"\0", b"\0\0\0", b"\x00\x1e\x00\xff", b"\xff" * 9])
@@ -90,9 +90,9 @@ def test_id_without_its_nul_is_whole() -> None:
 @pytest.mark.parametrize("rest", [b"\0", b"\0\0\0", b"\x14\x01\x00\xff", b"\xff" * 9])
 @pytest.mark.parametrize("command", [DELIVER, DATA])
 def test_octets_behind_a_whole_receipt_are_ignored(command: int, rest: bytes) -> None:
-    one = pdu.decode(octets(command, receipt_body(command) + RECEIPT_TLV + rest))
+    text = pdu.decode(octets(command, receipt_body(command) + RECEIPT_TLV + rest))
 
-    assert (one.is_readable, one.tlvs) == (True, {0x001E: b"abc"})
+    assert (text.is_readable, text.tlvs) == (True, {0x001E: b"abc"})
 
 
 @pytest.mark.parametrize("command", [DELIVER, DATA])

@@ -67,12 +67,12 @@ def test_long_text_is_sent_in_concatenated_parts(centre: Centre, bound: Bound, k
     accepted = bound().send(message(text=LONG, ref="att-7"))
 
     sent = centre.submitted
-    headers = [one.short_message[:6] for one in sent]
-    assert [(one.esm_class, one.data_coding) for one in sent] == [(0x40, 8)] * 2
+    headers = [item.short_message[:6] for item in sent]
+    assert [(item.esm_class, item.data_coding) for item in sent] == [(0x40, 8)] * 2
     assert {header[:3] for header in headers} == {b"\x05\x00\x03"}
     assert {header[3] for header in headers} == {headers[0][3]}
     assert [tuple(header[4:]) for header in headers] == [(2, 1), (2, 2)]
-    assert "".join(read(one.short_message[6:], Alphabet.UCS2) for one in sent) == LONG
+    assert "".join(read(item.short_message[6:], Alphabet.UCS2) for item in sent) == LONG
     assert accepted == Accepted("m00001+m00002")
     wait_until(lambda: len(kept.parts) == 2)
     assert kept.parts == [
@@ -81,10 +81,10 @@ def test_long_text_is_sent_in_concatenated_parts(centre: Centre, bound: Bound, k
 
 
 def test_long_messages_have_distinct_references(centre: Centre, bound: Bound) -> None:
-    one = bound()
+    item = bound()
 
-    one.send(message(text=LONG))
-    one.send(message(text=LONG))
+    item.send(message(text=LONG))
+    item.send(message(text=LONG))
 
     first, _, second, _ = (sent.short_message[3] for sent in centre.submitted)
     assert first != second
@@ -94,7 +94,7 @@ def test_long_text_may_use_message_payload(centre: Centre, bound: Bound, kept: K
     accepted = bound(long="payload").send(message(text=LONG))
 
     (sent,) = centre.submitted
-    payload = {one.tag: one.value for one in sent.tlvs}[MESSAGE_PAYLOAD]
+    payload = {tlv.tag: tlv.value for tlv in sent.tlvs}[MESSAGE_PAYLOAD]
     assert (payload.decode("utf-16-be"), sent.short_message, sent.esm_class) == (LONG, b"", 0)
     assert (accepted, kept.events) == (Accepted("m00001"), [])
 
@@ -141,10 +141,10 @@ def test_status_maps_to_its_error(
 
 def test_account_overrides_a_status(centre: Centre, bound: Bound) -> None:
     centre.judge = answering(0x45, 0x61)
-    one = bound(statuses={"0x45": "unreachable", "97": "account"})
+    item = bound(statuses={"0x45": "unreachable", "97": "account"})
 
-    assert isinstance(refused(one), UnreachableError)
-    assert refused(one).account
+    assert isinstance(refused(item), UnreachableError)
+    assert refused(item).account
 
 
 def test_missing_response_is_ambiguous(centre: Centre, bound: Bound) -> None:

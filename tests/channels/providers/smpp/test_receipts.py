@@ -28,8 +28,8 @@ def deliver(line: str = "", esm_class: int = 4, tlvs: dict[int, bytes] | None = 
 
 
 def parsed(one: Pdu) -> tuple[str | None, str, str | None] | None:
-    found = receipt(one, SAME)
-    return None if found is None else (found.provider_id, found.word, found.error_code)
+    result = receipt(one, SAME)
+    return None if result is None else (result.provider_id, result.word, result.error_code)
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_subscriber_may_bar_mass_sms(line: str, network: bytes, state: ReceiptSt
     tlvs = {ERROR: network} if network else {}
 
     known = ReceiptFormat(ID_FORMATS["same"], barred_errors=frozenset({"098"}))
-    found = receipt(deliver(f"id:7 {line}", tlvs=tlvs), known)
+    result = receipt(deliver(f"id:7 {line}", tlvs=tlvs), known)
 
-    assert found is not None
-    assert found.state is state
+    assert result is not None
+    assert result.state is state
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_subscriber_may_bar_mass_sms(line: str, network: bytes, state: ReceiptSt
 def test_optional_parameters_suffice_without_text(state: int, meaning: ReceiptState) -> None:
     tlvs = {ID: b"m1\0", STATE: bytes([state]), ERROR: b"\x03\x00\x12"}
 
-    found = receipt(deliver(tlvs=tlvs), SAME)
+    result = receipt(deliver(tlvs=tlvs), SAME)
 
-    assert found is not None
-    assert (found.provider_id, found.state, found.error_code) == ("m1", meaning, "18")
+    assert result is not None
+    assert (result.provider_id, result.state, result.error_code) == ("m1", meaning, "18")
 
 
 @pytest.mark.parametrize("octets", [b"\2\0", b"\0\0\0\2"])
@@ -151,10 +151,10 @@ def test_centre_may_write_the_id_in_two_ways(
     tlvs = {ID: parameter.encode(), STATE: b"\x02"}
     written = ReceiptFormat(ID_FORMATS[ids])
 
-    found = receipt(deliver(f"id:{line} stat:DELIVRD", tlvs=tlvs), written)
+    result = receipt(deliver(f"id:{line} stat:DELIVRD", tlvs=tlvs), written)
 
-    assert found is not None
-    assert written.ids.from_response(answered) in {found.provider_id, *found.alternatives}
+    assert result is not None
+    assert written.ids.from_response(answered) in {result.provider_id, *result.alternatives}
 
 
 def test_text_may_come_in_message_payload() -> None:
@@ -170,10 +170,10 @@ def test_text_may_come_in_message_payload() -> None:
     ],
 )  # fmt: skip
 def test_words_beyond_the_standard_are_known(word: str, state: ReceiptState) -> None:
-    found = receipt(deliver(f"id:7 stat:{word}"), SAME)
+    result = receipt(deliver(f"id:7 stat:{word}"), SAME)
 
-    assert found is not None
-    assert found.state is state
+    assert result is not None
+    assert result.state is state
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,9 @@ def test_words_beyond_the_standard_are_known(word: str, state: ReceiptState) -> 
 def test_account_has_states_of_its_own(
     own: dict[str, str], line: str, tlvs: dict[int, bytes], state: str | None
 ) -> None:
-    found = receipt(deliver(line, tlvs=tlvs), ReceiptFormat(ID_FORMATS["same"], parse_states(own)))
+    result = receipt(deliver(line, tlvs=tlvs), ReceiptFormat(ID_FORMATS["same"], parse_states(own)))
 
-    assert (found and found.state) == state
+    assert (result and result.state) == state
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,9 @@ def test_receipt_that_is_not_understood_is_reported(
     events = read(deliver(line, tlvs=tlvs), SAME)
 
     alerts = events.alerts if events else []
-    assert [(one.code, one.detail) for one in alerts] == [("receipt", word) for word in reported]
+    assert [(alert.code, alert.detail) for alert in alerts] == [
+        ("receipt", word) for word in reported
+    ]
 
 
 @pytest.mark.parametrize("esm_class", [0x00, 0x40, 0x08, 0x10])
@@ -224,9 +226,9 @@ def test_what_is_no_receipt_is_none(esm_class: int) -> None:
 
 @pytest.mark.parametrize("esm_class", [0x04, 0x20, 0x24 & 0x3C, 0x44])
 def test_receipts_final_and_intermediate(esm_class: int) -> None:
-    found = receipt(deliver("id:7 stat:ENROUTE", 0x20 if esm_class == 0x24 else esm_class), SAME)
+    result = receipt(deliver("id:7 stat:ENROUTE", 0x20 if esm_class == 0x24 else esm_class), SAME)
 
-    assert found == Receipt("7", None, ReceiptState.SENT, "ENROUTE")
+    assert result == Receipt("7", None, ReceiptState.SENT, "ENROUTE")
 
 
 @pytest.mark.parametrize(
@@ -262,8 +264,8 @@ def test_id_of_any_length_is_read() -> None:
 
 
 def test_id_that_is_no_number_is_kept_unchanged() -> None:
-    assert {one.from_response("m-1") for one in ID_FORMATS.values()} == {"m-1"}
-    assert {one.from_receipt("m-1") for one in ID_FORMATS.values()} == {("m-1",)}
+    assert {item.from_response("m-1") for item in ID_FORMATS.values()} == {"m-1"}
+    assert {item.from_receipt("m-1") for item in ID_FORMATS.values()} == {("m-1",)}
 
 
 @pytest.mark.parametrize("word", ["DELIVRD", "DELIVERED"])
@@ -286,10 +288,10 @@ def test_incomplete_line_is_no_receipt(line: str) -> None:
 
 @pytest.mark.parametrize("coding", [8, 0])  # said, and forgotten
 def test_receipt_in_ucs2_is_read(coding: int) -> None:
-    one = deliver()
-    one.fields.update(short_message=FULL.format("UNDELIV").encode("utf-16-be"), data_coding=coding)
+    item = deliver()
+    item.fields.update(short_message=FULL.format("UNDELIV").encode("utf-16-be"), data_coding=coding)
 
-    assert parsed(one) == ("7", "UNDELIV", None)
+    assert parsed(item) == ("7", "UNDELIV", None)
 
 
 @pytest.mark.parametrize(
@@ -306,10 +308,10 @@ def test_receipt_in_ucs2_is_read(coding: int) -> None:
 def test_receipt_names_the_phone_it_is_about(
     esm_class: int, fields: dict[str, object], found: tuple[str, bool]
 ) -> None:
-    one = deliver(FULL.format("DELIVRD"), esm_class)
-    one.fields.update(fields)
+    item = deliver(FULL.format("DELIVRD"), esm_class)
+    item.fields.update(fields)
 
-    heard = receipt(one, SAME)
+    heard = receipt(item, SAME)
 
     assert heard is not None
     assert (heard.phone, heard.needs_phone) == found
@@ -324,11 +326,11 @@ def test_receipt_names_the_phone_it_is_about(
 def test_arbitrary_input_never_raises(
     octets: bytes, esm_class: int, tlvs: dict[int, bytes]
 ) -> None:
-    one = deliver(octets.decode("latin-1"), esm_class, tlvs)
+    item = deliver(octets.decode("latin-1"), esm_class, tlvs)
 
-    read(one, SAME)
+    read(item, SAME)
 
-    assert isinstance(raw(one), bytes)
+    assert isinstance(raw(item), bytes)
 
 
 @pytest.mark.parametrize(

@@ -206,10 +206,10 @@ def test_takes_its_button_away_afterwards(wire: responses.RequestsMock, word: Bo
 def test_operator_says_what_counts_as_delivered(
     delivered_on: str, by_accept: bool, by_click: bool
 ) -> None:
-    one = bot(delivered_on=delivered_on)
+    item = bot(delivered_on=delivered_on)
 
     proofs = [
-        (one.is_proved_by(outgoing), one.capabilities.clicks_prove)
+        (item.is_proved_by(outgoing), item.capabilities.clicks_prove)
         for outgoing in (message(), link(), code_with_link())
     ]
 

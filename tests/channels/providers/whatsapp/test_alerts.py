@@ -67,7 +67,9 @@ def test_good_news_is_no_alert(file: str) -> None:
 def test_restriction_stops_sending_only_when_it_forbids_sending(
     restrictions: list[str], kind: AlertKind
 ) -> None:
-    listed = [{"restriction_type": one, "expiration": 1641330498} for one in restrictions]
+    listed = [
+        {"restriction_type": restriction, "expiration": 1641330498} for restriction in restrictions
+    ]
 
     (alert,) = alerts_of(
         "account_update", {"event": "ACCOUNT_RESTRICTION", "restriction_info": listed}
@@ -86,7 +88,7 @@ def test_scheduled_disabling_is_a_warning() -> None:
 def test_bad_quality_of_the_number_is_a_warning(event: str) -> None:
     alerts = alerts_of("phone_number_quality_update", {"event": event})
 
-    assert [(one.code, one.kind) for one in alerts] == [(f"quality_{event.lower()}", WARNING)]
+    assert [(alert.code, alert.kind) for alert in alerts] == [(f"quality_{event.lower()}", WARNING)]
 
 
 def test_quality_may_come_as_a_rating() -> None:

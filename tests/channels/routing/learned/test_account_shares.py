@@ -70,7 +70,7 @@ def test_account_that_loses_messages_keeps_few_and_claims_follow() -> None:
     assert factors() == pytest.approx({KZ: 0.1, UZ: 1.9, "twilio": 1.0})
     for _ in range(80):
         sms()
-    carried = Counter(one.provider for one in claim(100))
+    carried = Counter(item.provider for item in claim(100))
     assert carried[KZ] < 20  # 4 expected; 40 without what was learned
     assert carried[KZ] + carried[UZ] == 80
 
@@ -107,12 +107,12 @@ def test_state_survives_a_restart() -> None:
     account_shares.adopt(router, account_shares.groups())
     played(router, 500, rates={KZ: 0.55, UZ: 0.92})
 
-    found = learned_router.decode(learned_router.encode(router, 15_000.0))
+    text = learned_router.decode(learned_router.encode(router, 15_000.0))
 
-    assert found.accounts[SAME].resting == router.accounts[SAME].resting
-    assert shares(found) == pytest.approx(shares(router))
-    account_shares.adopt(found, account_shares.groups())
-    assert shares(found) == pytest.approx(shares(router))  # nothing has changed, so nothing is lost
+    assert text.accounts[SAME].resting == router.accounts[SAME].resting
+    assert shares(text) == pytest.approx(shares(router))
+    account_shares.adopt(text, account_shares.groups())
+    assert shares(text) == pytest.approx(shares(router))  # nothing has changed, so nothing is lost
 
 
 def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
@@ -148,7 +148,7 @@ def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
     route_learning.learn()
 
     counts = learned_router.decode(RouterState.objects.get().state).accounts[SAME].counts
-    assert {name: (round(one.hits), round(one.trials)) for name, one in counts.items()} == {
+    assert {name: (round(item.hits), round(item.trials)) for name, item in counts.items()} == {
         KZ: (2, 4),  # its faults are its own, also where another account stood in
         UZ: (1, 3),  # the other code was entered once another channel was asked
     }

@@ -78,8 +78,8 @@ def test_reach_of_a_small_cell_is_borrowed_from_its_parent() -> None:
     router = Router(PRICES, exploration=Exploration(0))
     for n in range(300):
         memory = PhoneMemory()
-        one = router.asked(n * 60.0, AREA, memory, "telegram", 0)
-        router.refused(n * 60.0, one, memory)
+        item = router.asked(n * 60.0, AREA, memory, "telegram", 0)
+        router.refused(n * 60.0, item, memory)
 
     elsewhere = router.decide(300 * 60.0, Area("RU", "+7999"), PhoneMemory(), ["telegram", "sms"])
 
@@ -101,8 +101,8 @@ def test_times_of_a_small_country_are_borrowed_from_all_and_are_its_own_in_time(
     def enter(country: str, count: int, seconds: float) -> None:
         for n in range(count):
             at, memory = 40_000.0 + n, PhoneMemory()
-            one = router.asked(at - seconds, Area(country, ""), memory, "sms", 0)
-            router.entered(at, one, memory)
+            item = router.asked(at - seconds, Area(country, ""), memory, "sms", 0)
+            router.entered(at, item, memory)
 
     enter("RU", 300, 20.0)
     enter("KE", 1, 90.0)
@@ -126,21 +126,21 @@ def test_number_of_no_country_leaves_the_others_alone() -> None:
 def test_times_borrow_after_a_restart_as_before() -> None:
     router = Router(PRICES)
     for n in range(100):
-        one = router.asked(1000.0 + n, Area("RU", ""), PhoneMemory(), "sms", 0)
-        router.entered(1020.0 + n, one, PhoneMemory())
+        item = router.asked(1000.0 + n, Area("RU", ""), PhoneMemory(), "sms", 0)
+        router.entered(1020.0 + n, item, PhoneMemory())
 
-    found = learned_router.decode(learned_router.encode(router, 2000.0))
+    text = learned_router.decode(learned_router.encode(router, 2000.0))
 
-    parent = found.codes["RU", "sms"].parent
-    assert parent is found.codes[EVERYWHERE, "sms"]
+    parent = text.codes["RU", "sms"].parent
+    assert parent is text.codes[EVERYWHERE, "sms"]
     assert parent.parent is None
 
 
 def test_exploration_spares_proven_phones_and_keeps_its_budget() -> None:
     exploration = Exploration(tokens_a_day=2)
-    found = [exploration.probe(n * MAX_GAP, "RU", [("telegram", 1)]) for n in range(1, 20)]
+    result = [exploration.probe(n * MAX_GAP, "RU", [("telegram", 1)]) for n in range(1, 20)]
 
-    assert len([one for one in found if one is not None]) == 2
+    assert len([item for item in result if item is not None]) == 2
     assert exploration.probe(DAY * 2, "RU", []) is None
 
 

@@ -40,10 +40,10 @@ def link(clickhouse: ClickHouseServer) -> Link:
     link, other = LinkFactory.create(), LinkFactory.create()
     be_complete()
     chance, now = Random(7), int(time.time() * 1000)  # noqa: S311 - the same each time
-    for one in (link, link, other):
+    for item in (link, link, other):
         rows = [
             [
-                one.id.hex,
+                item.id.hex,
                 chance.choice(list(VisitorKind)),
                 now - chance.randrange(40 * 3_600_000),
                 chance.choice(NAMES),
@@ -72,12 +72,12 @@ def test_both_stores_give_the_same(
     end = timezone.now() - timedelta(hours=ago)
     start = end - timedelta(hours=hours)
 
-    found = answers(link, start, end)
+    result = answers(link, start, end)
     is_asked = statistics.visitors_in_clickhouse(link, start, end, 1) is not None
     settings.CLICKHOUSE_READS = False
 
     assert is_asked
-    assert found == answers(link, start, end)
+    assert result == answers(link, start, end)
 
 
 def test_bounds_are_exact(clickhouse: ClickHouseServer) -> None:
@@ -183,8 +183,8 @@ def test_answer_is_read_and_one_link_asked_for(settings: Settings) -> None:
         be_complete()
         # Before 25.8 64-bit integers come as strings.
         fake.answer = '{"hour": 498190, "clicks": "3", "previews": "0", "scanners": "1"}\n'
-        found = statistics.hours_in_clickhouse(link, timezone.now(), timezone.now())
+        result = statistics.hours_in_clickhouse(link, timezone.now(), timezone.now())
         ((_path, _authorization, query),) = fake.requests
 
-    assert found == [Point(datetime(2026, 10, 31, 22, tzinfo=UTC), 3, 0, 1)]
+    assert result == [Point(datetime(2026, 10, 31, 22, tzinfo=UTC), 3, 0, 1)]
     assert f"WHERE link_id = toUUID('{link.pk}') AND millis >= ".encode() in query

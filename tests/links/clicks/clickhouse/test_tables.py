@@ -107,9 +107,9 @@ def test_time_of_completeness_is_that_of_the_group(settings: Settings) -> None:
 
     clickhouse_sink.write_clicks()
 
-    found = clickhouse_tables.complete_since()
-    assert found is not None
-    assert before <= found.timestamp() <= time.time()
+    result = clickhouse_tables.complete_since()
+    assert result is not None
+    assert before <= result.timestamp() <= time.time()
 
 
 @pytest.mark.parametrize("url", ["", "http://127.0.0.1:1/"])

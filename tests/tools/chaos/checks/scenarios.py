@@ -90,10 +90,10 @@ class World:
         )
 
     def wallet(self, available: int, held: int) -> None:
-        found = Wallet.objects.get(company=self.company)
-        found.available += available
-        found.held += held
-        found.save()
+        result = Wallet.objects.get(company=self.company)
+        result.available += available
+        result.held += held
+        result.save()
 
     def ask(self, message: Message, key: str = ORDER) -> IdempotentRequest:
         return IdempotentRequest.objects.create(

@@ -72,11 +72,11 @@ def test_a_few_sends_agree(tmp_path: Path) -> None:
     done = played("--world", str(world), "--live", "40", "--json", str(out))
 
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    found = json.loads(out.read_text(encoding="utf-8"))["live"]
-    assert found["agrees"] is True
-    assert found["unexpected"] == {}
-    assert set(found["policies"]) == {"sms", "baseline", "ours"}
-    assert {one["live"]["sends"] for one in found["policies"].values()} == {40}
+    result = json.loads(out.read_text(encoding="utf-8"))["live"]
+    assert result["agrees"] is True
+    assert result["unexpected"] == {}
+    assert set(result["policies"]) == {"sms", "baseline", "ours"}
+    assert {policy["live"]["sends"] for policy in result["policies"].values()} == {40}
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "1000001", "x"])

@@ -54,7 +54,7 @@ def test_receipts_pending_at_a_kill_are_sent_at_start(
 
     for vendor in WITH_RECEIPTS:
         received = vendor.receipts(own_receiver, phone, 2)
-        assert [one.word for one in received] == ["sent", "delivered"]
+        assert [item.word for item in received] == ["sent", "delivered"]
         assert received[0].hook.at - sent_at >= 0.7
 
 
@@ -105,8 +105,8 @@ def test_link_is_opened_once_and_not_followed(
 
 
 def exchanges(simulator: Simulator, phone: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = get(f"{simulator.url}/exchanges?phone={phone}").json()
-    return found
+    body: list[dict[str, object]] = get(f"{simulator.url}/exchanges?phone={phone}").json()
+    return body
 
 
 def test_only_links_of_the_service_are_opened(

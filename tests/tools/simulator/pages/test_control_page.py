@@ -19,8 +19,8 @@ def do(simulator: Simulator, action: str, **form: str) -> requests.Response:
 
 
 def exchanges(simulator: Simulator, phone: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = get(f"{simulator.url}/exchanges?phone={phone}").json()
-    return found
+    body: list[dict[str, Any]] = get(f"{simulator.url}/exchanges?phone={phone}").json()
+    return body
 
 
 def test_fault_is_set_for_a_provider_and_a_phone(simulator: Simulator, phone: str) -> None:
@@ -50,11 +50,11 @@ def test_call_and_its_receipts_are_seen_newest_first(
 ) -> None:
     vendor.send(simulator, phone)
     vendor.receipts(receiver, phone, 2)
-    eventually(lambda: all(one["outcome"] for one in exchanges(simulator, phone)))
+    eventually(lambda: all(exchange["outcome"] for exchange in exchanges(simulator, phone)))
 
     *receipts, call = exchanges(simulator, phone)
 
-    assert [one["is_receipt"] for one in receipts] == [True, True]
+    assert [receipt["is_receipt"] for receipt in receipts] == [True, True]
     assert receipts[0]["request"].startswith(f"POST {receiver.url}/hooks/")
     assert (call["is_receipt"], call["provider"], call["phone"]) == (False, vendor.name, phone)
     assert call["outcome"] in {"200", "201"}

@@ -88,5 +88,5 @@ def test_amount_is_what_we_asked_for(simulator: Simulator, stripe: Stripe, curre
 
     payments = get(f"{simulator.url}/payments.json").json()
 
-    (amount,) = (one["amount"] for one in payments if one["id"] == payment_id)
+    (amount,) = (payment["amount"] for payment in payments if payment["id"] == payment_id)
     assert Decimal(amount) == 19

@@ -102,12 +102,12 @@ def test_message_reaches_the_phone_and_a_receipt_comes_back(centre: Simulator, p
 def test_parts_are_joined_in_their_order_and_reported_one_by_one(
     centre: Simulator, phone: str
 ) -> None:
-    words = ["Ваш код: ", "482915, ", "никому его не говорите"]
+    text = ["Ваш код: ", "482915, ", "никому его не говорите"]
 
     async def work(smsc: smpp34.Smsc) -> None:
         taken = {}
         for number in (2, 3, 1):
-            octets = bytes([5, 0, 3, 77, 3, number]) + words[number - 1].encode("utf-16-be")
+            octets = bytes([5, 0, 3, 77, 3, number]) + text[number - 1].encode("utf-16-be")
             answer = await submit(smsc, phone, octets, esm_class=0x40, data_coding=8)
             taken[number] = answer.message_id
         answered = [(await receipt(smsc, phone))["id"] for _ in range(3)]
@@ -115,7 +115,7 @@ def test_parts_are_joined_in_their_order_and_reported_one_by_one(
 
     bound(centre, work)
 
-    assert [one["text"] for one in centre.messages(phone)] == ["".join(words)]
+    assert [message["text"] for message in centre.messages(phone)] == ["".join(text)]
 
 
 def query(centre: Simulator, message_id: str, source: str = "Kvitok") -> tuple[int, bytes]:
@@ -225,8 +225,8 @@ def test_more_at_once_than_the_window_is_throttled(centre: Simulator, phone: str
 
     async def work(smsc: smpp34.Smsc) -> None:
         answers = await asyncio.gather(*(submit(smsc, phone) for _ in range(WINDOW + 2)))
-        found = sorted(one.command_status for one in answers)
-        assert found == [0] * WINDOW + [THROTTLED] * 2
+        command_statuses = sorted(answer.command_status for answer in answers)
+        assert command_statuses == [0] * WINDOW + [THROTTLED] * 2
 
     bound(centre, work)
 

@@ -141,8 +141,8 @@ def test_foreign_library_reads_what_people_do(
     for action in actions:
         simulator.do(phone, action)
 
-    received = [read(one) for one in updates(receiver, phone, len(expected))]
+    received = [read(update) for update in updates(receiver, phone, len(expected))]
 
     assert sorted(map(seen, received)) == sorted(expected)
-    commands = [one.message.entities for one in received if one.message and one.message.text]
+    commands = [item.message.entities for item in received if item.message and item.message.text]
     assert all(entities[0].type == "bot_command" for entities in commands)

@@ -34,13 +34,13 @@ def test_reports_are_signed_and_carry_the_payload(
 
     received = GATEWAY_VENDOR.receipts(receiver, phone, 2)
 
-    assert [one.word for one in received] == ["sent", "delivered"]
-    for one in received:
-        timestamp = one.hook.headers["x-request-timestamp"]
-        signed = gateway.signed(TOKEN, timestamp, one.hook.body)
-        assert one.hook.headers["x-request-signature"] == signed
+    assert [item.word for item in received] == ["sent", "delivered"]
+    for item in received:
+        timestamp = item.hook.headers["x-request-timestamp"]
+        signed = gateway.signed(TOKEN, timestamp, item.hook.body)
+        assert item.hook.headers["x-request-signature"] == signed
         assert abs(int(timestamp) - time.time()) < 5
-        assert one.hook.json["payload"] == f"ref-{phone}"
+        assert item.hook.json["payload"] == f"ref-{phone}"
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,11 @@ def test_receipts_are_signed_and_echo_our_reference(
 
     received = WHATSAPP.receipts(receiver, phone, 2)
 
-    assert [one.word for one in received] == ["sent", "delivered"]
-    for one in received:
-        signature = one.hook.headers["x-hub-signature-256"]
-        assert webhook_updates_validator(ACCOUNT["WHATSAPP_APP_SECRET"], one.hook.body, signature)
-        status = one.hook.json["entry"][0]["changes"][0]["value"]["statuses"][0]
+    assert [item.word for item in received] == ["sent", "delivered"]
+    for item in received:
+        signature = item.hook.headers["x-hub-signature-256"]
+        assert webhook_updates_validator(ACCOUNT["WHATSAPP_APP_SECRET"], item.hook.body, signature)
+        status = item.hook.json["entry"][0]["changes"][0]["value"]["statuses"][0]
         assert (status["id"], status["biz_opaque_callback_data"]) == (wamid, f"ref-{phone}")
         assert status["pricing"]["category"] == "authentication"
 
