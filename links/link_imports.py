@@ -358,7 +358,7 @@ def _make_chunk(job: LinkImport) -> None:
     except DomainError as refused:
         job.finish(State.STOPPED, reason=_refusal_text(refused))
         return
-    job.progress(made=sum(bool(row.short_url) for row in rows))
+    job.progress(created=sum(bool(row.short_url) for row in rows))
     if len(rows) < CHUNK:
         job.finish(State.DONE)
 

@@ -343,8 +343,8 @@ class LinkImport(models.Model):
     def percent(self) -> int:
         return 100 * self.done // self.total
 
-    def progress(self, *, made: int) -> None:
-        self.made += made
+    def progress(self, *, created: int) -> None:
+        self.made += created
         self.refused = self.rows.exclude(error="").count()
         self.save(update_fields=["made", "refused"])
 

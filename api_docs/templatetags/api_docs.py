@@ -29,11 +29,15 @@ register.filter("windows", windows)
 def sample(context: Context, stem: str) -> dict[str, Any]:
     """One example in the chosen language, with links to the others; nothing if there is none."""
     by_language = samples.samples(stem)
-    chosen = by_language.get(context["sample_language"]) or next(iter(by_language.values()), None)
+    code_sample = by_language.get(context["sample_language"]) or next(
+        iter(by_language.values()), None
+    )
     return {
         "stem": stem,
-        "chosen": chosen,
-        "short": samples.short(stem) if chosen and chosen.language.name == "curl" else None,
+        "chosen": code_sample,
+        "short": samples.short(stem)
+        if code_sample and code_sample.language.name == "curl"
+        else None,
         "languages": [sample.language for sample in by_language.values()],
         **(
             _setup(context, f"setup-{stem}", samples.VARIABLES[stem])

@@ -94,9 +94,9 @@ def effective_budgets(company: str, country: str) -> str:
     """Selects one row: the day's budget and the country's hourly budget. A budget that was set
     wins; otherwise the larger of the usual one and the default.
     """
-    given, usual = "max(own) FILTER (WHERE country = {})", "max(usual) FILTER (WHERE country = {})"
+    fixed, usual = "max(own) FILTER (WHERE country = {})", "max(usual) FILTER (WHERE country = {})"
     return f"""
-SELECT COALESCE({given.format("''")}, GREATEST({usual.format("''")}, %(day_floor)s::bigint)) AS day,
-  COALESCE({given.format(country)}, GREATEST({usual.format(country)},
-    COALESCE({given.format("'*'")}, %(hour_floor)s::bigint))) AS hour
+SELECT COALESCE({fixed.format("''")}, GREATEST({usual.format("''")}, %(day_floor)s::bigint)) AS day,
+  COALESCE({fixed.format(country)}, GREATEST({usual.format(country)},
+    COALESCE({fixed.format("'*'")}, %(hour_floor)s::bigint))) AS hour
 FROM billing_budget WHERE company_id = {company} AND country IN ('', '*', {country})"""  # noqa: S608

@@ -24,8 +24,8 @@ _EXTENDED = {
     "|": 0x40,
     "€": 0x65,
 }
-_SEPTETS = {char: bytes([place]) for place, char in enumerate(_BASIC) if place != _ESCAPE} | {
-    char: bytes([_ESCAPE, place]) for char, place in _EXTENDED.items()
+_SEPTETS = {char: bytes([index]) for index, char in enumerate(_BASIC) if index != _ESCAPE} | {
+    char: bytes([_ESCAPE, index]) for char, index in _EXTENDED.items()
 }
 _GSM = frozenset(_SEPTETS)
 

@@ -100,10 +100,10 @@ class TwilioView(CompatView):
             text = _("the ServiceSid of this key is {sid}")
             raise DomainError(Error.NOT_FOUND, message=format_lazy(text, sid=self.service_sid))
 
-    def body(self, request: HttpRequest, known: Fields) -> Body:
+    def body(self, request: HttpRequest, values: Fields) -> Body:
         """The last counts where a parameter is given twice."""
         form = dict(self.form(request)).items()
-        return Body({name: text for name, text in form if text}, known)
+        return Body({name: text for name, text in form if text}, values)
 
     def find_by(self, sid_or_number: str) -> FoundVerification:
         """By its id; by the number, the one whose code can be entered now."""
@@ -321,9 +321,11 @@ class Attempts(TwilioView):
             if verification
             else []
         )
-        chosen = filters.items()
-        shown = [row for row in rows if all(value in {None, row[name]} for name, value in chosen)]
-        return self.page("attempts", shown, "/Attempts")
+        conditions = filters.items()
+        attempts = [
+            row for row in rows if all(value in {None, row[name]} for name, value in conditions)
+        ]
+        return self.page("attempts", attempts, "/Attempts")
 
 
 class Attempt(TwilioView):

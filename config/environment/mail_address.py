@@ -58,13 +58,13 @@ def _is_server(url: SplitResult) -> bool:
 
 
 def _encryption(scheme: str, port: int | None, options: dict[str, str]) -> str:
-    chosen = _SMTP.get(scheme, "")
+    encryption = _SMTP.get(scheme, "")
     for name, value in options.items():
         if name not in {"tls", "ssl"} or value.lower() not in _TRUE | _FALSE:
             raise ImproperlyConfigured("EMAIL_URL: its options are tls=1 and ssl=1")
         if value.lower() in _TRUE:
-            chosen = name
+            encryption = name
     if port == SSL_PORT:
         return "ssl"
     # `smtps` is STARTTLS to some programs: on the ports of that nothing else is understood.
-    return "tls" if chosen == "ssl" and port in {25, 587} else chosen
+    return "tls" if encryption == "ssl" and port in {25, 587} else encryption

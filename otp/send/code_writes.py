@@ -55,8 +55,10 @@ def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
     companies = {write.params["company_id"] for write in writes}
     of_one = len(companies) == 1
     statement = sql.SEND_OF_ONE_COMPANY if of_one else sql.SEND_OF_SEVERAL_COMPANIES
-    asked = [_asked_row(number, write.params) for number, write in enumerate(writes)]
-    params = {name: first[name] for name in _SHARED} | {"asked": dump_rows(_first_of_each(asked))}
+    code_rows = [_asked_row(number, write.params) for number, write in enumerate(writes)]
+    params = {name: first[name] for name in _SHARED} | {
+        "asked": dump_rows(_first_of_each(code_rows))
+    }
     rows = fetch_rows(sql.in_live_months(statement), params, CodeRow)
     return by_number((row for row in rows if row.is_paid), len(writes))
 

@@ -188,11 +188,11 @@ def _ranges(countries: list[dict[str, Any]], channels: dict[str, Behaviour]) -> 
     ranges = []
     for n, country in enumerate(countries):
         part = country["share"] / total
-        named = country.get("ranges", [])
-        covered = sum(row["share"] for row in named)
+        country_ranges = country.get("ranges", [])
+        covered = sum(row["share"] for row in country_ranges)
         if covered > 1.001:
             raise WorldError(f"countries[{n}].ranges: the shares sum to {covered:g}")
-        for m, row in enumerate(named):
+        for m, row in enumerate(country_ranges):
             changes = {key: value for key, value in row.items() if key not in {"prefix", "share"}}
             _known(list(changes), channels, f"countries[{n}].ranges[{m}]")
             ranges.append(Range(country["code"], row["prefix"], part * row["share"], changes))

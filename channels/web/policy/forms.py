@@ -43,7 +43,7 @@ class RuleForm(fallback_forms.WithFallback, RefusesStaleForm, forms.Form):
             ("no", _("As above")),
             ("yes", _("Smart: by past deliveries")),
         ],
-        coerce=lambda chosen: chosen == "yes",
+        coerce=lambda text: text == "yes",
         empty_value=None,
         help_text=_(
             "For codes only. Past deliveries decide the order and the wait: a messenger if it "

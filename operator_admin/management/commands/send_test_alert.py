@@ -29,10 +29,10 @@ class Command(BaseCommand):
             errors[f"Telegram {settings.OPERATOR_TELEGRAM_CHAT_ID}"] = error
         else:
             self.stdout.write("– Telegram: OPERATOR_TELEGRAM_CHAT_ID is not set")
-        for whom, error in errors.items():
+        for recipient, error in errors.items():
             style = self.style.ERROR if error else self.style.SUCCESS
             self.stdout.write(
-                f"{style('✗' if error else '✓')} {whom}{': ' if error else ''}{error}"
+                f"{style('✗' if error else '✓')} {recipient}{': ' if error else ''}{error}"
             )
         if not errors:
             raise CommandError("Nobody would get an alert: set OPERATOR_EMAILS.")
