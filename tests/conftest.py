@@ -237,8 +237,8 @@ def price_list(db: None) -> None:
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     """A company's server, to which webhooks go."""
-    with listening() as one:
-        yield one
+    with listening() as row:
+        yield row
 
 
 @pytest.fixture

@@ -93,28 +93,28 @@ def faults(page: Page, path: str, widths: tuple[int, ...] = WIDTHS) -> list[Any]
 
 
 def faults_here(page: Page, path: str, widths: tuple[int, ...] = WIDTHS) -> list[Any]:
-    found = []
+    result = []
     for width in widths:
         page.set_viewport_size({"width": width, "height": 800})
-        found += [f"{path} at {width}: {one}" for one in page.evaluate(JUDGE)]
-    return found
+        result += [f"{path} at {width}: {item}" for item in page.evaluate(JUDGE)]
+    return result
 
 
 def test_cabinet_fits_every_width(at_work: Page, company: Company) -> None:
-    found = [one for name in CABINET for one in faults(at_work, reverse(name))]
+    result = [fault for name in CABINET for fault in faults(at_work, reverse(name))]
 
-    assert found == []
+    assert result == []
 
 
 def test_cabinet_fits_with_letters_twice_as_large(at_work: Page, company: Company) -> None:
-    found = []
+    result = []
     at_work.set_viewport_size({"width": 1280, "height": 800})
     for name in CABINET:
         at_work.goto(reverse(name))
         at_work.evaluate("document.documentElement.style.fontSize = '200%'")
-        found += [f"{name}: {one}" for one in at_work.evaluate(JUDGE)]
+        result += [f"{name}: {item}" for item in at_work.evaluate(JUDGE)]
 
-    assert found == []
+    assert result == []
 
 
 ADMIN_PAGES = (
@@ -159,9 +159,9 @@ def test_admin_fits_every_width(admin_page: Page, company: Company) -> None:
         reverse("admin:billing_wallet_adjust") + f"?company={company.pk}",
     ]
 
-    found = [one for path in paths for one in faults(admin_page, path)]
+    result = [fault for path in paths for fault in faults(admin_page, path)]
 
-    assert found == []
+    assert result == []
 
 
 def test_single_sign_on_fits_every_width(
@@ -173,30 +173,30 @@ def test_single_sign_on_fits_every_width(
 ) -> None:
     settings.OIDC_NAME = single_sign_on.LONG
     context = browser.new_context(base_url=live_server.url, locale="ru-RU")
-    page, found = context.new_page(), []
+    page, result = context.new_page(), []
 
     for cookie, path in single_sign_on.pages(acme, provider):
         context.clear_cookies()
         if cookie:
             context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
-        found += faults(page, path)
+        result += faults(page, path)
     context.clear_cookies()
     single_sign_on.leave(page, live_server.url)
-    found += faults_here(page, "leave")
+    result += faults_here(page, "leave")
 
     context.close()
-    assert found == []
+    assert result == []
 
 
 def test_mail_fits_a_phone(browser: Browser) -> None:
     company = CompanyFactory.create(name=LONG)
-    page, found = browser.new_page(viewport={"width": 320, "height": 640}), []
+    page, result = browser.new_page(viewport={"width": 320, "height": 640}), []
 
     for name in OURS:
         with transaction.atomic():
             page.set_content(of_ours(name, company, "ru").html)
             transaction.set_rollback(True)
-        found += [f"{name}: {fault}" for fault in page.evaluate(JUDGE)]
+        result += [f"{name}: {fault}" for fault in page.evaluate(JUDGE)]
 
     page.close()
-    assert found == []
+    assert result == []

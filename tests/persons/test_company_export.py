@@ -50,11 +50,11 @@ def owner(db: None) -> Member:
 
 
 def make(owner: Member, language: str = "ru") -> CompanyExport:
-    one = company_export.start(member=owner, language=language, ip=None)
+    item = company_export.start(member=owner, language=language, ip=None)
     while company_export.make_next():
         pass
-    one.refresh_from_db()
-    return one
+    item.refresh_from_db()
+    return item
 
 
 def opened(one: CompanyExport) -> dict[str, str]:
@@ -72,9 +72,9 @@ def test_archive_has_every_file_and_column(owner: Member) -> None:
     create_content(owner.company)
     CompanyExport.objects.all().delete()
 
-    one = make(owner)
+    item = make(owner)
 
-    files = opened(one)
+    files = opened(item)
     assert list(files) == ["README.txt", "settings.json", *(file.name for file in FILES)]
     for file in FILES:
         (heading, *_lines) = csv.reader(io.StringIO(files[file.name]))
@@ -83,7 +83,7 @@ def test_archive_has_every_file_and_column(owner: Member) -> None:
         assert ", ".join(file.columns) in files["README.txt"]
     assert json.loads(files["settings.json"])["settings"]["name"] == "Лавка"
     assert "Выгрузка компании «Лавка»" in files["README.txt"]
-    assert one.state == "ready"
+    assert item.state == "ready"
     assert rows(files["messages-live.csv"])
     assert rows(files["audit.csv"])
     assert rows(files["orders.csv"])
@@ -101,15 +101,15 @@ def test_rows_are_there_once_whatever_the_size_of_a_part(
 ) -> None:
     monkeypatch.setattr(company_export, "PART", 2)
     company = owner.company
-    made = {one.public_id for one in MessageFactory.create_batch(7, company=company)}
-    links = {one.slug for one in LinkFactory.create_batch(4, company=company)}
+    made = {item.public_id for item in MessageFactory.create_batch(7, company=company)}
+    links = {item.slug for item in LinkFactory.create_batch(4, company=company)}
     TransferFactory.create_batch(5, company=company, kind="grant")
 
     files = opened(make(owner))
 
-    found = [row["id"] for row in rows(files["messages-live.csv"])]
-    assert len(found) == len(set(found)) == 7
-    assert set(found) == made
+    ids = [row["id"] for row in rows(files["messages-live.csv"])]
+    assert len(ids) == len(set(ids)) == 7
+    assert set(ids) == made
     assert {row["slug"] for row in rows(files["links-live.csv"])} == links
     assert len(rows(files["ledger.csv"])) == 5
 
@@ -168,8 +168,8 @@ def test_killed_worker_loses_no_row(owner: Member, monkeypatch: pytest.MonkeyPat
             continue
 
     files = opened(CompanyExport.objects.get())
-    found = [row["id"] for row in rows(files["messages-live.csv"])]
-    assert len(found) == len(set(found)) == 5
+    ids = [row["id"] for row in rows(files["messages-live.csv"])]
+    assert len(ids) == len(set(ids)) == 5
 
 
 def test_one_archive_is_made_at_a_time(owner: Member) -> None:
@@ -183,15 +183,15 @@ def test_one_archive_is_made_at_a_time(owner: Member) -> None:
 
 def test_archive_stops_when_who_asked_is_no_owner(owner: Member) -> None:
     MessageFactory.create(company=owner.company)
-    one = company_export.start(member=owner, language="ru", ip=None)
+    item = company_export.start(member=owner, language="ru", ip=None)
     company_export.make_next()
     Member.objects.filter(pk=owner.pk).update(role="viewer")
 
     while company_export.make_next():
         pass
 
-    one.refresh_from_db()
-    assert one.state == "stopped"
+    item.refresh_from_db()
+    assert item.state == "stopped"
     assert not CompanyExportPart.objects.exists()
 
 
@@ -206,10 +206,10 @@ def test_erasure_of_a_person_deletes_archives(owner: Member) -> None:
 
 
 def test_old_archives_are_deleted(owner: Member) -> None:
-    one = make(owner)
+    item = make(owner)
     CompanyExport.objects.update(created_at=timezone.now() - timedelta(days=6))
     assert purge_exports(CompanyExport, 1000) == 0
-    CompanyExport.objects.update(created_at=one.created_at - timedelta(days=8))
+    CompanyExport.objects.update(created_at=item.created_at - timedelta(days=8))
 
     assert purge_exports(CompanyExport, 1000) == 1
 
@@ -217,9 +217,9 @@ def test_old_archives_are_deleted(owner: Member) -> None:
 
 
 def test_download_wants_a_proof_and_is_audited(client: Client, owner: Member) -> None:
-    one = make(owner)
+    item = make(owner)
     client.force_login(owner.user)
-    url = reverse("company-export-zip", args=[one.pk])
+    url = reverse("company-export-zip", args=[item.pk])
     assert client.get(url).headers["Location"].startswith("/account/reauthenticate")
 
     mark_reauthenticated(client, owner.user)
@@ -233,12 +233,12 @@ def test_download_wants_a_proof_and_is_audited(client: Client, owner: Member) ->
 
 
 def test_unfinished_archive_cannot_be_downloaded(client: Client, owner: Member) -> None:
-    one = company_export.start(member=owner, language="ru", ip=None)
+    item = company_export.start(member=owner, language="ru", ip=None)
     client.force_login(owner.user)
     mark_reauthenticated(client, owner.user)
 
-    assert client.get(reverse("company-export-zip", args=[one.pk])).status_code == 404
-    assert client.get(reverse("company-export-status", args=[one.pk])).status_code == 200
+    assert client.get(reverse("company-export-zip", args=[item.pk])).status_code == 404
+    assert client.get(reverse("company-export-status", args=[item.pk])).status_code == 200
 
 
 def test_page_costs_as_many_queries_for_many_archives(client: Client, owner: Member) -> None:
@@ -281,6 +281,6 @@ def test_two_clicks_and_two_workers_at_once() -> None:
         pass
 
     assert CompanyExport.objects.count() + len(refused) == 2
-    for one in CompanyExport.objects.all():
-        found = rows(opened(one)["messages-live.csv"])
-        assert len(found) == Message.objects.count() == 5
+    for item in CompanyExport.objects.all():
+        result = rows(opened(item)["messages-live.csv"])
+        assert len(result) == Message.objects.count() == 5

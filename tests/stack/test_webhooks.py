@@ -16,7 +16,7 @@ def subscribe(sender: Sender, receiver: Receiver, *events: str) -> str:
 def heard(receiver: Receiver, secret: str) -> dict[str, str]:
     """Event → the id it speaks of, each with a signature that holds."""
     verified = [call.verified(secret) for call in list(receiver.calls)]
-    return {one["type"]: one["data"]["id"] for one in verified}
+    return {item["type"]: item["data"]["id"] for item in verified}
 
 
 def test_delivery_and_right_code_are_told_and_signed(

@@ -57,7 +57,7 @@ def test_workers_know_every_task_of_the_last_release(release_tree: Path, tmp_pat
 
 def assert_delivered_once(traffic: Traffic) -> None:
     def states() -> dict[str, str]:
-        return {one["id"]: one["status"] for one in traffic.messages()}
+        return {message["id"]: message["status"] for message in traffic.messages()}
 
     wait_until(lambda: states() == dict.fromkeys(traffic.phones, "delivered"), 30, instead=states)
     copies = {phone: len(traffic.carrier.messages(phone)) for phone in traffic.phones.values()}
@@ -65,7 +65,7 @@ def assert_delivered_once(traffic: Traffic) -> None:
 
 
 def assert_charged_once(traffic: Traffic, tokens: int) -> None:
-    cost = sum(one["cost"] for one in traffic.messages())
+    cost = sum(message["cost"] for message in traffic.messages())
     wait_until(
         lambda: traffic.get("/balance")["held"] == 0, instead=lambda: traffic.get("/balance")
     )
@@ -76,7 +76,7 @@ def assert_charged_once(traffic: Traffic, tokens: int) -> None:
 def assert_clicks_counted(traffic: Traffic) -> None:
     def counted() -> dict[str, int]:
         links = [traffic.get(f"/links/{id_}") for id_ in traffic.links]
-        return {one["id"]: one["clicks"] + one["previews"] + one["scanners"] for one in links}
+        return {link["id"]: link["clicks"] + link["previews"] + link["scanners"] for link in links}
 
     wait_until(lambda: counted() == traffic.links, 30, instead=counted)
 

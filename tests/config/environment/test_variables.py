@@ -89,10 +89,10 @@ def test_sender_is_one_address_however_it_is_written(
 ) -> None:
     monkeypatch.setenv("DEFAULT_FROM_EMAIL", written)
 
-    found = variables.mailbox("DEFAULT_FROM_EMAIL")
+    result = variables.mailbox("DEFAULT_FROM_EMAIL")
 
-    assert found == mailbox
-    assert sanitize_address(found, "utf-8") == mailbox
+    assert result == mailbox
+    assert sanitize_address(result, "utf-8") == mailbox
 
 
 @pytest.mark.parametrize("given", ["CF-IPCountry", "cf_ipcountry", "HTTP_CF_IPCOUNTRY"])
@@ -105,6 +105,6 @@ def test_header_of_a_proxy_may_be_named_as_it_is_sent(
 
 
 def test_codes_are_read_in_any_case() -> None:
-    found = settings_of(CURRENCY="rub", OPERATOR_COUNTRY="ru")
+    result = settings_of(CURRENCY="rub", OPERATOR_COUNTRY="ru")
 
-    assert (found["CURRENCY"], found["OPERATOR_COUNTRY"]) == ("RUB", "RU")
+    assert (result["CURRENCY"], result["OPERATOR_COUNTRY"]) == ("RUB", "RU")
