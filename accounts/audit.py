@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import structlog
+from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -27,6 +28,17 @@ Changes = dict[str, list[Any]]
 def changes_of(stored: object, new: Mapping[str, object]) -> Changes:
     """Field → [old, new] of those that differ; of a mapping, its keys: `patience_sms`."""
     return changes_between(_flat({name: getattr(stored, name) for name in new}), _flat(new))
+
+
+def save_changes(row: Model, new: Mapping[str, object]) -> Changes:
+    """Saves the fields that differ; returns their changes, none if nothing was saved."""
+    different = {name: value for name, value in new.items() if getattr(row, name) != value}
+    changes = changes_of(row, different)
+    for name, value in different.items():
+        setattr(row, name, value)
+    if different:
+        row.save(update_fields=list(different))
+    return changes
 
 
 def _flat(values: Mapping[str, object]) -> dict[str, object]:

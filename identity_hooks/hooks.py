@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit import changes_of, record
+from accounts.audit import record, save_changes
 from accounts.models import Company, User
 from accounts.people import members
 from catalogue.errors import DomainError, Error, invalid_input
@@ -87,14 +87,8 @@ def change(
     *, hook: Hook, user: User | None, values: Mapping[str, Any], ip: str | None = None
 ) -> None:
     hook.refresh_from_db(from_queryset=Hook.objects.select_for_update(no_key=True))
-    changed = [name for name, value in values.items() if getattr(hook, name) != value]
-    if not changed:
-        return
-    changes = changes_of(hook, values)
-    for name in changed:
-        setattr(hook, name, values[name])
-    hook.save(update_fields=changed)
-    record("hook.changed", hook, company=hook.company, user=user, ip=ip, changes=changes)
+    if changes := save_changes(hook, values):
+        record("hook.changed", hook, company=hook.company, user=user, ip=ip, changes=changes)
 
 
 @transaction.atomic

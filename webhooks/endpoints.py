@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit import changes_of, record
+from accounts.audit import record, save_changes
 from accounts.jobs import Job
 from accounts.models import TECHNICAL_ROLES, Company, User
 from accounts.outbox import mail
@@ -162,20 +162,15 @@ def change(
     members.require_key_maker(endpoint.company, user)
     urls = _urls(endpoint.company_id, endpoint.mode)
     endpoint.refresh_from_db(fields=["url", "kinds", "description"])
-    changed = [name for name, value in changes.items() if getattr(endpoint, name) != value]
-    if not changed:
-        return
-    if "url" in changed and changes["url"] in urls:
+    has_new_url = changes.get("url", endpoint.url) != endpoint.url
+    if has_new_url and changes["url"] in urls:
         raise invalid_input(url=URL_TAKEN)
-    if "url" in changed and {*changes.get("kinds", endpoint.kinds)} - {*kinds_for(scopes)}:
+    if has_new_url and {*changes.get("kinds", endpoint.kinds)} - {*kinds_for(scopes)}:
         raise invalid_input(url=CARRIES_MONEY)
-    values = changes_of(endpoint, changes)
-    for name in changed:
-        setattr(endpoint, name, changes[name])
-    endpoint.save(update_fields=changed)
-    subject = f"{endpoint.url} ({', '.join(changed)})"
-    company = endpoint.company
-    record("webhook.changed", subject, company=company, user=user, ip=ip, changes=values)
+    if values := save_changes(endpoint, changes):
+        subject = f"{endpoint.url} ({', '.join(values)})"
+        company = endpoint.company
+        record("webhook.changed", subject, company=company, user=user, ip=ip, changes=values)
 
 
 @transaction.atomic

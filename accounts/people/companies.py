@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from django.conf import settings
 from django.db import transaction
 
-from accounts.audit import changes_of, record
+from accounts.audit import record, save_changes
 from accounts.keys import api_keys
 from accounts.models import Company, Member, User
 from accounts.outbox import mail
@@ -68,8 +68,8 @@ def change_settings(
     changes: Mapping[str, object],
     ip: str | None = None,
     version: str | None = None,
-) -> list[str]:
-    """Saves the changed fields; returns their names.
+) -> None:
+    """Saves the changed fields.
 
     With the `version` of the fields that the form was filled in for, raises StaleSettingsError if
     somebody else has changed one of them since.
@@ -77,17 +77,10 @@ def change_settings(
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if version is not None and version != settings_version(stored, changes):
         raise StaleSettingsError(stored)
-    changed = [name for name, value in changes.items() if getattr(stored, name) != value]
-    if not changed:
-        return []
-    values = changes_of(stored, changes)
-    for name in changed:
-        setattr(stored, name, changes[name])
-    stored.save(update_fields=changed)
-    subject = ", ".join(values)
-    record("settings.changed", subject, company=company, user=user, ip=ip, changes=values)
-    api_keys.evict_keys(company)
-    return changed
+    if values := save_changes(stored, changes):
+        subject = ", ".join(values)
+        record("settings.changed", subject, company=company, user=user, ip=ip, changes=values)
+        api_keys.evict_keys(company)
 
 
 class StaleSettingsError(Exception):
