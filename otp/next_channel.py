@@ -151,24 +151,9 @@ def _stepped_meanwhile(message: Message) -> SentCode | None:
 
 def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
     messages = _messages(verification)
-    newest, first = messages[0], messages[-1]
-    request = CodeSendRequest(
-        phone=verification.phone,
-        purpose=verification.purpose,
-        locale=newest.locale,
-        channel=None,
-        link=None,
-        text=newest.params.get("text"),
-        binding=verification.binding,
-        reference=newest.reference,
-        metadata=newest.params.get("metadata", {}),
-        callback=newest.params.get("callback"),
-        door=newest.params.get("door", ""),
-        custom_code=_own_code(verification) if verification.is_custom else None,
-    )
-    tried = channels_of(verification.pk)
-    order = AskedOrder(tuple(first.params.get("order", ())))
-    channel = _next_channel(sender.principal, request, tried, order)
+    request = _request_like(messages[0], verification)
+    order = AskedOrder(tuple(messages[-1].params.get("order", ())))
+    channel = _next_channel(sender.principal, request, channels_of(verification.pk), order)
     try:
         return send_code(
             sender=sender, request=replace(request, channel=channel.name), only_of=verification.pk
@@ -182,6 +167,24 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
         if message is None:
             raise
         return sent_code(message)
+
+
+def _request_like(message: Message, verification: Verification) -> CodeSendRequest:
+    """A request that would have sent this message of the verification, by any channel."""
+    return CodeSendRequest(
+        phone=verification.phone,
+        purpose=verification.purpose,
+        locale=message.locale,
+        channel=None,
+        link=None,
+        text=message.params.get("text"),
+        binding=verification.binding,
+        reference=message.reference,
+        metadata=message.params.get("metadata", {}),
+        callback=message.params.get("callback"),
+        door=message.params.get("door", ""),
+        custom_code=_own_code(verification) if verification.is_custom else None,
+    )
 
 
 def _next_channel(

@@ -198,6 +198,10 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     if time.monotonic() > start_before:
         # This process was suspended: a sweep may have expired the lease already.
         return _event(claimed, EventKind.RETRY, code="late", detail="the lease ran out")
+    return _call_provider(claimed, message)
+
+
+def _call_provider(claimed: ClaimedMessage, message: Outgoing) -> Event:
     provider, called_at = registry.provider(claimed.provider), time.monotonic()
     try:
         accepted = provider.send(message)
@@ -216,15 +220,12 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     if accepted.alert is not None:
         vendor_alerts.enqueue(claimed.provider, accepted.alert)
     vendor_user_ids.enqueue(claimed.provider, claimed.phone, accepted.recipient_id, message.ref)
-    if provider.is_proved_by(message):
-        kind, proof = EventKind.DELIVERED, DeliveryProof.HANDED_OVER
-    else:
-        kind, proof = EventKind.ACCEPTED, None
+    is_proved = provider.is_proved_by(message)
     return _event(
         claimed,
-        kind,
+        EventKind.DELIVERED if is_proved else EventKind.ACCEPTED,
         provider_id=accepted.provider_id,
-        proof=proof,
+        proof=DeliveryProof.HANDED_OVER if is_proved else None,
         pollable=provider.capabilities.pollable,
         is_call_result=True,
         first_claim=_first_claim(claimed),
