@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.conf import settings as configured
 from django.db import OperationalError
+from django.forms import BaseForm
 from django.test import Client
 from django.urls import reverse
 
@@ -71,6 +72,11 @@ def test_pages_of_a_member(client: Client, owner: Member, language: str) -> None
         check(response, language)
         body = response.content.decode(errors="replace")
         faults += [f"{address}: {fault}" for fault in markup_faults(body)]
+        form = (response.context or {}).get("form")
+        fields = form.fields if isinstance(form, BaseForm) else ()
+        faults += [
+            f"{address} leaves out {name}" for name in fields if f'name="{name}"' not in body
+        ]
         links |= {link.partition("?")[0]: unescape(link) for link in LINK.findall(body)}
 
     assert faults == []

@@ -27,6 +27,15 @@ def test_every_section_is_stored_alone(client: Client, owner: Member) -> None:
     assert stored.audit.count() == 4
 
 
+def test_every_field_of_a_section_is_on_the_page(client: Client, owner: Member) -> None:
+    """One that is left out would be emptied by saving the others."""
+    page = client.get(reverse("settings"))
+
+    fields = [name for section in page.context["sections"] for name in section.form.fields]
+    assert len(fields) > 20
+    assert [name for name in fields if f'name="{name}"' not in page.content.decode()] == []
+
+
 @pytest.mark.parametrize(
     ("slug", "fields", "at_fault"),
     [
