@@ -23,6 +23,7 @@ from outbound.connections import Connections
 from parsing.json_objects import read_object
 from storage.sessions import give_back
 
+INVALID_GRANT = "invalid_grant"  # RFC 6749, 5.2: the code is old, or was used before
 TIMEOUT = (2.0, 6.0)  # seconds to connect, seconds for the whole response
 # Per process: a provider that hangs must leave the other threads to codes and links.
 MAX_CALLS = 8
@@ -57,6 +58,8 @@ def _json(
         raise RefusedError(Reason.UNAVAILABLE, type(error).__name__) from error
     if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise RefusedError(Reason.UNAVAILABLE, f"status {response.status}")
+    if answer.get("error") == INVALID_GRANT:
+        raise RefusedError(Reason.EXPIRED, INVALID_GRANT)
     if response.status != HTTPStatus.OK:
         raise RefusedError(Reason.INVALID, f"status {response.status}")
     return answer

@@ -107,7 +107,7 @@ def test_code_of_another_session_is_refused_by_the_provider(client: Client, anna
 
     answer = attacker.get(reverse("sso-callback"), {"code": stolen, "state": state})
 
-    assert refusal(answer) == "invalid"
+    assert refusal(answer) == "expired"  # "started in another browser"
     assert user_of(attacker) is None
 
 
