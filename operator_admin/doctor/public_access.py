@@ -5,6 +5,7 @@ import socket
 import ssl
 import time
 from dataclasses import dataclass
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +26,8 @@ from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from processes.server import probe
 
 TIMEOUT = 4.0  # seconds
+# The default's host, and that of .env.example, which is nobody's by RFC 2606.
+_NOBODYS = ("@localhost", "@example.com")
 FORGED_IP = "192.0.2.77"  # a documentation address (RFC 5737) that a client might forge
 UNDERSCORE_IP = (
     "192.0.2.78"  # sent in `X_Forwarded_For`, which most servers confuse with the real header
@@ -48,6 +51,11 @@ def mail_server() -> Finding:
             connection.close()
     except OSError as error:  # smtplib's and socket errors are subclasses
         return failed("mail", f"{settings.EMAIL_HOST}: {type(error).__name__}", cure)
+    sender = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
+    if settings.PRODUCTION and sender.endswith(_NOBODYS):
+        cure = _("Set DEFAULT_FROM_EMAIL to an address that your mail server sends from.")
+        detail = _("e-mails come from {sender}, which servers refuse").format(sender=sender)
+        return failed("mail", detail, cure)
     return passed("mail", backend if backend != "smtp" else str(settings.EMAIL_HOST))
 
 

@@ -218,6 +218,21 @@ def test_email_server(settings: Settings) -> None:
     assert "EMAIL_URL" in public_access.mail_server().cure
 
 
+@pytest.mark.parametrize("sender", ["Kvitok <no-reply@localhost>", "no-reply@example.com"])
+def test_sender_that_is_nobodys_fails_the_check_in_production(
+    settings: Settings, sender: str
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.PRODUCTION, settings.EMAIL_HOST = True, "127.0.0.1"
+    settings.DEFAULT_FROM_EMAIL = sender
+    with smtp_server() as port:
+        settings.EMAIL_PORT = port
+        found = public_access.mail_server()
+
+    assert not found.ok
+    assert "DEFAULT_FROM_EMAIL" in found.cure
+
+
 def test_default_backend_in_development_names_its_folder(
     settings: Settings, tmp_path: Path
 ) -> None:
