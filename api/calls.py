@@ -120,9 +120,6 @@ def moment(name: str, description: StrOrPromise, example: str | None = None) -> 
     return Field(name, nullable(time()), description, example)
 
 
-# --- Types ---
-
-
 def text(**more: Any) -> Schema:
     return {"type": "string"} | more
 

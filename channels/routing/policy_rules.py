@@ -118,7 +118,7 @@ def _subject(keys: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{country or '*'}/{purpose or '*'}" for country, purpose in keys)
 
 
-# --- Checks: each names the rule at fault by its number ---
+# Each check names the rule at fault by its number.
 
 
 def check_rules(rules: Sequence[StoredRule]) -> None:

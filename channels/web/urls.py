@@ -1,6 +1,6 @@
 from django.urls import path
 
-from channels.web import views
+from channels.web import message_files, views
 from channels.web.overview import views as overview
 from channels.web.policy import views as policy_views
 
@@ -10,12 +10,12 @@ urlpatterns = [
     path("quickstart", overview.overview_quickstart, name="overview-quickstart"),
     path("messages", views.message_list, name="message-list"),
     path("messages.csv", views.message_export, name="message-export"),
-    path("messages/files", views.message_files, name="message-files"),
-    path("messages/files/<uuid:pk>", views.message_file_status, name="message-file-status"),
-    path("messages/files/<uuid:pk>.csv", views.message_file, name="message-file"),
+    path("messages/files", message_files.message_files, name="message-files"),
+    path("messages/files/<uuid:pk>", message_files.message_file_status, name="message-file-status"),
+    path("messages/files/<uuid:pk>.csv", message_files.message_file, name="message-file"),
     path(
         "messages/files/<uuid:pk>/delete",
-        views.message_file_delete,
+        message_files.message_file_delete,
         name="message-file-delete",
     ),
     path("messages/<str:public_id>", views.message_detail, name="message-detail"),

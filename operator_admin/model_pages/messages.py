@@ -218,7 +218,7 @@ class GuardRestrictionAdmin(ReadOnlyAdmin):
     ordering = ("-began_at",)
 
 
-# --- The search of messages: by phone, our ids or the provider's id, always by an index ---
+# Messages are found by phone, by our ids or the provider's id, always by an index.
 
 MAX_FOUND = 500
 

@@ -315,9 +315,6 @@ def scopes_of_restriction(restriction: GuardRestriction) -> tuple[Scope, ...]:
     return scopes[: scopes.index(scope) + 1]
 
 
-# --- Sends that were held back ---
-
-
 def note_stopped(restriction_id: int) -> None:
     """Counted in Redis, so that a refusal writes nothing; without it, not counted."""
     try:

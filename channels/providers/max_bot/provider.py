@@ -123,7 +123,7 @@ def _missing(types: object) -> list[str]:
     return [name for name in READERS if name not in types] if isinstance(types, list) else []
 
 
-# --- Updates: MAX leaves out fields that its schema requires, so only what is read has to be there
+# MAX leaves out fields that its schema requires, so only what is read has to be there
 
 
 def _started(update: http.Json, _token: str) -> BotUpdate | None:
