@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 from django.contrib.messages.storage.fallback import FallbackStorage
-from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
@@ -17,6 +17,8 @@ from django.urls import Resolver404, resolve
 from django.utils.cache import add_never_cache_headers
 from django_structlog.middlewares import RequestMiddleware
 from psycopg.errors import UniqueViolation
+
+from parsing.integers import parse_integer
 
 log = structlog.get_logger(__name__)
 
@@ -91,9 +93,13 @@ class NoStore:
         return response
 
 
+MAX_FORM = 2**19  # bytes of a form without files: a megabyte of it takes a second to read
+
+
 class ReadableForms:
-    """Answers 400 to a form that cannot be read, or in another encoding than UTF-8, which browsers
-    send. Before everything else that reads it: also the page of the error would, and fail again.
+    """Answers 400 to a form that cannot be read, is too long, or in another encoding than UTF-8,
+    which browsers send. Before everything else that reads it: also the page of the error would,
+    and fail again.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -112,6 +118,9 @@ class ReadableForms:
         charset = (request.content_params or {}).get("charset", "utf-8")
         if charset.lower() not in {"utf-8", "utf8"}:
             raise BadRequest("not UTF-8")
+        is_long = parse_integer(request.META.get("CONTENT_LENGTH") or "0", most=MAX_FORM) is None
+        if is_long and request.content_type == "application/x-www-form-urlencoded":
+            raise RequestDataTooBig
         with suppress(UnreadablePostError):  # the sender is gone, or may send no body
             _ = request.POST
 

@@ -229,6 +229,16 @@ def test_form_in_another_encoding_is_refused(django_handler: WSGIHandler, charse
     assert run(django_handler, request.environ)[0] == "400 Bad Request"
 
 
+@pytest.mark.parametrize(("length", "status"), [(2**19, "403"), (2**19 + 1, "400")])
+def test_form_without_files_has_a_bound(
+    django_handler: WSGIHandler, length: int, status: str
+) -> None:
+    form = "application/x-www-form-urlencoded"
+    request = RequestFactory().generic("POST", "/account/login/", b"%" * length, form)
+
+    assert run(django_handler, request.environ)[0][:3] == status
+
+
 @pytest.mark.parametrize(
     "path",
     [
