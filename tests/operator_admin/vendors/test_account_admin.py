@@ -1,4 +1,6 @@
+import re
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -49,6 +51,20 @@ def test_first_look_makes_the_rows_as_the_accounts_work_without(
     ]  # fmt: skip
     assert {(row.is_enabled, row.weight, tuple(row.prefixes)) for row in rows} == {(True, 1, ())}
     assert "Twilio · kz" in text
+
+
+def test_contents_of_an_account_stand_in_one_order(page: str) -> None:
+    """They are a set, whose order differs from process to process."""
+    (carried,) = re.findall(r"<dd>(Telegram: [^<]*Telegram: a link[^<]*)</dd>", page)
+
+    assert unescape(carried).split(", ") == [
+        "Telegram: a code",
+        "Telegram: a code with a link",
+        "Telegram: a code in a text of its own",
+        "Telegram: a link",
+        "Telegram: a company's own code with letters",
+        "Telegram: a company's own code",
+    ]
 
 
 def test_open_breaker_is_shown_with_its_reason(client: Client, english_operator: User) -> None:
