@@ -1,30 +1,27 @@
 """Admin of messages, receipts, contacts, codes, companies' texts and restrictions."""
 
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from billing.models import Transfer
-from catalogue.ids import parse_id, uuid_or_none
 from catalogue.texts import StrOrPromise
-from channels.history.messages import of_request
 from channels.history.redaction import redact
 from channels.history.timeline import RECEIPT_TITLES, timeline
-from channels.models import Attempt, BlockedPhone, Contact, Message, Part, Receipt
+from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
 from channels.phone_numbers import e164_or_none
 from channels.recipients import phone_search
 from channels.vendor_accounts import error_texts
-from channels.vendor_accounts.registry import hosted_providers, test_providers
 from operator_admin.model_pages.bases import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline
 from operator_admin.model_pages.change_list import field_filter, since_filter
+from operator_admin.model_pages.message_search import newest_ids, phone_matches, search_messages
 from otp.models import CodeText, GuardRestriction, Verification
 
 
@@ -50,7 +47,7 @@ class FoundByPhoneAdmin(ReadOnlyAdmin):
     def is_found_by_index(self, text: str) -> bool:
         """All but the beginning of a phone."""
         is_whole = phone_search.whole_number(text, settings.OPERATOR_COUNTRY) is not None
-        return is_whole or _phone(text.strip()) is None
+        return is_whole or phone_matches(text.strip()) is None
 
 
 @admin.register(Message)
@@ -103,7 +100,7 @@ class AttemptAdmin(FoundByPhoneAdmin):
 
     def find(self, rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:
         """The attempts of the messages that this text finds."""
-        return rows.filter(message__in=_newest(text, "pk")) if text.strip() else rows
+        return rows.filter(message__in=newest_ids(text, "pk")) if text.strip() else rows
 
     @admin.display(description=_("kind of error"))
     def kind_of_error(self, attempt: Attempt) -> StrOrPromise:
@@ -175,7 +172,7 @@ class BlockedPhoneAdmin(ModelAdmin):
     ordering = ("-created_at",)
 
     def find(self, rows: QuerySet[BlockedPhone], text: str) -> QuerySet[BlockedPhone]:
-        phone = _phone(text)
+        phone = phone_matches(text)
         return rows.none() if phone is None else rows.filter(phone)
 
 
@@ -192,7 +189,7 @@ class VerificationAdmin(FoundByPhoneAdmin):
 
     def find(self, rows: QuerySet[Verification], text: str) -> QuerySet[Verification]:
         """What the messages found went out for: verifications have no index by phone."""
-        return rows.filter(pk__in=_newest(text, "subject_id")) if text.strip() else rows
+        return rows.filter(pk__in=newest_ids(text, "subject_id")) if text.strip() else rows
 
 
 @admin.register(CodeText)
@@ -216,58 +213,3 @@ class GuardRestrictionAdmin(ReadOnlyAdmin):
     list_select_related = ("company",)
     search_fields = ("company__name", "value")
     ordering = ("-began_at",)
-
-
-# Messages are found by phone, by our ids or the provider's id, always by an index.
-
-MAX_FOUND = 500
-
-
-def search_messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
-    text = text.strip()
-    if not text:
-        return rows
-    if (by_id := _by_own_id(rows, text)) is not None:
-        return by_id
-    if number := phone_search.whole_number(text, settings.OPERATOR_COUNTRY):
-        # In the order of the index: a plan for any phone would follow the primary key instead.
-        newest = Message.objects.filter(phone=number).order_by("-created_at")
-        if ids := list(newest.values_list("pk", flat=True)[:MAX_FOUND]):
-            return rows.filter(pk__in=ids)
-        return rows.filter(pk__in=_by_provider_id(text))
-    if (phone := _phone(text)) is not None:
-        by_phone = rows.filter(phone)
-        return by_phone if by_phone.exists() else rows.filter(pk__in=_by_provider_id(text))
-    return rows.filter(pk__in=_by_provider_id(text))
-
-
-def _newest(text: str, field: str) -> list[UUID]:
-    """The ids of the messages that this text finds."""
-    rows = search_messages(Message.objects.all(), text).order_by("-pk")
-    return list(rows.values_list(field, flat=True)[:MAX_FOUND])
-
-
-def _by_own_id(rows: QuerySet[Message], text: str) -> QuerySet[Message] | None:
-    if (message_id := parse_id("msg", text)) is not None:
-        return rows.filter(pk=message_id)
-    if text.startswith("req_"):
-        return rows.filter(of_request(text))
-    if (uuid := uuid_or_none(text.partition("_")[2] or text)) is not None:
-        by_attempt = Attempt.objects.filter(pk=uuid).values("message")
-        return rows.filter(Q(pk=uuid) | Q(subject_id=uuid) | Q(pk__in=by_attempt))
-    return None
-
-
-def _by_provider_id(text: str) -> list[UUID]:
-    """Runs at once: as a subquery PostgreSQL would scan the whole table."""
-    providers = [*error_texts.PROVIDERS, *test_providers()]  # the first column of the index
-    by_attempt = Attempt.objects.filter(provider__in=providers, provider_id=text)
-    by_part = Part.objects.filter(provider__in=list(hosted_providers()), provider_id=text)
-    return [
-        *by_attempt.values_list("message_id", flat=True),
-        *by_part.values_list("attempt__message_id", flat=True),
-    ]
-
-
-def _phone(text: str) -> Q | None:
-    return phone_search.matching(text, settings.OPERATOR_COUNTRY)
