@@ -43,7 +43,7 @@ SYSTEMS = (
 def is_valid_brand(brand: str) -> bool:
     """Whether it is one line of visible characters without a link, account or phone number.
 
-    Recipients trust a brand, since it stands beside a requested code.
+    Recipients trust a brand, since it accompanies a requested code.
     """
     if not is_line(brand):
         return False

@@ -43,7 +43,7 @@ class Field:
     def optional(self) -> "Field":
         return replace(self, required=False)
 
-    def chosen(self) -> "Field":
+    def as_required(self) -> "Field":
         """The field where it must be given, and not as null."""
         return replace(self, schema=self.schema | {"nullable": False}, required=True)
 
@@ -53,7 +53,7 @@ class Shape:
     """Named fields: one component of the OpenAPI schema, to which all calls that use it refer."""
 
     name: str
-    own: tuple[Field, ...]
+    own_fields: tuple[Field, ...]
     base: "Shape | None" = None  # whose fields come first
 
     def body_of(self, row: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Shape:
     def __iter__(self) -> Iterator[Field]:
         if self.base is not None:
             yield from self.base
-        yield from self.own
+        yield from self.own_fields
 
 
 Fields = tuple[Field, ...] | Shape

@@ -189,7 +189,7 @@ class AuditFilter(FilterForm):
 @member_required(can_manage_keys)
 def audit_list(request: CabinetRequest) -> HttpResponse:
     form = AuditFilter(request.GET)
-    filters = form.chosen()
+    filters = form.filters()
     history = _history(request.member, filters)
     page = pagination.page_or_first(
         matching(history, filters), request.GET, history=history if filters else None
@@ -206,7 +206,7 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_manage_keys)
 def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
-    filters = AuditFilter(request.GET).chosen()
+    filters = AuditFilter(request.GET).filters()
     recorded = record(
         "audit.exported", ", ".join(sorted(filters)), company=request.company, **request.actor
     )

@@ -53,7 +53,7 @@ def ungrouped(text: str) -> str:
 
 
 class FilterForm(forms.Form):
-    def chosen(self) -> dict[str, Any]:
+    def filters(self) -> dict[str, Any]:
         """The filters in use; an invalid field filters nothing and shows its error."""
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value}
@@ -66,7 +66,7 @@ class ModeFilterForm(FilterForm):
 
     @property
     def mode_chosen(self) -> str:
-        return str(self.chosen().get("mode", Mode.LIVE))
+        return str(self.filters().get("mode", Mode.LIVE))
 
 
 class PurposeField(LineField):
@@ -344,8 +344,8 @@ class ClientKeyForm(KeyForm):
         max_length=PURPOSE_LENGTH,
         initial="login",
         help_text=_(
-            "A code is valid only for its own purpose: “login” or “payment”, say. Texts and the "
-            "policy may differ by purpose."
+            "A code is valid only for its own purpose, such as “login” or “payment”. Texts "
+            "and the policy may differ by purpose."
         ),
     )
     public_key = forms.CharField(

@@ -89,7 +89,7 @@ def request_list(request: CabinetRequest) -> HttpResponse:
     if first := saved_filters.opened_with_default(request, SavedFilter.Page.REQUESTS):
         return first
     form = RequestFilter(request.GET, company=request.company)
-    filters = form.chosen()
+    filters = form.filters()
     history = _history(request.company, filters)
     context = {
         "form": form,

@@ -1,4 +1,4 @@
-"""Codes that a company made itself, encrypted until the message that carries one comes to its end.
+"""Codes that a company made itself, encrypted until the message that carries one ends.
 
 A code of ours is derived when it is needed; a foreign one has to be kept. Its row is apart from the
 message's: so nothing that shows, exports or backs up messages can meet it, and it is deleted, not

@@ -216,7 +216,7 @@ FILES = (
     ),
 )
 
-# The operator's, what stands beside the settings or passes, and the deletion itself.
+# The operator's, what accompanies the settings or passes, and the deletion itself.
 _NO_SETTINGS = frozenset(
     {"id", "api_rate", "budgets", "guard_restrictions", "closes_at", "deleted_at", "erased_at"}
 )

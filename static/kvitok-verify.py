@@ -169,7 +169,7 @@ class Chain:
         self.parts = {}
 
     def lacks_rows_of(self, head: Head) -> bool:
-        """At the end of the file: downloaded before that day was over, say."""
+        """At the end of the file, for example of one downloaded before that day was over."""
         if head.head == self.head or not self.last:
             return False
         if head.transfers is None:

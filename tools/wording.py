@@ -25,6 +25,10 @@ PHRASES = {
     r"(have|has|having) (your|the|its) \w+ (send|solve|begin|make|call|ask|write)": "makes it do",
     r"(?<=\"\"\")(?-i:Of|Those|That of)|(?<=# )(?-i:Of)": "name the thing first: the … of",
     r"(keep|cost|hold|block)s? no others?": "does not hold up the others",
+    r"\w+, say(?=[.;)])": "such as …; for example",
+    r"(are|is|was|were) told nothing|not together with": "does not see; cannot be combined with",
+    r"(stands?|stood) (on|below|beside|in(?! for\b| front\b))": "is in, is shown in, is next to",
+    r"whoever is killed": "a killed run",
     r"(phone|number|subscriber)(s|'s|s')? operators?|at the operator": "carrier: the phone company",
 }
 NAMES = {

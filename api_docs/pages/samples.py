@@ -58,7 +58,7 @@ VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    name: str  # the folder, and what stands in ?lang=
+    name: str  # the folder, and the value of ?lang=
     title: str
     suffixes: tuple[str, ...]
     lexer: str

@@ -6,7 +6,7 @@ from api.calls import Call, Field, Fields, Schema, Shape
 
 
 def schema_of(field: Field) -> Schema:
-    """The field's schema with its description, whole: nested objects stand in it."""
+    """The field's schema with its description, whole, with nested objects in it."""
     schema = published(field.schema) | {"description": str(field.description)}
     if not field.fields:
         return schema
@@ -51,7 +51,7 @@ class Components:
     def object_of(self, fields: Fields) -> Schema:
         if isinstance(fields, tuple):
             return object_with({field.name: self.property_of(field) for field in fields}, fields)
-        own_schema = self.object_of(fields.own)
+        own_schema = self.object_of(fields.own_fields)
         if fields.base is not None:
             own_schema = {"allOf": [self.object_of(fields.base), own_schema]}
         return self.add(fields.name, own_schema)
@@ -84,7 +84,7 @@ class Components:
     def _with_one_of(self, call: Call, required: str) -> Schema:
         """The body with one of the fields that exclude each other, and not null."""
         fields = tuple(
-            field.chosen() if field.name == required else field
+            field.as_required() if field.name == required else field
             for field in call.body
             if field.name == required or field.name not in call.one_of
         )

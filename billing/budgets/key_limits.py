@@ -30,14 +30,14 @@ class KeyUsage:
 
     key_id: int
     name: str
-    shown: str  # its start and its end
+    masked_key: str  # its start and its end
     tokens: int | None
     used: int
     resets_at: datetime
 
     @property
     def label(self) -> str:
-        return f"{self.name} {self.shown}"
+        return f"{self.name} {self.masked_key}"
 
     @property
     def left(self) -> int | None:

@@ -98,7 +98,7 @@ class Sentence(NamedTuple):
 
 
 _FORGED: dict[str, StrOrPromise] = {
-    "order": _("Row %(row)s stands below a later one."),
+    "order": _("Row %(row)s is below a later one."),
     "balance": _("Row %(row)s: the balance is %(shown)s, but the rows above it give %(expected)s."),
     "chain": _("One of the rows %(first)s–%(last)s differs: they do not give the hash of %(day)s."),
     "missing": _("After row %(last)s rows of %(day)s are missing."),

@@ -119,11 +119,11 @@ def change_low_balance(request: CabinetRequest) -> HttpResponse:
 @member_required(can_see_money)
 def statement(request: CabinetRequest) -> HttpResponse:
     form = StatementFilter(request.GET)
-    lines = statements.lines_of(request.company, form.chosen())
+    lines = statements.lines_of(request.company, form.filters())
     page = page_or_first(lines.rows, request.GET, history=lines.history)
     context = {
         "form": form,
-        "is_filtered": bool(form.chosen()),
+        "is_filtered": bool(form.filters()),
         "page": page,
         "lines": statements.with_balances(request.company, page.rows),
         "opening": None if page.next_cursor else lines.opening,
@@ -134,7 +134,7 @@ def statement(request: CabinetRequest) -> HttpResponse:
 @require_GET
 @member_required(can_see_money)
 def export(request: CabinetRequest) -> StreamingHttpResponse:
-    filters = StatementFilter(request.GET).chosen()
+    filters = StatementFilter(request.GET).filters()
     record(
         "statement.exported",
         ", ".join(f"{name}={value}" for name, value in filters.items()) or "—",

@@ -88,7 +88,7 @@ class Send:
     mode: str
     kind: str
     phone: str
-    own: CompanyLimits = NO_LIMITS
+    company_limits: CompanyLimits = NO_LIMITS
 
 
 CountedMessage = Send | Message | MessageState
@@ -152,7 +152,7 @@ def _acquire(send: Send, key_hash: str, other_channel: OtherChannel | None) -> _
         return _acquire_other(send, other_channel, LimitVerdict(atomic_limits.COOLING_DOWN, 1))
     key, seconds = _repeat_key(send, key_hash)
     verdict = atomic_limits.acquire(
-        _windows(send, send.own),
+        _windows(send, send.company_limits),
         cool_down=key,
         seconds=seconds,
         holder=f"{send.id.hex}:{key_hash}",
@@ -170,9 +170,9 @@ def _acquire_other(send: Send, other_channel: OtherChannel, held: LimitVerdict) 
     """
     key = f"{_cool_down_key(send)}:{other_channel.key}"
     verdict = atomic_limits.acquire(
-        _windows(send, send.own),
+        _windows(send, send.company_limits),
         cool_down=key,
-        seconds=cool_down(send.own),
+        seconds=cool_down(send.company_limits),
         holder=f"{send.id.hex}:",
         pool=_pool(send),
     )
@@ -195,7 +195,7 @@ def wait(send: Send) -> int:
     """Seconds until this send would be allowed, 0 if now; counts nothing."""
     try:
         return atomic_limits.seconds_until_granted(
-            _windows(send, send.own), cool_down=_cool_down_key(send), pool=_pool(send)
+            _windows(send, send.company_limits), cool_down=_cool_down_key(send), pool=_pool(send)
         )
     except LimiterDownError:
         limit = _count_in_postgres(send)
@@ -265,7 +265,7 @@ def cool_down(limits: CompanyLimits) -> int:
 
 def _cool_down(send: Send) -> int:
     applies = send.kind == "code" and send.mode == "live"
-    return cool_down(send.own) if applies else 0
+    return cool_down(send.company_limits) if applies else 0
 
 
 def _repeat_key(send: Send, key_hash: str) -> tuple[str, int]:
@@ -357,7 +357,9 @@ def _counted_in_postgres(send: Send, other_channel: OtherChannel | None = None) 
 def _count_in_postgres(send: Send, *, cools_down: bool = True) -> LimitVerdict:
     checks = [
         (number, count, seconds)
-        for number, (count, seconds) in enumerate(_company_limits(send.kind, send.own), start=1)
+        for number, (count, seconds) in enumerate(
+            _company_limits(send.kind, send.company_limits), start=1
+        )
     ]
     if cools_down and _cool_down(send):
         checks.insert(0, (atomic_limits.COOLING_DOWN, 1, _cool_down(send)))

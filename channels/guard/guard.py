@@ -73,7 +73,7 @@ class Case:
 @dataclass(slots=True)
 class Guard:
     maturity: float = 30.0  # seconds from a delivery until a code not entered counts as missed
-    found: dict[Scope, ScopeEvidence] = field(default_factory=dict)
+    evidence: dict[Scope, ScopeEvidence] = field(default_factory=dict)
     company: ScopeEvidence = field(default_factory=lambda: ScopeEvidence(0.0))
     watched: set[Scope] = field(default_factory=set)  # that are under attack elsewhere
     _swept_at: float = 0.0
@@ -102,7 +102,7 @@ class Guard:
         the people around it.
         """
         verdicts: list[Verdict] = []
-        of_scopes = [(scope, self.found[scope]) for scope in scopes if scope in self.found]
+        of_scopes = [(scope, self.evidence[scope]) for scope in scopes if scope in self.evidence]
         usual_rate = self._usual_rate(now)
         for n, (scope, evidence) in reversed(list(enumerate(of_scopes))):
             verdict = self._judge_scope(now, scopes, scope, evidence, usual_rate)
@@ -165,7 +165,7 @@ class Guard:
 
     def _has_people(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
         """Itself or a wider one."""
-        evidence = [self.found.get(item) for item in scopes[: scopes.index(scope) + 1]]
+        evidence = [self.evidence.get(item) for item in scopes[: scopes.index(scope) + 1]]
         return any(item is not None and item.has_people for item in evidence)
 
     @staticmethod
@@ -185,7 +185,9 @@ class Guard:
         if not self.watched or scope.kind in {ScopeKind.IP, ScopeKind.DEVICE}:
             return False
         watched = [item for item in scopes[: scopes.index(scope) + 1] if item in self.watched]
-        return any(item not in self.found or not self.found[item].has_people for item in watched)
+        return any(
+            item not in self.evidence or not self.evidence[item].has_people for item in watched
+        )
 
     @staticmethod
     def _pending_allowed(scope: Scope, evidence: ScopeEvidence) -> float:
@@ -264,7 +266,7 @@ class Guard:
         case.is_pending = False
 
     def _of(self, now: float, scopes: tuple[Scope, ...]) -> list[ScopeEvidence]:
-        return [self.found.setdefault(scope, ScopeEvidence(now)) for scope in scopes]
+        return [self.evidence.setdefault(scope, ScopeEvidence(now)) for scope in scopes]
 
     def _usual_rate(self, now: float) -> float:
         """The company's share of right codes. Those of single scopes would fall with the very
@@ -278,9 +280,9 @@ class Guard:
         if now - self._swept_at < SWEEP:
             return
         self._swept_at = now
-        self.found = {
+        self.evidence = {
             scope: item
-            for scope, item in self.found.items()
+            for scope, item in self.evidence.items()
             if item.pending
             or now - item.at < DAY
             or item.refusals

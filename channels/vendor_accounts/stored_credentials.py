@@ -1,6 +1,6 @@
 """Credentials of vendor accounts that operators entered, encrypted at rest.
 
-They stand beside those of the environment, which come first: a name that it configures is its own.
+They add to those of the environment, which come first: a name that it configures is its own.
 Every process learns of a change by the snapshot of accounts, within seconds (`availability`).
 """
 
@@ -59,7 +59,7 @@ def decode(text: str) -> dict[str, str]:
     return options
 
 
-def shown(name: str) -> dict[str, str]:
+def public_options(name: str) -> dict[str, str]:
     """What the form may show: everything but secrets."""
     row = ProviderAccount.objects.filter(name=name).first()
     options = decode(row.credentials) if row else {}

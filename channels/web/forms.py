@@ -145,7 +145,7 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
 
 def filter_of(query: str, member: Member) -> dict[str, Any]:
     """The filter of a query string, as the page would use it."""
-    return HistoryFilter(QueryDict(query), member=member).chosen()
+    return HistoryFilter(QueryDict(query), member=member).filters()
 
 
 def query_of(form: HistoryFilter) -> str:

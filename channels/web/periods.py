@@ -21,16 +21,16 @@ from storage.months.calendar import last_day, previous_month
 class DayPreset:
     name: str  # in the URL of the overview
     title: StrOrPromise
-    shown: DayRange | None  # None: all days
+    days: DayRange | None  # None: all days
     is_chosen: bool = False
 
     @property
     def date_from(self) -> str | None:
-        return self.shown.first.isoformat() if self.shown else None
+        return self.days.first.isoformat() if self.days else None
 
     @property
     def date_to(self) -> str | None:
-        return self.shown.last.isoformat() if self.shown else None
+        return self.days.last.isoformat() if self.days else None
 
 
 def day_presets(*names: str) -> list[DayPreset]:
@@ -55,7 +55,7 @@ def of_list(filters: Mapping[str, Any]) -> list[DayPreset]:
     """`filters`: the filter in use."""
     days = (filters.get("date_from"), filters.get("date_to"))
     rows = day_presets("all", "today", "yesterday", "7", "30", "month", "last-month")
-    return [replace(row, is_chosen=days == (row.shown or (None, None))) for row in rows]
+    return [replace(row, is_chosen=days == (row.days or (None, None))) for row in rows]
 
 
 MAX_DAYS = 366
@@ -63,7 +63,7 @@ OWN = "days"
 
 
 class PeriodForm(forms.Form):
-    """`chosen` is always a period: what was asked for wrongly shows its error, and two weeks."""
+    """`day_range` is always a period: what was asked for wrongly shows its error, and two weeks."""
 
     mode = LineField(required=False, widget=forms.HiddenInput)
     period = LineField(required=False, max_length=12)
@@ -89,14 +89,14 @@ class PeriodForm(forms.Form):
         """For links to the same period."""
         if self.name != OWN:
             return f"&period={self.name}"
-        days_shown = self.chosen()
+        days_shown = self.day_range()
         days = f"date_from={days_shown.first:%Y-%m-%d}&date_to={days_shown.last:%Y-%m-%d}"
         return f"&period={OWN}&{days}"
 
-    def chosen(self) -> DayRange:
+    def day_range(self) -> DayRange:
         if self.is_own and self.is_valid():
             return DayRange(self.cleaned_data["date_from"], self.cleaned_data["date_to"])
-        ranges = {preset.name: preset.shown for preset in self.presets}[self.name]
+        ranges = {preset.name: preset.days for preset in self.presets}[self.name]
         return ranges or DayRange.last_days(DAYS)
 
     def clean(self) -> dict[str, Any]:

@@ -41,13 +41,13 @@ def message_list(request: CabinetRequest) -> HttpResponse:
     if first := saved_filters.opened_with_default(request, SavedFilter.Page.MESSAGES):
         return first
     form = HistoryFilter(request.GET, member=request.member)
-    presets = periods.of_list(form.chosen())
-    page = history.search(request.company, form.chosen(), request.GET)
+    presets = periods.of_list(form.filters())
+    page = history.search(request.company, form.filters(), request.GET)
     context = {
         "form": form,
         "mode": form.mode_chosen,
-        "is_filtered": bool(form.chosen().keys() - {"mode"}),
-        "is_by_id": "id" in form.chosen(),
+        "is_filtered": bool(form.filters().keys() - {"mode"}),
+        "is_by_id": "id" in form.filters(),
         "page": page,
         "kept_since": None if page.next_cursor else archived.kept_since(),
         "base_url": settings.PUBLIC_URL,
@@ -65,7 +65,7 @@ def message_list(request: CabinetRequest) -> HttpResponse:
 def message_export(request: CabinetRequest) -> HttpResponseBase:
     """The filtered history as a CSV file; a long one is made in the background."""
     form = HistoryFilter(request.GET, member=request.member)
-    filters = form.chosen()
+    filters = form.filters()
     if export.is_long(request.company, filters):
         return redirect(f"{reverse('message-files')}?{query_of(form) or 'mode=live'}")
     record(
@@ -138,7 +138,7 @@ def _is_unreachable(message: Message) -> bool:
 @member_required(can_read_keys)
 def test_phone(request: CabinetRequest) -> HttpResponse:
     form = PhoneFilter(request.GET, member=request.member)
-    filters = form.chosen() | {"mode": Mode.TEST}
+    filters = form.filters() | {"mode": Mode.TEST}
     page = history.search(request.company, filters, request.GET)
     fingerprint = phone_screens.fingerprint(page.rows)
     if request.htmx and request.GET.get("seen") == fingerprint:
@@ -149,7 +149,7 @@ def test_phone(request: CabinetRequest) -> HttpResponse:
         "page": page,
         "screens": phone_screens.phone_screens(page.rows),
         "stamp": fingerprint,
-        "is_filtered": bool(form.chosen()),
+        "is_filtered": bool(form.filters()),
         "magic": [(digits, *outcome) for digits, outcome in scripted],
         "base_url": settings.PUBLIC_URL,
     }

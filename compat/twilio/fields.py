@@ -59,8 +59,8 @@ TO, PAYEE = optional("To", NAME), optional("Payee", NAME)
 AMOUNT = optional("Amount", text(maxLength=32))
 DEVICE_IP = optional("DeviceIp", NAME)
 SEND = (
-    TO.chosen(),
-    parsed("Channel", text(maxLength=20), channel).chosen(),
+    TO.as_required(),
+    parsed("Channel", text(maxLength=20), channel).as_required(),
     replace(our_fields.LOCALE, name="Locale"),
     own_code("CustomCode"),
     optional("CustomMessage", text(maxLength=0), _("Texts are set in the cabinet")),
@@ -72,9 +72,9 @@ SEND = (
     optional("RiskCheck", text(enum=["enable", "disable"])),
     DEVICE_IP,
 )
-NEW_STATUS = optional("Status", text(enum=["canceled", "approved"])).chosen()
+NEW_STATUS = optional("Status", text(enum=["canceled", "approved"])).as_required()
 VERIFICATION_SID = optional("VerificationSid", text(pattern="^VE[0-9a-fA-F]{32}$"))
-CHECK = (guess("Code").chosen(), TO, VERIFICATION_SID, AMOUNT, PAYEE)
+CHECK = (guess("Code").as_required(), TO, VERIFICATION_SID, AMOUNT, PAYEE)
 # The parameters of lists.
 SERVICE, ANY_CHANNEL = optional("VerifyServiceSid", NAME), optional("Channel", NAME)
 ATTEMPTS_TO = optional("ChannelData.To", NAME)

@@ -37,7 +37,7 @@ class Variables(FileAwareEnv):
     """A variable left empty counts as not set, as in a copy of `.env.example`.
 
     A secret made from a file ends with its line, and an editor may begin it with a byte order mark:
-    neither may stand in an address or a header.
+    neither may be in an address or a header.
     """
 
     bool = _unless_empty(FileAwareEnv.bool)

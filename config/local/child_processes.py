@@ -37,7 +37,7 @@ class Child:
     launch: Callable[[], subprocess.Popen[bytes]]
     log: Path
     stop_signal: signal.Signals = signal.SIGTERM
-    shown: re.Pattern[str] | None = _WARNINGS
+    warning_pattern: re.Pattern[str] | None = _WARNINGS
     once: bool = False
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
@@ -68,7 +68,7 @@ class Child:
 
     def warnings(self) -> list[str]:
         """The warnings logged since the last call."""
-        if self.shown is None or not self.log.exists():
+        if self.warning_pattern is None or not self.log.exists():
             return []
         with self.log.open("rb") as file:
             if file.seek(0, os.SEEK_END) < self.log_read:  # truncated
@@ -76,7 +76,7 @@ class Child:
             file.seek(self.log_read)
             log_text, newline, _ = file.read().rpartition(b"\n")
         self.log_read += len(log_text + newline)
-        lines = filter(self.shown.search, log_text.decode(errors="replace").splitlines())
+        lines = filter(self.warning_pattern.search, log_text.decode(errors="replace").splitlines())
         return [line[:300] for line in lines]
 
 

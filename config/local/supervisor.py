@@ -118,7 +118,9 @@ def _start_stores(supervisor: Supervisor, context: RunContext) -> None:
     for server in servers:
         say(f"Starting {server.name} …")
         server.prepare()
-        child = Child(server.name, server.launch, server.log, server.stop_signal, shown=None)
+        child = Child(
+            server.name, server.launch, server.log, server.stop_signal, warning_pattern=None
+        )
         supervisor.add(child)
         supervisor.wait(server.is_ready, child)
 
@@ -146,7 +148,7 @@ def _web(context: RunContext) -> Child:
     arguments = ["--host", context.host, "--port", str(context.port), "--workers", "2"]
     # SIGKILL would orphan granian's workers.
     child = context.child("web", "-m", "config.web_server", *arguments, die=signal.SIGTERM)
-    child.shown = _WEB_WARNINGS
+    child.warning_pattern = _WEB_WARNINGS
     return child
 
 

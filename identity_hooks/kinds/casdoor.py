@@ -50,7 +50,7 @@ KIND = Kind(
         ),
     ),
     notes=(
-        _("With GET the code stands in the address, which proxies write to logs: prefer POST."),
+        _("With GET the code is in the address, which proxies write to logs: prefer POST."),
         _("The server treats every status other than 200 as a failure."),
     ),
 )

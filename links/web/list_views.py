@@ -46,7 +46,7 @@ from links.web.search_sources import may_name
 @member_required()
 def link_list(request: CabinetRequest) -> HttpResponse:
     form = LinkFilter(request.GET)
-    filters = form.chosen()
+    filters = form.filters()
     links = matching(request.member, filters)
     if links.is_hidden:
         form.add_error("search", _("Enter a whole short link or words: your role sees no digits."))
@@ -111,9 +111,12 @@ def _named(text: str, company_id: int) -> Q:
 def link_export(request: CabinetRequest) -> StreamingHttpResponse:
     form = LinkFilter(request.GET)
     record(
-        "links.exported", ", ".join(sorted(form.chosen())), company=request.company, **request.actor
+        "links.exported",
+        ", ".join(sorted(form.filters())),
+        company=request.company,
+        **request.actor,
     )
-    links = matching(request.member, form.chosen())
+    links = matching(request.member, form.filters())
     rows = rows_of(links.links, request.member, links.history)
     name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_download(rows, name)

@@ -59,7 +59,7 @@ def channel(request: HttpRequest, name: str) -> HttpResponse:
     context = {
         "state": state,
         **paged("companies", companies, number, impact.PAGE_SIZE),
-        "told": [row for row in Incident.objects.open() if row.channel in {"", name}],
+        "incidents": [row for row in Incident.objects.open() if row.channel in {"", name}],
     }
     return _page(request, "channel", state.channel.title, context)
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from cabinet.forms import grouped
 from catalogue.texts import StrOrPromise
+from channels.providers.base import Capabilities
 from channels.vendor_accounts import error_texts
 from operator_admin import attention
 from operator_admin.incidents import notices
@@ -73,6 +74,22 @@ BREAKERS = {
     "half-open": gettext_lazy("half-open: one message at a time is tried"),
     "open": gettext_lazy("open: nothing is sent"),
 }
+
+
+@register.filter
+def receipts_word(capabilities: Capabilities) -> str:
+    """Whether an account sends receipts, or what proves a delivery instead."""
+    if capabilities.receipts:
+        proof = _("yes")
+    elif not capabilities.waits_for_person:
+        proof = _("none: the hand-over is the proof")
+    elif capabilities.clicks_prove:
+        proof = _("none: a click or the entered code is the proof")
+    else:
+        proof = _("none: the entered code alone is the proof")
+    polls = [_("can be asked")] if capabilities.pollable else []
+    contacts = [_("only people who shared their contact")] if capabilities.needs_contact else []
+    return ", ".join([proof, *polls, *contacts])
 
 
 @register.filter

@@ -107,7 +107,7 @@ def can_be_entered(name: str) -> bool:
 
 def form_for(name: str, data: Any = None) -> CredentialsForm:
     """Filled with the stored values, secrets left out."""
-    return CredentialsForm(data, name=name, initial=stored_credentials.shown(name))
+    return CredentialsForm(data, name=name, initial=stored_credentials.public_options(name))
 
 
 def save(request: HttpRequest, name: str, form: CredentialsForm) -> HttpResponse:

@@ -99,7 +99,7 @@ def load_guard(company_id: int, scopes: Iterable[Scope]) -> Guard:
         if row.kind == ScopeKind.COMPANY:
             guard.company = evidence
         else:
-            guard.found[Scope(GuardScopeKind(row.kind), row.value)] = evidence
+            guard.evidence[Scope(GuardScopeKind(row.kind), row.value)] = evidence
     return guard
 
 
@@ -120,10 +120,14 @@ def save_evidence(
     """The rows of one company are written by one process at a time: `GuardProgress` is locked."""
     rows = [
         _row(
-            company_id, scope.kind.value, scope.value, guard.found[scope], countries.get(scope, "")
+            company_id,
+            scope.kind.value,
+            scope.value,
+            guard.evidence[scope],
+            countries.get(scope, ""),
         )
         for scope in touched
-        if scope in guard.found
+        if scope in guard.evidence
     ]
     rows.append(_row(company_id, *OF_COMPANY, guard.company, ""))
     GuardEvidence.objects.bulk_create(
@@ -262,8 +266,8 @@ def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> di
 
 
 def _tokens_of_smallest(guard: Guard, scopes: tuple[Scope, ...]) -> float:
-    small = [scope for scope in scopes if scope.kind in SMALL and scope in guard.found]
-    return max((guard.found[scope].tokens for scope in small), default=0.0)
+    small = [scope for scope in scopes if scope.kind in SMALL and scope in guard.evidence]
+    return max((guard.evidence[scope].tokens for scope in small), default=0.0)
 
 
 def _judge_anew(

@@ -147,7 +147,7 @@ def snapshot(
     **more: Any,
 ) -> dict[str, str]:
     """Returns, by channel, the templates a message keeps from the time it was accepted. `body` is
-    of the message alone, and `line` stands below it; the rest is as of `template`.
+    of the message alone, and `line` is below it; the rest is as of `template`.
     """
     if texts is NO_TEXTS and not body and not line:
         return {}

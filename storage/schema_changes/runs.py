@@ -133,7 +133,7 @@ def timeouts(connection: BaseDatabaseWrapper, *, lock: float) -> Iterator[None]:
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {int(lock * 1000)}")
         cursor.execute("SET statement_timeout = 0")
-        # Asked first: a refused SET would stand in the log of PostgreSQL as an error.
+        # Asked first: a refused SET would be logged by PostgreSQL as an error.
         if can_yield := may_set_deadlock_timeout(connection):
             cursor.execute(f"SET deadlock_timeout = {int(_DEADLOCK_TIMEOUT * 1000)}")
             cursor.execute(f"SET lock_timeout = {int(min(lock, _SHORT_LOCK_TIMEOUT) * 1000)}")

@@ -256,7 +256,7 @@ def fail(message: Message) -> None:
 
 
 def addresses(company: Company) -> list[str]:
-    """The pages a member opens; the company's own objects stand in the parametrised ones."""
+    """The pages a member opens; the company's own objects are in the parametrised ones."""
     key = company.api_keys.active().filter(expires_at=None).get()
     names = ["overview", "message-list", "key-list", "key-create", "settings", "test-phone"]
     names += ["member-list", "member-invite", "audit-list", "settings-preview"]

@@ -15,7 +15,7 @@ def country(code: str) -> bytes:
 
 
 def database(records: Mapping[str, bytes]) -> bytes:
-    """IPv4 networks of the same length → what is told of them."""
+    """IPv4 networks of the same length → their records."""
     data, places = b"", {}
     for network, record in records.items():
         places[network] = len(data)

@@ -36,7 +36,7 @@ def overview(request: CabinetRequest) -> HttpResponse:
     company = request.company
     mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
     period = PeriodForm(request.GET)
-    days = period.chosen()
+    days = period.day_range()
     summary = figures(company, mode, days)
     by = dimension_of(request.GET.get("by", ""))
     read = {by, Dimension.COUNTRY, Dimension.CHANNEL}
@@ -85,7 +85,7 @@ def _extras(summary: Figures, *, sees_money: bool) -> list[Extra]:
 def overview_csv(request: CabinetRequest) -> StreamingHttpResponse:
     """The breakdown that the page shows, every row of it."""
     mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
-    days, by = PeriodForm(request.GET).chosen(), dimension_of(request.GET.get("by", ""))
+    days, by = PeriodForm(request.GET).day_range(), dimension_of(request.GET.get("by", ""))
     company = request.company
     table = breakdown(company, mode, days, by)
     rows = breakdown_table.csv_rows(table, company, sees_money=request.member.can_see_money)

@@ -36,7 +36,7 @@ NAMES = """
     Twilio Verify Node js Ruby BCP Prelude Infobip CAMARA Vonage oai vercel labs
     emulate schemathesis behave YAML twilio Basic Bearer FA PIN PSD UTF Unicode CLDR
 """
-# Fields, their names and kinds, where they are the subject: the term of a definition, say.
+# Fields, their names and kinds, where they are the subject, such as the term of a definition.
 TECHNICAL = re.compile(r"openapi\.json|purpose|Idempotency-Key|queued|application/json|challenge")
 
 

@@ -147,7 +147,7 @@ def test_code_that_is_entered_before_its_receipt_comes_is_no_miss() -> None:
             guard.matured(at + 42, case)
 
     assert (guard.company.norm.hits, guard.company.norm.trials) == pytest.approx((20, 20), rel=0.01)
-    assert all(item.pending == 0 for item in guard.found.values())
+    assert all(item.pending == 0 for item in guard.evidence.values())
 
 
 def test_undelivered_messages_are_no_evidence() -> None:
@@ -213,7 +213,7 @@ def test_known_phones_are_no_evidence() -> None:
         guard.delivered(at + 4, case, SMS, 4.0)
         guard.verified(at + 14, case) if n % 2 else guard.matured(at + 34, case)
 
-    assert not guard.found
+    assert not guard.evidence
     assert guard.company.norm.trials == 0
 
 

@@ -185,7 +185,7 @@ def after(kind: EventKind) -> Callable[[Api], object]:
 
 
 def of_a_failed_try(api: Api) -> None:
-    """While its message is open: it goes on by another account, say."""
+    """While its message is open: it goes on by another account, for example."""
     attempt = accepted(api)
     Attempt.objects.update(state="failed")
     hear(attempt)

@@ -81,7 +81,10 @@ def test_empty_secret_keeps_the_stored_one_and_other_fields_may_be_cleared(user:
     row = ProviderAccount.objects.get(name="smsc")
     kept = stored_credentials.decode(row.credentials)
     assert kept == {"login": "kvitok", "password": TOKEN, "callback_secret": "word"}
-    assert stored_credentials.shown("smsc") == {"login": "kvitok", "callback_secret": "word"}
+    assert stored_credentials.public_options("smsc") == {
+        "login": "kvitok",
+        "callback_secret": "word",
+    }
 
 
 def test_same_values_again_change_nothing(user: User) -> None:

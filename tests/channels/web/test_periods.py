@@ -18,7 +18,7 @@ from tests.factories import MessageFactory
 
 def shown(**query: str) -> tuple[str, str]:
     with time_machine.travel("2026-03-05 12:00:00+03:00"):
-        result = PeriodForm(query).chosen()
+        result = PeriodForm(query).day_range()
     return f"{result.first:%m-%d}", f"{result.last:%m-%d}"
 
 

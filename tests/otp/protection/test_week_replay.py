@@ -104,7 +104,7 @@ def test_code_asked_for_again_counts_where_it_would_have_been_sent_once(company:
         week.play(code)
 
     assert week.entered == 1  # refused, though right
-    assert 0.9 < week.guard.found[Scope(ScopeKind.COUNTRY, "SO")].hits <= 1
+    assert 0.9 < week.guard.evidence[Scope(ScopeKind.COUNTRY, "SO")].hits <= 1
 
 
 def test_codes_of_others_and_of_long_ago_are_not_looked_at(company: Company) -> None:

@@ -149,6 +149,6 @@ def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
 
     counts = learned_router.decode(RouterState.objects.get().state).accounts[SAME].counts
     assert {name: (round(item.hits), round(item.trials)) for name, item in counts.items()} == {
-        KZ: (2, 4),  # its faults are its own, also where another account stood in
+        KZ: (2, 4),  # its faults are its own, also where another account took over
         UZ: (1, 3),  # the other code was entered once another channel was asked
     }
