@@ -2,6 +2,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from catalogue.channels import CHANNELS
 from channels.models import FallbackEvent, Message
 from tests.browser.test_cabinet import sign_in
 from tests.cabinet.pages import create_route_days
@@ -74,10 +75,13 @@ def test_chain_is_set_and_a_mistake_is_explained(page: Page, live_server: LiveSe
     company = sign_in(page, live_server).company
     page.goto(f"{live_server.url}/cabinet/settings")
     page.get_by_label("Отправлять следующим каналом").check()
-    for label, channel in (("Сначала", "whatsapp"), ("Затем", "telegram"), ("И ещё", "sms")):
-        expect(page.get_by_label(label)).to_have_value(channel)
-    for label in ("Затем", "И ещё"):
-        page.get_by_label(label).select_option("")
+    labels = ("Сначала", "Затем", "И ещё", "И ещё")
+    selects = page.locator("select[name^=chain_]")
+    for position, (label, channel) in enumerate(zip(labels, CHANNELS, strict=True)):
+        expect(selects.nth(position)).to_have_accessible_name(label)
+        expect(selects.nth(position)).to_have_value(channel.name)
+        if position:
+            selects.nth(position).select_option("")
     page.get_by_role("button", name="Сохранить : Каналы и запасные каналы").click()
     expect(page.get_by_text("Выберите хотя бы два канала.")).to_be_visible()
 
