@@ -57,7 +57,7 @@ def test_contents_of_an_account_stand_in_one_order(page: str) -> None:
     """They are a set, whose order differs from process to process."""
     (carried,) = re.findall(r"<dd>([^<]*Telegram: a link[^<]*)</dd>", page)
 
-    assert unescape(carried).strip().split(", ") == [
+    assert re.split(r",\s+", unescape(carried).strip()) == [
         "Telegram: a code",
         "Telegram: a code with a link",
         "Telegram: a code in a text of its own",
