@@ -115,7 +115,7 @@ def test_card_that_proves_less_proves_nothing(forge: Callable[[Json], None]) -> 
 
 
 @pytest.mark.parametrize("other", [None, 1, {"type": "image"}, {"type": "share", "payload": {}}])
-@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("index", [0, 1])
 def test_card_beside_another_attachment_proves_nothing(other: object, index: int) -> None:
     update = stored("contact_own")
 
