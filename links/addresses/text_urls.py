@@ -18,15 +18,16 @@ from links.addresses import target_urls
 from parsing.characters import as_seen
 from parsing.hosts import top_level_domains
 
-_SCHEME = re.compile(r"(?<![^\W_])([A-Za-z][A-Za-z0-9+.-]*):(?:/|\\){2}")
+# Patterns start where a run of their characters does: one that tries again at each of them takes
+# the square of their number, and one character of a text becomes up to eighteen.
+_SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z0-9+.-]+):[/\\]{2}")
+_SCHEME_START = re.compile(r"(?<![^\W_])[A-Za-z]")
 _SPACE_OR_QUOTE = re.compile(r"[\s<>\"«»“”]")
 # Some registries sell names with emoji and symbols. Before a name's first letter they adorn it.
 _ANY = r"[^\s\x00-,./:-@\[-^`{-\x7f]"
-_SYMBOLS = rf"(?:(?![\w-]){_ANY})+"
-_HOST = re.compile(
-    rf"(?:{_SYMBOLS}(?=\.)|[\w-]{_ANY}*)(?:\.{_ANY}+)+|(?<![\w-])localhost(?=[:/])",
-    re.IGNORECASE,
-)
+_LABELS = re.compile(rf"{_ANY}+(?:\.{_ANY}+)*")
+_LETTER = re.compile(r"[\w-]")
+_LOCALHOST = re.compile(r"(?<![\w-])localhost\Z", re.IGNORECASE)
 _WORD = re.compile(r"[\w-]+")
 _LATIN_WORD = re.compile(r"[a-z0-9]+", re.IGNORECASE)
 _IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w.-])")
@@ -73,18 +74,35 @@ def _site(host: str) -> str:
 def addresses(text: str) -> Iterator[str]:
     """Whatever has a scheme, to the next space; and bare hosts under a real top-level domain."""
     rest = _DOTS.sub(".", as_seen(text))
-    while scheme := _SCHEME.search(rest):
+    bare, read_to = [], 0
+    for scheme in _SCHEME.finditer(rest):
+        start = _SCHEME_START.search(rest, scheme.start(), scheme.end(1))
+        if start is None or start.start() < read_to:  # no scheme, or one within the address before
+            continue
         end = _SPACE_OR_QUOTE.search(rest, scheme.end())
         stop = end.start() if end else len(rest)
-        yield rest[scheme.start() : stop].rstrip(".,;:!?)]}'…")
-        rest = f"{rest[: scheme.start()]} {rest[stop:]}"
+        yield rest[start.start() : stop].rstrip(".,;:!?)]}'…")
+        bare.append(rest[read_to : start.start()])
+        read_to = stop
+    rest = " ".join([*bare, rest[read_to:]])
     rest = "".join(" " if _is_separator(char) else char for char in rest)
-    for host in _HOST.finditer(rest):
-        is_alone = rest[host.end() : host.end() + 1] not in {"/", ":"}
-        if is_alone and _TOWN.fullmatch(host[0]):
+    for host, is_alone in _hosts(rest):
+        if is_alone and _TOWN.fullmatch(host):
             continue
-        if name := _named_host(host[0]):
+        if name := _named_host(host):
             yield name
+
+
+def _hosts(text: str) -> Iterator[tuple[str, bool]]:
+    """What may be one, and whether neither a path nor a port follows."""
+    for labels in _LABELS.finditer(text):
+        is_alone = text[labels.end() : labels.end() + 1] not in {"/", ":"}
+        first, dot, _others = labels[0].partition(".")
+        if dot:
+            letter = _LETTER.search(first)
+            yield labels[0][letter.start() if letter else 0 :], is_alone
+        elif not is_alone and (local := _LOCALHOST.search(first)):
+            yield local[0], is_alone
 
 
 def _is_separator(char: str) -> bool:

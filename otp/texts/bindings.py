@@ -70,6 +70,7 @@ def _payment_faults(binding: Mapping[str, str]) -> Iterator[str]:
 def _name_faults(name: str) -> Iterator[str]:
     if len(name) > MAX_NAME or not is_line(name):
         yield _("Up to %(max)d printable characters in one line") % {"max": MAX_NAME}
+        return
     if set("{}") & set(name):
         yield _("No braces")
     yield from rules.addresses(name)

@@ -57,7 +57,11 @@ _CODE_ALONE = re.compile(
 )
 _LINK = re.compile(r"(?<!\S)\{link\}(?!\S)")
 _LABEL = r"(?:[\w-]|\{\w+\})+"
-_ADDRESS = re.compile(rf"\S*://\S*|\S*@\S*|{_LABEL}[.。．｡](?:[^\W\d_]{{2,}}|\{{\w+\}})\S*")
+# Each begins where its run of characters does, or it would take the square of their number.
+_ADDRESS = re.compile(
+    r"(?<!\S)\S*://\S*|(?<!\S)\S*@\S*|"
+    rf"(?<![\w-]){_LABEL}[.。．｡](?:[^\W\d_]{{2,}}|\{{\w+\}})\S*"
+)
 _NUMBER = re.compile(r"\d(?:(?:[^\w{}\n]|_)*\d){3,}")
 
 

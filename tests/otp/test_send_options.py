@@ -1,5 +1,6 @@
 """What one send may ask for: order, patience, length, life, text, binding, reference, metadata."""
 
+import time
 from functools import partial
 from typing import Any
 
@@ -148,6 +149,21 @@ def test_wrong_options_are_refused_before_anything(
 
     assert (answer.code, list(answer.body["errors"])) == ("invalid_input", [faulty])
     assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_binding_as_long_as_a_body_costs_no_more_than_one_of_the_length_allowed(
+    test_api: Api,
+) -> None:
+    """With a test key, which anybody gets, 12,000 octets took 12 s and the lock of Python."""
+    started = time.process_time()
+
+    answers = [
+        post(test_api, bind=PAYMENT | {"payee": "㌖" * 20_000}),
+        post(test_api, bind=DOCUMENT | {"title": "a" * 60_000}),
+    ]
+
+    assert [answer.code for answer in answers] == ["invalid_input", "invalid_input"]
+    assert time.process_time() - started < 0.5
 
 
 @pytest.mark.parametrize(

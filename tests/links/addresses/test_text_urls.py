@@ -1,5 +1,7 @@
 """URLs in a link's text: everything that a phone would make clickable is checked."""
 
+import time
+
 import pytest
 from django.utils import translation
 
@@ -122,3 +124,15 @@ def test_company_site_list_applies_to_the_text_of_a_send(api: Api, client_of: Cl
     assert "brand.com" in refused.body["errors"]["text"][0]
     assert taken.status == 200
     assert Message.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["㌖" * 5000, "a" * 30_000, "❤" * 30_000, "a❤" * 15_000, "㏂" * 6000 + " a://" * 3000]
+)
+def test_any_text_is_read_in_linear_time(text: str) -> None:
+    """One character becomes six letters: to try again at each took ten seconds for 5,000."""
+    started = time.process_time()
+
+    list(text_urls.addresses(text))
+
+    assert time.process_time() - started < 0.5

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from django.conf import settings as configured
 from django.core.exceptions import ValidationError
@@ -191,3 +193,12 @@ def test_test_messages_show_what_is_left(test_api: Api, settings: Settings) -> N
     shown = [(row["text"], row["code"], row["short_url"]) for row in answer.body["data"]]
     assert answer.status == 200
     assert shown == [(None, None, with_link), ("ссылка от Ромашка", None, link), (None,) * 3]
+
+
+@pytest.mark.parametrize("text", ["㌖" * 5000, "-" * 30_000, "a@" * 15_000, "a." * 15_000])
+def test_any_text_is_judged_in_linear_time(text: str) -> None:
+    started = time.process_time()
+
+    list(rules.addresses(text))
+
+    assert time.process_time() - started < 0.5
