@@ -1,5 +1,6 @@
 """The cabinet's pages about members, their sessions and invitations."""
 
+from allauth.core import ratelimit
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -189,6 +190,9 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
         choose_company(request, invitation.company_id)
         request.session.pop("invitation", None)
         return redirect("overview")
+    # Each visitor without a cookie gets a session, kept for hours.
+    if limited := ratelimit.consume_or_429(request, action="invitation", limit_get=True):
+        return limited
     request.session["invitation"] = token  # so that a sign-up asks for no company
     context = {"invitation": invitation, "is_theirs": is_theirs, "here": request.path}
     return render(request, "cabinet/invitation_join.html", context)

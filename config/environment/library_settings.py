@@ -9,6 +9,7 @@ RATE_LIMITS = {
     "login_device": "20/h/key",  # from one that has
     "passkey": "60/m/ip",  # challenges of sign-ins by one
     "sso": "60/m/ip",  # ways to the identity provider begun, and ended
+    "invitation": "60/m/ip",  # opened
     "reset_password": "20/m/ip,10/h/key",  # key: address; each of the ten e-mails opens the door
 }
 _DJANGO = "django.contrib.auth.password_validation"

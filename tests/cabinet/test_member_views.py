@@ -3,10 +3,12 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.models import Company, Invitation, Mail, Member, User
 from accounts.people import members
@@ -109,6 +111,20 @@ def test_second_invitation_revokes_the_first(client: Client, owner: Member) -> N
     assert client.get(first).status_code == 410
     client.post(second)
     assert joined(owner.company) == "viewer"
+
+
+def test_visitors_of_an_invitation_open_few_sessions(
+    client: Client, owner: Member, settings: Settings
+) -> None:
+    """Whoever has a link could fill the table of sessions: each visit without a cookie is one."""
+    settings.ACCOUNT_RATE_LIMITS = settings.ACCOUNT_RATE_LIMITS | {"invitation": "2/m/ip"}
+    link = invite(client)
+    before = Session.objects.count()
+
+    statuses = [Client().get(link).status_code for _visit in range(4)]
+
+    assert statuses == [200, 200, 429, 429]
+    assert Session.objects.count() == before + 2
 
 
 def test_invitation_is_revoked(client: Client, owner: Member) -> None:

@@ -10,6 +10,7 @@ from accounts.jobs import purge_sessions
 from accounts.models import User, UserSession
 from accounts.names import device_name
 from accounts.security import sessions
+from channels import retention
 from tests.accounts.security.people import (
     FIREFOX,
     add_app,
@@ -159,9 +160,27 @@ def test_rows_of_expired_sessions_are_purged(client: Client, other: Client) -> N
         expire_date=timezone.now() - timedelta(seconds=1)
     )
 
-    assert purge_sessions(100) == 1
+    assert purge_sessions(100) == 2  # Django's row and ours
     assert (Session.objects.count(), UserSession.objects.count()) == (1, 1)
     assert len(client.get(reverse("session-list")).context["sessions"]) == 1
+
+
+def test_expired_sessions_of_visitors_are_purged_however_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They have no row of ours: those of a stranger who makes more in an hour than one batch would
+    stay for ever.
+    """
+    monkeypatch.setattr(retention, "BATCH", 10)
+    past = timezone.now() - timedelta(seconds=1)
+    Session.objects.bulk_create(
+        Session(session_key=f"visitor{number}", session_data="", expire_date=past)
+        for number in range(35)
+    )
+
+    retention.purge()
+
+    assert not Session.objects.filter(session_key__startswith="visitor").exists()
 
 
 @pytest.mark.parametrize(
