@@ -51,7 +51,7 @@ class KeyUsage:
 
 
 _USAGE = f"""
-SELECT k.id AS key_id, k.name, k.prefix || '…' || k.last4 AS shown, k.day_limit AS tokens,
+SELECT k.id AS key_id, k.name, k.prefix || '…' || k.last4 AS masked_key, k.day_limit AS tokens,
   COALESCE({sql.key_used("k.id::text")}, 0) AS used, {sql.DAY_ENDS} AS resets_at
 FROM accounts_apikey k CROSS JOIN ({sql.PERIOD}) AS p
   LEFT JOIN billing_wallet w ON w.company_id = k.company_id
