@@ -252,6 +252,13 @@ def delete_unfinished(rows: models.QuerySet[Any], limit: int | None = None) -> i
     return len(ids)
 
 
+def delete_but_newest(rows: models.QuerySet[Any], count: int) -> None:
+    """Whoever makes one file after the other would fill the disk before the first expires."""
+    old = rows.order_by("-created_at", "-pk").values_list("pk", flat=True)[count:]
+    if ids := list(old):
+        delete_unfinished(rows.model._default_manager.filter(pk__in=ids))  # noqa: SLF001 - public in Django
+
+
 PURGES = Job("purges", _("deletion of expired data"))
 
 

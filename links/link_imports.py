@@ -22,7 +22,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import Job, delete_rows, delete_unfinished
+from accounts.jobs import Job, delete_but_newest, delete_rows, delete_unfinished
 from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phones_in
@@ -231,7 +231,7 @@ def _plain(title: str) -> str:
 
 JOB = Job("link_imports", _("imports of links"))
 CHUNK = 250  # links made in one commit
-MAX_UNFINISHED = 5  # imports of one company
+MAX_UNFINISHED, MAX_FINISHED = 5, 50  # imports of one company
 KEPT = timedelta(days=7)
 READING = HeavyWork("files of links read", most=1, waiting=12, share=2)  # seconds each
 State = LinkImport.State
@@ -268,6 +268,7 @@ def upload(*, company: Company, user: User, mode: str, name: str, content: bytes
     with transaction.atomic():
         Company.objects.select_for_update(no_key=True).get(pk=company.pk)  # parallel uploads wait
         _check_unfinished(company)
+        delete_but_newest(company.link_imports.finished(), MAX_FINISHED)
         job.save(force_insert=True)
         LinkImportRow.objects.bulk_create(rows, batch_size=1000)
     return job

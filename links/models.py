@@ -284,6 +284,9 @@ class LinkImportQuerySet(models.QuerySet["LinkImport"]):
     def unfinished(self) -> "LinkImportQuerySet":
         return self.filter(state__in=[LinkImport.State.DRAFT, LinkImport.State.RUNNING])
 
+    def finished(self) -> "LinkImportQuerySet":
+        return self.exclude(state__in=[LinkImport.State.DRAFT, LinkImport.State.RUNNING])
+
     def start(self) -> int:
         """Only imports not yet started, so that two clicks start one once."""
         drafts = self.filter(state=LinkImport.State.DRAFT)

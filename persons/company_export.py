@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import Job
+from accounts.jobs import Job, delete_but_newest
 from accounts.models import Company, Member
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines
@@ -37,6 +37,8 @@ def start(*, member: Member, language: str, ip: str | None) -> CompanyExport:
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if CompanyExport.objects.unfinished().filter(company=company).exists():
         raise ValidationError(_("An archive is already being made: wait for it."), code="running")
+    earlier = CompanyExport.objects.finished().filter(company=company)
+    delete_but_newest(earlier, CompanyExport.MAX_FINISHED)
     record("company.exported", company, company=company, user=member.user, ip=ip)
     return CompanyExport.objects.create(company=company, user=member.user, language=language)
 

@@ -1,6 +1,7 @@
 """The list of erasures, by which what a backup brings back is erased again; companies' exports."""
 
 from datetime import timedelta
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -41,6 +42,7 @@ class CompanyExport(Export):
     """
 
     KEPT = timedelta(days=7)
+    MAX_FINISHED: ClassVar = 5
 
     # The file that is being made, by its number, and where its next part begins.
     file = models.PositiveSmallIntegerField(default=0)

@@ -60,6 +60,9 @@ class ExportQuerySet(models.QuerySet[Any]):
     def unfinished(self) -> Self:
         return self.filter(state=Export.State.RUNNING).order_by("created_at", "id")
 
+    def finished(self) -> Self:
+        return self.exclude(state=Export.State.RUNNING)
+
 
 class Export(models.Model):
     """A file that is made part by part in the background, for the member who asked for it."""

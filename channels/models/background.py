@@ -15,6 +15,7 @@ class MessageExport(Export):
 
     KEPT = timedelta(days=3)
     MAX_UNFINISHED: ClassVar = 3  # of a company
+    MAX_FINISHED: ClassVar = 20  # of a member, as many as the page shows
 
     query = models.CharField(_("filter"), max_length=500, blank=True)
     masks_phones = models.BooleanField()

@@ -21,8 +21,6 @@ from channels.models import MessageExport
 from channels.web.forms import HistoryFilter, query_of
 from processes.server.client_ip import client_ip
 
-SHOWN_FILES = 20
-
 
 @member_required(anyone, anyone)
 def message_files(request: CabinetRequest) -> HttpResponse:
@@ -44,7 +42,7 @@ def message_files(request: CabinetRequest) -> HttpResponse:
             return redirect("message-files")
     rows = MessageExport.objects.filter(company=request.company, user=request.user)
     context = {
-        "files": rows.order_by("-created_at", "-id")[:SHOWN_FILES],
+        "files": rows.order_by("-created_at", "-id")[: MessageExport.MAX_FINISHED],
         "query": request.GET.urlencode(),
         "error": error,
         "days": MessageExport.KEPT.days,

@@ -93,9 +93,6 @@ def _money(company: Company) -> dict[str, Any]:
     return {"tokens": wallet["free"] + wallet["held"], **orders}
 
 
-SHOWN = 20
-
-
 @member_required(is_owner, is_owner)
 def company_export(request: CabinetRequest) -> HttpResponse:
     error = ""
@@ -111,7 +108,7 @@ def company_export(request: CabinetRequest) -> HttpResponse:
             return redirect("company-export")
     rows = CompanyExport.objects.filter(company=request.company).order_by("-created_at", "-id")
     context = {
-        "exports": rows[:SHOWN],
+        "exports": rows[: CompanyExport.MAX_FINISHED + 1],
         "error": error,
         "days": CompanyExport.KEPT.days,
         "files": FILES,

@@ -134,6 +134,17 @@ def test_sixth_unfinished_file_is_refused(owner: Member) -> None:
         upload(owner, URL)
 
 
+def test_finished_files_of_a_company_have_a_bound(
+    owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody who signs up could fill the disk by test files of which no row is an address."""
+    monkeypatch.setattr(link_imports, "MAX_FINISHED", 2)
+    draft = upload(owner, URL)
+    files = [make_all(upload(owner, "nothing", mode="test")) for _n in range(5)]
+
+    assert set(LinkImport.objects.all()) == {draft, *files[-3:]}
+
+
 @pytest.mark.django_db(transaction=True)
 def test_parallel_uploads_cannot_exceed_the_limit(owner: Member) -> None:
     for _ in range(link_imports.MAX_UNFINISHED - 1):
@@ -238,7 +249,7 @@ def test_upload_takes_the_same_queries_for_any_number_of_rows(
 ) -> None:
     upload(owner, URL)  # hosts and blocked sites are cached
     for count in (1, 3):
-        with django_assert_num_queries(8):
+        with django_assert_num_queries(9):
             upload(owner, "\n".join([URL] * count))
 
 

@@ -216,6 +216,13 @@ def test_old_archives_are_deleted(owner: Member) -> None:
     assert not CompanyExportPart.objects.exists()
 
 
+def test_archives_of_a_company_have_a_bound(owner: Member) -> None:
+    made = [make(owner) for _n in range(CompanyExport.MAX_FINISHED + 3)]
+
+    kept = CompanyExport.objects.order_by("created_at")
+    assert list(kept) == made[-CompanyExport.MAX_FINISHED - 1 :]
+
+
 def test_download_wants_a_proof_and_is_audited(client: Client, owner: Member) -> None:
     item = make(owner)
     client.force_login(owner.user)

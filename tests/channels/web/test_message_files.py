@@ -234,3 +234,18 @@ def test_member_cancels_a_file(client: Client, owner: Member) -> None:
 
     assert not MessageExport.objects.exists()
     assert make_next(filter_of) is False
+
+
+def test_files_of_a_member_have_a_bound(
+    client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each may have a million rows, and a viewer may ask for one after the other."""
+    monkeypatch.setattr(MessageExport, "MAX_FINISHED", 2)
+    colleague = MemberFactory.create(company=owner.company)
+    theirs = export.start(member=colleague, mode="live", query="", language="ru", ip=None)
+    for _n in range(5):
+        newest = ask(client)
+        make_message_files()
+
+    assert MessageExport.objects.filter(user=owner.user).count() == 3
+    assert {theirs, newest} <= set(MessageExport.objects.all())
