@@ -1,6 +1,7 @@
 """Places, opens, cancels and expires orders of tokens. `payments` pays them."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import structlog
 from django.conf import settings
@@ -26,6 +27,10 @@ from catalogue.texts import StrOrPromise
 log = structlog.get_logger(__name__)
 
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
+# In a day: each takes a number of an invoice and leaves rows that are kept for ever.
+MAX_GIVEN_UP = 100
+GIVEN_UP = (Order.State.CANCELED, Order.State.EXPIRED)
+TOO_MANY_GIVEN_UP = _("Too many top-ups were given up today: try again tomorrow")
 UNSUITABLE_AMOUNT = _("This payment method does not take such an amount: choose another")
 OTHER_CURRENCY = _("This payment method does not take {currency}: choose another")
 BILLING_DETAILS_NEEDED = _("An invoice needs the buyer's billing details; fill them in: {url}")
@@ -100,6 +105,11 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
         raise BillingDetailsNeededError
     if Order.objects.for_company(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
+    lately = Order.objects.for_company(order.company_id).filter(
+        created_at__gt=timezone.now() - timedelta(days=1)
+    )
+    if lately.filter(state__in=GIVEN_UP).count() >= MAX_GIVEN_UP:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_GIVEN_UP)
     seller = Seller.objects.first()
     order.language = profile.effective_language
     order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())

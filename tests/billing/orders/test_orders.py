@@ -134,6 +134,23 @@ def test_there_is_an_end_to_unpaid_orders(company: Company) -> None:
     assert place_order(CompanyFactory.create()).state == "pending"
 
 
+def test_orders_that_come_to_nothing_have_a_bound(
+    company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes a number: a stranger could use up 150 a second."""
+    monkeypatch.setattr(orders, "MAX_GIVEN_UP", 2)
+    user = UserFactory.create()
+    for _number in range(2):
+        orders.cancel(order=place_order(company, "invoice"), user=user)
+
+    with pytest.raises(DomainError, match="invalid_input"):
+        place_order(company, "invoice")
+
+    assert place_order(CompanyFactory.create()).state == "pending"
+    Order.objects.update(created_at=timezone.now() - timedelta(days=1, seconds=1))
+    assert place_order(company, "invoice").invoice_number == 3
+
+
 @pytest.mark.django_db(transaction=True)
 @override_settings(MAX_OPEN_ORDERS=5)
 def test_parallel_orders_keep_to_the_end(company: Company) -> None:
