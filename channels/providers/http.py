@@ -11,7 +11,7 @@ import tomllib
 from abc import abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -162,17 +162,22 @@ class HttpProvider(Provider):
             return {}
         return answer.data
 
-    def _query(self, path: str, data: bytes | None = None, *, url: str = "") -> VendorResponse:
+    def _query(
+        self, path: str, data: bytes | None = None, *, url: str = "", authorization: str = ""
+    ) -> VendorResponse:
         """For checks, which send nothing: without a response it raises TransientError."""
         body = None if data is None else _Body(data)
-        answer, failure = self._attempt("GET" if body is None else "POST", path, body, url)
+        method = "GET" if body is None else "POST"
+        answer, failure = self._attempt(method, path, body, url, authorization)
         if answer is None:
             raise TransientError("no_connection", failure)
-        return answer
+        # The token of this request must not be quoted: of "id|secret", the secret.
+        secret = authorization.rpartition("|")[2]
+        return replace(answer, token=secret) if secret else answer
 
-    def _get(self, path: str, *, url: str = "") -> Json:
+    def _get(self, path: str, *, url: str = "", authorization: str = "") -> Json:
         """For checks: the object that the vendor answers; raises the error of another answer."""
-        answer = self._query(path, url=url)
+        answer = self._query(path, url=url, authorization=authorization)
         if answer.status >= 300 or not answer.data:
             raise self._refusal(answer)
         return answer.data
@@ -182,9 +187,11 @@ class HttpProvider(Provider):
         """The error of a response that is no success, by the vendor's own codes."""
 
     def _attempt(
-        self, method: str, path: str, body: _Body | None, url: str = ""
+        self, method: str, path: str, body: _Body | None, url: str = "", authorization: str = ""
     ) -> tuple[VendorResponse | None, str]:
         headers = self._headers.copy()
+        if authorization:
+            headers["Authorization"] = authorization
         if body is not None:
             headers["Content-Length"] = str(len(body.data))
         try:
