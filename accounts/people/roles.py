@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import Concatenate, ParamSpec, TypedDict, cast
 from urllib.parse import urlencode
 
+from allauth.core.internal.ratelimit import respond_429
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -26,10 +27,14 @@ from accounts.models import Company, Member, User
 from accounts.security import sessions
 from accounts.security.reauthentication import DRAFT, has_factor
 from processes.server.client_ip import client_ip
+from storage.atomic_limits import GRANTED, LimiterDownError, Window, acquire
 
 P = ParamSpec("P")
 Allows = Callable[[Member], bool]
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+# What one person sends in the cabinet: (count, seconds). Each change leaves a row in the audit log,
+# which is kept for ever, and anybody may sign up.
+CHANGES = (1000, 600)
 _COMPANY = "company"  # of the session: the id of the one that its pages act for
 
 
@@ -157,6 +162,20 @@ def redirect_to_second_factor(request: CabinetRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("second-factor-required"))
 
 
+def _detour(request: CabinetRequest, *, is_read: bool) -> HttpResponse | None:
+    """In place of the page: what a member who may open it has to do first."""
+    if lacks_second_factor(request, request.member):
+        return redirect_to_second_factor(request)
+    return respond_429(request) if not is_read and _changes_too_much(request.user) else None
+
+
+def _changes_too_much(user: User) -> bool:
+    try:
+        return acquire([Window(f"changes:{user.pk}", *CHANGES)]).verdict != GRANTED
+    except LimiterDownError:
+        return False
+
+
 def member_required(
     to_read: Allows = anyone, to_change: Allows = nobody
 ) -> Callable[
@@ -185,9 +204,7 @@ def member_required(
                 raise PermissionDenied
             cabinet.member, cabinet.company = member, member.company
             cabinet.actor = Actor(user=cabinet.user, ip=client_ip(request.META))
-            if lacks_second_factor(cabinet, member):
-                return redirect_to_second_factor(cabinet)
-            response = view(cabinet, *args, **kwargs)
+            response = _detour(cabinet, is_read=is_read) or view(cabinet, *args, **kwargs)
             response.company_id = member.company_id  # type: ignore[attr-defined]  # whose it is
             return response
 

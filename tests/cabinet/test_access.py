@@ -9,6 +9,7 @@ from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
 from accounts.models import Company, Member, User
+from accounts.people import roles
 from tests.cabinet.pages import create_content
 from tests.cabinet.routes import CABINET, NOBODY, PERSON, TABLES, Route, address, names
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
@@ -153,3 +154,17 @@ def test_switch_to_a_company_of_others_finds_nothing(
     response = client.post(reverse("company-switch"), {"company": company_id})
 
     assert response.status_code == 404
+
+
+def test_changes_of_a_person_have_a_bound(
+    client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifty a second, each with a row of the audit log that is kept for ever."""
+    monkeypatch.setattr(roles, "CHANGES", (3, 600))
+
+    levels = [{"low_balance": number} for number in range(101, 106)]
+    statuses = [client.post(reverse("balance-alert"), level).status_code for level in levels]
+
+    assert statuses == [302, 302, 302, 429, 429]
+    assert client.get(reverse("balance")).status_code == 200
+    assert owner.company.audit.count() == 3
