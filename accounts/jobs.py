@@ -241,7 +241,7 @@ def purge(limit: int) -> int:
 
 
 @transaction.atomic
-def delete_unfinished(rows: models.QuerySet[Any], limit: int | None = None) -> int:
+def delete_with_parts(rows: models.QuerySet[Any], limit: int | None = None) -> int:
     """Deletes rows that `Job.next_of` works on, with what hangs on them; returns how many.
 
     Under its lock: a part that is being added meanwhile would make the commit fail.
@@ -253,10 +253,12 @@ def delete_unfinished(rows: models.QuerySet[Any], limit: int | None = None) -> i
 
 
 def delete_but_newest(rows: models.QuerySet[Any], count: int) -> None:
-    """Whoever makes one file after the other would fill the disk before the first expires."""
+    """Deletes all rows but so many: whoever makes one file after the other would fill the disk
+    before the first expires.
+    """
     old = rows.order_by("-created_at", "-pk").values_list("pk", flat=True)[count:]
     if ids := list(old):
-        delete_unfinished(rows.model._default_manager.filter(pk__in=ids))  # noqa: SLF001 - public in Django
+        delete_with_parts(rows.model._default_manager.filter(pk__in=ids))  # noqa: SLF001 - public in Django
 
 
 PURGES = Job("purges", _("deletion of expired data"))

@@ -22,7 +22,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import Job, delete_but_newest, delete_rows, delete_unfinished
+from accounts.jobs import Job, delete_but_newest, delete_rows, delete_with_parts
 from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phones_in
@@ -331,7 +331,7 @@ def start(*, link_import: LinkImport, user: User, ip: str | None) -> bool:
 def discard(link_import: LinkImport) -> bool:
     """Deletes a file that was not started; what it has made stays."""
     drafts = LinkImport.objects.filter(state=State.DRAFT)
-    return bool(delete_unfinished(drafts.filter(pk=link_import.pk)))
+    return bool(delete_with_parts(drafts.filter(pk=link_import.pk)))
 
 
 def make_next() -> bool:

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.jobs import Job, StopRunError, delete_unfinished
+from accounts.jobs import Job, StopRunError, delete_with_parts
 from accounts.keys.api_keys import evict_keys
 from accounts.masked_phones import digit_groups_in
 from accounts.models import Company, Invitation, Mode, SavedFilter
@@ -154,7 +154,7 @@ def _delete_rows(company: Company, model: type[Model], ends_at: float) -> None:
     while count == BATCH:
         _check_time(ends_at)
         with _lock(company):
-            count = delete_unfinished(rows, BATCH)
+            count = delete_with_parts(rows, BATCH)
 
 
 def _erase_recipients(company: Company, ends_at: float) -> int:

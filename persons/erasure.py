@@ -17,7 +17,7 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from accounts.audit import record
-from accounts.jobs import delete_unfinished
+from accounts.jobs import delete_with_parts
 from accounts.models import Company, User
 from channels.accept import send_limits
 from channels.models import MessageExport, RouterState
@@ -128,7 +128,7 @@ def _erase_rows(
 def _discard_files(companies: Sequence[int]) -> None:
     """The files of these companies: the person may be in them."""
     for model in (MessageExport, CompanyExport):
-        delete_unfinished(model.objects.filter(company_id__in=companies))
+        delete_with_parts(model.objects.filter(company_id__in=companies))
 
 
 def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> None:

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Concatenate, ParamSpec, TypedDict, cast
 from urllib.parse import urlencode
 
-from allauth.core.internal.ratelimit import respond_429
+from allauth.core.ratelimit import respond_429
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from accounts.jobs import delete_unfinished
+from accounts.jobs import delete_with_parts
 from accounts.people.roles import CabinetRequest, anyone, member_required
 from cabinet.spreadsheets import csv_response
 from catalogue import languages
@@ -71,7 +71,7 @@ def message_file(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
 @require_POST
 @member_required(anyone, anyone)
 def message_file_delete(request: CabinetRequest, pk: UUID) -> HttpResponse:
-    delete_unfinished(MessageExport.objects.filter(pk=_export_of_member(request, pk).pk))
+    delete_with_parts(MessageExport.objects.filter(pk=_export_of_member(request, pk).pk))
     messages.success(request, _("File deleted."))
     return redirect("message-files")
 

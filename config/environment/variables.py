@@ -85,8 +85,8 @@ def at_least(least: int, name: str, default: int) -> int:
 
 def seconds(name: str, default: float, *, at_least: float) -> float:
     value: float = env.float(name, default)
-    if not at_least <= value < MAX_SECONDS:
-        raise ImproperlyConfigured(f"{name} must be {at_least:g} seconds or more")
+    if not at_least <= value <= MAX_SECONDS:
+        raise ImproperlyConfigured(f"{name} must be {at_least:g} to {MAX_SECONDS} seconds")
     return value
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from accounts.audit import record
-from accounts.jobs import delete_unfinished
+from accounts.jobs import delete_with_parts
 from accounts.models import Company
 from accounts.people import planned_deletion
 from accounts.people.roles import CabinetRequest, can_manage_members, member_required, nobody
@@ -139,7 +139,7 @@ def company_export_zip(request: CabinetRequest, pk: UUID) -> StreamingHttpRespon
 @require_POST
 @member_required(nobody, is_owner)
 def company_export_delete(request: CabinetRequest, pk: UUID) -> HttpResponse:
-    delete_unfinished(CompanyExport.objects.filter(pk=_export_of_company(request, pk).pk))
+    delete_with_parts(CompanyExport.objects.filter(pk=_export_of_company(request, pk).pk))
     messages.success(request, _("Archive deleted."))
     return redirect("company-export")
 
