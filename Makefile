@@ -31,7 +31,7 @@ chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --ki
 	@exec $(PY) -m tools.chaos $(ARGS)
 drill: dev ## one part lost under load, and what that cost: ARGS="redis|redis-replica|redis-failover|postgres|web|worker|beat|smpp|all --rate 15"
 	@exec $(PY) -m tools.drills $(ARGS)
-soak: dev ## an hour of steady load: do memory, connections and dead rows stay level? ARGS="--minutes 60 --rate 20 --plot FILE --json FILE"
+soak: dev ## an hour of steady load: do memory, connections and dead rows stay level? ARGS="--minutes 60 --rate 20 --json FILE"
 	@exec $(PY) -m tools.soak $(ARGS)
 replay: dev ## described populations through router and guard in virtual time: ARGS="--world FILE… --seeds 1-20 --json OUT", or --live 2000: through the running service too
 	@exec $(PY) -m tools.replay $(ARGS)
@@ -41,7 +41,7 @@ bench: base ## the budgets, beside their floors, 7 minutes; ARGS="--only verify,
 	@exec $(PY) -m tools.bench $(ARGS)
 profile: base ## where the CPU of one message goes, by process, cause and statement, 3 minutes; ARGS="--messages 500 --rounds 3 --no-wait --json FILE"
 	@exec $(PY) -m tools.bench.profile $(ARGS)
-growth: base ## what statements, pages and jobs cost as the database grows: ARGS="--sizes 5000,100000,1000000,10000000 --only hot,page,job,export --json FILE --plots docs"
+growth: base ## what statements, pages and jobs cost as the database grows: ARGS="--sizes 5000,100000,1000000,10000000 --only hot,page,job,export --json FILE"
 	@exec $(PY) -m tools.growth $(ARGS)
 examples: base ## docs/examples run for real, in every language found: ARGS="--install --only go,php --json FILE"
 	@exec $(PY) -m tools.examples $(ARGS)

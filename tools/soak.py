@@ -1,4 +1,4 @@
-"""`python -m tools.soak [--minutes 60] [--rate 20] [--plot FILE] [--json FILE]`: an hour of steady
+"""`python -m tools.soak [--minutes 60] [--rate 20] [--json FILE]`: an hour of steady
 load, and whether memory, connections and dead rows stay level.
 """
 
@@ -19,7 +19,6 @@ import requests
 
 from config.environment.variables import ROOT
 from tests.stack.resource_usage import tree, usage_of
-from tools import svg
 from tools.chaos.checks import broken_checks
 from tools.chaos.client import PhoneUsers
 from tools.chaos.load import Traffic, prepare
@@ -63,7 +62,6 @@ def main(arguments: Sequence[str]) -> int:
     add = options.add_argument
     add("--minutes", type=float, default=60.0, help="of load, 60 by default")
     add("--rate", type=float, default=20.0, help="sends a second, 20 by default")
-    add("--plot", type=Path, help="where to draw it, as SVG")
     add("--json", type=Path, help="where to keep every sample")
     return run_command("soak", partial(_soak, options.parse_args(arguments)))
 
@@ -82,8 +80,6 @@ def _soak(options: argparse.Namespace) -> ExitCode:
             stack.kill()
         rising = rises(samples)
         write_json(options.json, [asdict(sample) for sample in samples])
-        if options.plot:
-            options.plot.write_text(plot(samples, options.rate), encoding="utf-8")
         broken = broken_checks(stack.simulator_log, stack.journal)
         broken = [*traffic.injector.deaths, *broken]
         if not broken:
@@ -204,22 +200,6 @@ def quarters(values: Sequence[float]) -> tuple[float, float]:
     """Medians of the second and of the last quarter."""
     part = max(1, len(values) // 4)
     return median(values[part : 2 * part] or values), median(values[-part:])
-
-
-def plot(samples: Sequence[Sample], rate: float) -> str:
-    """As an SVG: what is judged, as times its median of the second quarter."""
-    lines = [
-        (
-            name,
-            [
-                (row.at / 60, n / (quarters(values)[0] or 1))
-                for row, n in zip(samples, values, strict=True)
-            ],
-        )
-        for name, values, _most, _slack in _figures(samples)
-    ]
-    title = f"{samples[-1].at / 60:.0f} minutes at {rate:g} sends a second, 1: the second quarter"
-    return svg.chart(title, lines, "minutes")
 
 
 if __name__ == "__main__":

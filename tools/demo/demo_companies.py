@@ -114,10 +114,7 @@ def _hooks(company: Company) -> dict[str, dict[str, str]]:
                 company=company, user=None, kind=kind.name, mode=Mode.LIVE, values=values
             )
     return {
-        name: {
-            "url": f"{settings.PUBLIC_URL}{hook.path}",
-            "secret": hooks.secrets_of(hook)[0],
-        }
+        name: {"url": f"{settings.PUBLIC_URL}{hook.path}", "secret": hooks.secrets_of(hook)[0]}
         for name, hook in sorted(hooks_by_kind.items())
     }
 

@@ -16,7 +16,7 @@ from psycopg import sql
 from config.environment.variables import ROOT
 from tools.bench import machine
 from tools.command_line import ExitCode, names_of, numbers, parser, run_command, say, write_json
-from tools.growth.figures import Figure, Group, Results, draw, table
+from tools.growth.figures import Figure, Group, Results, table
 from tools.stack.stack import Stack, temporary_stack
 
 SIZES = [5_000, 100_000, 1_000_000]
@@ -44,7 +44,6 @@ def main(arguments: Sequence[str]) -> int:
     add("--months", type=int, default=6)
     add("--only", type=names_of(groups), default=groups, help=f"of {','.join(groups)}")
     add("--json", type=Path, help="where to keep every figure")
-    add("--plots", type=Path, help="a folder for the drawings")
     return run_command("growth", partial(_run, options.parse_args(arguments)))
 
 
@@ -73,8 +72,6 @@ def _run(options: argparse.Namespace) -> ExitCode:
             facts |= {"at": datetime.now(UTC).isoformat(timespec="seconds")}
             write_json(options.json, facts)
     say(table(results, sizes))
-    if options.plots:
-        draw(results, options.plots)
     over = results.over()
     say(f"\n{len(over)} beyond their bound")
     return ExitCode.FAILED if over else ExitCode.PASSED

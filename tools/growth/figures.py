@@ -1,12 +1,10 @@
-"""What was measured at each size, what of it grew beyond its bound, as a table and as drawings."""
+"""What was measured at each size, what of it grew beyond its bound, as a table."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
-from tools import svg
 from tools.command_line import columns
 
 # Figures are compared with those at this size, or at the first one beyond it. Smaller databases are
@@ -121,28 +119,3 @@ def table(results: Results, sizes: Sequence[int]) -> str:
         rows = [list(cells(row)) for row in results if row.group is group]
         lines += ["", *columns([[title, *heads, "growth"], *rows])] if rows else []
     return "\n".join(lines).lstrip("\n")
-
-
-Value = Callable[[Figure], float]
-
-MAX_LINES = 8  # lines of a drawing
-_DRAWINGS: dict[Group, tuple[str, Value]] = {
-    Group.HOT: ("Blocks that hot statements read", lambda figure: figure.blocks),
-    Group.PAGE: ("Blocks that the dearest pages read", lambda figure: figure.blocks),
-    Group.JOB: ("The longest jobs, ms", lambda figure: figure.ms),
-}
-
-
-def draw(results: Results, folder: Path) -> None:
-    """The rows that cost most at the largest size."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for group, (title, value) in _DRAWINGS.items():
-        rows = [row for row in results if row.group is group]
-        rows.sort(key=lambda row: value(row.last), reverse=True)
-        if rows:
-            lines = [
-                (row.name, [(size, value(figure)) for size, figure in sorted(row.at.items())])
-                for row in rows[:MAX_LINES]
-            ]
-            drawn = svg.chart(title, lines, "messages", log=True)
-            (folder / f"growth-{group}.svg").write_text(drawn, encoding="utf-8")

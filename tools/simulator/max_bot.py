@@ -18,14 +18,7 @@ from tools.simulator.carrier import Carrier
 from tools.simulator.faults import FaultPlan
 from tools.simulator.messages import Message, Phone
 from tools.simulator.request_bodies import json_object, whole
-from tools.simulator.vendor import (
-    Json,
-    MakePost,
-    Post,
-    RefusedError,
-    is_callback,
-    json_answer,
-)
+from tools.simulator.vendor import Json, MakePost, Post, RefusedError, is_callback, json_answer
 
 BOT_ID = 229229229
 SECRET = re.compile(r"[\w-]{5,256}", re.ASCII)
@@ -175,10 +168,7 @@ class MaxBot(Bot):
         vcf = VCARD.format(digits)
         signed = hmac.digest(self._token.encode(), vcf.encode(), hashlib.sha256).hex()
         owner = _person(digits)
-        return {
-            "type": "contact",
-            "payload": {"vcf_info": vcf, "hash": signed, "max_info": owner},
-        }
+        return {"type": "contact", "payload": {"vcf_info": vcf, "hash": signed, "max_info": owner}}
 
     def _check_token(self, request: web.Request) -> None:
         if not self._token or request.headers.get("Authorization") != self._token:

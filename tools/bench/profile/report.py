@@ -165,8 +165,4 @@ def as_dict(profile: Profile) -> dict[str, Any]:
         }
         for program, costs in profile.statements.items()
     }
-    return facts | {
-        "rounds": plain.rounds,
-        "others": plain.others,
-        "counts": profile.counts,
-    }
+    return facts | {"rounds": plain.rounds, "others": plain.others, "counts": profile.counts}

@@ -83,10 +83,7 @@ class MessageLoad:
         accounts = self._accounts
         return [
             self._call(
-                "otp/send",
-                accounts[number % len(accounts)],
-                phone=phone,
-                channel="whatsapp",
+                "otp/send", accounts[number % len(accounts)], phone=phone, channel="whatsapp"
             )
             for number, phone in enumerate(phones)
         ]
