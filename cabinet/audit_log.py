@@ -23,7 +23,8 @@ from api import pagination
 from cabinet.forms import FilterForm, grouped
 from cabinet.settings_forms import SECTIONS, LimitsSection, lifetime_words
 from cabinet.spreadsheets import csv_download, local_time
-from catalogue import channels, languages
+from catalogue import channels
+from catalogue.languages import message_languages
 from parsing.days import start_of
 from parsing.form_fields import DayBoundField, LineField
 from webhooks.models import EventKind
@@ -110,7 +111,7 @@ def _reader(choices: type[TextChoices]) -> Callable[[Any], str]:
 
 
 def _language(code: str) -> str:
-    return languages.own_name(code) if code else "—"
+    return message_languages.native_name(code) if code else "—"
 
 
 READERS: dict[str, Callable[[Any], str]] = {

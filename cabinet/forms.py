@@ -31,7 +31,7 @@ from accounts.models import (
 from accounts.names import validate_company_name
 from accounts.people import companies, countries, members
 from accounts.people.countries import CountryField
-from catalogue import languages
+from catalogue.languages import page_languages
 from parsing.days import start_of
 from parsing.form_fields import DayField, IntegerField, LineField, SplitField
 from processes.server.client_ip import client_ip
@@ -155,7 +155,7 @@ def groups() -> list[Group]:
 def by_region(codes: set[str]) -> list[Region]:
     return [
         Region(title, [_option(code, name, codes) for code, name in names.items()])
-        for title, names in countries.by_region(languages.active())
+        for title, names in countries.by_region(page_languages.active())
     ]
 
 
@@ -194,7 +194,7 @@ def _code(text: str) -> str | None:
 def _by_name() -> dict[str, str]:
     return {
         _plain(name): code
-        for language in languages.codes()
+        for language in page_languages.codes()
         for code, name in countries.names(language).items()
     }
 
@@ -281,7 +281,7 @@ class SignupForm(CompanyForm):
             self.initial.setdefault("email", invitation.email)
 
     def signup(self, request: HttpRequest, user: User) -> None:
-        language = languages.active()
+        language = page_languages.active()
         User.objects.filter(pk=user.pk).update(language=language)
         user.language = language
         if "company" not in self.fields:

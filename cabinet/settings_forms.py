@@ -25,7 +25,8 @@ from cabinet.forms import (
     by_region,
     groups,
 )
-from catalogue import channels, languages
+from catalogue import channels
+from catalogue.languages import message_languages
 from catalogue.texts import StrOrPromise
 
 HOUR, DAY = 3600, 86_400
@@ -103,7 +104,7 @@ class CompanySection(SectionForm):
 
     language = forms.ChoiceField(
         label=_("Language of messages"),
-        choices=languages.offered,
+        choices=message_languages.grouped_choices,
         help_text=_("For requests that do not name a language."),
     )
     country = CountryField(

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.http import StreamingHttpResponse
 from django.utils import timezone, translation
 
-from catalogue import languages
+from catalogue.languages import page_languages
 
 BOM = "\ufeff"  # spreadsheets detect UTF-8 by it
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -24,7 +24,7 @@ class _Echo:
 
 def csv_download(rows: Iterable[Row], name: str) -> StreamingHttpResponse:
     """The rows as a file in the language of the request."""
-    language = languages.active()
+    language = page_languages.active()
     return csv_response(csv_lines(rows, language), name)
 
 
@@ -38,7 +38,7 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
     """Stream the rows as CSV lines, each rendered in `language`, since the request's own language
     is no longer active while streaming. What continues a file has no mark of the encoding.
     """
-    separator = languages.page_texts(language)["csv_separator"]
+    separator = page_languages.texts(language)["csv_separator"]
     # Texts are quoted, so that a reader with the other separator does not split them.
     writer = csv.writer(_Echo(), delimiter=separator, quoting=csv.QUOTE_NONNUMERIC)
     if not is_continued:

@@ -22,9 +22,9 @@ from api.admission import EntryPoint, network
 from api.authentication import authorize
 from api.base_view import ApiView
 from api.request_body import read_body
-from catalogue import languages
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid_or_none
+from catalogue.languages import page_languages
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.routing.company_policy import locale_for
@@ -37,7 +37,7 @@ from processes.server.gateway import Refusal
 
 FORM = "application/x-www-form-urlencoded"
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
-DEFAULT_LANGUAGE = languages.worldwide()  # of texts within a dialect's words, which are English
+DEFAULT_LANGUAGE = page_languages.worldwide()  # of texts within a dialect, which is English
 MAX_PATH = 80  # characters: what the log's column holds
 
 
@@ -214,7 +214,7 @@ def _refuse(environ: Mapping[str, Any], error: DomainError, request_id: str) -> 
         answer = Answer(error.error.status, error.body(request_id=request_id))
     else:
         header = environ.get("HTTP_ACCEPT_LANGUAGE", "")
-        with translation.override(languages.of_accept_language(header, DEFAULT_LANGUAGE)):
+        with translation.override(page_languages.of_accept_language(header, DEFAULT_LANGUAGE)):
             answer = dialect.refuse(error, request_id)
     repeated = dialect.echoed(environ) if dialect else {}
     headers = [("Content-Type", answer.content_type), *answer.headers.items(), *repeated.items()]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from catalogue import languages
 from catalogue.channels import CHANNELS
+from catalogue.languages import page_languages
 from config.environment import addresses, mail_address, vendor_settings
 from config.environment.library_settings import (
     ARTICLES,
@@ -341,7 +341,7 @@ METRICS_DIR = Path(env.str("METRICS_DIR", "") or VAR_DIR / "metrics")
 # --- Language, time, files ---------------------------------------------------------------------
 
 LANGUAGE_CODE = "ru"
-LANGUAGES = languages.declared(LANGUAGE_CODE)
+LANGUAGES = page_languages.declared(LANGUAGE_CODE)
 OPERATOR_LANGUAGE = env.str("OPERATOR_LANGUAGE", "") or LANGUAGE_CODE
 if OPERATOR_LANGUAGE not in dict(LANGUAGES):
     raise ImproperlyConfigured(f"OPERATOR_LANGUAGE must be one of {', '.join(dict(LANGUAGES))}")

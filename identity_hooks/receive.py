@@ -14,8 +14,8 @@ from accounts.keys.principal import Principal, is_within
 from api import idempotency
 from api.idempotency import IdempotencyKey, MissingResponse
 from api.request_fields import RequestFields
-from catalogue import languages
 from catalogue.errors import DomainError, Error
+from catalogue.languages import tags
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.models import Message
@@ -126,7 +126,7 @@ def code_request(
 
 
 def _locale(principal: Principal, number: str, purpose: str, tag: str) -> str:
-    return languages.canonical(tag) or locale_for(principal, number, purpose)
+    return tags.canonical(tag) or locale_for(principal, number, purpose)
 
 
 def _hashed_ip(principal: Principal, ip: str) -> str:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from billing.gateways import registry as gateways
 from billing.models import BankTransfer, Payment, Refund
 from billing.wallet.amounts import money
-from catalogue import languages
+from catalogue.languages import page_languages
 from catalogue.texts import StrOrPromise
 from channels.models import VendorApproval
 from channels.providers.vendors import VENDORS, vendor_of
@@ -151,7 +151,7 @@ KINDS: dict[str, Kind] = {
     "incident": Kind(
         _("Open incident"), _("Post an update"), "operator_admin.change_incident", _INCIDENTS,
         lambda row: reverse("admin:incident", args=[row.id]), "bad",
-        lambda row: (json.loads(row.subject)[languages.active()], ""),
+        lambda row: (json.loads(row.subject)[page_languages.active()], ""),
     ),
     "alert": Kind(
         _("Alert"), _("What to do"), "", _ALERTS, lambda _row: reverse("admin:alerts"), "bad"

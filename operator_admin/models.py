@@ -6,7 +6,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, User
-from catalogue import channels, languages
+from catalogue import channels
+from catalogue.languages import page_languages
 
 TITLE_LENGTH, TEXT_LENGTH = 120, 600  # of incidents
 
@@ -168,7 +169,7 @@ class Incident(models.Model):
 
     @property
     def title(self) -> str:
-        return str(self.titles[languages.active()])
+        return str(self.titles[page_languages.active()])
 
     @property
     def newest_updates(self) -> list["IncidentUpdate"]:
@@ -195,7 +196,7 @@ class IncidentUpdate(models.Model):
 
     @property
     def text(self) -> str:
-        return str(self.texts[languages.active()])
+        return str(self.texts[page_languages.active()])
 
 
 class StatusDay(models.Model):

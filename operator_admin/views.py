@@ -18,9 +18,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from catalogue import languages
 from catalogue.errors import AfterEffectError, DomainError
 from catalogue.ids import parse_id
+from catalogue.languages import message_languages, page_languages
 from channels.vendor_accounts import error_texts, operator_mail
 from links.clicks import stream
 from operator_admin import attention, doctor, figures
@@ -44,7 +44,7 @@ class TrialMessageForm(forms.Form):
         label=gettext_lazy("Your phone"), max_length=64, widget=forms.TextInput({"type": "tel"})
     )
     locale = forms.ChoiceField(
-        label=gettext_lazy("Language of the text"), choices=languages.offered
+        label=gettext_lazy("Language of the text"), choices=message_languages.grouped_choices
     )
 
 
@@ -67,7 +67,7 @@ def send_trial(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404
     if not request.user.has_perm("billing.add_transfer"):  # it gives tokens to its own company
         raise PermissionDenied
-    form = TrialMessageForm(request.POST or None, initial={"locale": languages.active()})
+    form = TrialMessageForm(request.POST or None, initial={"locale": page_languages.active()})
     if form.is_valid() and (response := _send(request, trial, form)) is not None:
         return response
     title = error_texts.provider_title(name)

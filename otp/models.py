@@ -8,9 +8,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Mode, User
-from catalogue import languages
 from catalogue.channels import CHANNELS
 from catalogue.ids import public_id, uuid7
+from catalogue.languages import message_languages
 from catalogue.texts import StrOrPromise
 
 
@@ -129,7 +129,7 @@ class CodeText(models.Model):
     )
     purpose = models.CharField(_("purpose"), max_length=64, blank=True)  # empty: every purpose
     channel = models.CharField(_("channel"), max_length=10, blank=True, choices=own_text_channels)
-    locale = models.CharField(_("language"), max_length=35, choices=languages.message_choices)
+    locale = models.CharField(_("language"), max_length=35, choices=message_languages.choices)
     body = models.CharField(_("text"), max_length=MAX_LENGTH)
     changed_at = models.DateTimeField(_("changed"), auto_now=True)
 

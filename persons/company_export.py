@@ -19,7 +19,7 @@ from accounts.jobs import Job, delete_but_newest
 from accounts.models import Company, Member
 from api.pagination import Position, batch_after
 from cabinet.spreadsheets import csv_lines
-from catalogue import languages
+from catalogue.languages import page_languages
 from persons.export_files import FILES, ExportFile, settings_json
 from persons.models import CompanyExport, CompanyExportPart
 
@@ -71,7 +71,7 @@ def _make_part(row: CompanyExport, file: ExportFile) -> None:
         start = Position(row.reached_at, reached)
     rows, end = batch_after(queryset, start, PART)
     cells = file.cells(rows, with_heading=start is None)
-    text = "".join(csv_lines(cells, languages.worldwide(), is_continued=start is not None))
+    text = "".join(csv_lines(cells, page_languages.worldwide(), is_continued=start is not None))
     _store(row, file.name, text.encode())
     row.rows += len(rows)
     if end is None:

@@ -1,7 +1,8 @@
 import accounts.models.roles
 import catalogue.channels
 import catalogue.ids
-import catalogue.languages
+import catalogue.languages.message_languages
+import catalogue.languages.page_languages
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
@@ -45,7 +46,7 @@ class Migration(migrations.Migration):
                 ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
                 ('email', models.EmailField(max_length=254, verbose_name='e-mail')),
                 ('name', models.CharField(blank=True, max_length=150, verbose_name='name')),
-                ('language', models.CharField(choices=catalogue.languages.choices, default='ru', max_length=2, verbose_name='language')),
+                ('language', models.CharField(choices=catalogue.languages.page_languages.choices, default='ru', max_length=2, verbose_name='language')),
                 ('time_zone', models.CharField(blank=True, db_default='', default='', max_length=64, verbose_name='time zone')),
                 ('has_shortcuts', models.BooleanField(db_default=True, default=True, verbose_name='keyboard shortcuts')),
                 ('muted_notices', models.JSONField(db_default=[], default=list, editable=False)),
@@ -95,7 +96,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=120, verbose_name='Company name')),
                 ('status', models.CharField(choices=[('pending', 'waiting for approval'), ('approved', 'approved'), ('suspended', 'suspended')], default='pending', max_length=10, verbose_name='status')),
                 ('country', models.CharField(default='RU', help_text='ISO 3166 code, such as RU or KZ', max_length=2, verbose_name='Country')),
-                ('language', models.CharField(choices=catalogue.languages.message_choices, default='ru', max_length=35, verbose_name='Language of messages')),
+                ('language', models.CharField(choices=catalogue.languages.message_languages.choices, default='ru', max_length=35, verbose_name='Language of messages')),
                 ('brand', models.CharField(blank=True, help_text='leave empty for the company name', max_length=30, verbose_name='Brand in messages')),
                 ('default_channel', models.CharField(blank=True, choices=catalogue.channels.choices, max_length=10, verbose_name='Default channel')),
                 ('code_length', models.PositiveSmallIntegerField(default=6, validators=[django.core.validators.MinValueValidator(4), django.core.validators.MaxValueValidator(8)], verbose_name='Digits in a code')),

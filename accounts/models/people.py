@@ -17,7 +17,8 @@ from accounts.models import roles
 from accounts.models.roles import RoleRights
 from accounts.models.users import User
 from accounts.names import cannot_become_a_link
-from catalogue import channels, languages
+from catalogue import channels
+from catalogue.languages import message_languages
 from parsing.characters import one_line
 
 
@@ -74,7 +75,7 @@ class Company(models.Model):
     language = models.CharField(
         _("Language of messages"),
         max_length=35,
-        choices=languages.message_choices,
+        choices=message_languages.choices,
         default=settings.LANGUAGE_CODE,
     )
     brand = models.CharField(

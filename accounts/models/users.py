@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.names import device_name
-from catalogue import languages
+from catalogue.languages import page_languages
 
 
 class UserManager(BaseUserManager["User"]):
@@ -35,7 +35,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField(_("e-mail"), max_length=254)
     name = models.CharField(pgettext_lazy("person", "name"), max_length=150, blank=True)
     language = models.CharField(
-        _("language"), max_length=2, choices=languages.choices, default=settings.LANGUAGE_CODE
+        _("language"), max_length=2, choices=page_languages.choices, default=settings.LANGUAGE_CODE
     )
     # A name of the IANA database; empty: the service's.
     time_zone = models.CharField(

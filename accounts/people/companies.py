@@ -11,7 +11,7 @@ from accounts.audit import record, save_changes
 from accounts.keys import api_keys
 from accounts.models import Company, Member, User
 from accounts.outbox import mail
-from catalogue import languages
+from catalogue.languages import message_languages
 
 STATUS_EMAIL_TEMPLATES = {
     Company.Status.APPROVED: "company_approved",
@@ -27,7 +27,7 @@ def sign_up_company(
 
     Its messages are in the language of its country unless `language` is given.
     """
-    language = language or languages.of_country(country)
+    language = language or message_languages.of_country(country)
     status = Company.Status.APPROVED if settings.AUTO_APPROVE_COMPANIES else Company.Status.PENDING
     company = Company.objects.create(name=name, country=country, language=language, status=status)
     Member.objects.create(company=company, user=user, role=Member.Role.OWNER)

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-from catalogue import languages
+from catalogue.languages import page_languages
 
 CODES = frozenset(phonenumbers.SUPPORTED_REGIONS)  # countries one can send to
 
@@ -43,7 +43,7 @@ GROUPS = {
 
 @cache
 def titles(language: str) -> dict[str, str]:
-    return {**Locale(language).territories, **languages.page_texts(language)["country_names"]}
+    return {**Locale(language).territories, **page_languages.texts(language)["country_names"]}
 
 
 @cache
@@ -54,7 +54,7 @@ def names(language: str) -> dict[str, str]:
 
 
 def name(code: str) -> str:
-    return names(languages.active()).get(code, code)
+    return names(page_languages.active()).get(code, code)
 
 
 def currencies(code: str) -> list[str]:
@@ -68,7 +68,7 @@ def guess(request: HttpRequest) -> str:
         return str(header.upper())
     tags = [tag for tag, _q in parse_accept_lang_header(request.headers.get("accept-language", ""))]
     # Browsers everywhere are installed in it.
-    tags.sort(key=lambda tag: tag.partition("-")[0] == languages.worldwide())
+    tags.sort(key=lambda tag: tag.partition("-")[0] == page_languages.worldwide())
     return next(filter(None, map(_country_of, tags)), "")
 
 
@@ -76,7 +76,7 @@ def _country_of(tag: str) -> str:
     """kk-KZ and kk are Kazakhstan; English alone is no country."""
     spoken, *rest = tag.split("-")
     regions = [part.upper() for part in rest if part.upper() in CODES]
-    if regions or spoken == languages.worldwide():
+    if regions or spoken == page_languages.worldwide():
         return regions[0] if regions else ""
     likely = get_global("likely_subtags").get(spoken, "").rpartition("_")[2]
     return likely if likely in CODES else ""
@@ -84,7 +84,7 @@ def _country_of(tag: str) -> str:
 
 def choices() -> Iterator[tuple[str, Any]]:
     yield "", _("— choose —")
-    yield from names(languages.active()).items()
+    yield from names(page_languages.active()).items()
 
 
 class CountryField(forms.ChoiceField):

@@ -26,7 +26,7 @@ from mdit_py_plugins.deflist import deflist_plugin
 
 from api_docs.pages import contexts, samples
 from api_docs.pages.page_list import BY_SLUG, Page
-from catalogue import languages
+from catalogue.languages import page_languages
 
 _LINK_TO_PAGE = re.compile(r"([\w-]+)\.md(#.*)?")
 
@@ -130,7 +130,7 @@ def text_of(token: Token) -> str:
 
 def article(page: Page, context: dict[str, Any], request: HttpRequest | None = None) -> str:
     """In Markdown, in the language of the reader."""
-    name = f"{languages.active()}/{page.slug}.md"
+    name = f"{page_languages.active()}/{page.slug}.md"
     return render_to_string(name, context, request, using="articles")
 
 

@@ -15,8 +15,8 @@ from api_docs.pages.page_list import Page
 from api_docs.pages.values import numbers
 from api_docs.schema import webhook_events
 from api_docs.schema.schema import refusal_example
-from catalogue import languages
 from catalogue.errors import Error
+from catalogue.languages import message_languages, page_languages
 from channels.routing import scripted_numbers
 from identity_hooks.kinds import kinds
 from identity_hooks.models import PATH
@@ -38,7 +38,7 @@ def of_page(
         "sections": page_list.SECTIONS,
         "before": before,
         "after": after,
-        "lang": languages.active(),
+        "lang": page_languages.active(),
         "sample_language": sample_language,
         "site_url": settings.PUBLIC_URL,
         "base_url": f"{settings.PUBLIC_URL}/api/v1",
@@ -100,10 +100,12 @@ def webhooks() -> dict[str, Any]:
 
 def own_texts() -> dict[str, Any]:
     return {
-        "text": languages.page_texts(languages.active())["sample"]["text"],
-        "sent": samples.own_message(languages.active()),
+        "text": page_languages.texts(page_languages.active())["sample"]["text"],
+        "sent": samples.own_message(page_languages.active()),
         "minutes": rendering.max_minutes(),
-        "languages": [(tag, languages.title(tag)) for tag in sorted(languages.message_codes())],
+        "languages": [
+            (tag, page_languages.title(tag)) for tag in sorted(message_languages.codes())
+        ],
     }
 
 

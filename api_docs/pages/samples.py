@@ -16,7 +16,7 @@ from pygments.lexers import get_lexer_by_name
 from accounts.keys.principal import NO_TEXTS, CompanyTexts
 from api.calls import Call
 from catalogue.channels import BY_NAME as CHANNELS
-from catalogue.languages import page_texts
+from catalogue.languages import page_languages
 from channels.web.fields import DEFAULT_PURPOSE
 from links.make.new_link import short_url
 from otp.texts import rendering
@@ -165,7 +165,7 @@ def own_message(language: str) -> str:
     return _worded(
         language,
         AUTOFILL,
-        body=page_texts(language)["sample"]["text"],
+        body=page_languages.texts(language)["sample"]["text"],
         link=short_url("x7Kq2MbdR9"),
     )
 
@@ -184,7 +184,7 @@ def _worded(
     return rendering.fill(
         template,
         code=SAMPLE_CODE,
-        brand=page_texts(language)["sample"]["brand"],
+        brand=page_languages.texts(language)["sample"]["brand"],
         minutes=None,
         link=link,
     )

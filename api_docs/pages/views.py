@@ -21,8 +21,8 @@ from api_docs.pages.page_list import Page
 from api_docs.pages.search import search as found_by
 from api_docs.pages.values import numbers
 from billing.models import Package
-from catalogue import languages
 from catalogue.channels import join_titles
+from catalogue.languages import page_languages
 from processes.server.client_ip import client_ip
 
 COOKIE = "sample"
@@ -81,14 +81,15 @@ def _render(request: HttpRequest, page: Page, fresh_key: str = "") -> HttpRespon
     context = contexts.of_page(request, page, sample_language(request), fresh_key)
     text = articles.article(page, context, request)
     is_visitor = context["member"] is None
-    html = articles.visitor_html(text, languages.active()) if is_visitor else articles.as_html(text)
+    language = page_languages.active()
+    html = articles.visitor_html(text, language) if is_visitor else articles.as_html(text)
     return render(request, "docs/page.html", context | {"article": html})
 
 
 @in_asked_language
 def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
     page = _page(page_list.FORMER.get(slug, slug))
-    article = articles.visitor_article(page, languages.active(), sample_language(request))
+    article = articles.visitor_article(page, page_languages.active(), sample_language(request))
     return HttpResponse(articles.as_markdown(page, article), content_type=MARKDOWN)
 
 
@@ -96,12 +97,12 @@ def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
 def llms(request: HttpRequest) -> HttpResponse:
     """The pages for language models, as llmstxt.org has it."""
     context = {
-        "lang": languages.active(),
+        "lang": page_languages.active(),
         "base_url": settings.PUBLIC_URL,
         "channels": join_titles(),
         "codes": ", ".join(f"`{name}`" for name in samples.BY_NAME),
         "sections": [
-            (title, [(page, _first_words(page, languages.active())) for page in group])
+            (title, [(page, _first_words(page, page_languages.active())) for page in group])
             for title, group in page_list.SECTIONS
         ],
     }
@@ -117,10 +118,10 @@ def _first_words(page: Page, language: str) -> str:
 def search(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("q", "").strip()
     context = {
-        "lang": languages.active(),
+        "lang": page_languages.active(),
         "sections": page_list.SECTIONS,
         "query": query,
-        "found": found_by(query, languages.active()),
+        "found": found_by(query, page_languages.active()),
     }
     return render(request, "docs/search.html", context)
 

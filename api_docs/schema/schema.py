@@ -18,9 +18,9 @@ from api_docs.schema import headers, webhook_events
 from api_docs.schema.components import Components, reference
 from api_docs.schema.errors import EXTRAS
 from api_docs.schema.webhook_events import payload_shape
-from catalogue import languages
 from catalogue.channels import join_titles
 from catalogue.errors import Error
+from catalogue.languages import page_languages
 from catalogue.texts import StrOrPromise
 from channels.phone_numbers import NOT_A_PHONE
 from links.addresses.target_urls import IP_ADDRESS
@@ -68,7 +68,7 @@ class OpenApi(ApiView):
     def get(self, request: HttpRequest) -> HttpResponse:
         language = request.GET.get("lang")
         return ApiResponse(
-            rendered(language if language in languages.codes() else languages.active())
+            rendered(language if language in page_languages.codes() else page_languages.active())
         )
 
 

@@ -14,8 +14,8 @@ from api.calls import Call, Field
 from api_docs.pages import samples
 from api_docs.pages.articles import visitor_html
 from api_docs.pages.values import duration, kind, tokens, windows
-from catalogue import languages
 from catalogue.errors import Error
+from catalogue.languages import page_languages
 
 register = template.Library()
 
@@ -119,4 +119,4 @@ def _code(lexer: str, anchor: str, code: str) -> str:
 def shown_sample(context: Context, stem: str) -> SafeString:
     """The same for a page that is no article."""
     text = render_to_string("insertions/sample.md", sample(context, stem), using="articles")
-    return visitor_html(text, languages.active())
+    return visitor_html(text, page_languages.active())

@@ -36,8 +36,8 @@ from billing.notifications import RECIPIENT_ROLES
 from billing.orders import invoices, vat_rates
 from billing.signed_links import DOCUMENTS, LIFETIME
 from billing.wallet.period_totals import day_of, start_of
-from catalogue import languages
 from catalogue.ids import uuid7
+from catalogue.languages import page_languages
 from storage.months.calendar import last_day
 
 MONTHS = Job("closing_documents", _("closing documents"))
@@ -259,7 +259,7 @@ def send(company: Company, documents: Sequence[Document], *, again: bool = False
         mail.post(
             template="documents",
             to=profile.email,
-            language=languages.of_pages(company.language),
+            language=page_languages.nearest(company.language),
             context={"company": company, **context},
             key=f"{key}:documents",
         )

@@ -1,6 +1,6 @@
 import billing.billing_details
 import catalogue.ids
-import catalogue.languages
+import catalogue.languages.page_languages
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.expressions
@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
                 ('email', models.EmailField(blank=True, max_length=254, verbose_name='e-mail for documents')),
                 ('edo_id', models.CharField(blank=True, db_default='', default='', max_length=60, verbose_name='id in electronic document exchange')),
                 ('currency', models.CharField(blank=True, db_default='', default='', max_length=3, verbose_name='currency of prices')),
-                ('documents_language', models.CharField(blank=True, choices=catalogue.languages.choices, db_default='', default='', max_length=2, verbose_name='language of documents')),
+                ('documents_language', models.CharField(blank=True, choices=catalogue.languages.page_languages.choices, db_default='', default='', max_length=2, verbose_name='language of documents')),
                 ('low_balance', models.PositiveBigIntegerField(default=100, verbose_name='low-balance alert below')),
                 ('low_balance_notified_at', models.DateTimeField(blank=True, null=True, verbose_name='low-balance alert sent')),
             ],

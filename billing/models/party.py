@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
 from billing.billing_details import ACCOUNT, BIC, INN, KPP, missing_fields
-from catalogue import languages
+from catalogue.languages import page_languages
 
 # Percent, the newest first: НК РФ, art. 164, item 3.
 GENERAL_RATES = (
@@ -159,7 +159,7 @@ class BillingProfile(models.Model):
         blank=True,
         default="",
         db_default="",
-        choices=languages.choices,
+        choices=page_languages.choices,
     )
     low_balance = models.PositiveBigIntegerField(
         _("low-balance alert below"), default=DEFAULT_THRESHOLD
@@ -188,7 +188,7 @@ class BillingProfile(models.Model):
 
     @property
     def effective_language(self) -> str:
-        return self.documents_language or languages.of_pages(self.company.language)
+        return self.documents_language or page_languages.nearest(self.company.language)
 
     @property
     def missing(self) -> dict[str, Promise]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.utils.formats import number_format
 
-from catalogue import languages
+from catalogue.languages import page_languages
 
 NBSP = "\u00a0"
 SYMBOLS = {"RUB": "₽", "USD": "$", "EUR": "€", "KZT": "₸"}
@@ -51,7 +51,7 @@ def unit_price(price: Decimal, currency: str) -> str:
 def _in_currency(text: str, currency: str) -> str:
     """English writes a currency first, and its sign without a space: "-₽5.00", "CHF 5.00"."""
     symbol = SYMBOLS.get(currency)
-    if languages.active() != languages.worldwide():
+    if page_languages.active() != page_languages.worldwide():
         return f"{text}{NBSP}{symbol or currency}"
     minus = "-" if text.startswith("-") else ""
     return f"{minus}{symbol or currency + NBSP}{text.removeprefix('-')}"

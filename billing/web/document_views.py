@@ -37,8 +37,8 @@ from billing.signed_links import DOCUMENTS, opened_by
 from billing.wallet import archived
 from billing.web.calls import SEAL
 from cabinet.spreadsheets import csv_download
-from catalogue import languages
 from catalogue.ids import parse_id
+from catalogue.languages import page_languages
 from parsing.form_fields import DayField
 from storage.months.calendar import last_day, previous_month
 
@@ -225,7 +225,7 @@ def reconciliation_pdf(request: CabinetRequest) -> HttpResponse:
 def _language(request: CabinetRequest) -> str:
     """The company's choice of its documents, else the reader's."""
     profile = BillingProfile.for_company(request.company)
-    return profile.documents_language or languages.active()
+    return profile.documents_language or page_languages.active()
 
 
 def _statement(request: CabinetRequest, form: PeriodForm) -> period_statement.PeriodStatement:

@@ -20,7 +20,7 @@ from billing.orders.pdf import undrawn
 from billing.orders.prices import Quote
 from billing.wallet import balance_alerts
 from cabinet.forms import FilterForm, GroupedIntegerField
-from catalogue import languages
+from catalogue.languages import page_languages
 from parsing.form_fields import DayBoundField, IntegerField, LineField
 from parsing.stale_forms import RefusesStaleForm
 
@@ -184,12 +184,12 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
             )
         if country != "RU":
             del self.fields["kpp"], self.fields["edo_id"]
-        company_language = dict(languages.choices())[
-            languages.of_pages(self.instance.company.language)
+        company_language = dict(page_languages.choices())[
+            page_languages.nearest(self.instance.company.language)
         ]
         self.fields["documents_language"].choices = [  # type: ignore[attr-defined]
             ("", _("The company's: %(language)s") % {"language": company_language}),
-            *languages.choices(),
+            *page_languages.choices(),
         ]
         sold = prices.sold_currencies()
         choices = [("", _("By the country")), *((code, code) for code in sold)]

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Member
 from accounts.people import phone_visibility, time_zones
-from catalogue import languages
+from catalogue.languages import page_languages
 from catalogue.texts import StrOrPromise
 from webhooks.models import DeliveryAttempt
 
@@ -162,14 +162,14 @@ def percent(value: float | None) -> str:
 
 
 def _percent(number: str) -> str:
-    space = "" if languages.active() == languages.worldwide() else "\u00a0"
+    space = "" if page_languages.active() == page_languages.worldwide() else "\u00a0"
     return f"{number}{space}%"
 
 
 @register.filter
 def language_title(tag: str) -> str:
     """«португальский (Бразилия)»; a tag that names no known language stays."""
-    return languages.title(tag)
+    return page_languages.title(tag)
 
 
 @register.filter

@@ -32,6 +32,11 @@ class _Locale(NamedTuple):
         return "_".join(filter(None, (self.language, script, self.region)))
 
 
+def match_among(tag: str, among: frozenset[str]) -> str:
+    """The nearest of these languages to a tag in any letter case; empty if none is near."""
+    return closest(tags.canonical(tag), among)
+
+
 @lru_cache(maxsize=4000)
 def closest(tag: str, among: frozenset[str]) -> str:
     """The nearest of these tags to a canonical one; empty if none is near."""

@@ -17,9 +17,9 @@ from api import idempotency, rate_limit
 from api.idempotency import IdempotencyKey
 from billing.budgets import budgets
 from billing.budgets.budgets import KeyLimit
-from catalogue import languages
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid7
+from catalogue.languages import message_languages
 from channels import wakeups
 from channels.accept import send_limits
 from channels.accept.send_limits import OtherChannel
@@ -101,9 +101,12 @@ def wording(principal: Principal, locale: str) -> dict[str, str]:
     """What a message keeps in its `params` of how its company words it. Where no language of ours
     is near to the tag, that is the company's of now: it may change before the message goes out.
     """
-    if languages.has_match(locale):
+    if message_languages.has_match(locale):
         return {"brand": principal.brand}
-    return {"brand": principal.brand, "language": languages.match(locale, principal.language)}
+    return {
+        "brand": principal.brand,
+        "language": message_languages.match(locale, principal.language),
+    }
 
 
 class FundsReturnedError(Exception):

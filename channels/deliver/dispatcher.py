@@ -18,7 +18,7 @@ import structlog
 from django.conf import settings
 
 from billing.wallet.ledger import DeliveryProof
-from catalogue import languages
+from catalogue.languages import message_languages
 from channels import extensions, wakeups
 from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
@@ -294,12 +294,12 @@ def _trace_attributes(claimed: ClaimedMessage) -> dict[str, str | int]:
 def outgoing(claimed: ClaimedMessage) -> Outgoing:
     """Renders the message for its provider; the code appears here for the first time."""
     provider = registry.provider(claimed.provider)
-    language = languages.match(claimed.locale, claimed.params.get("language", ""))
+    language = message_languages.match(claimed.locale, claimed.params.get("language", ""))
     locale = provider.locale_for(claimed.locale, language)
     rendered = extensions.renderers[claimed.kind](
         subject_id=claimed.subject_id,
         params=claimed.params,
-        locale=languages.match(locale, language),
+        locale=message_languages.match(locale, language),
         channel=provider.channel,
     )
     return Outgoing(

@@ -7,8 +7,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Company, Mode
-from catalogue import channels, languages
+from catalogue import channels
 from catalogue.ids import public_id, uuid7
+from catalogue.languages import message_languages
 
 _HAS_REFERENCE = Func(
     F("reference"), template="%(expressions)s <> ''", output_field=models.BooleanField()
@@ -149,7 +150,7 @@ class Message(models.Model):
     @property
     def language(self) -> str:
         """That words it: the nearest to its tag, else what was the company's; see `acceptance`."""
-        return languages.match(self.locale, self.params.get("language", ""))
+        return message_languages.match(self.locale, self.params.get("language", ""))
 
 
 class Attempt(models.Model):

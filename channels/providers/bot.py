@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from catalogue import languages
+from catalogue.languages import message_languages, page_languages
 from channels.providers import http
 from channels.providers.base import (
     AccountRequirements,
@@ -88,13 +88,13 @@ class Bot(http.HttpProvider):
 
 
 def texts(locale: str) -> dict[str, str]:
-    of_bot: dict[str, str] = languages.texts(locale)["bot"]
+    of_bot: dict[str, str] = message_languages.texts(locale)["bot"]
     return of_bot
 
 
 def locale_of(tag: object) -> str:
     """The language to answer in; a vendor may tell none."""
-    return languages.match(http.text(tag) or languages.codes()[0])
+    return message_languages.match(http.text(tag) or page_languages.codes()[0])
 
 
 def phone_of(written: str) -> str:

@@ -7,8 +7,8 @@ and what people write in each language of the product. A message counts only if 
 import structlog
 from django.conf import settings
 
-from catalogue import languages
 from catalogue.errors import DomainError, Error
+from catalogue.languages import message_languages
 from channels.models import BlockedPhone
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import AccountAlert, AlertKind, Reply
@@ -18,7 +18,7 @@ from parsing import clipboard
 
 log = structlog.get_logger(__name__)
 
-_STOP, _START = languages.words("stop"), languages.words("start")
+_STOP, _START = message_languages.words("stop"), message_languages.words("start")
 
 # A fragment of the statements that accept sends: there is a row if the phone of `n` is blocked.
 BLOCKING_ROW = "SELECT FROM channels_blockedphone b WHERE b.phone = n.phone"

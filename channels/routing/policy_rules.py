@@ -18,9 +18,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import record
 from accounts.keys.api_keys import evict_keys
 from accounts.models import Company, User
-from catalogue import languages
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error
+from catalogue.languages import tags
 from catalogue.texts import StrOrPromise
 from parsing.characters import is_line
 
@@ -153,7 +153,7 @@ def faults_of(rule: StoredRule) -> list[StrOrPromise]:
         faults.append(format_lazy(_("{code} is not a country code."), code=rule.country[:20]))
     if len(rule.purpose) > PURPOSE_LENGTH or not is_line(rule.purpose):
         faults.append(_("A purpose has up to 64 printable characters."))
-    if rule.locale and languages.canonical(rule.locale) != rule.locale:
+    if rule.locale and tags.canonical(rule.locale) != rule.locale:
         faults.append(NO_LANGUAGE_TAG)
     faults += _channel_faults(rule)
     faults += _number_faults(rule)

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from django.conf import settings
 
-from catalogue import languages
 from catalogue.channels import CHANNELS, Channel
+from catalogue.languages import message_languages
 from channels.providers.base import Content, HostedProvider, Provider
 from channels.providers.declaration import SetupStep, Snippet, Vendor
 from channels.providers.http import HttpProvider
@@ -249,7 +249,7 @@ def language_on(channel: Channel, language: str) -> str:
     """The language in which the channel's first account would word a message of this one."""
     accounts = (row for row in live_providers().values() if row.channel == channel.name)
     locales = [account.locale_for(language, language) for account in accounts]
-    return languages.match(locales[0], language) if locales else language
+    return message_languages.match(locales[0], language) if locales else language
 
 
 @on_reset

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from accounts.jobs import delete_with_parts
 from accounts.people.roles import CabinetRequest, anyone, member_required
 from cabinet.spreadsheets import csv_response
-from catalogue import languages
+from catalogue.languages import page_languages
 from channels.history import export
 from channels.models import MessageExport
 from channels.web.forms import HistoryFilter, query_of
@@ -33,7 +33,7 @@ def message_files(request: CabinetRequest) -> HttpResponse:
                 member=request.member,
                 mode=form.mode_chosen,
                 query=query_of(form),
-                language=languages.active(),
+                language=page_languages.active(),
                 ip=client_ip(request.META),
             )
         except ValidationError as refused:

@@ -4,8 +4,8 @@ import orjson
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from catalogue import languages
 from catalogue.errors import DomainError, Error
+from catalogue.languages import page_languages
 from identity_hooks import answers, signatures
 from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, code_in, json_call
 from identity_hooks.kind import CLOUD, SELF_HOSTED, HookOptions, Kind, Setting, Trial
@@ -67,7 +67,7 @@ def _simulate(trial: Trial) -> SimulatedCall:
         "body": f"{trial.code} is your Authgear verification code",
         "app_id": "kvitok",
         "template_name": "verification_sms.txt",
-        "language_tag": languages.worldwide(),
+        "language_tag": page_languages.worldwide(),
         "template_variables": {"code": trial.code},
     }
     signature = signatures.hex_hmac(trial.secret, orjson.dumps(payload))

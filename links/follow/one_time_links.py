@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
-from catalogue import languages
+from catalogue.languages import page_languages
 from links.addresses.utm_tags import add_tags
 from links.clicks import bot_detection, buffer
 from links.clicks.bot_detection import VisitorKind
@@ -74,7 +74,7 @@ def _fetch(statement: str, link: LinkTarget) -> _Target | None:
 
 
 def _page(status: str, link: LinkTarget, visit: Visit) -> VisitorResponse:
-    other = languages.other(visit.language)
+    other = page_languages.other(visit.language)
     context = {
         "other": other,
         "words": responses.texts_in(visit.language, _TEXTS),

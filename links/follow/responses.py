@@ -15,7 +15,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from catalogue import languages
+from catalogue.languages import page_languages
 from catalogue.texts import StrOrPromise
 from links.addresses import short_hosts
 from links.follow.cached_row import GONE, NOT_FOUND, ONE_TIME_GONE, NoTarget
@@ -71,7 +71,7 @@ class Visit(NamedTuple):
 
     @property
     def language(self) -> str:
-        return languages.of_accept_language(self.environ.get("HTTP_ACCEPT_LANGUAGE", ""))
+        return page_languages.of_accept_language(self.environ.get("HTTP_ACCEPT_LANGUAGE", ""))
 
     @property
     def is_short_host(self) -> bool:
@@ -131,7 +131,7 @@ def _page(status: str, body: bytes, visit: Visit, *headers: tuple[str, str]) -> 
 @cache
 def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool) -> bytes:
     """In the visitor's language first, then in the other: the link may be in an SMS of either."""
-    other = languages.other(language)
+    other = page_languages.other(language)
     context = {
         "language": language,
         "other": other,

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from catalogue import languages
 from catalogue.channels import BY_NAME
+from catalogue.languages import message_languages
 from channels.extensions import Rendered
 
 PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
@@ -26,13 +26,13 @@ def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
     A link inside a sentence stays, because the sentence makes no sense without it.
     """
     if text in {
-        with_link(languages.texts(code)["link"], url) for code in languages.message_codes()
+        with_link(message_languages.texts(code)["link"], url) for code in message_languages.codes()
     }:
         text = ""  # ours, perhaps in another language than the template's
     site = re.escape(url)
     remaining = re.sub(rf"^[{_JOINTS}]*{site}[{_JOINTS}]+", "", text)
     remaining = re.sub(rf"(^|[{_JOINTS}]+){site}[{_JOINTS}]*$", "", remaining).strip()
-    return remaining or str(languages.texts(locale)["link_beside_a_button"]).format(
+    return remaining or str(message_languages.texts(locale)["link_beside_a_button"]).format(
         brand=brand or "Kvitok"
     )
 

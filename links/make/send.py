@@ -11,8 +11,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.principal import Principal
-from catalogue import languages
 from catalogue.errors import DomainError, Error, invalid_input
+from catalogue.languages import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.models import Message
@@ -121,8 +121,8 @@ def _write_with_alias(
 
 
 def _text(principal: Principal, request: LinkSendRequest, url: str) -> str:
-    language = languages.match(request.locale, principal.language)
-    return with_link(request.text or languages.texts(language)["link"], url)
+    language = message_languages.match(request.locale, principal.language)
+    return with_link(request.text or message_languages.texts(language)["link"], url)
 
 
 def _raise_if_refused(message: NewMessage, row: _Accepted) -> None:

@@ -12,7 +12,7 @@ from django.db.models import Count, Max
 from django.utils import timezone, translation
 
 from accounts.models import JobFailure
-from catalogue import languages
+from catalogue.languages import page_languages
 from channels import reconciliation
 from channels.models import ProviderAlert
 from channels.vendor_accounts import registry
@@ -172,7 +172,7 @@ CHECKS: list[doctor.Check] = [
 def account_broken() -> Iterator[Problem]:
     hosted = registry.hosted_providers()  # `bind-down` covers these
     live = {name: item for name, item in registry.live_providers().items() if name not in hosted}
-    with translation.override(languages.worldwide()):
+    with translation.override(page_languages.worldwide()):
         for name, checks in vendors.check_accounts(live, renew=True).items():
             bad = [check for check in checks if check.ok is False]
             texts = [f"{vendors.check_title(item)}: {item.detail or 'missing'}" for item in bad]
@@ -181,7 +181,7 @@ def account_broken() -> Iterator[Problem]:
 
 
 def certificate_ends() -> Iterator[Problem]:
-    with translation.override(languages.worldwide()):
+    with translation.override(page_languages.worldwide()):
         certificates = public_access.inspect()
     for item in certificates:
         if not item.is_good:
@@ -189,7 +189,7 @@ def certificate_ends() -> Iterator[Problem]:
 
 
 def failed_checks() -> Iterator[Problem]:
-    with translation.override(languages.worldwide()):
+    with translation.override(page_languages.worldwide()):
         findings = [finding for check in CHECKS for finding in doctor.run(check)]
     for finding in findings:
         if not finding.ok:

@@ -8,8 +8,8 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from catalogue import languages
 from catalogue.channels import CHANNELS
+from catalogue.languages import page_languages
 from operator_admin.incidents import timeline
 from operator_admin.incidents.timeline import Wording
 from operator_admin.models import TEXT_LENGTH, TITLE_LENGTH, Incident
@@ -29,7 +29,7 @@ def _text_field(language: str, *, required: bool = True) -> TextField:
 
 
 def _wording(data: Mapping[str, Any], part: str) -> Wording:
-    return {code: data[f"{part}_{code}"] for code in languages.codes()}
+    return {code: data[f"{part}_{code}"] for code in page_languages.codes()}
 
 
 def _moment() -> forms.DateTimeInput:
@@ -65,7 +65,7 @@ class IncidentForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for code, name in languages.choices():
+        for code, name in page_languages.choices():
             self.fields[f"title_{code}"] = LineField(
                 label=format_lazy("{} ({})", _("Title"), name),
                 max_length=TITLE_LENGTH,
@@ -78,7 +78,7 @@ class IncidentForm(forms.Form):
 
     @staticmethod
     def _names() -> list[str]:
-        return [f"{part}_{code}" for code in languages.codes() for part in ("title", "text")]
+        return [f"{part}_{code}" for code in page_languages.codes() for part in ("title", "text")]
 
     def clean_country(self) -> str:
         return str(self.cleaned_data["country"]).upper()
@@ -110,12 +110,12 @@ class UpdateForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for code, name in languages.choices():
+        for code, name in page_languages.choices():
             self.fields[f"text_{code}"] = _text_field(name, required=False)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        texts = {f"text_{code}": data.get(f"text_{code}") for code in languages.codes()}
+        texts = {f"text_{code}": data.get(f"text_{code}") for code in page_languages.codes()}
         for name, text in texts.items():
             if any(texts.values()) and not text and name not in self.errors:
                 self.add_error(name, _("Fill in each language, or none."))

@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import audit
 from accounts.models import User
-from catalogue import languages
 from catalogue.channels import BY_NAME
+from catalogue.languages import page_languages
 from catalogue.texts import StrOrPromise
 from operator_admin.incidents import notices
 from operator_admin.models import Incident, IncidentUpdate
@@ -50,15 +50,15 @@ Wording = dict[str, str]  # by language
 
 def title(impact: str, channel: str) -> Wording:
     part = BY_NAME[channel].title if channel in BY_NAME else SERVICE
-    return languages.in_each(TITLES[impact], part=part)
+    return page_languages.in_each(TITLES[impact], part=part)
 
 
 def first_text(impact: str) -> Wording:
-    return languages.in_each(FIRST_TEXTS[impact])
+    return page_languages.in_each(FIRST_TEXTS[impact])
 
 
 def later_text(state: str) -> Wording:
-    return languages.in_each(LATER_TEXTS[state])
+    return page_languages.in_each(LATER_TEXTS[state])
 
 
 def open_incident(

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from api_docs.pages.views import in_asked_language
-from catalogue import languages
+from catalogue.languages import page_languages
 from operator_admin.models import Incident
 from operator_admin.status import summary
 from operator_admin.status.summary import Component, Day, Summary
@@ -91,7 +91,7 @@ def _document(summary: Summary) -> dict[str, Any]:
 
 
 def _component(component: Component) -> dict[str, Any]:
-    with translation.override(languages.worldwide()):
+    with translation.override(page_languages.worldwide()):
         title = component.title
     return {
         "name": component.name,
@@ -112,7 +112,7 @@ def _day(day: Day) -> dict[str, Any]:
 
 
 def _in_order(texts: dict[str, str]) -> dict[str, str]:
-    return {code: texts[code] for code in languages.codes()}  # jsonb sorts its keys
+    return {code: texts[code] for code in page_languages.codes()}  # jsonb sorts its keys
 
 
 def _incident(event: Incident) -> dict[str, Any]:

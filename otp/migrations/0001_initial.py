@@ -1,5 +1,5 @@
 import catalogue.ids
-import catalogue.languages
+import catalogue.languages.message_languages
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import otp.models
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('purpose', models.CharField(blank=True, max_length=64, verbose_name='purpose')),
                 ('channel', models.CharField(blank=True, choices=otp.models.own_text_channels, max_length=10, verbose_name='channel')),
-                ('locale', models.CharField(choices=catalogue.languages.message_choices, max_length=35, verbose_name='language')),
+                ('locale', models.CharField(choices=catalogue.languages.message_languages.choices, max_length=35, verbose_name='language')),
                 ('body', models.CharField(max_length=500, verbose_name='text')),
                 ('changed_at', models.DateTimeField(auto_now=True, verbose_name='changed')),
                 ('company', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='code_texts', to='accounts.company', verbose_name='company')),

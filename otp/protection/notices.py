@@ -10,7 +10,7 @@ from accounts.audit import declare_words
 from accounts.models import TECHNICAL_ROLES, AuditEvent, Company, GuardMode, Mode
 from accounts.outbox import mail
 from accounts.people import countries
-from catalogue import languages
+from catalogue.languages import page_languages
 from channels.guard.scope_evidence import CUTS
 from otp.models import GuardRestriction, ScopeKind
 from otp.protection.week_replay import WeekFigures
@@ -25,7 +25,7 @@ def scope_name(kind: str, value: str) -> str:
     if kind in _HIDDEN:
         return value + "•" * _HIDDEN[kind]
     if kind == ScopeKind.COUNTRY:
-        return countries.names(languages.active()).get(value, value)
+        return countries.names(page_languages.active()).get(value, value)
     if kind == ScopeKind.IP:
         return _("one IP address")
     return _("one device")

@@ -19,10 +19,10 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.principal import Principal
-from catalogue import languages
 from catalogue.channels import BY_NAME, CHANNELS, Channel
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.ids import uuid7
+from catalogue.languages import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.extensions import OWN_CODE
@@ -348,7 +348,7 @@ def _renderer_params(
 def _wording(principal: Principal, request: CodeSendRequest, *, has_link: bool) -> dict[str, Any]:
     """What the text depends on beside its channel."""
     return {
-        "locale": languages.match(request.locale, principal.language),
+        "locale": message_languages.match(request.locale, principal.language),
         "purpose": request.purpose,
         "has_link": has_link,
         "body": request.text,

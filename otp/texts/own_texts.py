@@ -11,8 +11,8 @@ from accounts.audit import changes_of, record
 from accounts.keys.api_keys import evict_keys
 from accounts.keys.principal import CompanyTexts, texts_of
 from accounts.models import Company, User
-from catalogue import languages
 from catalogue.channels import CHANNELS
+from catalogue.languages import message_languages
 from otp import sql
 from otp.models import Autofill, CodeText
 from otp.texts import rendering, rules
@@ -107,7 +107,10 @@ def _audit_subject(changes: dict[str, Any]) -> str:
 def _refuse_texts_too_long(company: Company, texts: CompanyTexts) -> None:
     tail = rendering.autofill_lines(texts)
     bodies = [text.body for text in company.code_texts.filter(channel__in=SEGMENTED)]
-    for body in [*(languages.texts(code)["code"] for code in languages.message_codes()), *bodies]:
+    for body in [
+        *(message_languages.texts(code)["code"] for code in message_languages.codes()),
+        *bodies,
+    ]:
         try:
             rules.check_length(body, tail)
         except ValidationError as error:

@@ -9,8 +9,8 @@ from django.conf import settings
 
 from accounts.keys.principal import NO_TEXTS, CompanyTexts
 from accounts.names import is_valid_brand
-from catalogue import languages
 from catalogue.channels import Channel, by_stored_name
+from catalogue.languages import message_languages
 from channels.extensions import OWN_CODE, NotRenderableError, Rendered, WithdrawnError
 from otp import codes
 from otp.sealed_codes import SealedCode
@@ -56,10 +56,12 @@ def _code(verification_id: UUID, params: Mapping[str, Any]) -> str:
 def _default(channel: Channel, *, locale: str, has_link: bool) -> str:
     """The vendor's template where it words the message, else the service's text."""
     if channel.has_template:
-        worded = languages.texts(locale)[channel.name].get("code_with_link" if has_link else "code")
+        worded = message_languages.texts(locale)[channel.name].get(
+            "code_with_link" if has_link else "code"
+        )
         if worded:  # otherwise the vendor's words in this language are not known
             return str(worded)
-    return compose(languages.texts(locale)["code"], has_link=has_link)
+    return compose(message_languages.texts(locale)["code"], has_link=has_link)
 
 
 def max_minutes() -> int:
@@ -116,7 +118,7 @@ def template(
         return _default(channel, locale=locale, has_link=has_link)
     tail = [line] if line else []
     tail += autofill_lines(texts) if channel.has_segments else []
-    return compose(body or languages.texts(locale)["code"], has_link=has_link, tail=tail)
+    return compose(body or message_languages.texts(locale)["code"], has_link=has_link, tail=tail)
 
 
 def company_template(

@@ -15,8 +15,8 @@ from django.utils.safestring import SafeString
 from accounts.keys.principal import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
-from catalogue import languages
 from catalogue.channels import BY_NAME, CHANNELS, Channel
+from catalogue.languages import message_languages, page_languages
 from channels.providers import gsm
 from channels.providers.telegram_gateway.provider import TelegramGateway
 from channels.routing.channel_plan import price
@@ -156,7 +156,7 @@ def preview(options: Mapping[str, Any], *, company: Company) -> dict[str, list[S
     """
     length = str(options.get("code_length") or "")
     language = options.get("language")
-    language = language if language in languages.message_codes() else languages.active()
+    language = language if language in message_languages.codes() else page_languages.active()
     draft = Company(
         name=company.name,
         brand=str(options.get("brand") or "").strip()[:MAX_BRAND_LENGTH],

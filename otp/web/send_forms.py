@@ -14,9 +14,9 @@ from django.utils.translation import ngettext, ngettext_lazy
 from accounts.models import Company, Mode
 from billing import message_prices
 from billing.wallet import ledger
-from catalogue import languages
 from catalogue.channels import CHANNELS, Channel
 from catalogue.errors import DomainError, Error
+from catalogue.languages import message_languages
 from catalogue.texts import StrOrPromise
 from channels import phone_numbers
 from channels.models import Message
@@ -86,7 +86,9 @@ class SendForm(forms.Form):
     )
     channel = forms.ChoiceField(label=_("Channel"), required=False)
     locale = forms.ChoiceField(
-        label=_("Language of the message"), choices=languages.offered, required=False
+        label=_("Language of the message"),
+        choices=message_languages.grouped_choices,
+        required=False,
     )
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:

@@ -16,8 +16,9 @@ from accounts.keys import api_keys
 from accounts.models import Mode
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
 from api.rate_limit import key_rate_limiter
-from catalogue import ids, languages
+from catalogue import ids
 from catalogue.errors import DomainError, Error
+from catalogue.languages import message_languages
 from channels.history import phone_screens
 from channels.history.messages import with_charges
 from channels.models import Message
@@ -63,7 +64,7 @@ def _again(request: CabinetRequest) -> dict[str, str]:
     filled = {
         "phone": message.phone,
         "mode": message.mode,
-        "locale": languages.match(message.locale),
+        "locale": message_languages.match(message.locale),
     }
     verification = verifications.carried_by(message).first()
     return filled | {"channel": "sms", "purpose": verification.purpose if verification else ""}

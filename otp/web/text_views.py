@@ -22,8 +22,8 @@ from accounts.people.roles import (
     member_required,
 )
 from cabinet.forms import PurposeField
-from catalogue import languages
 from catalogue.channels import Channel, join_titles
+from catalogue.languages import message_languages, page_languages
 from channels.vendor_accounts import registry
 from channels.web.fields import DEFAULT_PURPOSE
 from otp.models import CodeText
@@ -42,7 +42,7 @@ class TextForm(RefusesStaleForm, forms.Form):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off", "dir": "auto"}),
     )
-    locale = forms.ChoiceField(label=_("Language"), choices=languages.offered)
+    locale = forms.ChoiceField(label=_("Language"), choices=message_languages.grouped_choices)
     channel = forms.ChoiceField(
         label=_("Channel"),
         required=False,
@@ -85,7 +85,7 @@ class TextForm(RefusesStaleForm, forms.Form):
     @property
     def language(self) -> str:
         locale = self["locale"].value()
-        return str(locale if locale in languages.message_codes() else languages.codes()[0])
+        return str(locale if locale in message_languages.codes() else page_languages.codes()[0])
 
 
 class AutofillForm(RefusesStaleForm, forms.Form):
@@ -140,8 +140,8 @@ def text_list(request: CabinetRequest) -> HttpResponse:
 
 def _standard(language: str) -> list[tuple[str, str, str]]:
     """The standard wording: tag, name and text of each language, the company's first."""
-    choices = sorted(languages.message_choices(), key=lambda choice: choice[0] != language)
-    return [(code, name, languages.texts(code)["code"]) for code, name in choices]
+    choices = sorted(message_languages.choices(), key=lambda choice: choice[0] != language)
+    return [(code, name, message_languages.texts(code)["code"]) for code, name in choices]
 
 
 def _max_segments(text: CodeText, tail: Sequence[str]) -> int | None:
@@ -162,7 +162,7 @@ def text_edit(request: CabinetRequest, pk: int) -> HttpResponse:
 def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
     texts = own_texts.of_company(request.company)
     now = {name: getattr(text, name) for name in ("body", "locale", "channel", "purpose")}
-    now["body"] = now["body"] or languages.texts(text.locale)["code"]
+    now["body"] = now["body"] or message_languages.texts(text.locale)["code"]
     form = TextForm(request.POST or None, initial=now, tail=rendering.autofill_lines(texts))
     if form.is_valid() and _is_submit(request):
         for name, value in form.cleaned_data.items():

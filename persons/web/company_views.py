@@ -20,7 +20,7 @@ from accounts.people import planned_deletion
 from accounts.people.roles import CabinetRequest, can_manage_members, member_required, nobody
 from accounts.security import reauthentication
 from billing.models import Order, Wallet
-from catalogue import languages
+from catalogue.languages import page_languages
 from parsing.form_fields import LineField
 from persons import company_export as exports
 from persons.export_files import FILES
@@ -100,7 +100,7 @@ def company_export(request: CabinetRequest) -> HttpResponse:
         reauthentication.require(request)
         try:
             exports.start(
-                member=request.member, language=languages.active(), ip=client_ip(request.META)
+                member=request.member, language=page_languages.active(), ip=client_ip(request.META)
             )
         except ValidationError as refused:
             error = " ".join(refused.messages)

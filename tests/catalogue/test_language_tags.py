@@ -2,9 +2,9 @@
 
 import pytest
 
-from catalogue import languages
+from catalogue.languages import matching, message_languages, page_languages, tags
 
-OURS = languages.message_codes()
+OURS = message_languages.codes()
 # RFC 5646, appendix A, and its grandfathered tags.
 OF_THE_STANDARD = [
     *("de", "fr", "ja", "i-enochian", "zh-Hant", "zh-Hans", "sr-Cyrl", "sr-Latn"),
@@ -19,7 +19,7 @@ OF_THE_STANDARD = [
 
 @pytest.mark.parametrize("tag", OF_THE_STANDARD)
 def test_tags_of_the_standard_are_read(tag: str) -> None:
-    assert languages.canonical(tag).lower() == tag.lower()
+    assert tags.canonical(tag).lower() == tag.lower()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_tags_of_the_standard_are_read(tag: str) -> None:
     ],
 )
 def test_what_is_no_tag_is_refused(text: str) -> None:
-    assert languages.canonical(text) == ""
+    assert tags.canonical(text) == ""
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_what_is_no_tag_is_refused(text: str) -> None:
     ],
 )
 def test_letter_case_is_that_of_the_standard(text: str, tag: str) -> None:
-    assert languages.canonical(text) == tag
+    assert tags.canonical(text) == tag
 
 
 @pytest.mark.parametrize("code", sorted(OURS))
 def test_a_language_of_ours_is_its_own(code: str) -> None:
-    assert languages.match(code) == languages.match(code.lower(), "ru") == code
+    assert message_languages.match(code) == message_languages.match(code.lower(), "ru") == code
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_language_of_ours_is_its_own(code: str) -> None:
     ],
 )
 def test_the_nearest_language_by_cldr(tag: str, language: str) -> None:
-    assert languages.match(tag, "fr") == language
+    assert message_languages.match(tag, "fr") == language
 
 
 @pytest.mark.parametrize(
@@ -142,33 +142,33 @@ def test_the_nearest_language_by_cldr(tag: str, language: str) -> None:
     ["ja", "zh-Hant-TW", "sr-Latn", "nb-NO", "x-private", "i-klingon", "und", "mul", "qaa", "zxx"],
 )
 def test_a_company_s_language_then_the_worldwide_one(tag: str) -> None:
-    assert languages.match(tag, "kk") == "kk"
-    assert languages.match(tag) == languages.worldwide()
-    assert not languages.has_match(tag)
+    assert message_languages.match(tag, "kk") == "kk"
+    assert message_languages.match(tag) == page_languages.worldwide()
+    assert not message_languages.has_match(tag)
 
 
 @pytest.mark.parametrize("tag", ["be", "kk", "uk", "uz", "ky", "az", "tr"])
 def test_nobody_is_given_russian_for_their_own(tag: str) -> None:
-    assert languages.match(tag, "ru") != "ru"
+    assert message_languages.match(tag, "ru") != "ru"
 
 
 def test_the_languages_of_an_account_have_the_same_fallback() -> None:
     account = frozenset({"ru", "en", "pt-PT", "zh-Hant"})
 
-    assert languages.match_among("zh-TW", account) == "zh-Hant"
-    assert languages.match_among("kk", account) == "ru"  # CLDR says so
-    assert languages.match_among("pt-BR", account) == "pt-PT"
-    assert languages.match_among("ja", account) == ""
+    assert matching.match_among("zh-TW", account) == "zh-Hant"
+    assert matching.match_among("kk", account) == "ru"  # CLDR says so
+    assert matching.match_among("pt-BR", account) == "pt-PT"
+    assert matching.match_among("ja", account) == ""
 
 
 @pytest.mark.parametrize(
     ("tag", "language"), [("kk", "ru"), ("pt-PT", "en"), ("de", "en"), ("ru", "ru"), ("uk", "en")]
 )
 def test_language_of_the_pages_for_one_of_messages(tag: str, language: str) -> None:
-    assert languages.of_pages(tag) == language
+    assert page_languages.nearest(tag) == language
 
 
 def test_titles() -> None:
-    assert languages.title("pt-BR") == "португальский (Бразилия)"
-    assert languages.title("x-private") == "x-private"
-    assert languages.own_name("kk") == "Қазақша"
+    assert page_languages.title("pt-BR") == "португальский (Бразилия)"
+    assert page_languages.title("x-private") == "x-private"
+    assert message_languages.native_name("kk") == "Қазақша"

@@ -11,32 +11,32 @@ import pytest
 from django.conf import settings
 
 from accounts.people import countries
-from catalogue import languages
+from catalogue.languages import message_languages, page_languages, tags
 from channels.providers import gsm
 from parsing import clipboard
 from tests.packages import PACKAGES, ROOT
 
-PAGES = languages.translated()
-MESSAGES = sorted(languages.message_codes())
+PAGES = page_languages.translated()
+MESSAGES = sorted(message_languages.codes())
 NAMES = re.compile(rf"(?:^|_)({'|'.join([*PAGES, 'kk', 'uz', 'uk', 'pt-PT', 'Cyrl'])})$")
 MAY = {"config/settings.py", *(f"{name}/migrations/0001_initial.py" for name in PACKAGES)}
 NOT_KNOWN = {("whatsapp", "code")}  # the sentence of Meta in most languages
 STRONG = {"L", "R", "AL"}
 RIGHT_TO_LEFT = [
-    code for code in MESSAGES if bidirectional(languages.texts(code)["name"][0]) != "L"
+    code for code in MESSAGES if bidirectional(message_languages.texts(code)["name"][0]) != "L"
 ]
 WANTED = {"ru", "en", "kk", "uz", "uk", "be", "ky", "tr", "de", "es", "pt", "fr", "ar", "az"}
 
 
 def test_every_language_of_the_settings_has_texts() -> None:
-    assert sorted(languages.codes()) == sorted(PAGES)
-    assert languages.codes()[0] == settings.LANGUAGE_CODE
-    assert set(PAGES) < languages.message_codes()
+    assert sorted(page_languages.codes()) == sorted(PAGES)
+    assert page_languages.codes()[0] == settings.LANGUAGE_CODE
+    assert set(PAGES) < message_languages.codes()
 
 
 def test_languages_of_messages() -> None:
-    assert languages.message_codes() >= WANTED
-    assert [code for code in MESSAGES if languages.canonical(code) != code] == []
+    assert message_languages.codes() >= WANTED
+    assert [code for code in MESSAGES if tags.canonical(code) != code] == []
 
 
 def _paths(texts: object, *above: str) -> Iterator[tuple[tuple[str, ...], type]]:
@@ -55,13 +55,13 @@ def _texts(code: str) -> dict[tuple[str, ...], str]:
         elif isinstance(texts, str):
             yield above, texts
 
-    return dict(walk(languages.texts(code)))
+    return dict(walk(message_languages.texts(code)))
 
 
 @pytest.mark.parametrize("code", MESSAGES)
 def test_every_language_has_the_same_texts(code: str) -> None:
-    expected = dict(_paths(languages.texts(languages.worldwide())))
-    result = dict(_paths(languages.texts(code)))
+    expected = dict(_paths(message_languages.texts(page_languages.worldwide())))
+    result = dict(_paths(message_languages.texts(code)))
 
     assert result == {key: kind for key, kind in expected.items() if key in result}
     assert expected.keys() - result.keys() <= NOT_KNOWN
@@ -69,8 +69,8 @@ def test_every_language_has_the_same_texts(code: str) -> None:
 
 @pytest.mark.parametrize("code", PAGES)
 def test_every_language_of_the_pages_has_the_same_texts(code: str) -> None:
-    names = [path for path, _kind in _paths(languages.page_texts(code))]
-    expected = [path for path, _kind in _paths(languages.page_texts(languages.worldwide()))]
+    names = [path for path, _kind in _paths(page_languages.texts(code))]
+    expected = [path for path, _kind in _paths(page_languages.texts(page_languages.worldwide()))]
 
     def shown(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
         return [path for path in paths if path[0] != "country_names"]
@@ -83,7 +83,7 @@ def test_every_text_has_the_same_variables_once(code: str) -> None:
     def variables(text: str) -> list[str]:
         return sorted(re.findall(r"\{\w+\}|(?<![\w:]):link(?!\w)|(?<!\S)/(?:stop|start)\b", text))
 
-    expected = _texts(languages.worldwide())
+    expected = _texts(page_languages.worldwide())
     different = {
         path: text
         for path, text in _texts(code).items()
@@ -96,13 +96,17 @@ def test_every_text_has_the_same_variables_once(code: str) -> None:
 # The shortest alphabet, and the one of a brand that GSM lacks.
 @pytest.mark.parametrize(("code", "brand"), [*product(MESSAGES, ["B" * 30, "Ж" * 30])])
 def test_a_code_is_one_sms_with_the_longest_brand(code: str, brand: str) -> None:
-    text = languages.texts(code)["code"].format(code="12345678", brand=brand)
+    text = message_languages.texts(code)["code"].format(code="12345678", brand=brand)
 
     assert gsm.count_segments(text).segments == 1
 
 
 def test_languages_in_the_gsm_alphabet() -> None:
-    plain = [code for code in MESSAGES if not gsm.non_gsm_characters(languages.texts(code)["code"])]
+    plain = [
+        code
+        for code in MESSAGES
+        if not gsm.non_gsm_characters(message_languages.texts(code)["code"])
+    ]
 
     assert plain == ["de", "en", "fr", "uz"]
 
@@ -136,7 +140,7 @@ def test_a_text_begins_in_its_own_direction(code: str) -> None:
 @pytest.mark.parametrize("code", RIGHT_TO_LEFT)
 def test_a_command_has_a_line_of_its_own(code: str) -> None:
     """After Arabic its slash would be shown on the other side: `stop/`."""
-    for text in languages.texts(code)["bot"].values():
+    for text in message_languages.texts(code)["bot"].values():
         assert all(line.startswith("/") for line in text.split("\n") if "/" in line)
 
 
@@ -145,13 +149,13 @@ def test_a_command_has_a_line_of_its_own(code: str) -> None:
 
 @pytest.mark.parametrize("code", MESSAGES)
 def test_words_are_as_they_are_compared(code: str) -> None:
-    for word in [*languages.texts(code)["stop"], *languages.texts(code)["start"]]:
+    for word in [*message_languages.texts(code)["stop"], *message_languages.texts(code)["start"]]:
         assert clipboard.words(word) == word
 
 
 def test_no_word_means_two_things() -> None:
     stop, start = (
-        Counter(word for code in MESSAGES for word in languages.texts(code)[name])
+        Counter(word for code in MESSAGES for word in message_languages.texts(code)[name])
         for name in ("stop", "start")
     )
 
@@ -185,14 +189,16 @@ def test_no_word_means_two_things() -> None:
     ],
 )
 def test_stop_is_understood_in_every_language(text: str) -> None:
-    assert clipboard.words(text) in languages.words("stop")
+    assert clipboard.words(text) in message_languages.words("stop")
 
 
 # --- Countries ---
 
 
 def test_a_country_has_one_language() -> None:
-    named = Counter(country for code in MESSAGES for country in languages.texts(code)["countries"])
+    named = Counter(
+        country for code in MESSAGES for country in message_languages.texts(code)["countries"]
+    )
 
     assert [country for country, count in named.items() if count > 1] == []
     assert named.keys() <= countries.CODES
@@ -218,7 +224,7 @@ def test_a_country_has_one_language() -> None:
     ],
 )
 def test_language_of_a_country(country: str, language: str) -> None:
-    assert languages.of_country(country) == language
+    assert message_languages.of_country(country) == language
 
 
 def test_no_code_names_a_language() -> None:

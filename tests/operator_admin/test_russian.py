@@ -13,7 +13,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.utils import translation
 
 from accounts.models import User
-from catalogue import languages
+from catalogue.languages import message_languages
 from channels.providers.vendors import VENDORS
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 # The same in every language.
 NAMES = {"ID", "e-mail", "WhatsApp", "Telegram", "MAX", "SMS", "English"}
 NAMES |= {vendor.title for vendor in VENDORS.values()}
-NAMES |= {own_name for _code, own_name in languages.message_choices()}
+NAMES |= {own_name for _code, own_name in message_languages.choices()}
 SITE = sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label)
 
 

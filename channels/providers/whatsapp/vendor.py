@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue import languages
+from catalogue.languages import matching, message_languages, page_languages, tags
 from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
@@ -35,11 +35,13 @@ WEBHOOK_FIELDS = (
 
 def _with_meta_code(codes: Iterable[str]) -> str:
     """`ru:ru,en:en_US`: our language and Meta's code of the template's language."""
-    return ",".join(f"{code}:{languages.texts(code)['whatsapp']['language']}" for code in codes)
+    return ",".join(
+        f"{code}:{message_languages.texts(code)['whatsapp']['language']}" for code in codes
+    )
 
 
 # Each template has to be approved in each of them, so no more than the pages have.
-USUAL_LANGUAGES = _with_meta_code(languages.translated())
+USUAL_LANGUAGES = _with_meta_code(page_languages.translated())
 
 
 def _languages(text: str) -> dict[str, str]:
@@ -47,7 +49,7 @@ def _languages(text: str) -> dict[str, str]:
     code of it.
     """
     pairs = [item.partition(":") for item in text.split(",")]
-    read = {languages.canonical(tag.strip()): code.strip() for tag, _sign, code in pairs}
+    read = {tags.canonical(tag.strip()): code.strip() for tag, _sign, code in pairs}
     if len(read) < len(pairs) or not all(read) or not all(read.values()):
         raise ValueError(f"must name a template language for each language: {USUAL_LANGUAGES}")
     return read
@@ -56,7 +58,7 @@ def _languages(text: str) -> dict[str, str]:
 def nearest_language(templates: Mapping[str, str], tag: str, language: str) -> str:
     """The nearest language that an account has templates in, else the first of them."""
     among = frozenset(templates)
-    nearest = languages.match_among(tag, among) or languages.match_among(language, among)
+    nearest = matching.match_among(tag, among) or matching.match_among(language, among)
     return nearest or next(iter(templates))
 
 
@@ -90,7 +92,7 @@ OPTIONS = (
         "languages",
         default=USUAL_LANGUAGES,
         read=_languages,
-        simulated=_with_meta_code(sorted(languages.message_codes())),
+        simulated=_with_meta_code(sorted(message_languages.codes())),
     ),
 )
 

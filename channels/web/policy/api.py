@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Company
 from api.base_view import ApiResponse, ApiView
 from api.request_fields import REQUIRED, QueryFields, RequestFields
-from catalogue import languages
 from catalogue.errors import DomainError, Error
+from catalogue.languages import tags
 from catalogue.texts import StrOrPromise
 from channels import phone_numbers
 from channels.routing import plan_preview, policy_rules
@@ -135,5 +135,5 @@ def _rule(rule: Mapping[str, Any]) -> StoredRule:
     """With its language in the letter case of BCP 47; the use case refuses anything else."""
     values = {name: value for name, value in rule.items() if value is not None}
     country, tag = values.get("country", ""), values.get("locale", "")
-    locale = languages.canonical(tag) or tag
+    locale = tags.canonical(tag) or tag
     return StoredRule(**values | {"country": country.upper(), "locale": locale})

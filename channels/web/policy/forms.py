@@ -9,8 +9,9 @@ from accounts.models import Member
 from accounts.people import countries, phone_visibility
 from cabinet import fallback_forms
 from cabinet.forms import GroupedIntegerField, PurposeField
-from catalogue import channels, languages
+from catalogue import channels
 from catalogue.errors import DomainError
+from catalogue.languages import message_languages
 from channels import phone_numbers
 from channels.routing import policy_rules
 from channels.routing.policy_rules import StoredRule
@@ -76,7 +77,10 @@ class RuleForm(fallback_forms.WithFallback, RefusesStaleForm, forms.Form):
         self.fields.update(fallback_forms.chain_fields(rule.channels or []))
         self.fields.update(fallback_forms.patience_fields(rule.patience or {}))
         locale = cast(forms.ChoiceField, self.fields["locale"])
-        locale.choices = [("", _("Company default")), *languages.offered(rule.locale)]
+        locale.choices = [
+            ("", _("Company default")),
+            *message_languages.grouped_choices(rule.locale),
+        ]
         # In page order: the first invalid field gets the focus.
         self.order_fields(("country", "purpose", *fallback_forms.CHAIN_FIELDS))
 

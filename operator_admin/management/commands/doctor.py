@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import translation
 
-from catalogue import languages
+from catalogue.languages import page_languages
 from operator_admin import doctor
 from operator_admin.doctor.finding import Finding
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         findings = []
-        with translation.override(languages.worldwide()):  # as the documentation quotes it
+        with translation.override(page_languages.worldwide()):  # as the documentation quotes it
             for finding in doctor.run_checks():
                 findings.append(finding)
                 if not options["json"]:

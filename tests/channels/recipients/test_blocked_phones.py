@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
-from catalogue import languages
+from catalogue.languages import message_languages, page_languages
 from channels import retention
 from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
 from channels.outcomes import receipts
@@ -94,9 +94,9 @@ def test_start_keeps_a_block_by_the_operator() -> None:
     assert is_blocked()
 
 
-@pytest.mark.parametrize("language", languages.translated())
+@pytest.mark.parametrize("language", page_languages.translated())
 def test_every_language_has_words_that_can_be_typed(language: str) -> None:
-    texts = languages.texts(language)
+    texts = message_languages.texts(language)
     text = {*texts["stop"], *texts["start"]}
 
     assert {clipboard.words(word.upper()) for word in text} == text

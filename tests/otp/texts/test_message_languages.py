@@ -6,7 +6,7 @@ from pytest_django import Settings
 from accounts.keys import api_keys
 from accounts.keys.api_keys import evict_keys
 from accounts.models import Company
-from catalogue import languages
+from catalogue.languages import message_languages
 from channels.deliver import dispatcher
 from channels.models import Message
 from channels.providers.base import Outgoing
@@ -28,7 +28,7 @@ def handed_over() -> Outgoing:
 
 
 def standard(code: str, outgoing: Outgoing) -> str:
-    text: str = languages.texts(code)["code"]
+    text: str = message_languages.texts(code)["code"]
     return text.format(code=outgoing.code, brand=outgoing.brand)
 
 
@@ -38,7 +38,7 @@ def speak(company: Company, language: str) -> None:
     api_keys.clear_cache()
 
 
-@pytest.mark.parametrize("code", sorted(languages.message_codes()))
+@pytest.mark.parametrize("code", sorted(message_languages.codes()))
 def test_a_code_in_every_language(api: Api, code: str) -> None:
     answer = api.post("/otp/send", {"phone": "+79161234567", "channel": "sms", "locale": code})
 
@@ -113,7 +113,7 @@ def test_a_link_in_the_language(api: Api) -> None:
     answer = api.post("/links/send", body)
 
     assert answer.body["locale"] == "tr-TR"
-    assert handed_over().text == languages.texts("tr")["link"].replace(
+    assert handed_over().text == message_languages.texts("tr")["link"].replace(
         ":link", answer.body["short_url"]
     )
 
@@ -128,7 +128,7 @@ def test_words_in_a_template_are_in_its_language(
     api.post("/links/send", {"phone": "+79161234567", "url": URL, "locale": locale})
 
     outgoing = handed_over()
-    text = languages.texts(code)["link_beside_a_button"].format(brand=outgoing.brand)
+    text = message_languages.texts(code)["link_beside_a_button"].format(brand=outgoing.brand)
     assert (outgoing.locale, outgoing.text) == (code, text)
 
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 import responses
 
-from catalogue import languages
+from catalogue.languages import page_languages
 from channels.providers.base import (
     Accepted,
     AccountRequirements,
@@ -97,7 +97,7 @@ def test_message_goes_to_the_person_with_a_bare_token_and_no_preview(wire: Wire)
     }
 
 
-@pytest.mark.parametrize("locale", languages.translated())
+@pytest.mark.parametrize("locale", page_languages.translated())
 def test_longest_message_keeps_to_the_limits(wire: Wire, locale: str) -> None:
     longest = {
         "text": "ж" * 4000,

@@ -1,0 +1,79 @@
+"""The languages of messages, and which one a message gets: a request's, else the company's.
+
+Requests ask for one by any tag of BCP 47; `match` finds the nearest.
+"""
+
+from functools import cache
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.languages import FOLDER, matching, page_languages, read_texts
+from catalogue.texts import StrOrPromise
+
+
+@cache
+def codes() -> frozenset[str]:
+    """The tags of the languages that have texts."""
+    return frozenset(path.parent.name for path in FOLDER.glob("*/messages.toml"))
+
+
+@cache
+def choices() -> list[tuple[str, str]]:
+    """For a field of a model: tags and the languages' own names, those of the pages first."""
+    first = page_languages.codes()
+    return [(code, texts(code)["name"]) for code in (*first, *sorted(codes() - set(first)))]
+
+
+def grouped_choices(also: str = "") -> list[tuple[StrOrPromise, list[tuple[str, str]]]]:
+    """For a form: in two groups, named in the language of the page.
+
+    `also` is a tag that is stored already, and may be none of ours.
+    """
+    first = [*page_languages.codes(), *([also] if also and also not in codes() else [])]
+    others = sorted((_label(code), code) for code in codes() - set(first))
+    return [
+        (_("Languages of the cabinet"), [(code, _label(code)) for code in first]),
+        (_("Other languages"), [(code, label) for label, code in others]),
+    ]
+
+
+def _label(tag: str) -> str:
+    label = page_languages.title(tag)
+    return label[:1].upper() + label[1:]
+
+
+def match(tag: str, company: str = "") -> str:
+    """The language of messages nearest to a tag, else to the company's, else the worldwide one."""
+    return (
+        matching.match_among(tag, codes())
+        or matching.match_among(company, codes())
+        or page_languages.worldwide()
+    )
+
+
+def has_match(tag: str) -> bool:
+    """Whether a language of messages is near to the tag, whatever the company's language."""
+    return bool(matching.match_among(tag, codes()))
+
+
+def of_country(country: str) -> str:
+    """The default language of messages to a country, by its ISO 3166 code."""
+    spoken = (code for code in codes() if country in texts(code)["countries"])
+    return next(spoken, page_languages.worldwide())
+
+
+@cache
+def texts(code: str) -> dict[str, Any]:
+    """The texts of a language of messages."""
+    return read_texts(code, "messages.toml")
+
+
+def words(name: str) -> frozenset[str]:
+    """The words of every language: a person may answer in any."""
+    return frozenset(word for code in codes() for word in texts(code)[name])
+
+
+def native_name(tag: str) -> str:
+    """The name of a language of ours in itself; of another tag its title."""
+    return str(texts(tag)["name"]) if tag in codes() else page_languages.title(tag)

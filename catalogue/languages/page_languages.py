@@ -1,0 +1,103 @@
+"""The languages of the pages, the API and the documentation: the default and a request's.
+
+They are `settings.LANGUAGES`: languages of messages that have a `pages.toml`, too, translations
+(`locale/`) and articles. The default is the first of them; the last, the worldwide one, is for
+whoever has none of the others.
+"""
+
+from functools import cache, lru_cache
+from typing import Any
+
+from babel import Locale
+from django.conf import settings
+from django.utils import translation
+
+from catalogue.languages import FOLDER, matching, read_texts, tags
+from catalogue.texts import StrOrPromise
+
+
+def codes() -> list[str]:
+    """The default language is the first."""
+    return [code for code, _name in settings.LANGUAGES]
+
+
+def translated() -> list[str]:
+    """The languages of the pages: all of the settings, which a vendor's options may not read."""
+    return sorted((path.parent.name for path in FOLDER.glob("*/pages.toml")), reverse=True)
+
+
+def declared(default: str) -> list[tuple[str, str]]:
+    """Codes and own names, for the settings: the default is the first, and the last is the one
+    without countries, for whoever has none of the others.
+    """
+    texts = {code: read_texts(code, "messages.toml") for code in translated()}
+    ordered = sorted(texts, key=lambda code: (code != default, not texts[code]["countries"]))
+    return [(code, texts[code]["name"]) for code in ordered]
+
+
+def choices() -> list[tuple[str, str]]:
+    """For a field or a form: codes and the languages' own names."""
+    return list(settings.LANGUAGES)
+
+
+def title(tag: str) -> str:
+    """The name of a tag's language in the language of the page, or the tag itself."""
+    names = Locale(active())
+    language, *subtags = tags.without_extensions(tag).split("-")
+    if language not in names.languages:
+        return tag
+    details = [names.scripts.get(part) or names.territories.get(part, part) for part in subtags]
+    name = str(names.languages[language])
+    return f"{name} ({', '.join(details)})" if details else name
+
+
+def worldwide() -> str:
+    """The language for whoever has none of the others: the last."""
+    return codes()[-1]
+
+
+def active() -> str:
+    """The language of the request, or the default."""
+    code = (translation.get_language() or "").partition("-")[0]
+    return code if code in codes() else settings.LANGUAGE_CODE
+
+
+def in_each(text: StrOrPromise, **facts: StrOrPromise) -> dict[str, str]:
+    """A translated text by language, with its `%(name)s` filled in."""
+    loaded = {}
+    for code in codes():
+        with translation.override(code):
+            loaded[code] = str(text) % facts
+    return loaded
+
+
+def other(code: str) -> str:
+    """The second language of a page that shows two."""
+    return worldwide() if code != worldwide() else settings.LANGUAGE_CODE
+
+
+def nearest(tag: str) -> str:
+    """The language of the pages nearest to one of messages."""
+    return matching.closest(tag, frozenset(codes())) or worldwide()
+
+
+@lru_cache(maxsize=1000)
+def of_accept_language(header: str, default: str = "") -> str:
+    """The language that an Accept-Language header prefers, else the default: the service's."""
+    best, best_quality = default or settings.LANGUAGE_CODE, 0.0
+    for item in header.lower().split(","):
+        tag, _, parameter = item.partition(";")
+        name = tag.strip().partition("-")[0]
+        try:
+            quality = float(parameter.strip().removeprefix("q=") or 1)
+        except ValueError:
+            quality = 0.0
+        if name in codes() and quality > best_quality:
+            best, best_quality = name, quality
+    return best
+
+
+@cache
+def texts(code: str) -> dict[str, Any]:
+    """What a language of the pages needs beside its translations."""
+    return read_texts(code, "pages.toml")
