@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -77,27 +77,34 @@ def once(
 def guess(principal: Principal, request: OwnCodeRequest) -> Iterator[None]:
     """Around whatever tells whether the code of the request is the live one of its phone: a repeat
     is answered, another code is refused. Refusals are limited like wrong codes that are checked;
-    raises too_many_attempts, then of the right code, too.
+    raises too_many_attempts, then of the right code, too. What comes while the same code is being
+    handled takes no place of its own: however many at once, they tell of one code.
     """
     owner = f"{principal.company_id}:{principal.mode}:{counters.hashed(request.phone)}"
     windows = [
         Window(f"own-code:{seconds}:{owner}", limit, seconds)
         for limit, seconds in settings.WRONG_CODE_LIMITS
     ]
+    running, holder = f"own-code:{owner}:{_mac(principal, request).hex()[:24]}", f"{uuid4().hex}:"
     try:
-        counted = counters.acquire(windows)
+        counted = counters.acquire(
+            windows, cool_down=running, seconds=counters.DUPLICATE_SECONDS, holder=holder
+        )
     except LimiterDownError:  # the cool-down of sends is counted in the database then
         yield
         return
-    if counted.verdict != counters.GRANTED:
+    if counted.verdict not in {counters.GRANTED, counters.COOLING_DOWN}:
         raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=counted.wait)
+    is_counted, is_guess = counted.verdict == counters.GRANTED, True
     try:
         yield
+        is_guess = False
     except DomainError:
-        if not _has_live_one(principal, request):
-            counters.release(windows, cool_down="", holder="")
+        is_guess = _has_live_one(principal, request)
         raise
-    counters.release(windows, cool_down="", holder="")
+    finally:
+        if is_counted:
+            counters.release([] if is_guess else windows, cool_down=running, holder=holder)
 
 
 def _has_live_one(principal: Principal, request: OwnCodeRequest) -> bool:
@@ -184,13 +191,18 @@ def _hash(principal: Principal, request: OwnCodeRequest) -> str:
     With the newest message to the phone: a code that is sent again after it was canceled, or after
     it expired, is no repeat of a send that still runs, and waits for the cool-down like any other.
     """
-    owner = codes.owner(principal, request.phone, request.purpose)
-    mac = codes.mac(key_id=codes.current_key(), code=request.custom_code or "", **owner)
     with connection.cursor() as cursor:
+        owner = codes.owner(principal, request.phone, request.purpose)
         cursor.execute(sql.in_live_months(sql.NEWEST_MESSAGE), owner)
         row = cursor.fetchone()
     newest = row[0].bytes if row else b""
-    return hashlib.sha256(mac + newest + request.reference.encode()).hexdigest()[:24]
+    seed = _mac(principal, request) + newest + request.reference.encode()
+    return hashlib.sha256(seed).hexdigest()[:24]
+
+
+def _mac(principal: Principal, request: OwnCodeRequest) -> bytes:
+    owner = codes.owner(principal, request.phone, request.purpose)
+    return codes.mac(key_id=codes.current_key(), code=request.custom_code or "", **owner)
 
 
 def _store_key(sender: Sender, message: Message) -> None:

@@ -1,6 +1,7 @@
 """Every kind's own call goes out, is repeated safely, and is refused in its server's words."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from identity_hooks.hook_call import json_call
 from identity_hooks.kinds import kinds
 from identity_hooks.mapping import DEFAULT
 from identity_hooks.models import Hook
+from tests.api.races import at_once
 from tests.factories import CompanyFactory
 from tests.identity_hooks.calls import (
     CODE,
@@ -68,6 +70,15 @@ def test_repeat_is_one_message(hook: Hook) -> None:
 
     assert accepted(hook.kind, first)
     assert accepted(hook.kind, second), second.content
+    assert Message.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_repeats_at_once_are_one_message(hook: Hook) -> None:
+    """However many tries are under way: no repeat is held to be a guess of the live code."""
+    answers = at_once([partial(send, hook, simulated(hook)) for _ in range(30)])
+
+    assert [answer.content for answer in answers if not accepted(hook.kind, answer)] == []
     assert Message.objects.count() == 1
 
 
