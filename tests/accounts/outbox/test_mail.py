@@ -1,6 +1,8 @@
 """E-mails are queued in the outbox, in the recipient's language."""
 
+import threading
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Company, Mail, Member, User
 from accounts.outbox import mail
 from accounts.outbox.mail import UNSUBSCRIBE_SALT, NoticeKind, subject_and_text, unsubscribe_link
+from tests.api.races import PATIENCE, at_once
 from tests.factories import EndpointFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -263,3 +266,20 @@ def test_button_pressed_again_and_again_fills_no_mailbox() -> None:
         ("t", "b@example.com"): 1,
         ("u", "a@example.com"): 1,
     }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_mails_cannot_exceed_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in a transaction that is still open while the others count."""
+    monkeypatch.setattr(mail, "MAX_PER_HOUR", 2)
+    all_counted = threading.Barrier(4)
+
+    def append(number: int) -> None:
+        with transaction.atomic():
+            to = "a@example.com" if number % 2 else "A@example.com"
+            mail.append(template="t", to=to, subject="s", text="t")
+            all_counted.wait(PATIENCE)
+
+    at_once([partial(append, number) for number in range(4)])
+
+    assert Mail.objects.count() == 2
