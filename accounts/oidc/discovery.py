@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import jwt
 from django.conf import settings
@@ -65,18 +65,26 @@ def _json(
     return answer
 
 
-def require_secure(url: str) -> None:
+def require_secure(url: object) -> None:
     """An https issuer must not send the client secret or the person to plain http."""
     schemes = (
         ("https://",) if settings.OIDC_ISSUER.startswith("https://") else ("https://", "http://")
     )
-    if not url.startswith(schemes):
+    if not (isinstance(url, str) and url.startswith(schemes) and _is_address(url)):
         raise RefusedError(Reason.INVALID, "an endpoint is not https")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return bool(urlsplit(url).hostname and url.encode())
+    except ValueError:
+        return False
 
 
 LIFETIME = 600.0  # seconds
 MIN_REFRESH = 10.0  # seconds between two readings for a key that is not among the known ones
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+AUTH_METHODS = "token_endpoint_auth_methods_supported"
 # By kind of key. Signatures by a private key of the provider alone: neither `none` nor HMAC, whose
 # key a client has as well.
 ALGORITHMS = {
@@ -115,7 +123,7 @@ def keys_of(token: str) -> Iterator[SigningKey]:
     """
     try:
         header = jwt.get_unverified_header(token)
-    except jwt.PyJWTError as error:
+    except (jwt.PyJWTError, UnicodeEncodeError) as error:  # JSON has lone surrogates
         raise RefusedError(Reason.INVALID, type(error).__name__) from error
     for age in (LIFETIME, MIN_REFRESH):
         if key := _choose(signing_keys(age), header.get("kid")):
@@ -135,6 +143,8 @@ def _choose(keys: list[SigningKey], key_id: object) -> SigningKey | None:
 
 def _parse(jwk: object) -> SigningKey | None:
     if not isinstance(jwk, dict) or (jwk.get("use") or "sig") != "sig":
+        return None
+    if "d" in jwk:  # the private key: everybody who reads it can sign
         return None
     allowed = ALGORITHMS.get(str(jwk.get("kty")), ())
     # A key that names its algorithm is for that one; else the token's header chooses among these.
@@ -161,7 +171,9 @@ def _require_metadata(document: dict[str, Any]) -> None:
     if document.get("issuer") != settings.OIDC_ISSUER:
         raise RefusedError(Reason.INVALID, "issuer differs")
     for name in ENDPOINTS:
-        require_secure(str(document.get(name, "")))
+        require_secure(document.get(name))
+    if not isinstance(document.get(AUTH_METHODS) or [], list):
+        raise RefusedError(Reason.INVALID, f"{AUTH_METHODS} is no list")
 
 
 def _require_keys(document: dict[str, Any]) -> None:

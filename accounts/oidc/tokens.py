@@ -116,7 +116,7 @@ def exchange(*, code: str, verifier: str, redirect_uri: str) -> dict[str, Any]:
 
 def _basic_auth(provider: dict[str, Any]) -> tuple[str, str] | None:
     """RFC 6749 2.3.1: both are form-encoded first, which requests does not do."""
-    methods = provider.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    methods = provider.get(discovery.AUTH_METHODS) or ["client_secret_basic"]
     if not settings.OIDC_CLIENT_SECRET or "client_secret_basic" not in methods:
         return None
     return quote_plus(settings.OIDC_CLIENT_ID), quote_plus(settings.OIDC_CLIENT_SECRET)

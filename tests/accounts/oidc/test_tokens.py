@@ -105,6 +105,7 @@ FORGED: dict[str, Callable[[str], str]] = {
     "not the key's algorithm": lambda n: signed(claims(n), kid="ec"),
     "no token": lambda n: "",
     "no JWT": lambda n: "a.b.c",
+    "no characters": lambda n: "\ud800.b.c",
     "no object": lambda n: str(jwt.api_jws.encode(b"[]", RSA_KEY, "RS256", {"kid": "rsa"})),
 }
 
@@ -243,6 +244,30 @@ def test_user_information_of_another_person_is_refused(
     assert refusal(answer) == "invalid"
 
 
+@pytest.mark.parametrize("endpoint", [5, ["https://id.example.com/userinfo"], "https://["])
+def test_user_information_without_an_address_is_refused(
+    client: Client, forger: Forger, user: User, endpoint: object
+) -> None:
+    metadata = _metadata(userinfo_endpoint=endpoint)
+    forger.wire.replace("GET", f"{ISSUER}/.well-known/openid-configuration", json=metadata)
+    sent = forger.begin(client)
+
+    answer = forger.finish(client, sent, signed(claims(sent["nonce"], groups=None)))
+
+    assert (answer.status_code, refusal(answer)) == (403, "invalid")
+
+
+def test_published_private_key_signs_nobody_in(client: Client, forger: Forger, user: User) -> None:
+    """Whoever reads it can sign as the provider."""
+    private = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(RSA_KEY))
+    forger.keys = [private | {"kid": "rsa", "use": "sig"}]
+    sent = forger.begin(client)
+
+    answer = forger.finish(client, sent, signed(claims(sent["nonce"])))
+
+    assert (answer.status_code, refusal(answer)) == (403, "invalid")
+
+
 def test_user_information_is_read_for_missing_groups(
     client: Client, forger: Forger, user: User, settings: Settings
 ) -> None:
@@ -273,7 +298,7 @@ def test_groups_left_out_take_no_role(
     assert AuditEvent.objects.filter(action="login.failed").count() == 1
 
 
-def _metadata(**changes: str) -> dict[str, str]:
+def _metadata(**changes: Any) -> dict[str, Any]:
 
     return METADATA | changes
 
@@ -285,10 +310,14 @@ def _metadata(**changes: str) -> dict[str, str]:
         {"issuer": f"{ISSUER}/"},
         {"token_endpoint": "http://id.example.com/token"},
         {"jwks_uri": ""},
+        {"jwks_uri": ["https://id.example.com/keys"]},
+        {"authorization_endpoint": "https://["},
+        {"authorization_endpoint": "https://\ud800/"},
+        {"token_endpoint_auth_methods_supported": 5},
     ],
 )
 def test_metadata_that_cannot_be_trusted_is_refused(
-    client: Client, forger: Forger, changes: dict[str, str]
+    client: Client, forger: Forger, changes: dict[str, Any]
 ) -> None:
     url = f"{ISSUER}/.well-known/openid-configuration"
     forger.wire.replace("GET", url, json=_metadata(**changes))
