@@ -21,7 +21,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phones_in
-from api import request_fields, request_log
+from api import request_fields, request_log, response_headers
 from api.authentication import identify
 from api.calls import Call
 from api.rate_limit import Usage, consume_test_quota, key_rate_limiter
@@ -143,8 +143,7 @@ class ApiView(View):
 
     def refuse(self, error: DomainError) -> HttpResponse:
         response = ApiResponse(self.refusal(error), error.error.status)
-        if error.error is Error.INVALID_API_KEY:
-            response["WWW-Authenticate"] = "Bearer"
+        response_headers.ask_for_key(response, error)
         return response
 
     def refusal_of(self, error: Exception) -> HttpResponse:
@@ -154,10 +153,7 @@ class ApiView(View):
         if refusal.error is Error.INTERNAL_ERROR:
             log.error("api_crash", exc_info=error)
         response = self.refuse(refusal)
-        if refusal.retry_after is not None:
-            response["Retry-After"] = str(refusal.retry_after)
-        if refusal.error is Error.METHOD_NOT_ALLOWED:
-            response["Allow"] = ", ".join(self.allowed_methods)
+        response_headers.add_to_refusal(response, refusal, self.allowed_methods)
         return response
 
     def count_request(self, request: HttpRequest) -> None:
@@ -184,12 +180,7 @@ class ApiView(View):
         self.warnings = warnings
 
     def finish(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        response["X-Request-Id"] = self.request_id
-        response["Cache-Control"] = "no-store"
-        if self.rate:
-            limit, remaining, wait = self.rate
-            response["RateLimit-Policy"] = f'"key";q={limit};w={settings.API_RATE[1]}'
-            response["RateLimit"] = f'"key";r={max(0, remaining)};t={wait}'
+        response_headers.add_to_all(response, self.request_id, self.rate)
         seconds = time.perf_counter() - self.started
         metrics.count_request(type(self).__name__, response.status_code, seconds)
         if request_log.is_on() and hasattr(self, "principal"):

@@ -18,6 +18,7 @@ from django.utils import translation
 from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Scope
+from api import response_headers
 from api.admission import EntryPoint, network
 from api.authentication import authorize
 from api.base_view import ApiView
@@ -67,8 +68,7 @@ class CompatView(ApiView):
     def refuse(self, error: DomainError) -> HttpResponse:
         answer = self.dialect.refuse(error, self.request_id)
         response = self.respond(answer)
-        if error.error is Error.INVALID_API_KEY:
-            response["WWW-Authenticate"] = self.dialect.challenge
+        response_headers.ask_for_key(response, error, self.dialect.challenge)
         return response
 
     def answer(self, body: Any = None, status: int = 200) -> HttpResponse:

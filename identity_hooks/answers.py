@@ -11,7 +11,7 @@ from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id
 from catalogue.texts import StrOrPromise
 from channels.waiting.outcome_signals import SendOutcome
-from channels.web.send_view import status_text
+from channels.web.status_texts import status_text
 
 # What the person can do something about. The rest is the company's business, whose log says it.
 FOR_A_PERSON: dict[Error, StrOrPromise] = {

@@ -35,7 +35,7 @@ from identity_hooks.models import Hook
 from links.api.parsing import new_link
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
 from links.make.send import LinkSendRequest, send_link
-from otp.protection.send_check import Requester, hashed, network_of
+from otp.protection.requesters import Requester, hashed, network_of
 from otp.send.send import CodeSendRequest, send_code
 from parsing.characters import is_line
 

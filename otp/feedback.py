@@ -22,7 +22,7 @@ from otp.check.check import Verified, check_code
 from otp.models import Verification
 from storage.statements.single_statement import after_commit
 
-WITHIN = timedelta(days=1)  # of the code's creation; `sql.REPORTED_WITHIN` relies on it
+WITHIN = timedelta(days=1)  # of the code's creation; `unreported_codes` relies on it
 TOO_LATE = _("Report a code within a day after it was made")
 NOT_OWN = _("The service made this code: check it with POST /otp/verify")
 

@@ -18,7 +18,7 @@ from channels.extensions import BreakdownCount, TimelineEntry
 from channels.history.day_counts import is_anonymised
 from channels.models import Message
 from links.manage import timeline as links_timeline
-from otp import sql
+from otp import sql, unreported_codes
 from otp.models import Verification
 from storage.statements.named_rows import fetch_all
 
@@ -123,14 +123,16 @@ def count_breakdowns(
         ),
         "last_code": first_id_at(end + sql.CLOCK_SKEW),
         "first_message": first_id_at(start - OLDEST_SETTLED),
-        "first_reported": first_id_at(start - OLDEST_SETTLED - sql.REPORTED_WITHIN),
+        "first_reported": first_id_at(start - OLDEST_SETTLED - unreported_codes.REPORTED_WITHIN),
         "company_id": company_id,
         "mode": mode,
     }
     is_one = company_id is not None
     everyone = _OLD_DAY if is_anonymised(start) else _EVERY_COMPANY
     yield from _read_breakdowns(
-        _STEPS.format(whose=_ONE_COMPANY if is_one else everyone, known=sql.KNOWN_AT_ITS_END),
+        _STEPS.format(
+            whose=_ONE_COMPANY if is_one else everyone, known=unreported_codes.KNOWN_AT_ITS_END
+        ),
         params,
     )
     if mode != "test":  # test keys spend nothing

@@ -33,24 +33,6 @@ SELECT message_id, subject_id, %(sealed_key_id)s::text, %(sealed)s::bytea, usefu
 FROM payer"""
 WIPE_EXPIRED_CODES = "DELETE FROM otp_sealedcode WHERE expires_at <= now()"
 
-# A fragment, the condition on a message `m` of a code: whether it may count as not entered at a
-# time. Of a company's own code only while that company reports which were entered: it did so within
-# seven days before.
-OF_ANY_CODE = "m.content IN ('code', 'code_with_text', 'own_digits', 'own_code')"
-_IS_OWN = "(m.content IN ('own_digits', 'own_code') OR m.params ? 'own_code')"
-
-
-def is_outcome_known(at: str, *, is_own: str = _IS_OWN) -> str:
-    return f"""(NOT COALESCE({is_own}, false) OR EXISTS (
-  SELECT FROM otp_verification r WHERE r.company_id = m.company_id AND r.is_custom
-    AND r.verified_at > {at} - interval '7 days' AND r.verified_at <= {at} AND r.mode = m.mode
-    AND r.id >= %(first_reported)s OFFSET 0))"""
-
-
-# Longer than seven days, with the time from a code to its report.
-REPORTED_WITHIN = timedelta(days=8)
-
-
 # The code that is live for a phone and a purpose, if it is the one that is asked for, as in
 # `send.sql`; and the same, locked.
 LIVE_VERIFICATION = f"""
@@ -266,9 +248,6 @@ WHERE id IN (SELECT id FROM otp_verification
              ORDER BY created_at LIMIT %s)
 """
 
-KNOWN_AT_ITS_END = is_outcome_known(
-    "GREATEST(v.verified_at, v.created_at + interval '15 minutes')", is_own="v.is_custom"
-)
 # A column beside the company's row `c`: its texts, and its autofill lines under an empty language.
 OWN_TEXTS = """
 (SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body)) FROM (

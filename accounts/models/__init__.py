@@ -3,15 +3,8 @@
 # mypy: implicit-reexport
 # ruff: noqa: F401 - what other packages import
 from accounts.models.api_keys import PURPOSE_LENGTH, ApiKey
-from accounts.models.people import (
-    Company,
-    CompanyQuerySet,
-    GuardMode,
-    Invitation,
-    Member,
-    Mode,
-    SavedFilter,
-)
+from accounts.models.companies import Company, CompanyQuerySet, GuardMode, Mode
+from accounts.models.people import Invitation, Member, SavedFilter
 from accounts.models.records import (
     AuditEvent,
     CacheEntry,

@@ -10,7 +10,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.people import Company, Member, Mode
+from accounts.models.companies import Company, Mode
+from accounts.models.people import Member
 from accounts.models.roles import Scope, every_scope, scopes_of_role
 from accounts.models.users import User
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.models.people import Company
+from accounts.models.companies import Company
 from accounts.models.users import User
 from catalogue.ids import uuid7
 

@@ -10,6 +10,7 @@ from django.db import transaction
 from accounts.audit import record, save_changes
 from accounts.keys import api_keys
 from accounts.models import Company, Member, User
+from accounts.models.companies import DEFAULT_COUNTRY
 from accounts.outbox import mail
 from catalogue.languages import message_languages
 
@@ -21,7 +22,12 @@ STATUS_EMAIL_TEMPLATES = {
 
 @transaction.atomic
 def sign_up_company(
-    *, user: User, name: str, country: str = "RU", language: str = "", ip: str | None = None
+    *,
+    user: User,
+    name: str,
+    country: str = DEFAULT_COUNTRY,
+    language: str = "",
+    ip: str | None = None,
 ) -> Company:
     """Creates a company owned by the user; its live keys work once it is approved.
 

@@ -1,10 +1,10 @@
 """The only writer of wallets and transfers, with the fragments of `billing.wallet.holds`.
 
 Every kind of transfer names the account it debits and the one it credits, so the books balance
-by construction. The statement that accepts a message opens its hold (`billing.wallet.holds`);
-`move_holds` exchanges it for the hold of the next channel; only `settle`, or a statement with
-`capture_sql`, closes it. Wallets are locked last, companies ascending; groups of sends skip those
-that are locked.
+by construction (`billing.wallet.double_entry`). The statement that accepts a message opens its
+hold (`billing.wallet.holds`); `move_holds` exchanges it for the hold of the next channel; only
+`settle`, or a statement with `capture_sql`, closes it. Wallets are locked last, companies
+ascending; groups of sends skip those that are locked.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,16 +27,6 @@ from storage.statements.named_rows import fetch_all
 
 TransferKind = Transfer.Kind
 DeliveryProof = Transfer.Proof
-
-# kind → (account debited, account credited); `outside` is everything beyond our books.
-ACCOUNTS: dict[TransferKind, tuple[str, str]] = {
-    TransferKind.TOP_UP: ("outside", "available"),
-    TransferKind.GRANT: ("outside", "available"),
-    TransferKind.WITHDRAW: ("available", "outside"),
-    TransferKind.HOLD: ("available", "held"),
-    TransferKind.CAPTURE: ("held", "spent"),
-    TransferKind.RELEASE: ("held", "available"),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -70,15 +69,6 @@ class ChannelPlan:
     @property
     def has_segments(self) -> bool:
         return any(BY_NAME[name].has_segments for name in self.channel_names)
-
-    def with_segments(self, segments: int, *, too_long: DomainError) -> "ChannelPlan":
-        """Drops the SMS step if the text is too long for it; raises if SMS is the first channel."""
-        if segments <= settings.MAX_SMS_SEGMENTS:
-            return replace(self, segments=segments)
-        if self.channel.has_segments:
-            raise too_long
-        steps = [step for step in self.chain if not BY_NAME[step.channel].has_segments]
-        return replace(self, chain=tuple(steps))
 
 
 def plan_channels(

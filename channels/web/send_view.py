@@ -6,22 +6,14 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from django.utils.text import format_lazy
-from django.utils.translation import gettext_lazy as _
 
 from accounts.masked_phones import mask_phone
 from api.idempotency import IdempotentView
-from catalogue.channels import by_stored_name
 from catalogue.ids import public_id
-from catalogue.texts import StrOrPromise
 from channels.accept.acceptance import Sender
 from channels.models import Message
 from channels.waiting.outcome_signals import SendOutcome, is_answer_known, raise_if_failed
-
-QUEUED_TEXTS = {
-    "code": _("The code is queued: {channel}"),
-    "link": _("The link is queued: {channel}"),
-}
+from channels.web.status_texts import status_text
 
 
 class SendView(IdempotentView):
@@ -72,13 +64,3 @@ class SendView(IdempotentView):
                 **more,
             }
         )
-
-
-def status_text(kind: str, channel: str, state: str) -> StrOrPromise:
-    """“The code was sent by WhatsApp” once the vendor has accepted it, before that “The code is
-    queued: WhatsApp”.
-    """
-    declared = by_stored_name(channel)
-    if state == Message.State.QUEUED:
-        return format_lazy(QUEUED_TEXTS[kind], channel=declared.title)
-    return declared.code_sent if kind == Message.Kind.CODE else declared.link_sent

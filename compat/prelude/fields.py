@@ -11,7 +11,7 @@ from catalogue.errors import DomainError, invalid_input
 from channels.web.fields import LOCALE
 from compat.fields import guess, needed, optional, own_code, part, values
 from compat.prelude.dialect import refused
-from otp.protection.send_check import Requester, requester_of
+from otp.protection.requesters import Requester, requester_of
 from otp.texts import bindings
 
 NUMBER, EMAIL = "phone_number", "email_address"

@@ -30,7 +30,7 @@ from compat.twilio import fields
 from compat.twilio.dialect import DIALECT, parse_sid, service_sid, sid
 from compat.view import CompatView
 from otp.feedback import report_entered
-from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, requester_of
+from otp.protection.requesters import NOT_AN_ADDRESS, UNKNOWN, requester_of
 from otp.send.send import CodeSendRequest, SentCode
 from otp.verifications import FoundVerification, State, cancel, find_by_message
 

@@ -28,9 +28,10 @@ from api.calls import (
 from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
 from channels.web import fields as sending
-from channels.web.send_view import status_text
+from channels.web.status_texts import status_text
 from links.addresses import target_urls
 from links.api import fields as of
+from links.api import lifetime_fields
 from links.clicks import statistics
 from links.make.bulk import MAX_LINKS
 from webhooks.events import EventDeclaration, iso
@@ -46,7 +47,7 @@ SHORTEN = Call(
     page="shorten",
     message=_("The link was shortened"),
     body=of.NEW_LINK,
-    answer=(*of.ADDRESS, of.EXPIRES_IN, of.REUSED),
+    answer=(*of.ADDRESS, lifetime_fields.EXPIRES_IN, of.REUSED),
     refusals=(Error.INVALID_INPUT, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )
 
@@ -66,7 +67,7 @@ SEND_LINK = Call(
         sending.CHANNEL,
         sending.LOCALE,
         of.ALIAS,
-        of.LINK_LIFETIME,
+        lifetime_fields.LINK_LIFETIME,
         *of.OPTIONS,
     ),
     answer=(
@@ -94,8 +95,8 @@ _MADE = {
     of.SHORTENED_URL.name: of.SHORTENED_URL.example,
     of.SLUG.name: of.SLUG.example,
     of.TARGET.name: of.TARGET.example,
-    of.EXPIRES_AT.name: None,
-    of.EXPIRES_IN.name: None,
+    lifetime_fields.EXPIRES_AT.name: None,
+    lifetime_fields.EXPIRES_IN.name: None,
     of.REUSED.name: False,
 }
 
@@ -112,7 +113,7 @@ RESULT = Shape(
     "LinkResult",
     (
         Field("success", boolean(), _("Whether the link was created."), True),
-        *(field.optional() for field in (*of.ADDRESS, of.EXPIRES_IN, of.REUSED)),
+        *(field.optional() for field in (*of.ADDRESS, lifetime_fields.EXPIRES_IN, of.REUSED)),
         Field("code", text(), _("The error code, if the link was not created."), required=False),
         Field(
             "message", text(), _("The error message, if the link was not created."), required=False
@@ -253,8 +254,8 @@ CHANGE = Call(
     message=_("The changes were saved"),
     body=(
         of.NEW_URL,
-        of.NEW_LIFETIME,
-        of.NEVER_EXPIRES,
+        lifetime_fields.NEW_LIFETIME,
+        lifetime_fields.NEVER_EXPIRES,
         of.ENABLED,
         of.NEW_EXPIRED_URL,
         of.NEW_TAGS,

@@ -1,4 +1,4 @@
-"""Fields of short links, of requests and of responses."""
+"""Fields of short links, of requests and of responses, all but those of `lifetime_fields`."""
 
 from dataclasses import replace
 
@@ -20,12 +20,11 @@ from api.calls import (
 )
 from catalogue.texts import StrOrPromise
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
+from links.api.lifetime_fields import EXPIRES_AT, LINK_LIFETIME, UNTIL_NAMES
 from parsing.characters import normalised
 
-MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000  # seconds
 TEXT_LENGTH = 500
 STATE_NAMES = choice(["active", "expired", "disabled", "used"], "LinkState")
-UNTIL_NAMES = choice(["code"], "LinkUntil")
 
 URL = Field(
     "url",
@@ -46,22 +45,8 @@ ALIAS = option(
     ),
     is_checked_later=True,
 )
-LINK_LIFETIME = option(
-    "expires_in",
-    integer(MINUTE, FIVE_YEARS),
-    _(
-        "The number of seconds until the link expires. By default the company's setting; "
-        "without one the link never expires."
-    ),
-)
 SHORT_URL = Field(
     "short_url", text(format="uri"), _("The short link."), "https://kvitok.example/bcdfghjkmn"
-)
-EXPIRES_AT = moment("expires_at", _("When the link expires; `null` if it never expires."))
-EXPIRES_IN = Field(
-    "expires_in",
-    nullable(integer()),
-    _("The number of seconds until the link expires; `null` if it never expires."),
 )
 
 LINK_ID = Field(
@@ -110,11 +95,6 @@ REUSE = option(
         "Cannot be combined with `alias` or `once`."
     ),
 )
-LINK_UNTIL = option(
-    "link_until",
-    UNTIL_NAMES,
-    _("`code`: the link stops working when the code is entered, replaced or expires."),
-)
 OPTIONS = (HOST, TAGS, EXPIRED_URL, ONCE)
 NEW_LINK = Shape("NewLink", (URL, ALIAS, LINK_LIFETIME, *OPTIONS, REUSE))
 
@@ -123,9 +103,6 @@ LINK_FOR_CODE = option(
     text(format="uri", maxLength=URL_LENGTH),
     _("A URL to shorten and send with the code."),
     is_checked_later=True,
-)
-LINK_FOR_CODE_LIFETIME = option(
-    "link_expires_in", integer(MINUTE, MONTH), _("The number of seconds until that link expires.")
 )
 TEXT = option(
     "text",
@@ -136,11 +113,6 @@ TEXT = option(
     ),
     is_multiline=True,
     reading=normalised,
-)
-NEVER_EXPIRES = option(
-    "never_expires",
-    boolean(),
-    _("`true`: the link never expires. Cannot be combined with `expires_in`."),
 )
 ENABLED = option("enabled", boolean(), _("`false` disables the link, `true` enables it again."))
 
@@ -227,13 +199,6 @@ LINK = Shape(
     ),
 )
 NEW_URL = replace(URL, schema=nullable(URL.schema), required=False)
-NEW_LIFETIME = replace(
-    LINK_LIFETIME,
-    description=_(
-        "The number of seconds from now until the link expires; an expired link becomes "
-        "active again."
-    ),
-)
 NEW_TAGS = replace(
     TAGS, description=_("`true`: add the company's current UTM tags; `false`: add none.")
 )

@@ -11,6 +11,7 @@ from catalogue.errors import DomainError, Error
 from links.addresses import short_hosts, slugs, target_urls
 from links.addresses.short_hosts import Host
 from links.api import fields as of
+from links.api import lifetime_fields
 from links.make.new_link import PENDING_LIFETIME, SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES, NewLink
 from links.manage.changes import NO_EXPIRED_URL_YET, Change
 
@@ -27,8 +28,8 @@ def link_for_code(fields: RequestFields, principal: Principal) -> NewLink | None
     """None without a `link`; the other two fields are validated all the same."""
     rules = principal.link_rules
     url = fields.text(of.LINK_FOR_CODE) or None
-    lifetime = fields.integer(of.LINK_FOR_CODE_LIFETIME)
-    until = fields.text(of.LINK_UNTIL)
+    lifetime = fields.integer(lifetime_fields.LINK_FOR_CODE_LIFETIME)
+    until = fields.text(lifetime_fields.LINK_UNTIL)
     if url is None or fields.errors:
         return None
     return NewLink(
@@ -48,7 +49,7 @@ def new_link(
     """None when a field is invalid; `fields` has the errors then."""
     url = fields.text(of.URL)
     alias = fields.text(of.ALIAS) or None
-    lifetime = fields.integer(of.LINK_LIFETIME)
+    lifetime = fields.integer(lifetime_fields.LINK_LIFETIME)
     host = _host(fields, principal)
     has_tags = fields.boolean(of.TAGS)
     expired_url = fields.text(of.EXPIRED_URL)
@@ -88,13 +89,13 @@ def link_change(fields: RequestFields, principal: Principal) -> Change:
     """A field that is left out stays as it is."""
     rules = principal.link_rules
     url = fields.text(of.NEW_URL)
-    lifetime = fields.integer(of.NEW_LIFETIME)
-    is_endless = fields.boolean(of.NEVER_EXPIRES)
+    lifetime = fields.integer(lifetime_fields.NEW_LIFETIME)
+    is_endless = fields.boolean(lifetime_fields.NEVER_EXPIRES)
     is_enabled = fields.boolean(of.ENABLED)
     expired_url = fields.text(of.NEW_EXPIRED_URL)
     has_tags = fields.boolean(of.NEW_TAGS)
     if is_endless and lifetime is not None:
-        fields.add_error(of.NEVER_EXPIRES, NOT_BOTH)
+        fields.add_error(lifetime_fields.NEVER_EXPIRES, NOT_BOTH)
     fields.check()
     return Change(
         url=None if url is None else target_urls.check_target(url, allowed=rules.targets),

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
 from django.views.decorators.csrf import csrf_exempt
 
-from links.addresses import short_hosts, slugs
+from links.addresses import mistyped_slugs, reserved_names, short_hosts
 from links.clicks import buffer
 from links.follow import one_time_links, preview_page, responses
 from links.follow.cached_row import (
@@ -46,14 +46,14 @@ def respond(text: str, environ: Mapping[str, Any], host_id: int | None = None) -
 
 
 def _respond(text: str, visit: Visit) -> VisitorResponse:
-    preview_slug = slugs.preview_slug(text)
+    preview_slug = mistyped_slugs.preview_slug(text)
     slug = text if preview_slug is None else preview_slug
     outcome = resolve(slug, visit.host_id)
     # Guessing slugs ends in 429. Links that exist are not counted: a carrier's customers share one
     # address.
     if (
         outcome is NOT_FOUND
-        and slugs.repair(slug)
+        and mistyped_slugs.repair(slug)
         and (wait := responses.seconds_over(visit, "misses", settings.LINK_MISS_LIMIT))
     ):
         return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
@@ -157,7 +157,7 @@ class RedirectMiddleware:
     def _is_ours(self, host: str, text: str) -> bool:
         if self._host is None:
             is_ours = host == self._own or self._is_allowed(host)
-            return is_ours and len(text) <= slugs.MAX_PATH_LENGTH and self._takes(text)
+            return is_ours and len(text) <= mistyped_slugs.MAX_PATH_LENGTH and self._takes(text)
         return host == self._host or short_hosts.normalize_host(host) == self._host
 
 
@@ -169,8 +169,8 @@ def company_host_id(header: str) -> int | None:
 
 def _is_link_path(text: str) -> bool:
     segment, _, rest = text.partition("/")
-    slug = slugs.repair(segment)
-    return not (rest or slug is None or slugs.is_reserved(segment) or slugs.is_reserved(slug))
+    slug = mistyped_slugs.repair(segment)
+    return not (rest or slug is None or any(map(reserved_names.is_reserved, (segment, slug))))
 
 
 def _is_allowed(header: str) -> bool:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from redis.exceptions import RedisError
 
-from links.addresses import short_hosts, slugs
+from links.addresses import mistyped_slugs, short_hosts
 from links.follow import cached_row, change_feed
 from links.follow.cached_row import (
     NOT_FOUND,
@@ -109,7 +109,7 @@ class Resolver:
         """Where the slug of this path leads now, under our own host or a company's; raises when no
         store can tell.
         """
-        slug = slugs.repair(text)
+        slug = mistyped_slugs.repair(text)
         if slug is None:
             return NOT_FOUND
         cached = self.known(slug, host_id)

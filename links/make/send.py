@@ -19,6 +19,7 @@ from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
 from channels.recipients import blocked_phones
+from channels.routing import segment_limit
 from channels.routing.channel_plan import plan_channels
 from channels.waiting.outcome_signals import SendOutcome
 from links import sql
@@ -64,7 +65,7 @@ def send_link(*, sender: Sender, request: LinkSendRequest) -> SentLink:
     link = request.link.for_channels(plan.channel_names)
     if plan.has_segments:
         segments = gsm.count_segments(_text(sender.principal, request, link.sample_url)).segments
-        plan = plan.with_segments(segments, too_long=_too_long(segments))
+        plan = segment_limit.within_limit(plan, segments, too_long=_too_long(segments))
     message = NewMessage("link", sender, request, plan)
     # A taken slug is generated again; a taken alias is refused.
     retried_on = () if link.alias else ("link_key_once",)

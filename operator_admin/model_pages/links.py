@@ -21,7 +21,7 @@ from accounts.masked_phones import mask_phones_in
 from accounts.models import Company
 from catalogue.errors import DomainError
 from catalogue.ids import public_id
-from links.addresses import short_hosts, slugs, target_urls
+from links.addresses import reserved_names, short_hosts, target_urls
 from links.follow import preview_page, resolution
 from links.manage import changes, stopping
 from links.manage.changes import Change
@@ -41,7 +41,7 @@ def _reserved(links: QuerySet[Link]) -> QuerySet[Link]:
     """Aliases given away before their names were reserved; they keep their targets."""
     aliases = links.filter(is_alias=True, retired_at=None).values_list("pk", "slug")
     return links.filter(
-        pk__in=[pk for pk, slug in aliases.iterator() if slugs.is_reserved_alias(slug)]
+        pk__in=[pk for pk, slug in aliases.iterator() if reserved_names.is_reserved_alias(slug)]
     )
 
 

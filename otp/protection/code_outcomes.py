@@ -25,7 +25,7 @@ from channels.guard.guard import PROMPT
 from channels.guard.scope_evidence import COUNTED_OF_PHONE, KNOWN_CODES, PHONE_WINDOW
 from otp.protection import known_phones
 from otp.protection.known_phones import Send
-from otp.sql import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known
+from otp.unreported_codes import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known
 from storage.statements.named_rows import fetch_all
 
 LAG = timedelta(seconds=5)

@@ -5,9 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from ipaddress import ip_address, ip_network
 
-from django.utils.crypto import salted_hmac
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -21,75 +19,10 @@ from channels.phone_numbers import country_of
 from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan
 from otp.models import ScopeKind
-from otp.protection import challenges, known_phones, restrictions
+from otp.protection import challenges, exemptions, restrictions
 from otp.protection.notices import scope_name
+from otp.protection.requesters import Requester
 
-LENGTH = 24  # hexadecimal digits of a hash
-
-
-@dataclass(frozen=True, slots=True)
-class Requester:
-    """Address and device as keyed hashes, which differ from company to company; empty: not told."""
-
-    ip: str = ""
-    device: str = ""
-    is_trusted: bool = False
-    challenge: str = ""  # a solved one, as ALTCHA's widget encodes it
-
-    @property
-    def stored(self) -> dict[str, str]:
-        """What the message keeps of it, and loses with the phone."""
-        return {name: text for name, text in (("ip", self.ip), ("device", self.device)) if text}
-
-
-UNKNOWN = Requester()
-
-
-def network_of(ip: str) -> str | None:
-    """The address as evidence knows it: an IPv4 one, or the /64 that one subscriber has of IPv6.
-
-    Empty for an address that many share, such as a proxy's own; None for anything else.
-    """
-    try:
-        address = ip_address(ip.strip())
-    except ValueError:
-        return None
-    address = getattr(address, "ipv4_mapped", None) or address
-    if not address.is_global:
-        return ""
-    if address.version == 6:
-        return str(ip_network((address, 64), strict=False))
-    return str(address)
-
-
-def hashed(company_id: int, kind: str, text: str) -> str:
-    if not text:
-        return ""
-    salt = f"otp.protection.{kind}.{company_id}"
-    return salted_hmac(salt, text, algorithm="sha256").hexdigest()[:LENGTH]
-
-
-def requester_of(
-    company_id: int,
-    *,
-    ip: str | None,
-    device: str | None = None,
-    is_trusted: bool = False,
-    challenge: str = "",
-) -> Requester:
-    """Raises ValueError for an address that cannot be read."""
-    network = network_of(ip) if ip else ""
-    if network is None:
-        raise ValueError(NOT_AN_ADDRESS)
-    return Requester(
-        ip=hashed(company_id, "ip", network),
-        device=hashed(company_id, "device", device or ""),
-        is_trusted=is_trusted,
-        challenge=challenge,
-    )
-
-
-NOT_AN_ADDRESS = _("Not an IP address")
 SCRIPTED = {
     scripted_numbers.CHALLENGED: GuardStep.CHALLENGE,
     scripted_numbers.HELD_BACK: GuardStep.REFUSE,
@@ -117,10 +50,10 @@ def restriction_for(principal: Principal, phone: str, requester: Requester) -> R
     if not principal.guard.restrictions:
         return None
     restriction = _strictest(principal.guard, phone, requester)
-    if restriction is None or known_phones.is_known(principal.company_id, phone):
+    if restriction is None or exemptions.is_known(principal, phone):
         return None
     step = GuardStep(restriction.step)
-    if step is not GuardStep.REFUSE and requester.is_trusted:
+    if exemptions.is_trusted(requester, step):
         return None
     return Restricted(step, restriction, is_enforced=principal.guard.mode == GuardMode.ENFORCE)
 
@@ -128,7 +61,7 @@ def restriction_for(principal: Principal, phone: str, requester: Requester) -> R
 def _scripted(phone: str, requester: Requester) -> Restricted | None:
     """The step that a test number plays, as if an attack on its range had been found."""
     step = SCRIPTED.get(phone[-4:])
-    if step is None or (step is not GuardStep.REFUSE and requester.is_trusted):
+    if step is None or exemptions.is_trusted(requester, step):
         return None
     scope = ScopeKind.TEN_THOUSAND.value, phone[:-4]
     restriction = OpenRestriction(*scope, step.value, time.time() + SCRIPTED_SECONDS, id=0)

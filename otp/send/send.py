@@ -30,7 +30,7 @@ from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
 from channels.recipients import blocked_phones
-from channels.routing import scripted_numbers
+from channels.routing import scripted_numbers, segment_limit
 from channels.routing.channel_plan import ChannelPlan, plan_channels
 from channels.routing.company_policy import NO_ORDER, AskedOrder
 from channels.waiting.outcome_signals import SendOutcome
@@ -40,7 +40,7 @@ from otp import codes, sealed_codes, sql
 from otp.check import check
 from otp.models import Verification
 from otp.protection import send_check
-from otp.protection.send_check import UNKNOWN, Requester
+from otp.protection.requesters import UNKNOWN, Requester
 from otp.sealed_codes import content_of
 from otp.send import code_writes, own_code_repeats
 from otp.send.code_writes import CodeRow, CodeWrite
@@ -178,7 +178,7 @@ def _priced(
     if not plan.has_segments:
         return plan
     segments = _count_segments(principal, request, link)
-    return plan.with_segments(segments, too_long=_too_long(request))
+    return segment_limit.within_limit(plan, segments, too_long=_too_long(request))
 
 
 def _other_channel(

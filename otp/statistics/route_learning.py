@@ -24,7 +24,7 @@ from channels.routing.learned import account_shares, learned_router, phone_memor
 from channels.routing.learned.smart_plan import range_of
 from channels.routing.smart.reach import Area, PhoneMemory
 from channels.routing.smart.router import Router, Try
-from otp.sql import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known
+from otp.unreported_codes import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known
 from storage.sessions import database_now
 from storage.statements.named_rows import fetch_all
 from storage.store_errors import is_refusal

@@ -1,8 +1,7 @@
 """The calls of codes: sent, verified, sent on, reported as entered, listed, canceled."""
 
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -15,7 +14,7 @@ from api import pagination
 from api.base_view import ApiResponse, ApiView
 from api.idempotency import IdempotencyKey, IdempotentView, Rebuild
 from api.request_fields import QueryFields, RequestFields
-from catalogue.errors import DomainError, Error, invalid_input
+from catalogue.errors import DomainError, Error
 from catalogue.ids import parse_id, public_id
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
@@ -27,15 +26,14 @@ from channels.web.fields import CHANNEL, DEFAULT_PURPOSE, LOCALE, PHONE
 from channels.web.send_view import SendView
 from links.api.parsing import link_for_code
 from otp import verifications
-from otp.check.check import check_code, find_phone
-from otp.feedback import is_own_code, report_entered
+from otp.check.check import check_code
+from otp.feedback import report_entered
 from otp.next_channel import send_by_next_channel
-from otp.protection.send_check import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
+from otp.protection.requesters import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
 from otp.send import own_code_repeats
 from otp.send.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.verifications import FoundVerification
 from otp.web.calls import (
-    A_CODE,
     CHALLENGE,
     CODE,
     CUSTOM_CODE,
@@ -45,11 +43,11 @@ from otp.web.calls import (
     SEND_CODE,
     TRUSTED,
     VERIFICATION,
-    VERIFIED_ID,
     VERIFIED_PHONE,
     VERIFY_CODE,
 )
 from otp.web.evidence import evidence_of
+from otp.web.guess_fields import PHONE_OR_ID, check_digits, parse_target
 from otp.web.send_options import parse_binding, parse_options
 from otp.web.verification_calls import (
     CANCEL_VERIFICATION,
@@ -164,10 +162,7 @@ class CheckCode(KeyedByHashedCode):
         binding = parse_binding(fields)
         target = parse_target(fields, self.principal)
         self.phone = mask_phone(target.phone)
-        if not _GENERATED_CODE.fullmatch(code) and not is_own_code(
-            self.principal, phone=target.phone, purpose=target.purpose, verification_id=target.id
-        ):
-            raise invalid_input(code=A_CODE)
+        check_digits(code, self.principal, target)
 
         def effect() -> dict[str, Any]:
             verified = check_code(
@@ -181,44 +176,6 @@ class CheckCode(KeyedByHashedCode):
             return self.success(VERIFICATION.body_of(verified))
 
         return self.once_atomic(self.idempotency_key(request, payload), effect)
-
-
-_GENERATED_CODE = re.compile(r"[0-9]{4,8}")
-
-
-class GuessTarget(NamedTuple):
-    """The verification that a guess is for: by its phone and purpose, or by its id alone."""
-
-    phone: str
-    purpose: str
-    id: UUID | None = None
-
-
-def parse_target(fields: RequestFields, principal: Principal) -> GuessTarget:
-    """Raises a DomainError that names the fields at fault, also of those read before."""
-    text, phone, purpose = (
-        fields.text(VERIFIED_ID),
-        fields.text(VERIFIED_PHONE),
-        fields.text(PURPOSE),
-    )
-    if not (text or phone or fields.errors.keys() & {PHONE.name, VERIFIED_ID.name}):
-        fields.add_error(PHONE, PHONE_OR_ID)
-    fields.check()
-    number = phone_numbers.normalise(phone, principal.country) if phone else ""
-    verification_id = parse_id("otp", text or "")
-    if verification_id is None:
-        return GuessTarget(number, purpose or DEFAULT_PURPOSE)
-    target = GuessTarget(*find_phone(principal, verification_id), verification_id)
-    if number and number != target.phone:
-        fields.add_error(PHONE, NOT_OF_ID)
-    if purpose and purpose != target.purpose:
-        fields.add_error(PURPOSE, NOT_OF_ID)
-    fields.check()
-    return target
-
-
-PHONE_OR_ID = _("Give phone, or id")
-NOT_OF_ID = _("Not that of the verification in id: leave it out")
 
 
 class NextChannel(SendCode):

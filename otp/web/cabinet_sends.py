@@ -29,7 +29,7 @@ from links.api.views import parse_link
 from links.make.send import send_link
 from otp.check.check import check_code
 from otp.models import Verification
-from otp.protection.send_check import Requester
+from otp.protection.requesters import Requester
 from otp.send.send import send_code
 from otp.web.api import parse_code
 

@@ -41,8 +41,9 @@ from channels.web.fields import (
 from channels.web.message_fields import DOOR, NUMBER
 from channels.web.message_fields import METADATA as OWN_METADATA
 from channels.web.message_fields import REFERENCE as OWN_REFERENCE
-from channels.web.send_view import status_text
-from links.api.fields import LINK_FOR_CODE, LINK_FOR_CODE_LIFETIME, LINK_UNTIL, SHORT_URL
+from channels.web.status_texts import status_text
+from links.api.fields import LINK_FOR_CODE, SHORT_URL
+from links.api.lifetime_fields import LINK_FOR_CODE_LIFETIME, LINK_UNTIL
 from otp.models import ScopeKind
 from otp.web.send_options import BIND, OPTIONS
 from parsing import clipboard
@@ -188,7 +189,7 @@ VERIFIED_AT = Field(
     "verified_at", time(), _("When the code was verified, in UTC."), "2026-11-20T10:15:30.482915Z"
 )
 VERIFICATION = Shape("Verification", (VERIFICATION_ID, UNDERSTOOD_PHONE, VERIFIED_AT))
-A_CODE = _("A string of 4 to 8 digits")
+A_CODE = _("A string of 4 to 8 digits")  # `otp.web.guess_fields`
 CODE = Field(
     "code",
     OWN_CODE_SCHEMA,

@@ -27,7 +27,7 @@ from api.calls import (
 from catalogue.errors import Error
 from channels.web.fields import SENT_REFUSALS
 from channels.web.message_fields import MESSAGE, NUMBER
-from channels.web.send_view import status_text
+from channels.web.status_texts import status_text
 from otp.verifications import State
 from otp.web.calls import (
     OWN_CODE_SCHEMA,

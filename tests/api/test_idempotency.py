@@ -16,7 +16,7 @@ from api.models import IdempotentRequest
 from billing.wallet import ledger
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
-from channels.web.send_view import status_text
+from channels.web.status_texts import status_text
 from links.models import Link
 from otp.models import Verification
 from tests.api.blocking import behind_us

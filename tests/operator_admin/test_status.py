@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from accounts.models import Company
 from channels.models import CountedDay, DayCount, Heartbeat, ProviderAccount
 from channels.vendor_accounts import pauses
-from links.addresses import slugs
+from links.addresses import reserved_names
 from operator_admin.incidents import timeline
 from operator_admin.models import Alert, StatusDay
 from operator_admin.status import summary
@@ -233,4 +233,4 @@ def test_page_is_read_alone(client: Client, method: str) -> None:
 
 @pytest.mark.parametrize("name", ["status", "status.json", "status.atom", "Status"])
 def test_its_address_is_no_short_link(name: str) -> None:
-    assert slugs.is_reserved(name) or slugs.is_reserved_alias(name)
+    assert reserved_names.is_reserved(name) or reserved_names.is_reserved_alias(name)

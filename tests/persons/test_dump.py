@@ -13,7 +13,7 @@ from channels.models import Message, RememberedPhone
 from channels.routing.learned import phone_memories
 from otp.models import GuardEvidence, GuardRestriction
 from otp.protection import guard_evidence, restrictions
-from otp.protection.send_check import hashed
+from otp.protection.requesters import hashed
 from persons.erasure import erase
 from persons.person import Person
 from tests.api.clients import Api

@@ -16,7 +16,7 @@ from channels.models import BlockedPhone, Contact, Message, Receipt, RememberedP
 from links.models import ErasedClicks, Link
 from otp.check.settlement import settle_verified
 from otp.models import Verification
-from otp.protection import send_check
+from otp.protection import requesters
 from persons import columns
 from persons.erasure import NotFinishedError, erase
 from persons.models import Erasure
@@ -67,7 +67,7 @@ def test_neither_hash_of_phone_nor_of_address_and_device_is_left(
 ) -> None:
     message = leave(company)
     leave_with_the_service()
-    sender = {kind: send_check.hashed(company.pk, kind, "1") for kind in ("ip", "device")}
+    sender = {kind: requesters.hashed(company.pk, kind, "1") for kind in ("ip", "device")}
     Message.objects.filter(pk=message.pk).update(
         params={"brand": "x", "sender": sender, "added_later": PHONE}
     )

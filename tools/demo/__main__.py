@@ -33,12 +33,12 @@ def _run(options: argparse.Namespace) -> ExitCode:
 
 
 def make(options: argparse.Namespace) -> None:
-    from tools.demo import demo_companies, history  # noqa: PLC0415 - they need Django set up
+    from tools.demo import demo_json, history  # noqa: PLC0415 - they need Django set up
 
     if settings.PRODUCTION:
         raise DemoError("Demo data has no place in production.")
     if options.what is None:
-        demo_companies.make()
+        demo_json.write()
     else:
         history.of_companies(
             options.companies,

@@ -1,6 +1,5 @@
-"""The demo companies of `make run`, made once, and what they buy; keys are in var/demo.json."""
+"""The demo companies of `make run`, made once, and what they buy; `demo_json` keeps their keys."""
 
-import json
 import secrets
 import tomllib
 from datetime import timedelta
@@ -13,8 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.keys.api_keys import digest
-from accounts.models import ApiKey, Company, GuardMode, Mode, User
+from accounts.models import Company, GuardMode, Mode, User
 from accounts.people import companies, company_keys
 from billing.gateways import registry
 from billing.gateways.base import Gateway
@@ -22,12 +20,7 @@ from billing.gateways.invoice import Invoice
 from billing.models import Order, Package, SealedDay, Seller, Tariff
 from billing.orders import billing_profiles, orders, payments, prices
 from billing.wallet import ledger
-from compat.dialect import dialects
 from compat.twilio.dialect import service_sid
-from identity_hooks import hooks
-from identity_hooks.kinds import kinds
-from identity_hooks.mapping import DEFAULT
-from tools.command_line import say
 from tools.demo import history
 from tools.demo.senders import EMAIL
 from tools.stack.seed import lift_budgets
@@ -73,60 +66,10 @@ COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
 TOKENS = 1_000_000
 PURPOSE = "login"  # of the codes of its key for another service's client
 HISTORY_MESSAGES, HISTORY_DAYS = 900, 28
-DEMO_HOOK = "demo"
-
-
-def make() -> None:
-    """A login and keys as well; all of it is written to var/demo.json."""
-    path = settings.VAR_DIR / "demo.json"
-    try:
-        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        stored = {}
-    demo = stored if _has_active_keys(stored) else _companies()
-    demo |= {
-        "base_url": f"{settings.PUBLIC_URL}/api/v1",
-        "cabinet_url": f"{settings.PUBLIC_URL}/cabinet/",
-        "simulator_url": settings.SIMULATOR_URL,
-        "compat": {
-            name: f"{settings.PUBLIC_URL}{dialect.path}" for name, dialect in dialects().items()
-        },
-        "sockets": _hooks(Company.objects.get(api_keys__digest=digest(demo["live_key"]))),
-    }
-    # Written atomically; only the owner can read it.
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".new")
-    draft.touch(mode=0o600)
-    draft.write_text(json.dumps(demo, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    draft.replace(path)
-    say(f"Demo data: {path}")
-
-
-def _hooks(company: Company) -> dict[str, dict[str, str]]:
-    """One of each kind, live: its address and the secret that its server knows."""
-    hooks_by_kind = {
-        hook.kind: hook for hook in company.identity_hooks.active().filter(name=DEMO_HOOK)
-    }
-    for kind in kinds().values():
-        if kind.name not in hooks_by_kind:
-            values = {"name": DEMO_HOOK, "mapping": DEFAULT if kind.has_mapping else {}}
-            hooks_by_kind[kind.name], _secret = hooks.create(
-                company=company, user=None, kind=kind.name, mode=Mode.LIVE, values=values
-            )
-    return {
-        name: {"url": f"{settings.PUBLIC_URL}{hook.path}", "secret": hooks.secrets_of(hook)[0]}
-        for name, hook in sorted(hooks_by_kind.items())
-    }
-
-
-def _has_active_keys(demo: dict[str, Any]) -> bool:
-    names = ("live_key", "test_key", "verify_key", "empty_key")
-    digests = [digest(demo[name]) for name in names if name in demo]
-    return ApiKey.objects.active().filter(digest__in=digests).count() == len(names)
 
 
 @transaction.atomic
-def _companies() -> dict[str, Any]:
+def sign_up_all() -> dict[str, Any]:
     """Keys are shown once, so a lost file needs new keys; the companies are reused."""
     user, password = _user()
     company, empty = _company(user, COMPANY), _company(user, EMPTY_COMPANY)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Company
 from billing.models import Transfer, Wallet
-from billing.wallet import ledger
+from billing.wallet.double_entry import ACCOUNTS
 from catalogue.ids import first_id_at
 from tests.factories import CompanyFactory, TransferFactory, WalletFactory
 from tests.session_settings import session_setting
@@ -70,7 +70,7 @@ def wallet_of(company: Company) -> Wallet:
     rows = list(Transfer.objects.filter(company=company))
     sums: dict[str, int] = {}
     for row in rows:
-        debited, credited = ledger.ACCOUNTS[Transfer.Kind(row.kind)]
+        debited, credited = ACCOUNTS[Transfer.Kind(row.kind)]
         sums[debited] = sums.get(debited, 0) - row.amount
         sums[credited] = sums.get(credited, 0) + row.amount
     Wallet.objects.filter(company=company).delete()

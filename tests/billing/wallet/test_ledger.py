@@ -17,7 +17,8 @@ from hypothesis.stateful import (
 from accounts.models import Company
 from billing.models import Transfer, Wallet
 from billing.wallet import ledger
-from billing.wallet.ledger import ACCOUNTS, DeliveryProof, Settlement, TransferKind
+from billing.wallet.double_entry import ACCOUNTS
+from billing.wallet.ledger import DeliveryProof, Settlement, TransferKind
 from catalogue.ids import uuid7
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt

@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.utils import translation
 
 from catalogue.errors import DomainError, Error
-from links.addresses import slugs
+from links.addresses import mistyped_slugs, slugs
 
 
 def view(_request: object) -> HttpResponse:
@@ -141,7 +141,7 @@ def test_only_first_segments_are_reserved(alias: str) -> None:
     ],
 )
 def test_trailing_punctuation_is_ignored(followed: str) -> None:
-    assert slugs.repair(followed) == "Xk7PqR2m"
+    assert mistyped_slugs.repair(followed) == "Xk7PqR2m"
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,4 @@ def test_trailing_punctuation_is_ignored(followed: str) -> None:
     ],
 )  # fmt: skip
 def test_impossible_slug_is_not_repaired(followed: str) -> None:
-    assert slugs.repair(followed) is None
+    assert mistyped_slugs.repair(followed) is None

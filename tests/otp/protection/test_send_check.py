@@ -12,7 +12,7 @@ from billing.wallet import ledger
 from channels.models import Message
 from otp.models import GuardRestriction
 from otp.protection import challenges, guard_evidence, restrictions
-from otp.protection.send_check import hashed, network_of
+from otp.protection.requesters import hashed, network_of
 from tests.api.clients import Answer, Api
 from tests.factories import VerificationFactory
 from tests.otp.protection.test_guard_evidence import begin

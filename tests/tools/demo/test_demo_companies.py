@@ -16,7 +16,7 @@ from compat.dialect import dialects
 from identity_hooks.kinds import kinds
 from tests.compat.clients import DialectClient
 from tests.identity_hooks.calls import send, simulated
-from tools.demo import DemoError, demo_companies
+from tools.demo import DemoError, demo_json
 from tools.demo.__main__ import make, options_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def demo(tmp_path: Path, settings: Settings) -> Path:
     settings.VAR_DIR = tmp_path
-    demo_companies.make()
+    demo_json.write()
     return tmp_path / "demo.json"
 
 
@@ -56,9 +56,9 @@ def test_demo_opens_the_doors_of_other_services_clients(demo: Path) -> None:
 
 
 def test_demo_is_made_once(demo: Path) -> None:
-    demo_companies.make()
+    demo_json.write()
     demo.unlink()  # keys lost: new ones are made, and nothing else
-    demo_companies.make()
+    demo_json.write()
 
     assert Order.objects.count() == 2
     assert Company.objects.count() == 2
@@ -82,7 +82,7 @@ def test_demo_has_a_hook_of_each_kind_that_works(
     }
 
     assert answers == dict.fromkeys(kinds(), 200)
-    demo_companies.make()
+    demo_json.write()
     assert json.loads(demo.read_text(encoding="utf-8"))["sockets"] == stored
 
 

@@ -1,0 +1,74 @@
+"""Who asked a company for a code: address and device as hashes, which nobody can read back."""
+
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy as _
+
+LENGTH = 24  # hexadecimal digits of a hash
+
+
+@dataclass(frozen=True, slots=True)
+class Requester:
+    """Address and device as keyed hashes, which differ from company to company; empty: not told."""
+
+    ip: str = ""
+    device: str = ""
+    is_trusted: bool = False
+    challenge: str = ""  # a solved one, as ALTCHA's widget encodes it
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """What the message keeps of it, and loses with the phone."""
+        return {name: text for name, text in (("ip", self.ip), ("device", self.device)) if text}
+
+
+UNKNOWN = Requester()
+
+
+def network_of(ip: str) -> str | None:
+    """The address as evidence knows it: an IPv4 one, or the /64 that one subscriber has of IPv6.
+
+    Empty for an address that many share, such as a proxy's own; None for anything else.
+    """
+    try:
+        address = ip_address(ip.strip())
+    except ValueError:
+        return None
+    address = getattr(address, "ipv4_mapped", None) or address
+    if not address.is_global:
+        return ""
+    if address.version == 6:
+        return str(ip_network((address, 64), strict=False))
+    return str(address)
+
+
+def hashed(company_id: int, kind: str, text: str) -> str:
+    if not text:
+        return ""
+    salt = f"otp.protection.{kind}.{company_id}"
+    return salted_hmac(salt, text, algorithm="sha256").hexdigest()[:LENGTH]
+
+
+def requester_of(
+    company_id: int,
+    *,
+    ip: str | None,
+    device: str | None = None,
+    is_trusted: bool = False,
+    challenge: str = "",
+) -> Requester:
+    """Raises ValueError for an address that cannot be read."""
+    network = network_of(ip) if ip else ""
+    if network is None:
+        raise ValueError(NOT_AN_ADDRESS)
+    return Requester(
+        ip=hashed(company_id, "ip", network),
+        device=hashed(company_id, "device", device or ""),
+        is_trusted=is_trusted,
+        challenge=challenge,
+    )
+
+
+NOT_AN_ADDRESS = _("Not an IP address")

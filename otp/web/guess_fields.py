@@ -1,0 +1,67 @@
+"""The fields of a guess: how many digits it has, and which verification it is for."""
+
+import re
+from typing import NamedTuple
+from uuid import UUID
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.keys.principal import Principal
+from api.request_fields import RequestFields
+from catalogue.errors import invalid_input
+from catalogue.ids import parse_id
+from channels import phone_numbers
+from channels.web.fields import DEFAULT_PURPOSE, PHONE
+from otp.check.check import find_phone
+from otp.feedback import is_own_code
+from otp.web.calls import (
+    A_CODE,
+    PURPOSE,
+    VERIFIED_ID,
+    VERIFIED_PHONE,
+)
+
+GENERATED_CODE = re.compile(r"[0-9]{4,8}")
+
+
+class GuessTarget(NamedTuple):
+    """The verification that a guess is for: by its phone and purpose, or by its id alone."""
+
+    phone: str
+    purpose: str
+    id: UUID | None = None
+
+
+def parse_target(fields: RequestFields, principal: Principal) -> GuessTarget:
+    """Raises a DomainError that names the fields at fault, also of those read before."""
+    text, phone, purpose = (
+        fields.text(VERIFIED_ID),
+        fields.text(VERIFIED_PHONE),
+        fields.text(PURPOSE),
+    )
+    if not (text or phone or fields.errors.keys() & {PHONE.name, VERIFIED_ID.name}):
+        fields.add_error(PHONE, PHONE_OR_ID)
+    fields.check()
+    number = phone_numbers.normalise(phone, principal.country) if phone else ""
+    verification_id = parse_id("otp", text or "")
+    if verification_id is None:
+        return GuessTarget(number, purpose or DEFAULT_PURPOSE)
+    target = GuessTarget(*find_phone(principal, verification_id), verification_id)
+    if number and number != target.phone:
+        fields.add_error(PHONE, NOT_OF_ID)
+    if purpose and purpose != target.purpose:
+        fields.add_error(PURPOSE, NOT_OF_ID)
+    fields.check()
+    return target
+
+
+def check_digits(code: str, principal: Principal, target: GuessTarget) -> None:
+    """4 to 8 digits, or the code that the company made. Another shape spends no attempt."""
+    if not GENERATED_CODE.fullmatch(code) and not is_own_code(
+        principal, phone=target.phone, purpose=target.purpose, verification_id=target.id
+    ):
+        raise invalid_input(code=A_CODE)
+
+
+PHONE_OR_ID = _("Give phone, or id")
+NOT_OF_ID = _("Not that of the verification in id: leave it out")
