@@ -20,8 +20,9 @@ HEAD = "1CClientBankExchange"
 MAX_BYTES = 10 * 2**20
 NOT_A_STATEMENT = _("This is not a statement in the format 1CClientBankExchange.")
 PURPOSE_LINES = 6
-# Every statement has some of these words, legible only in the file's encoding.
-_WORDS = re.compile("ВерсияФормата|СекцияРасчСчет|СекцияДокумент|КонецФайла")
+# Every statement has some of these words, legible only in the file's encoding. They begin a line,
+# which no payer can: within one a purpose could have the octets that they are in another encoding.
+_WORDS = re.compile("[\r\n][\t ]*(ВерсияФормата|СекцияРасчСчет|СекцияДокумент|КонецФайла)")
 ENCODINGS = ("utf-8-sig", "windows-1251", "cp866", "utf-16")
 LOST = "\ufffd"  # a character that cannot be decoded, or that the bank itself has lost
 _FIRST_LINE = re.compile(rf"\s*{HEAD}[^\r\n]*(\r\n|\r|\n)")

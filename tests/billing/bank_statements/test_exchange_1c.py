@@ -82,6 +82,17 @@ def test_lines_of_our_account(encoding: str, newline: str) -> None:
     assert (outgoing.is_incoming, outgoing.amount) == (False, Decimal("10.50"))
 
 
+@pytest.mark.parametrize("encoding", ["windows-1251", "cp866"])
+def test_payer_does_not_choose_the_encoding(encoding: str) -> None:
+    """Their purpose has the octets of the format's words in another one."""
+    octets = "СекцияРасчСчет КонецФайла".encode()
+    raw = FILE.encode(encoding).replace(b"= 1900", b"= 1900 " + octets)
+
+    lines, unread = exchange_1c.parse(raw, account=ACCOUNT)
+
+    assert (len(lines), unread, lines[0].party_name) == (2, 1, 'ООО "Ромашка"')
+
+
 @pytest.mark.parametrize("whole", ["", "НазначениеПлатежа=\n"])
 def test_purpose_may_be_given_line_by_line(whole: str) -> None:
     parts = {2: "2026-17,", 1: "Оплата счета", 3: "сумма = 1900"}
