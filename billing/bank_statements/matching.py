@@ -166,9 +166,13 @@ def _match(transfer: BankTransfer, orders: list[Order]) -> None:
         transfer.state = State.MATCHED
 
 
+def _is_by_link(order: Order) -> bool:
+    return order.gateway == TBank.name and bool(order.payment_id)
+
+
 def _pay(transfer: BankTransfer, order: Order) -> str:
     """Credits the order and sets the payment, or returns what keeps it from that."""
-    is_by_link = order.gateway == TBank.name and bool(order.payment_id)
+    is_by_link = _is_by_link(order)
     recorded = _recorded(transfer, order, is_by_link=is_by_link)
     if recorded is not None and recorded.order is not None:
         transfer.order = order = recorded.order
@@ -248,10 +252,13 @@ def is_buyer(transfer: BankTransfer, order: Order) -> bool:
 
 
 def _refund(transfer: BankTransfer, order: Order) -> str:
-    """Takes the tokens back, unless the money may be that of another transfer."""
+    """Takes the tokens back, unless the money may be that of another transfer, which a stranger
+    made and this only names.
+    """
     others = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING)
     paid = order.payments.filter(is_credited=True).first()
     is_certain = not others.exclude(state=State.MATCHED).exists() and others.count() <= 1
+    is_certain &= _is_by_link(order) or is_buyer(transfer, order)
     if not is_certain or transfer.currency != order.currency or transfer.amount > order.amount:
         return Problem.REFUND
     if paid is None and not order.payment_id:

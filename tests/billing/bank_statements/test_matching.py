@@ -349,6 +349,16 @@ def test_refund_of_a_second_payment_takes_no_tokens(invoice: Order, operator: Us
     assert balance(invoice) == 0
 
 
+def test_money_returned_to_a_stranger_takes_no_tokens(invoice: Order) -> None:
+    """They named the invoice in words that we do not read, and the bank quotes them."""
+    received(paid(invoice))
+    received(paid(invoice, party_inn="7700000009", purpose=f"Оплата, сч-{invoice.number}x"))
+
+    transfer = received(returned(invoice, party_inn="7700000009"))
+
+    assert (transfer.state, transfer.problem, balance(invoice)) == ("review", "refund", 1000)
+
+
 def test_outgoing_money_of_others_is_not_kept(invoice: Order) -> None:
     salary = returned(invoice, purpose="Заработная плата за ноябрь")
     goods = returned(invoice, purpose="Возврат по договору 7")
