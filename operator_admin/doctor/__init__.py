@@ -34,6 +34,7 @@ LOCAL_CHECKS: list[Check] = [
     public_access.identity_roles,
 ]
 DATABASE_CHECKS: list[Check] = [
+    stores.database_texts,
     stores.migrations,
     stores.partitions_ahead,
     stores.archives,

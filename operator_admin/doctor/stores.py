@@ -36,6 +36,9 @@ CLOSED_CURE = gettext_lazy(
 ZONE_CURE = gettext_lazy(
     "Give TIME_ZONE the place's name of today: Asia/Kolkata, not Asia/Calcutta."
 )
+TEXT_CURE = gettext_lazy(
+    "Restore a backup into a database created as in docs/operations/set-up.md."
+)
 POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see docs/operations/failover.md.")
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
 REDIS_CURE = gettext_lazy(
@@ -106,6 +109,19 @@ def database() -> Finding:
         cure,
         ok=version >= MIN_POSTGRES,
     )
+
+
+def database_texts() -> Finding:
+    """`CREATE DATABASE` takes both from the server, which took them from its installer's shell."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_encoding")
+        encoding = cursor.fetchone()[0]
+        if encoding != "UTF8":
+            return failed("database texts", _("no UTF-8, but {}").format(encoding), TEXT_CURE)
+        cursor.execute("SELECT upper('ж') = 'Ж'")
+        is_cased = cursor.fetchone()[0]
+    detail = "UTF-8" if is_cased else _("LC_CTYPE knows ASCII alone: searches tell ж from Ж")
+    return verdict("database texts", detail, TEXT_CURE, ok=is_cased)
 
 
 def migrations() -> Finding:

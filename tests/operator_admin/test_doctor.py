@@ -59,8 +59,8 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
 
     assert code == 1
     assert crosses(result) == {
-        "database", "migrations", "partitions ahead", "archives", "database role", "pooler",
-        "clock", "redis", "redis memory", "redis persistence", "clicks",
+        "database", "database texts", "migrations", "partitions ahead", "archives",
+        "database role", "pooler", "clock", "redis", "redis memory", "redis persistence", "clicks",
         "broker", "web", "worker", "beat", "binds", "key rings", "vendor approvals",
         "ledger", "seals", "queue", "outboxes", "operators", "bank statement",
         "mail", "public URL", "proxies", "short host", "providers",

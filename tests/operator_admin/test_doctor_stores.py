@@ -15,6 +15,7 @@ from operator_admin.doctor import processes, stores
 from operator_admin.doctor.finding import Finding
 from storage.redis_client import redis_client
 from tests.conftest import reset_redis_state
+from tests.operator_admin.archive.databases import copied
 from tests.redis_servers import RedisServer
 
 pytestmark = pytest.mark.usefixtures("english")
@@ -31,6 +32,22 @@ def test_time_zone_that_the_database_lacks_fails_the_check(db: None, settings: S
     settings.TIME_ZONE = "Asia/Bombay"
 
     assert stores.database().detail == "it has no time zone Asia/Bombay"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "detail"), [("SQL_ASCII", "no UTF-8, but SQL_ASCII"), ("UTF8", "ж from Ж")]
+)
+def test_database_that_cannot_hold_or_search_texts_fails_the_check(
+    transactional_db: None, encoding: str, detail: str
+) -> None:
+    assert stores.database_texts().ok
+    of_shell = f"template0 ENCODING '{encoding}' LOCALE 'C' LOCALE_PROVIDER libc"  # of LANG=C
+
+    with copied(of_shell, "kvitok_texts"):
+        finding = stores.database_texts()
+
+    assert detail in finding.detail
+    assert "docs/operations/set-up.md" in finding.cure
 
 
 def test_pooler_without_time_limits_fails_the_check(
