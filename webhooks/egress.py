@@ -101,12 +101,14 @@ def parse_url(url: str) -> Destination:
     try:
         parts = urlsplit(url)
         host, port = _ascii(parts.hostname or ""), parts.port
+        if port is None:
+            port = 80 if parts.scheme == "http" else 443
     except ValueError:
         raise UrlError(Failure.URL) from None
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if "@" in parts.netloc or parts.fragment or not path.isascii():
         raise UrlError(Failure.URL)
-    target = Destination(parts.scheme, host, port or (80 if parts.scheme == "http" else 443), path)
+    target = Destination(parts.scheme, host, port, path)
     if len(target.url) > MAX_URL_LENGTH:  # a slash or punycode may have made it longer
         raise UrlError(Failure.URL)
     _check_scheme_and_port(target)

@@ -127,6 +127,7 @@ def test_host_with_any_private_address_is_not_called(
         (f"//{HOST}/", Failure.SCHEME),
         (f"https://{HOST}:22/", Failure.PORT),
         (f"https://{HOST}:80/", Failure.PORT),
+        (f"https://{HOST}:0/", Failure.PORT),
         (f"https://{HOST}:99999/", Failure.URL),
         (f"https://user:password@{HOST}/", Failure.URL),
         (f"https://user@{HOST}/", Failure.URL),
