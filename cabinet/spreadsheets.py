@@ -1,6 +1,7 @@
-"""CSV for spreadsheets, protected against formula injection."""
+"""CSV for spreadsheets, protected against formula injection and loss of digits."""
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
@@ -11,6 +12,9 @@ from catalogue.languages import page_languages
 
 BOM = "\ufeff"  # spreadsheets detect UTF-8 by it
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+# Texts that spreadsheets turn into a number, quoted or not: without the leading zeros, with a power
+# of ten, with zeros after the 15th digit.
+_NUMBER = re.compile(r"0[0-9][0-9.,]*|[0-9]{16,}|[0-9]+(?:[.,][0-9]+)?[eE][+-]?[0-9]+")
 
 Row = Sequence[str | int]
 
@@ -49,7 +53,7 @@ def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False)
             row = next(remaining, None)
         if row is None:
             return
-        yield writer.writerow([escape_formula(cell) for cell in row])
+        yield writer.writerow([escape_cell(cell) for cell in row])
 
 
 def local_time(at: datetime | None) -> str:
@@ -57,9 +61,11 @@ def local_time(at: datetime | None) -> str:
     return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}" if at else ""
 
 
-def escape_formula(cell: str | int) -> str | int:
-    """Escapes text that a spreadsheet would evaluate; numbers stay numbers.
+def escape_cell(cell: str | int) -> str | int:
+    """Escapes text that a spreadsheet would evaluate or shorten; numbers stay numbers.
 
-    So does a phone stay whole: without its plus it would be a number, shown as 7.9E+10.
+    So do references and phones stay whole: without its plus +79161234567 would be shown as 7.9E+10.
     """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    if isinstance(cell, str) and (cell.startswith(_FORMULA) or _NUMBER.fullmatch(cell)):
+        return f"'{cell}"
+    return cell

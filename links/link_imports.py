@@ -59,7 +59,7 @@ NO_SEPARATOR = "\x1f"  # of a file with one column
 _QUOTED = re.compile(r'"[^"]*"')
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=([^\w\s"]|\t)"?[ ,;\t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _PUNCTUATION = re.compile(r"[\W_]+")
-_ESCAPED = re.compile(r"\A'(?=[=+\-@])")  # as our exports keep a text from being a formula
+_ESCAPED = re.compile(r"\A'(?=[=+\-@0-9])")  # as our exports keep a text whole, and no formula
 _CUT_ENTITY = re.compile(r"&(?:amp|#38|#x26)\Z", re.IGNORECASE)  # of an address taken from HTML
 ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 

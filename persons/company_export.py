@@ -95,8 +95,8 @@ def readme(company: Company) -> str:
         "",
         gettext(
             "CSV: UTF-8, commas, a line of headings. Times are ISO 8601 in UTC, tokens whole "
-            "numbers, amounts decimal numbers, lists and objects JSON. An apostrophe before =, +, "
-            "- or @ keeps a spreadsheet from evaluating the text: leave it out."
+            "numbers, amounts decimal numbers, lists and objects JSON. An apostrophe keeps a "
+            "spreadsheet from evaluating or shortening the text behind it: leave it out."
         ),
         gettext(
             "There are no secrets: no keys, no secrets of webhooks, no codes. Phones that are past "

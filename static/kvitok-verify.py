@@ -325,7 +325,7 @@ def _day(head: Head) -> str:
 
 
 def _unescaped(note: str, reason: object) -> str:
-    """The file has an apostrophe before what a spreadsheet would take for a formula."""
+    """The file has an apostrophe before what a spreadsheet would change."""
     return note[1:] if note == f"'{reason}" else note
 
 

@@ -46,6 +46,7 @@ URL = "https://example.com/a"
         (f"Клиент;Ссылка\nАнна;{URL}", [{"url": URL}]),
         (f"url,long_url\n{URL},https://e.test", [{"url": URL}]),
         (f"url,alias\n{URL},'-sale", [{"url": URL, "alias": "-sale"}]),  # as an export escapes it
+        (f"url,alias\n{URL},'00123", [{"url": URL, "alias": "00123"}]),
         (f'url, alias\n{URL}, "sale"', [{"url": URL, "alias": "sale"}]),  # a space before quotes
         (f"url\n{URL}?a=1&amp;b=2", [{"url": f"{URL}?a=1&amp;b=2"}]),
         (f"url\n{URL}?of='-1'&to='+2'", [{"url": f"{URL}?of='-1'&to='+2'"}]),

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Member
-from cabinet.spreadsheets import BOM, escape_formula
+from cabinet.spreadsheets import BOM, escape_cell
 from channels.history import export
 from channels.models import Message
 from tests.api.clients import Api
@@ -89,7 +89,19 @@ def test_file_uses_the_separator_of_the_language(client: Client, owner: Member) 
     ],
 )  # fmt: skip
 def test_no_cell_is_a_formula(cell: str, shown: str) -> None:
-    assert escape_formula(cell) == shown
+    assert escape_cell(cell) == shown
+
+
+@pytest.mark.parametrize("cell", ["00123", "1234567890123456", "12e5", "12E+5", "00.5", "0,10e3"])
+def test_text_that_spreadsheets_read_as_another_number_stays_whole(cell: str) -> None:
+    assert escape_cell(cell) == f"'{cell}"
+
+
+@pytest.mark.parametrize(
+    "cell", ["0", "16", "0.50", "0,5", "123456789012345", "2026-11-29", "1e", 7]
+)
+def test_numbers_and_times_stay_what_they_are(cell: str | int) -> None:
+    assert escape_cell(cell) == cell
 
 
 def test_code_is_in_no_file(client: Client, owner: Member, test_api: Api) -> None:
