@@ -13,7 +13,7 @@ from uuid import UUID
 from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 LIFETIME = timedelta(days=30)
 
@@ -44,7 +44,7 @@ def opened_by(links: SignedLinks) -> Callable[[View[P]], Callable[..., HttpRespo
     """Gives the view the id in front of its `token`."""
 
     def decorate(view: View[P]) -> Callable[..., HttpResponse]:
-        @require_GET
+        @require_safe
         @wraps(view)
         def opened(
             request: HttpRequest, token: str, *args: P.args, **kwargs: P.kwargs

@@ -87,6 +87,16 @@ def test_link_in_the_letter_opens_without_an_account(accountant: Member) -> None
         assert stranger.get(f"/documents/{each}.pdf").status_code == 404
 
 
+def test_link_in_the_letter_is_checked_without_its_body(accountant: Member) -> None:
+    """As mail servers check links, and programs ask for a file's type before they open it."""
+    address = issuing.url_of(Document.objects.get(kind="closing"), "pdf")
+
+    response = Client().head(address)
+
+    assert (response.status_code, response.content) == (200, b"")
+    assert response["Content-Type"] == "application/pdf"
+
+
 @pytest.mark.parametrize("links", [DOCUMENTS, INVOICES])
 def test_link_ends_after_thirty_days_and_is_made_anew(links: SignedLinks) -> None:
     pk = uuid4()
