@@ -332,6 +332,7 @@ def _message(email: Mail) -> EmailMultiAlternatives:
         email.subject, email.text, to=[ascii_address(email.to)], connection=get_connection()
     )
     message.extra_headers["Message-ID"] = f"<{email.pk}@{_host()}>"  # receivers deduplicate by it
+    message.extra_headers["Auto-Submitted"] = "auto-generated"  # no absence notice, RFC 3834
     if email.unsubscribe_url:  # a button of the mail program itself, RFC 8058
         message.extra_headers["List-Unsubscribe"] = f"<{email.unsubscribe_url}>"
         message.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"

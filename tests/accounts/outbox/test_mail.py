@@ -211,6 +211,7 @@ def test_mail_program_is_told_of_the_link(member: Member) -> None:
     mail.deliver()
 
     (message,) = sent.outbox
+    assert message.extra_headers["Auto-Submitted"] == "auto-generated"
     assert message.extra_headers["List-Unsubscribe"] == f"<{item.unsubscribe_url}>"
     assert message.extra_headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     assert Mail.objects.get().unsubscribe_url == ""
