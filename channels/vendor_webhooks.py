@@ -4,6 +4,7 @@ A worker applies the stored receipts later. Updates of our bots are applied here
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial, wraps
 from typing import Any
 
@@ -39,7 +40,7 @@ REPLY_COOLDOWN = 10  # seconds between equal replies to one chat
 REQUEST_LIFETIME = 7 * 86400  # seconds in which a contact may answer the bot's request
 
 
-def apply_bot_update(provider: str, update: BotUpdate) -> None:
+def apply_bot_update(provider: str, update: BotUpdate, at: datetime | None) -> None:
     reply = partial(_reply, provider, update.chat_id)
     match _as_command(update):
         case ContactShared(chat_id=chat_id, locale=locale, needs_request=True) if not cache.get(
@@ -48,18 +49,18 @@ def apply_bot_update(provider: str, update: BotUpdate) -> None:
             reply(locale, BotText.SHARE)
         case ContactShared(phone, chat_id, locale):
             number = e164_or_none(phone, settings.OPERATOR_COUNTRY) or phone
-            contacts.share(provider, phone=number, chat_id=chat_id)
-            reply(locale, BotText.READY)
+            if contacts.share(provider, phone=number, chat_id=chat_id, at=at):
+                reply(locale, BotText.READY)
         case Started(chat_id, locale):
-            is_known = contacts.resume(provider, chat_id)
+            is_known = contacts.resume(provider, chat_id, at)
             reply(locale, BotText.READY if is_known else BotText.SHARE)
         case Stopped(chat_id, locale):
-            contacts.stop(provider, chat_id)
+            contacts.stop(provider, chat_id, at)
             reply(locale, BotText.STOPPED)
         case BotBlocked(chat_id, blocked=True):
-            contacts.stop(provider, chat_id)
+            contacts.stop(provider, chat_id, at)
         case BotBlocked(chat_id):
-            contacts.resume(provider, chat_id)
+            contacts.resume(provider, chat_id, at)
 
 
 def _as_command(update: BotUpdate) -> BotUpdate:
@@ -159,7 +160,7 @@ def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
         for reply in events.replies:
             blocked_phones.apply_reply(provider, reply)
         for update in events.bot_updates:
-            apply_bot_update(provider, update)
+            apply_bot_update(provider, update, events.updated_at)
         if new or not events.receipts:  # the alerts of a repeat have been recorded
             for alert in dict.fromkeys(events.alerts):
                 vendor_alerts.record(provider, alert)

@@ -157,5 +157,6 @@ class InboundEvents:
     recipients: Sequence[Recipient] = ()  # of the receipts
     replies: Sequence[Reply] = ()
     bot_updates: Sequence[BotUpdate] = ()
+    updated_at: datetime | None = None  # when the person did that, by the vendor's clock
     alerts: Sequence[AccountAlert] = ()
     handshake: str | None = None  # the body to answer, where the vendor verifies the URL

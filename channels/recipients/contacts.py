@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import segno
+from django.core.cache import cache
 from django.db import connection, transaction
-from django.db.models.functions import Now
+from django.db.models import Q
+from django.db.models.functions import Greatest
+from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -21,11 +25,13 @@ from storage import advisory_locks
 
 # A contact shared again after the call began stays.
 _MARK_REFUSED = """
-UPDATE channels_contact c SET blocked_at = now()
+UPDATE channels_contact c SET blocked_at = date_trunc('second', a.started_at)
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
 WHERE a.id = ANY(%s) AND c.provider = a.provider AND c.phone = m.phone
   AND c.blocked_at IS NULL AND c.shared_at < a.started_at
 """
+
+REDELIVERED_FOR = 86_400  # seconds: Telegram keeps an update for a day, MAX calls for eight hours
 
 MESSAGE = _(
     "The recipient has not let the bot write to them on {messenger}. Have them open {url} and "
@@ -51,31 +57,55 @@ class BotInvitation:
         return str(code.svg_data_uri(border=2, dark="#000", light="#fff"))
 
 
-@transaction.atomic
-def share(provider: str, *, phone: str, chat_id: int) -> None:
-    """Stores a contact; a chat has one phone and a phone one chat, so the newest pair wins.
+# An update that failed is delivered again, after those that came meanwhile: what a person did last
+# by the vendor's clock, in whole seconds, counts.
 
-    A bot's shares take turns: two that exchange their phones would wait for each other.
+
+@transaction.atomic
+def share(provider: str, *, phone: str, chat_id: int, at: datetime | None = None) -> bool:
+    """Stores a contact; a chat has one phone and a phone one chat, so the newest pair wins. False
+    if the person has done something else since `at`.
+
+    A bot's shares and stops take turns: two that exchange their phones would wait for each other.
     """
+    at = at or timezone.now()
     advisory_locks.lock(f"share:{provider}")
     of_bot = Contact.objects.filter(provider=provider)
+    replaced = of_bot.filter(Q(chat_id=chat_id) | Q(phone=phone))
+    is_late = replaced.filter(Q(shared_at__gt=at) | Q(blocked_at__gt=at)).exists()
+    if is_late or cache.get(_stop_key(provider, chat_id), 0.0) > at.timestamp():
+        return False
     of_bot.filter(chat_id=chat_id).exclude(phone=phone).delete()
     of_bot.update_or_create(
         provider=provider,
         phone=phone,
-        defaults={"chat_id": chat_id, "shared_at": Now(), "blocked_at": None},
+        defaults={"chat_id": chat_id, "shared_at": at, "blocked_at": None},
     )
+    return True
 
 
-def stop(provider: str, chat_id: int) -> None:
+@transaction.atomic
+def stop(provider: str, chat_id: int, at: datetime | None = None) -> None:
     """Stops the bot's messages to this chat; other channels are not affected."""
-    Contact.objects.filter(provider=provider, chat_id=chat_id).update(blocked_at=Now())
-
-
-def resume(provider: str, chat_id: int) -> bool:
-    """Lets the bot write again; returns whether the chat has a contact."""
+    at = at or timezone.now()
+    advisory_locks.lock(f"share:{provider}")
     chat = Contact.objects.filter(provider=provider, chat_id=chat_id)
-    return bool(chat.update(blocked_at=None))
+    if not chat.exists():
+        cache.set(_stop_key(provider, chat_id), at.timestamp(), REDELIVERED_FOR)
+    chat.filter(shared_at__lte=at).update(blocked_at=Greatest("blocked_at", at))
+
+
+def _stop_key(provider: str, chat_id: int) -> str:
+    """The STOP of a chat whose contact may still come."""
+    return f"bot-stop:{provider}:{chat_id}"
+
+
+def resume(provider: str, chat_id: int, at: datetime | None = None) -> bool:
+    """Lets the bot write again; returns whether the chat has a contact that it may write to."""
+    at = at or timezone.now()
+    chat = Contact.objects.filter(provider=provider, chat_id=chat_id)
+    allowed = chat.exclude(blocked_at__gt=at)
+    return bool(allowed.update(blocked_at=None, shared_at=Greatest("shared_at", at)))
 
 
 def mark_refused(events: Sequence[Event]) -> None:

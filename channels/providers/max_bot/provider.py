@@ -105,7 +105,9 @@ class MaxBot(Bot):
         update = http.parse(call.body)
         reader = READERS.get(http.text_of(update, "update_type"))
         change = reader(update, self._token) if reader else None
-        return InboundEvents(call.body, bot_updates=[change] if change else [])
+        milliseconds = update.get("timestamp")
+        at = http.from_timestamp(milliseconds // 1000) if type(milliseconds) is int else None
+        return InboundEvents(call.body, bot_updates=[change] if change else [], updated_at=at)
 
     def _refusal(self, answer: http.VendorResponse) -> SendError:
         code, detail = http.text_of(answer.data, "code"), answer.data.get("message")

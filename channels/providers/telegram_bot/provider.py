@@ -129,10 +129,11 @@ class TelegramBot(Bot):
         secret = self._secret_token
         http.require_signature(call, "X-Telegram-Bot-Api-Secret-Token", secret, secret=secret)
         update = http.parse(call.body)
-        from_message = _message_update(http.mapping(update.get("message")))
-        from_membership = _membership_update(http.mapping(update.get("my_chat_member")))
-        updates = [change for change in (from_message, from_membership) if change]
-        return InboundEvents(call.body, bot_updates=updates)
+        message, membership = map(http.mapping, map(update.get, _UPDATES))
+        read = (_message_update(message), _membership_update(membership))
+        updates = [change for change in read if change]
+        at = http.from_timestamp((message or membership).get("date"))
+        return InboundEvents(call.body, bot_updates=updates, updated_at=at)
 
     def _result(self, answer: http.VendorResponse) -> http.Json:
         if answer.data.get("ok") is not True:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import permutations
 
 import orjson
 import pytest
@@ -10,6 +11,7 @@ import requests
 import responses
 from celery import current_app
 from django.conf import settings
+from django.core.cache import cache
 from django.db.models import F
 from django.db.models.functions import Now
 from django.test import Client
@@ -44,6 +46,13 @@ def post_webhook(body: bytes, secret: str = "") -> int:
 
 def update(name: str) -> bytes:
     return payload("telegram_bot", name)
+
+
+def update_at(name: str, at: int) -> bytes:
+    """The same, done at this second."""
+    changed = orjson.loads(update(name))
+    (changed.get("message") or changed["my_chat_member"])["date"] = at
+    return orjson.dumps(changed)
 
 
 def standing() -> list[tuple[str, int, bool]]:
@@ -89,9 +98,29 @@ def bot_url() -> str:
     ],
 )
 def test_updates_allow_or_block_the_bot(updates: list[str], may_be_written_to: bool) -> None:
-    assert {post_webhook(update(name)) for name in updates} == {200}
+    calls = [update_at(name, 1_700_000_000 + number) for number, name in enumerate(updates)]
+
+    assert {post_webhook(call) for call in calls} == {200}
 
     assert standing() == [(SHARED, CHAT, may_be_written_to)]
+
+
+CONTACT, STOP, BLOCK = "contact_own_2026-09.json", "stopped_2026-11.json", "blocked_2026-09.json"
+
+
+@pytest.mark.parametrize("done", [[CONTACT, STOP], [CONTACT, BLOCK], [CONTACT, STOP, CONTACT]])
+def test_last_of_the_persons_choices_counts_in_whatever_order_they_come(done: list[str]) -> None:
+    """A call that failed is repeated for a day, beside newer ones."""
+    calls = [update_at(name, 1_700_000_000 + number) for number, name in enumerate(done)]
+    may_write = {}
+    for order in permutations(range(len(calls))):
+        Contact.objects.all().delete()
+        cache.clear()
+        for number in [*order, order[0]]:  # one of them twice
+            post_webhook(calls[number])
+        may_write[order] = any(allowed for _phone, _chat, allowed in standing())
+
+    assert may_write == dict.fromkeys(may_write, done[-1] is CONTACT)
 
 
 @pytest.mark.parametrize(

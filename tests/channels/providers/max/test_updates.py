@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -30,6 +31,16 @@ def stored(name: str) -> Json:
 
 def test_subscription_of_the_guide_has_all_that_is_read() -> None:
     assert list(vendor.UPDATE_TYPES) == list(provider.READERS)
+
+
+@pytest.mark.parametrize("milliseconds", [1_795_000_000_999, "1795000000999", None, -1, True, 1.5])
+def test_time_of_an_update_is_the_vendors(milliseconds: object) -> None:
+    call = max_call(orjson.dumps(stored("stopped") | {"timestamp": milliseconds}))
+
+    at = max_bot().parse_webhook(call).updated_at
+
+    is_read = milliseconds == 1_795_000_000_999
+    assert at == (datetime.fromtimestamp(1_795_000_000, UTC) if is_read else None)
 
 
 def signed(vcf: str, token: str = MAX_TOKEN) -> str:
