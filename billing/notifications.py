@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from accounts.models import Company, Member, Mode
+from accounts.models import Company, Mail, Member, Mode
 from accounts.outbox import mail
 from billing.models import AutoTopUp, BalanceAlert, Order
 from webhooks import events
@@ -37,8 +37,18 @@ def notify_low_balance(company: Company, *, available: int, threshold: int, at: 
 
 def notify_balance_alert(alert: BalanceAlert, *, now: int, at: datetime) -> None:
     """`now`: tokens, days or per cent, as the alert's kind has it."""
-    key = f"balance_alert:{alert.pk}:{at.timestamp():.6f}"
+    key = f"{_key_of(alert)}{at.timestamp():.6f}"
     _mail(alert.company, "balance_alert", key, {"alert": alert, "now": now})
+
+
+def last_notified(alert: BalanceAlert) -> datetime | None:
+    """When the company was last told of this level, whatever row the alert had then."""
+    mails = Mail.objects.filter(key__startswith=_key_of(alert)).order_by("-created_at")
+    return mails.values_list("created_at", flat=True).first()
+
+
+def _key_of(alert: BalanceAlert) -> str:
+    return f"balance_alert:{alert.company_id}:{alert.kind}:{alert.level}:"
 
 
 def notify_automatic_invoice(order: Order, *, url: str) -> None:

@@ -167,14 +167,20 @@ def _tell(alert_id: int, now: int, *, since: datetime | None = None) -> bool:
 
 @transaction.atomic
 def add(*, company: Company, kind: str, level: int, user: User, ip: str | None = None) -> None:
-    """An alert that is there already stays as it is. Raises `invalid_input` about `level`."""
+    """An alert that is there already stays as it is, and one that is added again within a day of
+    its e-mail waits until its level was left. Raises `invalid_input` about `level`.
+    """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     alerts = BalanceAlert.objects.filter(company=company)
     if alerts.filter(kind=kind, level=level).exists():
         return
     if alerts.count() >= MAX_ALERTS:
         raise DomainError(Error.INVALID_INPUT, errors={"level": [TOO_MANY]})
-    BalanceAlert.objects.create(company=company, kind=kind, level=level)
+    alert = BalanceAlert(company=company, kind=kind, level=level)
+    notified_at = notifications.last_notified(alert)
+    if notified_at and notified_at > timezone.now() - timedelta(days=1):
+        alert.notified_at = notified_at
+    alert.save(force_insert=True)
     record("balance_alert.added", f"{kind} {level}", company=company, user=user, ip=ip)
 
 

@@ -62,6 +62,26 @@ def test_each_level_tells_once_until_it_was_left(owner: Member) -> None:
     assert len(subjects()) == 3
 
 
+@pytest.mark.parametrize(("hours", "told"), [(0, 1), (25, 2)])
+def test_alert_removed_and_added_again_tells_once_until_it_was_left(
+    owner: Member, hours: int, told: int
+) -> None:
+    company, user = owner.company, owner.user
+    has(company, 4000)
+    for _time in range(2):
+        balance_alerts.add(company=company, kind=Kind.TOKENS, level=5000, user=user)
+        balance_alerts.sweep()
+        balance_alerts.remove(alert=BalanceAlert.objects.get(), user=user)
+        Mail.objects.update(created_at=timezone.now() - timedelta(hours=hours))
+    assert len(subjects()) == told
+
+    balance_alerts.add(company=company, kind=Kind.TOKENS, level=5000, user=user)
+    for available in (6000, 4000):
+        has(company, available)
+        balance_alerts.sweep()
+    assert len(subjects()) == told + 1
+
+
 def test_days_are_of_the_last_week(owner: Member) -> None:
     watch(owner, Kind.DAYS, 3)
     has(owner.company, 299)
