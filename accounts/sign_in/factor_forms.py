@@ -190,10 +190,6 @@ class PastedCodeMixin(Base):
         return code
 
 
-class ActivateTOTPForm(PastedCodeMixin, totp.ActivateTOTPForm):
-    """Adds an authenticator app."""
-
-
 class UsedCodeMixin(Base):
     """allauth forgets a used code after one period, while MFA_TOTP_TOLERANCE has it good for more.
     Takes one of two at once.
@@ -212,6 +208,10 @@ class UsedCodeMixin(Base):
             raise get_adapter().validation_error("incorrect_code") from removed
         cache.set(cache_key, "y", MAX_LIFETIME)
         return code
+
+
+class ActivateTOTPForm(PastedCodeMixin, UsedCodeMixin, totp.ActivateTOTPForm):
+    """Adds an authenticator app."""
 
 
 class AuthenticateForm(PastedCodeMixin, UsedCodeMixin, codes.AuthenticateForm):

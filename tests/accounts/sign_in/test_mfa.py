@@ -103,7 +103,7 @@ def test_code_may_be_pasted_as_people_have_it(user: User, app: str, spelling: st
     assert not sign_in(user, code)
 
 
-def test_first_code_of_an_app_may_be_pasted_too(user: User) -> None:
+def test_first_code_of_an_app_may_be_pasted_and_signs_nobody_in(user: User) -> None:
     client = Client()
     client.force_login(user)
     mark_reauthenticated(client, user, "password")
@@ -114,6 +114,8 @@ def test_first_code_of_an_app_may_be_pasted_too(user: User) -> None:
     client.post(reverse("mfa_activate_totp"), {"code": f"{code[:3]}\u00a0{code[3:]}\u200b"})
 
     assert Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).exists()
+    assert not sign_in(user, code)
+    assert sign_in(user, code_at(secret, 1))
 
 
 def test_code_is_used_once_while_it_is_good(user: User, app: str) -> None:
