@@ -242,5 +242,5 @@ def _show_once(
     request: CabinetRequest, key: ApiKey, plaintext: str, old: ApiKey | None = None
 ) -> HttpResponse:
     # No redirect: the key would have to be stored somewhere until the next request.
-    context = {"key": key, "plaintext": plaintext, "old": old, "base_url": conf.PUBLIC_URL}
+    context = {"key": key, "plaintext": plaintext, "old": old}
     return render(request, "cabinet/key_created.html", context)

@@ -1,14 +1,18 @@
 """Fields of forms that read by the parsers beside, and how widgets are rendered."""
 
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.postgres.forms import SimpleArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.forms.renderers import DjangoTemplates
 from django.http import HttpRequest
+from django.template.backends.django import DjangoTemplates as Templates
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from parsing import characters, integers
@@ -143,6 +147,16 @@ class JsonField(forms.JSONField):
 
 
 class FormRenderer(DjangoTemplates):
+    """Forms and their fields by the pages' components, `{{ form }}` and `field.as_field_group`."""
+
+    form_template_name = "components/form.html"
+    field_template_name = "components/field.html"
+
+    @cached_property
+    def engine(self) -> Templates:
+        folders = [Path(forms.__file__).parent / "templates", *settings.TEMPLATES[0]["DIRS"]]
+        return Templates({"NAME": "forms", "APP_DIRS": True, "DIRS": folders, "OPTIONS": {}})
+
     def render(
         self, template_name: str, context: dict[str, Any], request: HttpRequest | None = None
     ) -> str:

@@ -1,4 +1,4 @@
-"""Template filters and tags of the cabinet, its tabs, the operator's documents."""
+"""Template filters of the cabinet, its tabs, the operator's documents."""
 
 from datetime import date, datetime
 from math import ceil
@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from django import template
 from django.conf import settings
-from django.forms import BaseForm, BoundField
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.formats import date_format, localize, number_format
@@ -24,58 +23,6 @@ from webhooks.models import DeliveryAttempt
 
 register = template.Library()
 
-CLASSES = {"select": "form-select", "selectmultiple": "form-select", "checkbox": "form-check-input"}
-
-
-SUMMARY_THRESHOLD = 3  # fields: longer forms may not fit a screen and get an error summary
-
-
-@register.inclusion_tag("components/error_summary.html")
-def error_summary(form: BaseForm, *, is_send: bool = False) -> dict[str, Any]:
-    """A summary of errors above an invalid form, with links to the fields."""
-    faults = _faults(form)
-    return {
-        "form": form,
-        "is_send": is_send,
-        "faults": faults if len(form.visible_fields()) > SUMMARY_THRESHOLD else [],
-        "focused": bool(faults),
-    }
-
-
-@register.inclusion_tag("components/filter_fields.html")
-def filter_fields(
-    form: BaseForm, names: str, days: str = "", is_preset: bool = False
-) -> dict[str, Any]:
-    """The fields that most people look by, and a fold with the others, open while one is in use.
-
-    `days` are those that have presets beside them: a fold of their own, closed while one is shown.
-    """
-    first, own_days = names.split(), days.split()
-    visible = form.visible_fields()
-    others = [field for field in visible if field.name not in (*first, *own_days)]
-    return {
-        "days": [form[name] for name in own_days],
-        "hidden": form.hidden_fields(),
-        "first": [form[name] for name in first],
-        "others": others,
-        "is_open": _is_used(others),
-        "is_days_open": own_days and not is_preset and _is_used([form[name] for name in own_days]),
-    }
-
-
-def _is_used(fields: list[BoundField]) -> bool:
-    return any(field.errors or field.value() for field in fields)
-
-
-def _faults(form: BaseForm) -> list[BoundField]:
-    return [field for field in form.visible_fields() if field.errors]
-
-
-@register.filter
-def is_first_fault(field: BoundField) -> bool:
-    """Whether it is the first invalid field, which gets `autofocus`."""
-    return bool(field.errors) and _faults(field.form)[0].name == field.name
-
 
 @register.filter
 def phone_for(phone: str, member: Member | None) -> str:
@@ -88,22 +35,10 @@ def text_for(text: StrOrPromise, member: Member | None) -> str:
 
 
 @register.filter
-def control(field: BoundField) -> SafeString:
-    """Renders the widget with Bootstrap's classes; option groups keep their own."""
-    if field.use_fieldset:
-        return field.as_widget()
-    classes = CLASSES.get(field.widget_type, "form-control")
-    attrs: dict[str, str | bool] = {"class": f"{classes} is-invalid" if field.errors else classes}
-    if field.form.errors:
-        attrs["autofocus"] = is_first_fault(field)
-    if field.field.widget.attrs.get("placeholder") == field.label:
-        attrs["placeholder"] = False  # allauth repeats the label there
-    return field.as_widget(attrs=attrs)
-
-
-@register.filter
-def moment(at: datetime) -> SafeString:
-    """A localised time to the second in a `<time>` element."""
+def moment(at: datetime | None) -> SafeString:
+    """A localised time to the second in a `<time>` element; empty for None."""
+    if at is None:
+        return SafeString()
     local = timezone.localtime(at)
     text = date_format(local, pgettext("moment", "j M Y, H:i:s"))
     return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), text)

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
@@ -50,7 +49,6 @@ def message_list(request: CabinetRequest) -> HttpResponse:
         "is_by_id": "id" in form.filters(),
         "page": page,
         "kept_since": None if page.next_cursor else archived.kept_since(),
-        "base_url": settings.PUBLIC_URL,
         "presets": presets,
         "is_preset": any(preset.is_chosen for preset in presets),
         "filters": saved_filters.chips(
@@ -151,6 +149,5 @@ def test_phone(request: CabinetRequest) -> HttpResponse:
         "stamp": fingerprint,
         "is_filtered": bool(form.filters()),
         "magic": [(digits, *outcome) for digits, outcome in scripted],
-        "base_url": settings.PUBLIC_URL,
     }
     return render(request, "cabinet/test_phone.html", context)

@@ -56,7 +56,7 @@ class LinkFilter(ModeFilterForm):
 class TargetForm(forms.Form):
     """`main` is asked of every link, `options` are folded away."""
 
-    layout = "cabinet/link_fields.html"
+    template_name = "cabinet/link_fields.html"
     url = forms.CharField(
         label=_("Where it leads"),
         max_length=target_urls.MAX_LENGTH,

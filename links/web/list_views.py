@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
@@ -58,7 +57,6 @@ def link_list(request: CabinetRequest) -> HttpResponse:
         ),
         "stop": request.company.link_stops.filter(batch_id=None).first(),
         "is_filtered": bool(filters.keys() - {"mode"}),
-        "base_url": settings.PUBLIC_URL,
         "page": page_or_first(links.links, request.GET, history=links.history),
     }
     return render(request, "cabinet/link_list.html", context)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -125,6 +124,5 @@ def _quickstart(request: CabinetRequest) -> dict[str, Any]:
         "done": sum(steps.values()),
         "is_ready": all(steps.values()),
         "quick_key": next((key for key in keys if key.mode == Mode.TEST), next(iter(keys), "")),
-        "base_url": settings.PUBLIC_URL,
         "member": request.member,
     }

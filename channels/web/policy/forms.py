@@ -24,7 +24,7 @@ def _country_choices() -> list[tuple[str, Any]]:
 
 
 class RuleForm(fallback_forms.WithFallback, RefusesStaleForm, forms.Form):
-    layout = "cabinet/policy_fields.html"
+    template_name = "cabinet/policy_fields.html"
     country = forms.ChoiceField(label=_("Country"), required=False, choices=_country_choices)
     purpose = PurposeField(
         help_text=_("As your requests name it. Leave empty for all purposes, and for links.")

@@ -1,0 +1,156 @@
+"""Tags of `templates/components`: each is a piece that many pages have."""
+
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.forms import BaseForm, BoundField
+from django.template.context import Context
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from catalogue.texts import StrOrPromise
+
+register = template.Library()
+
+CLASSES = {"select": "form-select", "selectmultiple": "form-select", "checkbox": "form-check-input"}
+SUMMARY_THRESHOLD = 3  # fields: longer forms may not fit a screen and get an error summary
+
+
+@register.inclusion_tag("components/icon.html")
+def icon(name: str) -> dict[str, str]:
+    """One of `static/vendor/bootstrap-icons/icons.svg`; says nothing to a screen reader."""
+    return {"name": name}
+
+
+@register.inclusion_tag("components/copy_button.html")
+def copy_button(element_id: str) -> dict[str, str]:
+    return {"id": element_id}
+
+
+@register.inclusion_tag("components/back.html")
+def back(
+    title: StrOrPromise, view: str, *args: object, anchor: str = "", **query: object
+) -> dict[str, object]:
+    """The link above a heading to the page that this one is below of."""
+    url = reverse(view, args=args, query=query or None, fragment=anchor or None)
+    return {"url": url, "title": title}
+
+
+@register.inclusion_tag("components/menu_item.html", takes_context=True)
+def menu_item(
+    context: Context, section: str, view: str, title: StrOrPromise, icon_name: str
+) -> dict[str, object]:
+    is_here = context["section"] == section
+    return {"url": reverse(view), "title": title, "icon_name": icon_name, "is_here": is_here}
+
+
+@register.simple_tag
+def headings(*titles: StrOrPromise, css: str = "") -> SafeString:
+    """Headings of neighbouring columns; `css` is a class of each, such as `number`."""
+    start = (
+        format_html('<th scope="col" class="{}">', css) if css else SafeString('<th scope="col">')
+    )
+    return format_html_join("", "{}{}</th>", ((start, title) for title in titles))
+
+
+@register.simple_tag
+def actions_heading() -> SafeString:
+    """The heading of a column of buttons, which is only said."""
+    return format_html('<th scope="col"><span class="visually-hidden">{}</span></th>', _("Actions"))
+
+
+CURL = {  # by the id of the snippet: the call and its body
+    "curl": ("otp/send", '{"phone": "+79990000000"}'),
+    "curl-shorten": ("links/shorten", '{"url": "https://example.com/"}'),
+    "curl-verify": ("otp/verify", '{"phone": "+79990000000", "code": "123456"}'),
+}
+
+
+@register.inclusion_tag("components/curl.html")
+def curl(name: str = "curl", key: str = "YOUR_API_KEY") -> dict[str, str]:
+    """A request to the API, ready for a terminal."""
+    path, body = CURL[name]
+    url = f"{settings.PUBLIC_URL}/api/v1/{path}"
+    return {"id": name, "url": url, "key": key, "body": body}
+
+
+@register.inclusion_tag("components/error_summary.html")
+def error_summary(form: BaseForm, *, is_send: bool = False) -> dict[str, Any]:
+    """A summary of errors above an invalid form, with links to the fields."""
+    faults = _faults(form)
+    return {
+        "form": form,
+        "is_send": is_send,
+        "faults": faults if len(form.visible_fields()) > SUMMARY_THRESHOLD else [],
+        "focused": bool(faults),
+    }
+
+
+def _faults(form: BaseForm) -> list[BoundField]:
+    return [field for field in form.visible_fields() if field.errors]
+
+
+@register.filter
+def is_first_fault(field: BoundField) -> bool:
+    """Whether it is the first invalid field, which gets `autofocus`."""
+    return bool(field.errors) and _faults(field.form)[0].name == field.name
+
+
+@register.filter
+def control(field: BoundField) -> SafeString:
+    """Renders the widget with Bootstrap's classes; option groups keep their own."""
+    if field.use_fieldset:
+        return field.as_widget()
+    classes = CLASSES.get(field.widget_type, "form-control")
+    attrs: dict[str, str | bool] = {"class": f"{classes} is-invalid" if field.errors else classes}
+    if field.form.errors:
+        attrs["autofocus"] = is_first_fault(field)
+    if field.field.widget.attrs.get("placeholder") == field.label:
+        attrs["placeholder"] = False  # allauth repeats the label there
+    return field.as_widget(attrs=attrs)
+
+
+@register.inclusion_tag("components/filter_form.html", takes_context=True)
+def filter_form(
+    context: Context,
+    view: str,
+    target: str,
+    label: StrOrPromise,
+    *,
+    main: str = "",
+    days: str = "",
+    css: str = "",
+) -> dict[str, Any]:
+    """The page's `form` above a list, which replaces the element `target` as it is changed.
+
+    `main` are the fields that most people look by: the others are in a fold, open while one is in
+    use. `days` are those that have presets beside them: a fold of their own, closed while one is
+    shown.
+    """
+    form: BaseForm = context["form"]
+    url, mode = reverse(view), context.get("mode")
+    visible, own_days = form.visible_fields(), days.split()
+    first = main.split() or [field.name for field in visible]
+    others = [field for field in visible if field.name not in (*first, *own_days)]
+    return {
+        "url": url,
+        "reset": f"{url}?mode={mode}" if mode else url,
+        "target": target,
+        "label": label,
+        "css": css,
+        "is_live": context.get("is_live"),
+        "hidden": form.hidden_fields(),
+        "first": [form[name] for name in first],
+        "others": others,
+        "is_open": _is_used(others),
+        "days": [form[name] for name in own_days],
+        "is_days_open": not context.get("is_preset")
+        and _is_used([form[name] for name in own_days]),
+    }
+
+
+def _is_used(fields: list[BoundField]) -> bool:
+    return any(field.errors or field.value() for field in fields)
