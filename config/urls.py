@@ -56,6 +56,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("account/", include("allauth.account.urls")),
     path("account/2fa/", include("allauth.mfa.urls")),
+    path(  # where password managers look: https://www.w3.org/TR/change-password-url/
+        ".well-known/change-password", RedirectView.as_view(pattern_name="account_change_password")
+    ),
     path("admin/", admin.site.urls),
     path("cabinet", RedirectView.as_view(pattern_name="overview")),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

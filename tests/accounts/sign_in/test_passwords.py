@@ -204,3 +204,10 @@ def test_password_is_the_same_from_every_keyboard(client: Client, chosen: str, t
     assert "_auth_user_id" in client.session
     assert get_adapter().reauthenticate(user, typed)
     assert not user.check_password(typed.replace("77", "78"))
+
+
+def test_password_manager_finds_the_page_that_changes_it(client: Client) -> None:
+    answer = client.get("/.well-known/change-password")
+
+    assert (answer.status_code, answer["Location"]) == (302, reverse("account_change_password"))
+    assert client.get("/.well-known/does-not-exist").status_code == 404
