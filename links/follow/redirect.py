@@ -111,7 +111,7 @@ def redirect_early(text: str, environ: Mapping[str, Any], host_id: int | None) -
 
 
 class _ShortAddress(NamedTuple):
-    text: str  # behind the slash
+    text: str  # behind the slash, or behind several
     host_id: int | None  # of a company's host
 
 
@@ -147,7 +147,7 @@ class RedirectMiddleware:
 
     def _short_address(self, environ: Mapping[str, Any]) -> _ShortAddress | None:
         """None for what is the application's."""
-        text: str = environ.get("PATH_INFO", "")[1:]
+        text: str = environ.get("PATH_INFO", "").lstrip("/")
         host = environ.get("HTTP_HOST", "")
         host_id = None if host == self._own else company_host_id(host)
         if host_id is None and not self._is_ours(host, text):

@@ -151,6 +151,17 @@ def test_shared_host_ignores_one_trailing_slash() -> None:
     assert call(f"/{link.slug}/")[0] == 302
 
 
+@pytest.mark.parametrize("has_own_host", [False, True])
+def test_second_slash_in_front_does_no_harm(settings: Settings, has_own_host: bool) -> None:
+    """As of `https://kvt.example/` + `/abc`."""
+    if has_own_host:
+        settings.SHORT_URL = "https://testserver"
+    link = LinkFactory.create()
+
+    assert call(f"//{link.slug}")[0] == 302
+    assert call("//pricing")[0] == (404 if has_own_host else 299)
+
+
 @pytest.mark.parametrize("host", ["kvt.example", "KVT.example", "kvt.example:443"])
 def test_short_host_answers_every_path(settings: Settings, host: str) -> None:
     settings.SHORT_URL = "https://kvt.example"
