@@ -201,8 +201,11 @@ class IdempotentView(ApiView):
             status, body = 200, effect()
         except AfterEffectError as error:
             status, body = error.error.status, self.refusal(error)
-        except (DomainError, IntegrityError) as error:
-            return self._replay_or_raise(error, key, rebuild)
+        except (DomainError, IntegrityError):
+            replay = self._replay(key, rebuild)  # a parallel request may have succeeded meanwhile
+            if replay is None:
+                raise
+            return replay
         return self._store(key, status, body)
 
     def once_atomic(
@@ -228,18 +231,12 @@ class IdempotentView(ApiView):
                         raise
                     status, body = error.error.status, self.refusal(error)
                 response = self._store(key, status, body)
-        except IntegrityError as error:
-            return self._replay_or_raise(error, key)
+        except IntegrityError:
+            replay = self._replay(key)
+            if replay is None:
+                raise
+            return replay
         return response
-
-    def _replay_or_raise(
-        self, error: Exception, key: IdempotencyKey, rebuild: Rebuild = _no_rebuild
-    ) -> HttpResponse:
-        """A parallel request with the same key may have succeeded meanwhile."""
-        replay = self._replay(key, rebuild)
-        if replay is None:
-            raise error
-        return replay
 
     def _replay(self, key: IdempotencyKey, rebuild: Rebuild = _no_rebuild) -> HttpResponse | None:
         stored = find_response(key)

@@ -124,17 +124,15 @@ class CompatView(ApiView):
         self.message_id = sent.outcome.message_id
         return sent
 
-    def running(self, request: CodeSendRequest, error: DomainError) -> FoundVerification:
+    def running(self, request: CodeSendRequest, error: Error) -> FoundVerification | None:
         """The answer to a send within the pause, which sends nothing, of a dialect without a pause.
 
-        Raises the error if it is another, and where the client chose the code: the person has
-        another one.
+        None if the error is another, and where the client chose the code: the person has another
+        one. The caller then raises it again: an argument that is raised is in its own traceback, a
+        cycle that keeps all that the callers have until the collector runs.
         """
-        too_soon = error.error is Error.RESEND_TOO_SOON and request.custom_code is None
-        verification = self.find_live(request.phone) if too_soon else None
-        if verification is None:
-            raise error
-        return verification
+        too_soon = error is Error.RESEND_TOO_SOON and request.custom_code is None
+        return self.find_live(request.phone) if too_soon else None
 
     def check(
         self,

@@ -76,7 +76,10 @@ class Verifications(PreludeView):
         try:
             sent = self._sent(code_request, options["preferred_channel"])
         except DomainError as error:
-            return self._not_sent(error, code_request, restricted)
+            answer = self._not_sent(error, code_request, restricted)
+            if answer is None:
+                raise
+            return answer
         status, judged = "retry" if sent.is_resend else "success", {}
         if options["force_challenge"] or (restricted and restricted.is_without_sms):
             status = "challenged"
@@ -141,15 +144,16 @@ class Verifications(PreludeView):
 
     def _not_sent(
         self, error: DomainError, code_request: CodeSendRequest, restricted: Restricted | None
-    ) -> HttpResponse:
-        """A retry within the pause is answered for the message under way, and sends nothing."""
-        with suppress(DomainError):
-            live = self.running(code_request, error)
+    ) -> HttpResponse | None:
+        """A retry within the pause is answered for the message under way, and sends nothing. None
+        for what is refused.
+        """
+        if live := self.running(code_request, error.error):
             names = fields.named_channels(message.channel for message in live.messages[-1:])
             return self._answer(live.id, "retry", live.reference, channels=names)
         reason, factors = _blocked(error, code_request.phone, restricted)
         if not reason:
-            raise error
+            return None
         judged = {"reason": reason, "risk_factors": factors}
         return self._answer(uuid7(), "blocked", code_request.reference, **judged)
 

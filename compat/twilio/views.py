@@ -228,7 +228,10 @@ class Verifications(TwilioView):
         try:
             verification = self._shown_verification(self.send(code_request), code_request)
         except DomainError as error:
-            verification = self.running(code_request, error)
+            running = self.running(code_request, error.error)
+            if running is None:
+                raise
+            verification = running
         return self.answer_verification(verification, 201)
 
     def _request(self, body: Body) -> CodeSendRequest:

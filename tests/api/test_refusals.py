@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from pytest_django import Settings
 from accounts.models import ApiKey, Company
 from api.models import IdempotentRequest
 from billing.wallet import ledger
-from catalogue.errors import Error
+from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone
 from channels.vendor_accounts import registry
 from tests.api.books import books
@@ -357,3 +358,25 @@ def test_refusal_keeps_nothing_of_those_who_called(api: Api, *, is_known: bool) 
         assert (status, freed()) == (422 if is_known else 401, None)
     finally:
         gc.enable()
+
+
+def refusals_kept(call: Callable[[], Any]) -> int:
+    """How many the call leaves to the collector."""
+
+    def count() -> int:
+        return sum(issubclass(type(thing), DomainError) for thing in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = count()
+        call()
+        return count() - before
+    finally:
+        gc.enable()
+
+
+def test_refusal_of_a_send_with_a_key_is_freed(test_api: Api) -> None:
+    call = partial(test_api.post, "/otp/send", {"phone": "+79990000011"}, Idempotency_Key="a")
+
+    assert refusals_kept(call) == 0

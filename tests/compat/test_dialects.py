@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
@@ -20,12 +21,15 @@ from api.admission import admit, refuse
 from api.models import ApiRequest
 from catalogue.errors import DomainError, Error
 from compat.dialect import Dialect, dialects, routes
+from compat.twilio.dialect import service_sid
 from compat.view import CompatView, written
 from tests.api.clients import Answer, Api
+from tests.api.test_refusals import refusals_kept
 from tests.compat.clients import DialectClient, authorization, client_key
 from tests.factories import ApiKeyFactory, CompanyFactory
 
 DIALECTS = list(dialects().values())
+LIMITED = "+79990000011"  # of a test key: refused
 SERVER_ERRORS = {Error.INTERNAL_ERROR, Error.DELIVERY_FAILED, Error.UNAVAILABLE}
 
 
@@ -294,3 +298,19 @@ def test_api_refuses_a_key_of_this_kind(company: Company) -> None:
 
     assert {answer.status for answer in answers} == {403}
     assert {answer.code for answer in answers} == {"forbidden"}
+
+
+@pytest.mark.parametrize("name", ["twilio", "prelude"])
+def test_refused_send_is_freed(company: Company, name: str) -> None:
+    client = DialectClient(dialects()[name], client_key(company).plaintext)
+    service = service_sid(company.pk, Mode.TEST, "login")
+    target = {"type": "phone_number", "value": LIMITED}
+    calls = {
+        "twilio": partial(
+            client.form, f"/v2/Services/{service}/Verifications", {"To": LIMITED, "Channel": "sms"}
+        ),
+        "prelude": partial(client.json, "/v2/verification", {"target": target}),
+    }
+
+    assert refusals_kept(calls[name]) == 0
+    assert calls[name]().status == (429 if name == "twilio" else 200)
