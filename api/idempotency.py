@@ -23,6 +23,7 @@ from storage.statements.named_rows import fetch_one
 
 HEADER = "Idempotency-Key"
 MAX_LENGTH = 255
+KILOBYTE = 1000
 MAX_PATH = 60  # characters: what the column holds, and more than the path of any object has
 
 
@@ -221,8 +222,7 @@ class IdempotentView(ApiView):
             return replay
         try:
             with transaction.atomic():
-                if self.principal.is_test:
-                    rate_limit.consume_test_quota(self.principal.company_id, "keys")
+                self._count_key()
                 insert(key)
                 try:
                     status, body = 200, effect()
@@ -231,12 +231,18 @@ class IdempotentView(ApiView):
                         raise
                     status, body = error.error.status, self.refusal(error)
                 response = self._store(key, status, body)
+                self._count_key(len(response.content) // KILOBYTE)
         except IntegrityError:
             replay = self._replay(key)
             if replay is None:
                 raise
             return replay
         return response
+
+    def _count_key(self, count: int = 1) -> None:
+        """Answers are kept for a day: that of a thousand links takes the place of many."""
+        if self.principal.is_test and count:
+            rate_limit.consume_test_quota(self.principal.company_id, "keys", count)
 
     def _replay(self, key: IdempotencyKey, rebuild: Rebuild = _no_rebuild) -> HttpResponse | None:
         stored = find_response(key)

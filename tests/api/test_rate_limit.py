@@ -246,6 +246,21 @@ def test_keys_of_refused_calls(test_api: Api) -> None:
 
 
 @pytest.mark.django_db
+def test_keys_count_the_kilobytes_of_their_answers(test_api: Api, api: Api) -> None:
+    """A call that makes nothing keeps one too: a thousand links refused one by one."""
+    payload = {"links": [{"url": "x"}] * 40}
+    refused, small = (
+        test_api.post("/links/bulk", links, Idempotency_Key=key)
+        for links, key in ((payload, "a"), ({"links": [{"url": "x"}]}, "b"))
+    )
+
+    assert_refused(refused, "3 значений Idempotency-Key")
+    assert small.status == 200
+    assert list(IdempotentRequest.objects.values_list("key", flat=True)) == ["b"]
+    assert api.post("/links/bulk", payload, Idempotency_Key="a").status == 200
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("call", CHANGES, ids=lambda call: str(call.name))
 def test_changes(test_api: Api, api: Api, call: Call) -> None:
     """Each is in the audit log, whose rows are kept for ever."""
