@@ -17,6 +17,7 @@ from accounts.outbox import mail
 from accounts.security import sessions
 from accounts.security.notifications import post_company_change, post_to_user
 from accounts.sign_in.addresses import is_same
+from catalogue.errors import DomainError, Error
 
 SALT = "accounts.invitation"
 MAX_INVITATIONS_A_DAY = 20  # per company: invitations must not become a way to send spam
@@ -187,9 +188,10 @@ def _require_owner(company: Company, user: User) -> None:
 
 def require_key_maker(company: Company, user: User | None) -> None:
     """Locks, and requires the same of those who get a secret that outlives their membership, or
-    lead events elsewhere. None is an API key.
+    lead events elsewhere. None is an API key, which was read before a deletion of its company.
     """
-    _lock(company)
+    if _lock(company).deleted_at is not None:
+        raise DomainError(Error.FORBIDDEN, message=_("The company is deleted"))
     if user is None:
         return
     member = company.members.filter(user=user).first()

@@ -26,6 +26,7 @@ from catalogue.texts import StrOrPromise
 
 log = structlog.get_logger(__name__)
 
+COMPANY_DELETED = _("The company is deleted")
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
 # In a day: each takes a number of an invoice and leaves rows that are kept for ever.
 MAX_GIVEN_UP = 100
@@ -99,7 +100,9 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
     follows from the buyer's present billing details.
     """
     # Parallel orders of a company queue here, or all of them would see room for one more.
-    Company.objects.select_for_update(no_key=True).get(pk=order.company_id)
+    company = Company.objects.select_for_update(no_key=True).get(pk=order.company_id)
+    if company.deleted_at is not None:  # since the call's key was read
+        raise DomainError(Error.FORBIDDEN, message=COMPANY_DELETED)
     profile = BillingProfile.for_company(order.company)
     if gateway.has_invoice and profile.missing:
         raise BillingDetailsNeededError

@@ -14,6 +14,7 @@ from accounts.keys import api_keys
 from accounts.models import AuditEvent, Company, Invitation, Mail, Member, User
 from accounts.people import members, planned_deletion
 from billing.models import Order, Transfer, Wallet
+from catalogue.errors import DomainError
 from channels import reconciliation
 from channels.models import Message
 from links.models import Link, Stop
@@ -21,6 +22,7 @@ from otp.models import CodeText, Verification
 from persons import company_deletion
 from persons.erasure import erase_with_company
 from persons.models import Erasure
+from tests.billing.top_ups import place_order
 from tests.factories import (
     ApiKeyFactory,
     CodeTextFactory,
@@ -35,7 +37,8 @@ from tests.factories import (
     WalletFactory,
 )
 from tests.persons.traces import OTHER, PHONE, leave, rows_naming
-from webhooks.models import Endpoint, Event
+from webhooks import endpoints
+from webhooks.models import Endpoint, Event, EventKind
 
 TABLES = (
     "webhooks_event",
@@ -92,6 +95,25 @@ def test_everything_stops_at_once(owner: Member) -> None:
         "links.stopped",
         "company.deleted",
     ]
+
+
+def test_call_let_in_before_the_deletion_leaves_nothing(owner: Member) -> None:
+    """Its process may know the key for another two seconds, and nobody could remove the rest."""
+    company_deletion.run()
+
+    with pytest.raises(DomainError, match="forbidden"):
+        endpoints.create(
+            company=owner.company,
+            mode="live",
+            url="https://example.com/hook",
+            kinds=[EventKind.MESSAGE_DELIVERED],
+            user=None,
+        )
+    with pytest.raises(DomainError, match="forbidden"):
+        place_order(owner.company, "sandbox")
+
+    assert not Endpoint.objects.exists()
+    assert not Order.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
