@@ -144,7 +144,9 @@ def line_of(operation: Mapping[str, Any], account: str) -> StatementLine:
     booked_on = _day(operation["operationDate"])
     code = operation.get("accountCurrencyDigitalCode")
     code = str(code or operation.get("operationCurrencyDigitalCode") or account[5:8])
-    amount = operation.get("accountAmount", operation.get("operationAmount"))
+    amount = Decimal(str(operation.get("accountAmount", operation.get("operationAmount"))))
+    if is_incoming and amount < 0:
+        raise ValueError("money that was taken back")
     return StatementLine(
         source=SOURCE,
         account=account,
@@ -152,7 +154,7 @@ def line_of(operation: Mapping[str, Any], account: str) -> StatementLine:
         document_number=_text(operation.get("documentNumber"), 30),
         documented_on=_day(operation.get("docDate") or operation["operationDate"]),
         booked_on=booked_on,
-        amount=abs(Decimal(str(amount))).quantize(CENT),
+        amount=abs(amount).quantize(CENT),
         currency=currency_of(code),
         party_name=_text(party.get("name") or other.get("name"), 200),
         party_inn=_text(party.get("inn") or other.get("inn"), 12),

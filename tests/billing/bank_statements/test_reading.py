@@ -158,6 +158,14 @@ def test_operation_that_is_not_understood_keeps_no_other_back(invoice: Order) ->
     assert "ValueError" in StatementMark.objects.get().error
 
 
+def test_credit_below_zero_is_no_payment(invoice: Order) -> None:
+    shows(operation("op-1", "-1900.00", f"Счет {invoice.number}"))
+
+    assert reading.read_due() == 0
+    assert not BankTransfer.objects.exists()
+    assert "ValueError" in StatementMark.objects.get().error
+
+
 def test_notice_of_news_makes_it_due_at_once(invoice: Order) -> None:
     shows()
     reading.read_due()
