@@ -20,7 +20,10 @@ from channels.providers.declaration import (
     texts,
 )
 
-# The first brings receipts and STOP replies; by the others Meta warns about the account.
+# The first brings receipts and STOP replies; by the others Meta warns about the account. Nothing
+# needs `user_preferences`, by which people stop and resume marketing messages (Meta's reference of
+# that webhook, 21 May 2026): our templates are of authentication and utility, and 131050 refuses a
+# send if Meta made one of them marketing.
 WEBHOOK_FIELDS = (
     "messages",
     "account_update",

@@ -116,6 +116,20 @@ def test_account_errors_are_alerts_not_receipts(file: str, alerts: list[AccountA
     assert not alerts or whatsapp().parse_webhook(call).receipts == []
 
 
+@pytest.mark.parametrize("choice", ["stop", "resume"])
+def test_choice_about_marketing_says_nothing_of_codes(choice: str) -> None:
+    """Such a call is taken, whoever subscribed to the field."""
+    row = {"wa_id": "16505551234", "category": "marketing_messages", "value": choice}
+    row["detail"] = f"User requested to {choice} marketing messages"
+    value = {"contacts": [{"wa_id": "16505551234"}], "user_preferences": [row]}
+    change = {"field": "user_preferences", "value": value}
+
+    read = whatsapp().parse_webhook(meta_call(orjson.dumps({"entry": [{"changes": [change]}]})))
+
+    said = (read.receipts, read.recipients, read.replies, read.bot_updates, read.alerts)
+    assert not any(said)
+
+
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
