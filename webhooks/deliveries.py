@@ -2,6 +2,7 @@
 
 import random
 from datetime import timedelta
+from math import ceil
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import record
 from accounts.jobs import delete_rows, retention_cutoff
 from accounts.models import Company, User
+from api.rate_limit import count_in_postgres
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
 from webhooks import events
@@ -28,9 +30,9 @@ JITTER = 0.5  # fraction of a delay, either way, so simultaneous failures do not
 MAX_RETRY_AFTER = 3600.0  # seconds
 
 REPLAYED_AT_ONCE = 1000
-EXAMPLE, EXAMPLES_A_MINUTE = "example:", 20
-TOO_MANY_EXAMPLES = format_lazy(
-    _("Up to {max} examples a minute to one endpoint; try a little later"), max=EXAMPLES_A_MINUTE
+EXAMPLE, BY_HAND_A_MINUTE = "example:", 20
+TOO_MANY_BY_HAND = format_lazy(
+    _("Up to {max} examples and repeats a minute; try a little later"), max=BY_HAND_A_MINUTE
 )
 
 
@@ -39,10 +41,23 @@ def retry_delay(tries: int) -> float:
     return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
 
 
+def _count_by_hand(company_id: int) -> None:
+    """Raises `rate_limited`: what people send by a button must not flood somebody else's server,
+    by however many addresses of it.
+    """
+    now = timezone.now()
+    end = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
+    key = f"webhooks-by-hand:{company_id}:{end:%Y%m%d%H%M}"
+    if not count_in_postgres(key, most=BY_HAND_A_MINUTE, end=end):
+        wait = ceil((end - now).total_seconds())
+        raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_BY_HAND, retry_after=wait)
+
+
 @transaction.atomic
 def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
     """Sends the same event with the same id again, with the full retry schedule."""
     endpoint = delivery.endpoint
+    _count_by_hand(endpoint.company_id)
     _requeue(Delivery.objects.filter(pk=delivery.pk))
     subject = f"{public_id('evt', delivery.event_id)} → {endpoint.url}"
     record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
@@ -51,6 +66,7 @@ def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
 @transaction.atomic
 def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> int:
     """Replays failed deliveries, oldest first; returns their number."""
+    _count_by_hand(endpoint.company_id)
     failed = Delivery.objects.filter(endpoint=endpoint, state=State.FAILED)
     oldest = failed.order_by("created_at", "id").values("pk")[:REPLAYED_AT_ONCE]
     count = _requeue(Delivery.objects.filter(pk__in=oldest))
@@ -69,18 +85,8 @@ def _requeue(several: QuerySet[Delivery]) -> int:
 
 @transaction.atomic
 def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
-    """Sends a made-up event to this endpoint only, signed like any other.
-
-    Raises `rate_limited`, so that examples cannot be used to flood somebody else's server.
-    """
-    Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)  # parallel calls wait here
-    lately = Delivery.objects.filter(
-        endpoint=endpoint,
-        event__key__startswith=EXAMPLE,
-        created_at__gt=timezone.now() - timedelta(minutes=1),
-    )
-    if lately.count() >= EXAMPLES_A_MINUTE:
-        raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_EXAMPLES, retry_after=60)
+    """Sends a made-up event to this endpoint only, signed like any other."""
+    _count_by_hand(endpoint.company_id)
     event = Event.objects.create(
         company=endpoint.company,
         mode=endpoint.mode,

@@ -1,6 +1,7 @@
 """The cabinet's pages about webhooks: endpoints with their forms, deliveries, examples."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import orjson
@@ -241,11 +242,8 @@ def webhook_test(request: CabinetRequest, public_id: str) -> HttpResponse:
     if not endpoint.is_enabled:
         messages.error(request, _("Switch the address on first."))
     elif form.is_valid():
-        try:
+        with _refusal_shown(request):
             delivery = deliveries.send_example(endpoint=endpoint, kind=form.cleaned_data["kind"])
-        except DomainError as error:
-            messages.error(request, " ".join(error.texts))
-        else:
             return redirect("delivery-detail", delivery.public_id)
     return redirect("webhook-detail", endpoint.public_id)
 
@@ -255,7 +253,8 @@ def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     endpoint = _endpoint(request, public_id)
     if not endpoint.is_enabled:
         messages.error(request, _("Switch the address on first."))
-    else:
+        return redirect("webhook-detail", endpoint.public_id)
+    with _refusal_shown(request):
         count = deliveries.replay_failed(endpoint=endpoint, **request.actor)
         text = ngettext(
             "%(n)d delivery will be sent again.", "%(n)d deliveries will be sent again.", count
@@ -281,11 +280,20 @@ def delivery_status(request: CabinetRequest, public_id: str) -> HttpResponse:
 def delivery_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
     delivery = _delivery(request, public_id)
     if delivery.endpoint.is_enabled:
-        deliveries.replay(delivery=delivery, **request.actor)
-        messages.success(request, _("The event will be sent again."))
+        with _refusal_shown(request):
+            deliveries.replay(delivery=delivery, **request.actor)
+            messages.success(request, _("The event will be sent again."))
     else:
         messages.error(request, _("Switch the address on first."))
     return redirect("delivery-detail", delivery.public_id)
+
+
+@contextmanager
+def _refusal_shown(request: CabinetRequest) -> Iterator[None]:
+    try:
+        yield
+    except DomainError as error:
+        messages.error(request, " ".join(error.texts))
 
 
 def _to(endpoint: Endpoint) -> Back:

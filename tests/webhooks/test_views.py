@@ -1,7 +1,9 @@
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
+import time_machine
 from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
@@ -11,10 +13,11 @@ from accounts.models import AuditEvent, Member
 from tests.factories import DeliveryFactory, EndpointFactory
 from tests.webhooks.receivers import Receiver, listening
 from tests.webhooks.rounds import make_round
-from webhooks import dispatcher, endpoints
+from webhooks import deliveries, dispatcher, endpoints
 from webhooks.models import Delivery, DeliveryAttempt, Endpoint
 
 URL = "https://receiver.example.com/kvitok"
+NOON = datetime(2026, 9, 1, 12, tzinfo=UTC)
 FORM = {"url": URL, "mode": "live", "kinds": ["message.delivered", "otp.verified"]}
 
 
@@ -197,6 +200,26 @@ def test_failed_delivery_is_explained_and_replayed(
     assert (delivery.state, delivery.tries) == ("delivered", 1)
     assert len({call.id for call in receiver.calls}) == 1
     assert AuditEvent.objects.get(action="webhook.replayed").user is not None
+
+
+@pytest.mark.parametrize("name", ["webhook-test", "webhook-replay", "delivery-replay"])
+def test_what_people_send_by_hand_is_bounded_for_the_company(
+    client: Client, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whatever button it is, and by however many addresses: they may be a stranger's."""
+    monkeypatch.setattr(deliveries, "BY_HAND_A_MINUTE", 2)
+    failed = {"state": "failed", "due_at": None, "finished_at": timezone.now()}
+    rows = [DeliveryFactory.create(endpoint=endpoint, **failed)]
+    rows += DeliveryFactory.create_batch(2, endpoint__company=endpoint.company, **failed)
+
+    with time_machine.travel(NOON, tick=False):
+        said = [
+            press(client, name, row if name == "delivery-replay" else row.endpoint,
+                  kind="otp.verified") for row in rows
+        ]  # fmt: skip
+
+    assert ["повторов в минуту" in page for page in said] == [False, False, True]
+    assert Delivery.objects.filter(state="pending").count() == 2
 
 
 def test_all_failed_are_replayed_at_once(
