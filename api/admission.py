@@ -1,4 +1,4 @@
-"""Decides by headers alone whose request bodies are received, and answers the others."""
+"""Decides from the headers whose request bodies are received, and answers the others."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -173,7 +173,7 @@ class RequestFields:
         return value
 
     def array(self, field: Field) -> list[Any]:
-        """The items are not validated: each may be refused alone. Empty when there is an error."""
+        """The items are not validated: each may be refused. Empty when there is an error."""
         value = self.payload.get(field.name)
         least, most = field.schema["minItems"], field.schema["maxItems"]
         if isinstance(value, list) and least <= len(value) <= most:

@@ -23,7 +23,7 @@ ACCOUNT = RegexValidator(_SOME + r"[0-9]{20}\Z", _("An account number has twenty
 
 TAX_NUMBERS: dict[str, Promise] = {"RU": _("INN"), "KZ": _("BIN or IIN"), "BY": _("UNP")}
 
-# Northern Ireland is among the library's members for goods alone.
+# Northern Ireland is among the library's members only for goods.
 EU = frozenset(code.upper() for code in vat.MEMBER_STATES - {"xi"})
 VAT_PREFIXES = {"GR": "EL"}  # others are the country's code
 
@@ -77,7 +77,7 @@ CHECKS = {
 
 def vat_id(country: str, number: str) -> str:
     """The number in the form of VIES, such as DE136695976, from one with or without its country;
-    empty unless valid in this EU country. Format and control digits alone: VIES is not
+    empty unless valid in this EU country. Only format and control digits: VIES is not
     asked whether it is registered.
     """
     if country not in EU or not number or not _names_somebody(number):

@@ -50,7 +50,7 @@ def bounds() -> dict[str, tuple[int, int, int]]:
 if TYPE_CHECKING:
     CompanyModelForm = forms.ModelForm[Company]
 else:
-    CompanyModelForm = forms.ModelForm  # generic in the stubs alone
+    CompanyModelForm = forms.ModelForm  # generic only in the stubs
 
 
 class SectionForm(CompanyModelForm):
@@ -335,7 +335,7 @@ SECTIONS: dict[str, type[SectionForm]] = {
 
 
 def register(form: type[SectionForm]) -> None:
-    """Adds a section of a package above, in front of the one that owners alone change."""
+    """Adds a section of a package above, in front of the one that only owners change."""
     SECTIONS[form.slug] = form
     SECTIONS[SecuritySection.slug] = SECTIONS.pop(SecuritySection.slug)
 

@@ -40,7 +40,7 @@ class Section:
     version: str
     can_change: bool
     overwritten: Overwritten | None = None
-    is_unsaved: bool = False  # filled in, not by the person alone, and yet to be saved
+    is_unsaved: bool = False  # filled in, not only by the person, and yet to be saved
 
     @property
     def slug(self) -> str:

@@ -15,7 +15,7 @@ from catalogue.texts import StrOrPromise
 
 # `channels.providers.base.Content`, which may not be imported here.
 EVERY_CONTENT = frozenset(
-    {"code", "code_with_link", "link", "code_with_text", "own_digits", "own_code"}
+    {"code", "code_with_link", "link", "code_with_text", "custom_digits", "custom_code"}
 )
 
 

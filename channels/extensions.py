@@ -99,9 +99,9 @@ class CodeHistory(Protocol):
         """The condition on messages whose code is for this purpose."""
 
 
-# Marks the message of a company's own code in its `params`; a claim puts there what the renderer
+# Marks the message of a custom code in its `params`; a claim puts there what the renderer
 # needs, by message.
-OWN_CODE = "own_code"
+CUSTOM_CODE = "custom_code"
 SealedCodes = Callable[[Sequence[UUID]], Mapping[UUID, Any]]
 TimelineSource = Callable[["Message"], Iterable[TimelineEntry]]
 OpenedAt = Callable[["Message"], datetime | None]  # when the recipient opened what it carried

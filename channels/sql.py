@@ -19,8 +19,8 @@ SELECT message_id, company_id, api_key_id, mode, kind, content, channel, chain, 
   now() + make_interval(secs => patience)
 FROM payer"""
 
-# What is looked up by another id than the message's is looked for in the months of these days
-# alone: nothing changes an older message.
+# What is looked up by another id than the message's is looked for only in the months of these
+# days: nothing changes an older message.
 _DAYS_OF_CHANGE = 100
 
 
@@ -84,7 +84,7 @@ WHERE m.id BETWEEN :first_id AND :last_id ORDER BY m.id, a.n
 """  # noqa: S608
 
 # The attempt that a used code or link proves delivered. Among the subject's open messages, or of
-# the clicked message alone: the cheapest attempt a vendor has, accepted ones first, then one being
+# only the clicked message: the cheapest attempt a vendor has, accepted ones first, then one being
 # handed over, whose receipt would be charged as well, then ambiguous ones; else one that ended when
 # patience ran out, which is free. None if a message of the subject is delivered already. Read under
 # the messages' locks, so that a receipt just applied is seen.

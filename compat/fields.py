@@ -48,8 +48,8 @@ def guess(name: str, schema: Schema = A_CODE) -> Field:
     return Field(name, schema, "", error=NOT_A_CODE, reading=clipboard.code)
 
 
-def own_code(name: str) -> Field:
-    """A code that the company made."""
+def custom_code(name: str) -> Field:
+    """A custom code: the company made it."""
     return optional(name, A_CODE, NOT_A_CODE)
 
 

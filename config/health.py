@@ -32,7 +32,7 @@ Report = dict[str, str]  # by part: ok, or what is wrong
 
 _LIMITS = f"SET LOCAL statement_timeout = {int(PATIENCE * 1000)}; SET LOCAL work_mem = '64kB'"
 # Spills 100 kB into a temporary file. Rows that fit into pages that the database has already can
-# be updated on a full disk for a while, so a heartbeat alone would not notice it.
+# be updated on a full disk for a while, so a heartbeat would not notice it.
 _NEEDS_ROOM = "SELECT count(*) FROM generate_series(1, 10000)"
 # Each has its own list, and some systems' lacks the older names, as Asia/Calcutta.
 _NEEDS_TIME_ZONE = "SELECT now() AT TIME ZONE %s"

@@ -157,8 +157,8 @@ class ErrorPages:
 
 
 def _is_overtaken(error: Exception) -> bool:
-    """A unique key that another request took, or `save()` of a row that it removed: of that alone
-    Django itself raises a bare DatabaseError.
+    """A unique key that another request took, or `save()` of a row that it removed: only of
+    that Django itself raises a bare DatabaseError.
     """
     return isinstance(error.__cause__, UniqueViolation) or type(error) is DatabaseError
 

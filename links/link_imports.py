@@ -141,7 +141,7 @@ def _separated(text: str) -> tuple[str, str]:
     title = head.partition("\n")[0]
     if "|" in title and "url" in map(_column, title.split("|")):
         return text, "|"
-    # In a file without a header the first row may have an address alone.
+    # In a file without a header the first row may have only an address.
     for part in (title, "" if _column(title) else head):
         bare = _QUOTED.sub("", part)
         separator = max(SEPARATORS, key=bare.count)

@@ -101,10 +101,10 @@ class Link(models.Model):
     created_at = models.DateTimeField(_("created"), db_default=Now())
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     disabled_at = models.DateTimeField(_("disabled"), null=True, blank=True)
-    # By the operator, who alone may switch it on again.
+    # By the operator; nobody else may switch it on again.
     is_barred = models.BooleanField(_("barred"), default=False, db_default=False)
     message_id = models.UUIDField(_("message"), null=True)  # the one it went out in, to one person
-    # By that person. Whoever sets it proves the message by it, once: so it is the provers' alone,
+    # By that person. Whoever sets it proves the message by it, once: so only the provers write it,
     # while `first_click_at` is what the counters have seen, in whichever order they came.
     clicked_at = models.DateTimeField(_("first opened"), null=True)
     batch_id = models.UUIDField(_("batch"), null=True)  # those made in one request

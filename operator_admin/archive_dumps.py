@@ -1,9 +1,9 @@
 """The file of a month: `pg_dump` of a copy of its tables, and what is checked of a restored one.
 
 The copy is in a schema of its own. Nothing that could be about a person is in it: every column that
-an erasure empties is left out, but the phones of messages and codes, of which it has the prefix
-alone. So archives need no erasures. Its tables have the names of the service's own, and none of
-their functions, triggers or types: any PostgreSQL can restore them.
+an erasure empties is left out, but the phones of messages and codes, of which it only has
+the prefix. So archives need no erasures. Its tables have the names of the service's own, and none
+of their functions, triggers or types: any PostgreSQL can restore them.
 """
 
 import os

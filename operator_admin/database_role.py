@@ -51,7 +51,7 @@ def grant(role: str) -> None:
         cursor.execute(_PARTITIONS + _OF_OTHERS, [OWNED, role])
         for (table,) in cursor.fetchall():
             cursor.execute(f"ALTER TABLE {table} OWNER TO {connection.ops.quote_name(role)}")
-        for month in _months(cursor):  # reached through their parent alone
+        for month in _months(cursor):  # reached only through their parent
             cursor.execute(f"REVOKE ALL ON {month} FROM {connection.ops.quote_name(role)}")
 
 

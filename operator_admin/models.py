@@ -19,7 +19,7 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
 
 class Alert(models.Model):
-    """One problem, from its first sight to its end; `alerts.evaluation` alone writes it.
+    """One problem, from its first sight to its end; only `alerts.evaluation` writes it.
 
     It is pending until its rule's time is over (`due_at` in the future, nothing sent), then firing.
     """

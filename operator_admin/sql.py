@@ -10,7 +10,7 @@ SELECT channel, count(*) AS sends,
 FROM channels_message WHERE id >= %(since)s AND mode = 'live' GROUP BY channel ORDER BY channel
 """
 
-# Reads open messages alone, of the large tables.
+# Reads only open messages, of the large tables.
 QUEUE = """
 SELECT
   (SELECT count(*) FROM channels_openmessage WHERE due_at <= now()) AS due,

@@ -167,7 +167,7 @@ class PersonForm(forms.Form):
 
 @page("persons/", "persons", permission="persons.add_erasure")
 def persons(request: HttpRequest) -> HttpResponse:
-    """The phone comes in the body alone: addresses are logged."""
+    """The phone comes only in the body: addresses are logged."""
     form = PersonForm(request.POST or None)
     if not form.is_valid():
         return _show(request, "persons", {"form": form})

@@ -1,4 +1,4 @@
-"""Takes what a company reports of its own codes: this one was entered.
+"""Takes what a company reports of its custom codes: which were entered.
 
 Whoever made a code checks it. A report proves the delivery, as a right code of ours does, and tells
 the guard and the router what they cannot see.
@@ -49,7 +49,7 @@ def report_entered(
     return _by_code(principal, phone, purpose, code)
 
 
-def is_own_code(
+def is_custom_code(
     principal: Principal, *, phone: str, purpose: str, verification_id: UUID | None
 ) -> bool:
     """Whether the code that would be judged is one that the company made."""

@@ -42,7 +42,7 @@ class Verification(models.Model):
     superseded_at = models.DateTimeField(_("superseded"), null=True)
     cancelled_at = models.DateTimeField(_("cancelled"), null=True)  # superseded at that moment too
     # Made by the company, not derived from the id.
-    is_custom = models.BooleanField(_("own code"), default=False, db_default=False)
+    is_custom = models.BooleanField(_("custom code"), default=False, db_default=False)
     # What the person agrees to by entering the code, as JSON: a payment or a document's hash.
     binding = models.JSONField(_("bound to"), null=True)
     # when the capture and the links that follow from its end were done
@@ -103,7 +103,7 @@ class Verification(models.Model):
 
 
 class SealedCode(models.Model):
-    """A company's own code on its way: `otp.sealed_codes`. No backup has these rows."""
+    """A custom code on its way: `otp.sealed_codes`. No backup has these rows."""
 
     message_id = models.UUIDField(primary_key=True)
     verification_id = models.UUIDField(db_index=True)

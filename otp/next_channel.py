@@ -36,7 +36,7 @@ from otp import sealed_codes, verifications
 from otp.check import check
 from otp.check.check import RefusalState
 from otp.models import Verification
-from otp.send.own_code_repeats import PAUSE, WAIT
+from otp.send.custom_code_repeats import PAUSE, WAIT
 from otp.send.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.send.tried_channels import channels_of
 from otp.verifications import IN_STATE, State
@@ -183,7 +183,7 @@ def _request_like(message: Message, verification: Verification) -> CodeSendReque
         metadata=message.params.get("metadata", {}),
         callback=message.params.get("callback"),
         door=message.params.get("door", ""),
-        custom_code=_own_code(verification) if verification.is_custom else None,
+        custom_code=_custom_code(verification) if verification.is_custom else None,
     )
 
 
@@ -220,7 +220,7 @@ def _sent_meanwhile(verification: Verification, channel: str) -> Message | None:
     return None
 
 
-def _own_code(verification: Verification) -> str:
+def _custom_code(verification: Verification) -> str:
     sealed = sealed_codes.find([row.pk for row in _messages(verification)])
     if not sealed:
         raise DomainError(Error.CHANNEL_UNAVAILABLE, message=CODE_IS_GONE)

@@ -1,4 +1,4 @@
-"""Codes that a company made itself, encrypted until the message that carries one ends.
+"""Custom codes, which a company made itself, encrypted until the message that carries one ends.
 
 A code of ours is derived when it is needed; a foreign one has to be kept. Its row is apart from the
 message's: so nothing that shows, exports or backs up messages can meet it, and it is deleted, not
@@ -26,7 +26,7 @@ _NONCE_BYTES = 12
 
 def content_of(code: str) -> Content:
     """By what a channel must be able to carry."""
-    return Content.OWN_DIGITS if _GATEWAY_CODE.fullmatch(code) else Content.OWN_CODE
+    return Content.CUSTOM_DIGITS if _GATEWAY_CODE.fullmatch(code) else Content.CUSTOM_CODE
 
 
 class SealedCode(NamedTuple):
@@ -45,7 +45,7 @@ class SealedCode(NamedTuple):
 
 
 def seal(code: str, message_id: UUID) -> SealedCode:
-    """Under the current key, and for this message alone."""
+    """Under the current key, and only for this message."""
     key_id, nonce = codes.current_key(), os.urandom(_NONCE_BYTES)
     text = _cipher(key_id).encrypt(nonce, code.encode(), message_id.bytes)
     return SealedCode(message_id, key_id, nonce + text)

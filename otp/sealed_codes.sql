@@ -1,4 +1,4 @@
--- A company's own code is deleted when its message comes to an end, whoever ends it, and when it is
+-- A custom code is deleted when its message comes to an end, whoever ends it, and when it is
 -- of no use any more: entered, superseded or cancelled. Of a test message, which goes to nobody, the
 -- test phone shows it as long as it lives. A row that another transaction deletes at this moment is
 -- left to it: waiting for it could be a deadlock. What is left over after all goes at the end of its
@@ -19,7 +19,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE TRIGGER wipe_code_of_message AFTER UPDATE ON channels_message FOR EACH ROW
-WHEN (NEW.content::text IN ('own_digits', 'own_code', 'code_with_link', 'code_with_text')
+WHEN (NEW.content::text IN ('custom_digits', 'custom_code', 'code_with_link', 'code_with_text')
   AND NEW.mode::text = 'live'
   AND NOT NEW.state::text IN ('queued', 'sent') AND OLD.state::text IN ('queued', 'sent'))
 EXECUTE FUNCTION wipe_code_of_message();

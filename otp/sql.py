@@ -42,8 +42,8 @@ WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)
   AND attempts < max_attempts AND expires_at > now() AND {_RECENT}
   AND length = COALESCE(%(asked_length)s::int, length)
   AND binding IS NOT DISTINCT FROM %(binding)s::jsonb
-  AND CASE WHEN is_custom THEN mac = ANY(%(own_macs)s::bytea[])
-      ELSE %(own_macs)s::bytea[] IS NULL END
+  AND CASE WHEN is_custom THEN mac = ANY(%(custom_macs)s::bytea[])
+      ELSE %(custom_macs)s::bytea[] IS NULL END
 ORDER BY id DESC LIMIT 1"""  # noqa: S608
 LOCK_LIVE_VERIFICATION = f"{LIVE_VERIFICATION} FOR NO KEY UPDATE"
 TRIED_CHANNELS = """
@@ -51,7 +51,7 @@ SELECT DISTINCT unnest(ARRAY[m.channel, a.channel]) FROM channels_message m
 LEFT JOIN channels_attempt a
   ON a.message_id = m.id AND a.message_id BETWEEN :first_id AND :last_id
 WHERE m.subject_id = %s AND m.id BETWEEN :first_id AND :last_id"""
-# The first message of a company's own code that lives still, entered or not.
+# The first message of a custom code that lives still, entered or not.
 REPEATED_MESSAGE = """
 SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered
 FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
@@ -79,7 +79,7 @@ def send(
     has_link: bool,
     has_key: bool,
     link_dies: bool = False,
-    has_own_code: bool = False,
+    has_custom_code: bool = False,
 ) -> str:
     """The statement of one send; each combination is prepared once per connection."""
     parts = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
@@ -88,7 +88,7 @@ def send(
         parts += f",\nlink AS ({insert})"
     if has_key:
         parts += f",\nidempotency_key AS ({idempotency.INSERT})"
-    if has_own_code:
+    if has_custom_code:
         parts += f",\nsealed_code AS ({INSERT_SEALED_CODE})"
     return sql_files.fill(
         _SEND_ONE,

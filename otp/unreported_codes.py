@@ -1,4 +1,4 @@
-"""A company's own code is evidence only while that company reports which codes were entered.
+"""A custom code is evidence only while its company reports which codes were entered.
 
 Guard, router and history ask here whether a code that was not entered may count as such.
 """
@@ -6,10 +6,10 @@ Guard, router and history ask here whether a code that was not entered may count
 from datetime import timedelta
 
 # A fragment, the condition on a message `m` of a code: whether it may count as not entered at a
-# time. Of a company's own code only while that company reports which were entered: it did so within
-# seven days before.
-OF_ANY_CODE = "m.content IN ('code', 'code_with_text', 'own_digits', 'own_code')"
-_IS_OWN = "(m.content IN ('own_digits', 'own_code') OR m.params ? 'own_code')"
+# time. A custom code only while its company reports which were entered: it did so within seven
+# days before.
+OF_ANY_CODE = "m.content IN ('code', 'code_with_text', 'custom_digits', 'custom_code')"
+_IS_OWN = "(m.content IN ('custom_digits', 'custom_code') OR m.params ? 'custom_code')"
 
 
 def is_outcome_known(at: str, *, is_own: str = _IS_OWN) -> str:

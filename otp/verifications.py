@@ -130,7 +130,7 @@ def listed(
         messages = messages.with_reference(reference)
         earlier = messages.filter(subject_id=OuterRef("subject_id"), pk__lt=OuterRef("pk"))
         messages = messages.filter(~Exists(earlier))
-    else:  # by the id alone, since a month's table is found by that
+    else:  # only by the id, since a month's table is found by that
         verifications = verifications.filter(created_at__gte=OuterRef("created_at"))
     verifications = verifications.filter(purpose=purpose) if purpose else verifications
     verifications = verifications.filter(IN_STATE[State(state)]) if state else verifications
@@ -192,7 +192,7 @@ def with_messages(rows: Iterable[Verification]) -> list[FoundVerification]:
 
 
 def sent_in_life(rows: Sequence[Verification]) -> Q:
-    """The condition on messages with these codes: in the months of the codes alone."""
+    """The condition on messages with these codes: only in the months of the codes."""
     if not rows:
         return Q(pk__in=[])
     longest = max(row.expires_at - row.created_at for row in rows)

@@ -150,7 +150,7 @@ def _read_body(response: BaseHTTPResponse) -> bytes:
 
 
 class FinalResponse(HTTPResponse):
-    """Skips interim responses, of which http.client knows 100 alone (RFC 9110, 15.2): the final one
+    """Skips interim responses, of which http.client knows only 100 (RFC 9110, 15.2): the final one
     would stay in the connection, and be taken for that to the next request. 101 is final: nobody
     asked for another protocol. Skips lines that are no headers, too: at the first one http.client
     would end the headers, and lose the length with the rest.

@@ -1,6 +1,6 @@
 """Whole numbers from outside: in a query, a form, a file, or JSON.
 
-`int()` alone raises beyond 4,300 digits, and reads `1_000`, signs and spaces.
+`int()` by itself raises beyond 4,300 digits, and reads `1_000`, signs and spaces.
 """
 
 import re

@@ -1,6 +1,6 @@
 """A form that somebody has overtaken is refused: saved as it is, it would undo their change.
 
-A page sends every field it shows, also those that its reader left alone. What was stored when it
+A page sends every field it shows, also those that its reader did not touch. What was stored when it
 was opened is told by a fingerprint in a hidden field. A POST without one, of a script, is taken.
 """
 

@@ -44,7 +44,7 @@ KEPT = {
     "goes 24 hours after the request, and keeps it from taking effect twice until then": {
         "api_idempotentrequest": "path key request_hash"
     },
-    "recognises a repeated receipt or event; made of ids, not of the phone alone": {
+    "recognises a repeated receipt or event; made of ids, not only of the phone": {
         "webhooks_event": "kind key",
         "channels_receipt": "digest",
     },
@@ -59,7 +59,7 @@ KEPT = {
         "links_report": "reason",
         "otp_verification": "purpose key_id",
     },
-    "a company's own code, encrypted; goes with its message, for whose end an erasure waits": {
+    "a custom code, encrypted; goes with its message, for whose end an erasure waits": {
         "otp_sealedcode": "key_id sealed"
     },
     "a hundred numbers at least, or a keyed hash of an address; goes after some days or months": {

@@ -56,7 +56,7 @@ def erase(
 ) -> dict[str, int]:
     """Returns how many rows changed, by kind; raises NotFinishedError and changes nothing.
 
-    `until` leaves newer messages alone: an erasure that is repeated after a restore.
+    `until` spares newer messages: an erasure that is repeated after a restore.
     """
     waits_for = [sql.BUSY] if person.is_everywhere else [sql.BUSY, sql.GUESSED]
     rows, counts = _erase(person, waits_for, until, find_rows_and_links)

@@ -19,7 +19,7 @@ from storage.heavy_work import HeavyWork
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The rows of one table: every column but those that are ours alone."""
+    """The rows of one table: every column but those that are only ours."""
 
     rows: str  # FROM and WHERE, of `t`
     id_prefix: str = ""  # of the API's ids

@@ -101,8 +101,8 @@ class Rows:
 
 
 def find_rows(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Rows:
-    """Everything hangs on the messages: codes and links went out in them. `until`: those made by
-    then alone.
+    """Everything hangs on the messages: codes and links went out in them. `until`: only those
+    made by then.
     """
     cursor.execute(sql.MESSAGES, person.params | {"until": until})
     rows = fetch_all(cursor, _Message)

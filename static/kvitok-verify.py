@@ -295,7 +295,7 @@ def _line(row: int, cells: Sequence[str]) -> tuple[Line, int]:
 
 
 def _json(text: str) -> Any:
-    """Whole numbers alone: neither Infinity nor 1e999, nor anything nested without end."""
+    """Only whole numbers: neither Infinity nor 1e999, nor anything nested without end."""
     try:
         return json.loads(text, parse_float=_refuse, parse_constant=_refuse)
     except RecursionError:

@@ -91,7 +91,7 @@ def raise_if_demoted() -> None:
 
 
 Command = Sequence[str | bytes | int]
-_pack: Any = hiredis.pack_command  # its stub has commands of one word alone
+_pack: Any = hiredis.pack_command  # its stub only has commands of one word
 
 
 class _KeptConnection(threading.local):

@@ -25,7 +25,7 @@ from tests.rerun_failed import EXIT_STATUS
 _SERVERS = pytest.StashKey[Servers]()
 # Set in a developer's shell, these would let tests depend on it.
 _NOWHERE = {"DATABASE_URL": "postgresql:///none", "REDIS_URL": "redis://127.0.0.1:1"}
-# Processes, a browser, many combinations: these begin, so that no worker ends with them alone.
+# Processes, a browser, many combinations: these begin, so that no worker ends with only them.
 SLOW = (
     "tests/browser/",
     "tests/stack/",

@@ -37,7 +37,7 @@ class EventDeclaration:
     fields: tuple[Field, ...]
     # The values of an example: of a kind, with this id in hexadecimal, at this time.
     example: Callable[[EventKind, str, datetime], dict[str, Any]]
-    # They are for those alone who may give a key this scope. Events about messages need none: a
+    # They are only for those who may give a key this scope. Events about messages need none: a
     # key for deployments, which only registers addresses, would else need the whole history.
     scope: Scope | None = None
 

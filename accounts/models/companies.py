@@ -97,7 +97,7 @@ class Company(models.Model):
         help_text=_("leave empty for the company's own"),
     )
     all_countries = models.BooleanField(_("Send to every country"), default=False, db_default=False)
-    # Country → [set by somebody, usual lately] of `billing.budgets.budgets`, which alone writes it.
+    # Country → [set by somebody, usual lately] of `billing.budgets.budgets`, its only writer.
     budgets = models.JSONField(default=dict, db_default={}, editable=False)
     default_link_lifetime = models.PositiveIntegerField(
         _("default link lifetime, seconds"), null=True, blank=True
@@ -126,7 +126,7 @@ class Company(models.Model):
     # Channel → seconds for a proof; its own patience where missing.
     patience = models.JSONField(default=dict, db_default={}, editable=False)
     fallback_max_cost = _limit(_("Price cap, tokens"))
-    # Rules by country and purpose, which `channels.routing.policy_rules` alone writes.
+    # Rules by country and purpose, which only `channels.routing.policy_rules` writes.
     policy = models.JSONField(default=list, db_default=[], editable=False)
     guard_mode = models.CharField(
         _("protection against SMS pumping"),
@@ -139,7 +139,7 @@ class Company(models.Model):
     guard_watches_others = models.BooleanField(
         _("stricter where other companies are attacked"), default=True, db_default=True
     )
-    # Open restrictions, which `otp.protection.restrictions` alone writes.
+    # Open restrictions, which only `otp.protection.restrictions` writes.
     guard_restrictions = models.JSONField(default=list, db_default=[], editable=False)
     # one of its own; empty: the service's
     link_host = models.CharField(

@@ -62,7 +62,7 @@ class Scope(models.TextChoices):
 
 
 def every_scope() -> list[str]:
-    """The scopes of an ordinary key; `verify` stands alone."""
+    """The scopes of an ordinary key; `verify` is given by itself."""
     return [scope.value for scope in Scope if scope is not Scope.VERIFY]
 
 

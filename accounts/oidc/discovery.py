@@ -85,7 +85,7 @@ LIFETIME = 600.0  # seconds
 MIN_REFRESH = 10.0  # seconds between two readings for a key that is not among the known ones
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 AUTH_METHODS = "token_endpoint_auth_methods_supported"
-# By kind of key. Signatures by a private key of the provider alone: neither `none` nor HMAC, whose
+# By kind of key. Only signatures by a private key of the provider: neither `none` nor HMAC, whose
 # key a client has as well.
 ALGORITHMS = {
     "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),

@@ -6,8 +6,8 @@ somebody typed and nobody confirmed is nobody's: the person whom the provider vo
 with an account of their own, so that nothing a stranger prepared under it is theirs.
 
 What the provider's groups grant, operators' rights and roles in companies, is applied at every
-sign-in: what no group gives any longer is taken. Rights that an operator or an owner gave here are
-left alone.
+sign-in: what no group gives any longer is taken. Rights that an operator or an owner gave here
+stay.
 """
 
 from collections.abc import Iterable

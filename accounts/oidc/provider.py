@@ -31,7 +31,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
         return [app] if settings.OIDC_ISSUER and is_asked_for else []
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: object) -> bool:
-        return False  # accounts.oidc.identities alone creates users
+        return False  # only accounts.oidc.identities creates users
 
 
 class OAuth2Adapter(OpenIDConnectOAuth2Adapter):

@@ -119,7 +119,7 @@ def subject_and_text(html: str) -> tuple[str, str]:
 
 
 class _MailParser(HTMLParser):
-    """Reads our own templates alone: all elements closed, no `html-only` inside another."""
+    """Reads only our own templates: all elements closed, no `html-only` inside another."""
 
     def __init__(self) -> None:
         super().__init__()

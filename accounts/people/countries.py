@@ -73,7 +73,7 @@ def guess(request: HttpRequest) -> str:
 
 
 def _country_of(tag: str) -> str:
-    """kk-KZ and kk are Kazakhstan; English alone is no country."""
+    """kk-KZ and kk are Kazakhstan; English by itself is no country."""
     spoken, *rest = tag.split("-")
     regions = [part.upper() for part in rest if part.upper() in CODES]
     if regions or spoken == page_languages.worldwide():

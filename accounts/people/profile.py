@@ -104,7 +104,7 @@ def profile(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@csrf_exempt  # RFC 8058: the mail program posts; the token alone says who and what
+@csrf_exempt  # RFC 8058: the mail program posts; only the token says who and what
 def notice_unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """The page behind an e-mail's unsubscribe link; mail programs press it themselves.
 

@@ -25,7 +25,7 @@ UTC = "Etc/UTC"
 
 class ReaderTemplate(Template):
     def render(self, context: Any = None, request: HttpRequest | None = None) -> str:
-        # For the text of a page alone: what the code computes with is of the service's zone.
+        # Only for the text of a page: what the code computes with is of the service's zone.
         with timezone.override(chosen_by(request)):
             return super().render(context, request)
 

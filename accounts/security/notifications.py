@@ -190,7 +190,7 @@ def post_to_owners(
     key: str | None = None,
     **params: StrOrPromise,
 ) -> None:
-    """Notifies the owners alone; at most once per `key` and owner."""
+    """Notifies only the owners; at most once per `key` and owner."""
     context = {"company": company.one_line_name, **params}
     for reader in _owners(company).order_by("pk"):
         key_of_reader = f"{key}:{reader.pk}" if key else None

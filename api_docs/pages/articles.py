@@ -105,7 +105,7 @@ _GAP = re.compile(r"\s*\n\s*\n")
 
 
 def as_markdown(page: Page, text: str) -> str:
-    """With nothing that is for a browser alone, and with whole addresses."""
+    """With nothing that is only for a browser, and with whole addresses."""
     base = settings.PUBLIC_URL + reverse("docs-markdown", args=[page.slug])
     parts = _FENCE.split(f"# {page.title}\n\n{text}")
     for index in range(0, len(parts), 2):

@@ -33,7 +33,7 @@ CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
             "delivered: the page “Identity servers” tells how each is connected."
         ),
         _(
-            "`POST /otp/send` takes `code`, a code of your own: delivered, kept encrypted until "
+            "`POST /otp/send` takes `code`, a custom code: delivered, kept encrypted until "
             "then, reported as entered by `POST /otp/feedback`. Codes of this kind may be checked "
             "by `POST /otp/verify` too."
         ),

@@ -37,7 +37,7 @@ READ_CODE = (
     '$(curl -s "$KVITOK_URL/test/messages?phone=%2B79990000000&limit=1" '
     '-H "Authorization: Bearer $KVITOK_KEY" | sed -E \'s/.*"code":"([0-9]+)".*/\\1/\')'
 )
-# The call alone, for the first look; the file has what a program needs around it.
+# Only the call, for the first look; the file has what a program needs around it.
 SHORT = {
     "send_code": ("/otp/send", '{"phone": "+79990000000"}'),
     "verify_code": ("/otp/verify", """{"phone": "+79990000000", "code": "'"$CODE"'"}"""),

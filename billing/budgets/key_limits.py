@@ -78,7 +78,7 @@ def set_limits(
     *, company: Company, tokens: Mapping[int, int | None], user: User | None, ip: str | None = None
 ) -> list[int]:
     """Sets limits by the key's id; None lifts one. Takes effect within two seconds in every
-    process. Returns the keys whose limit changed; those of other companies are left alone.
+    process. Returns the keys whose limit changed; those of other companies stay as they are.
     """
     keys = company.api_keys.filter(pk__in=tokens, mode=Mode.LIVE)
     changed = [

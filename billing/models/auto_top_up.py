@@ -14,7 +14,7 @@ MAX_PER_DAY = 10
 
 
 class SavedMethod(models.Model):
-    """A card or account that the provider keeps for the company; we have its token alone."""
+    """A card or account that the provider keeps for the company; we only have its token."""
 
     company = models.OneToOneField(
         Company, models.PROTECT, primary_key=True, verbose_name=_("company")

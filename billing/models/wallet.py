@@ -152,7 +152,7 @@ class Transfer(models.Model):
 class ArchivedMonth(models.Model):
     """A month that was taken out of the partitioned tables; `operator_admin.archives` writes it.
 
-    The tables' owner alone may write it. The row is made in the commit that detaches the month.
+    Only the tables' owner may write it. The row is made in the commit that detaches the month.
     `sha256` is empty until its file is complete and proved; then its tables are dropped.
     """
 

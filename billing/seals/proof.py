@@ -182,7 +182,7 @@ def check_archived_sums(company_id: int) -> list[Fault]:
 
 
 def check_archived_months() -> list[Fault]:
-    """Finds a month that is archived by its row alone: its transfers would be compared no more."""
+    """Finds a month that is archived only by its row: its transfers would be compared no more."""
     newest = ArchivedMonth.objects.aggregate(month=Max("month"))["month"]
     if newest is None:
         return []

@@ -9,7 +9,7 @@ import orjson
 from django.conf import settings
 
 from channels import extensions, sql
-from channels.extensions import OWN_CODE
+from channels.extensions import CUSTOM_CODE
 from channels.lifecycle.state_machine import MIN_TIME_LEFT
 from channels.providers.base import HostedProvider
 from channels.vendor_accounts import availability, registry
@@ -129,14 +129,14 @@ def claim(
 
 
 def _with_sealed_codes(claimed: list[ClaimedMessage]) -> list[ClaimedMessage]:
-    """Few messages carry a company's own code, and only those are looked up."""
-    ids = [item.message_id for item in claimed if OWN_CODE in item.params]
+    """Few messages carry a custom code, and only those are looked up."""
+    ids = [item.message_id for item in claimed if CUSTOM_CODE in item.params]
     if not ids:
         return claimed
     sealed = extensions.sealed_codes(ids)
     return [
-        replace(item, params={**item.params, OWN_CODE: sealed.get(item.message_id)})
-        if OWN_CODE in item.params
+        replace(item, params={**item.params, CUSTOM_CODE: sealed.get(item.message_id)})
+        if CUSTOM_CODE in item.params
         else item
         for item in claimed
     ]

@@ -22,7 +22,7 @@ from catalogue.languages import message_languages
 from channels import extensions, wakeups
 from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
-from channels.extensions import OWN_CODE
+from channels.extensions import CUSTOM_CODE
 from channels.lifecycle.state_machine import Event, EventKind, FirstClaim
 from channels.outcomes import receipts, transitions, unchanged_messages
 from channels.providers.base import (
@@ -207,7 +207,7 @@ def _call_provider(claimed: ClaimedMessage, message: Outgoing) -> Event:
         accepted = provider.send(message)
     except SendError as error:
         _count_call(claimed, type(error).__name__, called_at)
-        if claimed.params.get(OWN_CODE):
+        if claimed.params.get(CUSTOM_CODE):
             _mask(error, message.code or "")
         return _pollable_if_ambiguous(_failure_event(claimed, error), claimed)
     except Exception as error:

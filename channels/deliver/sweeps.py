@@ -1,4 +1,4 @@
-"""Sweeps: what becomes due by time alone. Each is a bounded batch, safe in parallel copies.
+"""Sweeps: what becomes due only by time. Each is a bounded batch, safe in parallel copies.
 
 Every worker runs them beside its delivery loop: deadlines wait neither for the beat nor the broker.
 """

@@ -34,7 +34,7 @@ PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
 PENDING_SMALL = 8.0  # in smaller scopes, before any right code
 # The part of the usual evidence that is enough for watched numbers where no people have been seen.
 WATCHED = 0.5
-# Held back alone where nearly all that was lost around them was lost there.
+# Only these are held back where nearly all that was lost around them was lost there.
 SMALL = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
 MAX_NORM, MIN_NORM, FIRST_NORM = 0.95, 0.3, 0.8
 SWEEP = 6 * HOUR

@@ -28,7 +28,7 @@ from channels.models import DayCount, DeliveryDrop, Message
 
 MIN_ENDED = 20  # messages now: with fewer, one phone that is switched off moves the share
 MIN_NORM = 100  # messages of the norm
-# The probability that chance alone brings so few deliveries. Checks run 52,560 times a year.
+# The probability that mere chance brings so few deliveries. Checks run 52,560 times a year.
 MAX_CHANCE = 1e-6
 # Percentage points. With thousands of messages a drop that nobody would act on is no chance, too.
 MIN_POINTS = 10.0

@@ -16,13 +16,13 @@ ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
 @dataclass(frozen=True, slots=True)
 class Bubble:
     message: Message
-    text: str | None  # None: the key that derives its code is gone, or a company's own code
+    text: str | None  # None: the key that derives its code is gone, or a custom code
     code: str | None
     button: str | None = None  # the URL of the button under the text
 
     @property
     def is_vendor_worded(self) -> bool:
-        """Telegram Gateway takes the code alone and words it itself."""
+        """Telegram Gateway takes only the code and words it itself."""
         is_gateway = self.message.channel == TelegramGateway.channel and codes_go_by_gateway()
         return is_gateway and self.code is not None and "short_url" not in self.message.params
 
@@ -40,9 +40,9 @@ class Screen:
 def render(message: Message) -> tuple[str | None, str | None]:
     """(text, code) as the worker would send them."""
     params = message.params
-    if extensions.OWN_CODE in params:
+    if extensions.CUSTOM_CODE in params:
         sealed = extensions.sealed_codes([message.pk])
-        params = params | {extensions.OWN_CODE: sealed.get(message.pk)}
+        params = params | {extensions.CUSTOM_CODE: sealed.get(message.pk)}
     try:
         rendered = extensions.renderers[message.kind](
             subject_id=message.subject_id,

@@ -54,17 +54,17 @@ class Content(StrEnum):
     CODE_WITH_LINK = "code_with_link"
     LINK = "link"
     CODE_WITH_TEXT = "code_with_text"  # whose own text must be shown: where no template words it
-    # A code that the company made: 4 to 8 digits, or anything else.
-    OWN_DIGITS = "own_digits"
-    OWN_CODE = "own_code"
+    # A custom code, which the company made: 4 to 8 digits, or anything else.
+    CUSTOM_DIGITS = "custom_digits"
+    CUSTOM_CODE = "custom_code"
 
     @property
     def has_link(self) -> bool:
         return self in {Content.CODE_WITH_LINK, Content.LINK}
 
     @property
-    def is_own_code(self) -> bool:
-        return self in {Content.OWN_DIGITS, Content.OWN_CODE}
+    def is_custom_code(self) -> bool:
+        return self in {Content.CUSTOM_DIGITS, Content.CUSTOM_CODE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class Provider(ABC):
     def checks(self, requirements: AccountRequirements) -> list[Check]:
         """Checks what a fresh account may lack, by calls that change nothing.
 
-        If the account itself does not work, returns that check alone.
+        If the account itself does not work, returns only that check.
         """
         try:
             self.check()

@@ -26,7 +26,7 @@ class DeliveredOn(StrEnum):
 
     ACCEPT = "accept"
     CLICK = "click"  # on the link, or the entered code
-    NEVER = "never"  # the entered code alone
+    NEVER = "never"  # only the entered code
 
 
 class BotText(StrEnum):

@@ -107,7 +107,7 @@ class VendorResponse:
         return self.undocumented_error(code, detail)
 
     def undocumented_error(self, code: object = None, detail: object = "") -> SendError:
-        """The error for an undocumented response: classified by the HTTP status alone."""
+        """The error for an undocumented response: classified only by its HTTP status."""
         return self.error(_verdict_by_status(self.status), code or f"http_{self.status}", detail)
 
 

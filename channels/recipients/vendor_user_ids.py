@@ -72,7 +72,7 @@ def enqueue(provider: str, phone: str, user_id: str, ref: str) -> None:
 
 def record_queued() -> None:
     """Takes a row off the list only once it is written: a later call writes the rest."""
-    while not _queue.empty():  # the dispatcher alone takes from it
+    while not _queue.empty():  # only the dispatcher takes from it
         provider, recipient = _queue.get()
         _unwritten.extend(rows(provider, [recipient]))
     write_in_batches(_unwritten, lambda batch: write_together(batch, _write, _refuse))

@@ -169,7 +169,7 @@ def _has_account(principal: Principal, request: SendRequest, name: str) -> bool:
 
 
 def for_landline(principal: Principal, request: SendRequest, policy: SendPolicy) -> SendPolicy:
-    """Without the channels that reach mobiles alone; refuses if no other carries the content."""
+    """Without the channels that reach only mobiles; refuses if no other carries the content."""
     reached = {name for name in BY_NAME if _reaches_landlines(name, principal, request)}
     order = [channel for channel in policy.order if channel.name in reached]
     carried = any(registry.carries(channel, request.content, principal.mode) for channel in order)
@@ -230,14 +230,14 @@ def choose_channel(
 
 
 def _unavailable(content: Content) -> DomainError:
-    if content.is_own_code:
-        return DomainError(Error.CHANNEL_UNAVAILABLE, message=OWN_CODE_NOT_CARRIED)
+    if content.is_custom_code:
+        return DomainError(Error.CHANNEL_UNAVAILABLE, message=CUSTOM_CODE_NOT_CARRIED)
     if content is Content.CODE_WITH_TEXT:
         return DomainError(Error.CHANNEL_UNAVAILABLE, message=OWN_TEXT_NOT_CARRIED)
     return DomainError(Error.CHANNEL_UNAVAILABLE)
 
 
-OWN_CODE_NOT_CARRIED = _(
+CUSTOM_CODE_NOT_CARRIED = _(
     "No channel that this send may use carries this code now: Telegram takes 4 to 8 digits"
 )
 OWN_TEXT_NOT_CARRIED = _(
@@ -249,7 +249,7 @@ OWN_TEXT_NOT_CARRIED = _(
 def _require_account(channel: Channel, content: Content, mode: str, phone: str) -> Channel:
     if availability.has_account(channel, content, mode, phone):
         return channel
-    if content.is_own_code or content is Content.CODE_WITH_TEXT:
+    if content.is_custom_code or content is Content.CODE_WITH_TEXT:
         raise _unavailable(content)
     if not registry.carries(channel, content, mode) and registry.carries(
         channel, Content.CODE, mode

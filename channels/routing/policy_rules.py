@@ -1,7 +1,7 @@
 """Reads, checks and writes a company's rules: the channels for a country and a purpose.
 
 They are a column of the company's row, which its keys carry, so a send needs no query for them
-(`docs/decisions/0013-settings-in-the-company-row.md`). This module alone writes it.
+(`docs/decisions/0013-settings-in-the-company-row.md`). Only this module writes it.
 """
 
 import hashlib

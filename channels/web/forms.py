@@ -58,7 +58,7 @@ def _with_any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any
 if TYPE_CHECKING:
     KeyChoiceField = forms.ModelChoiceField[ApiKey]
     KeyChoiceIterator = ModelChoiceIterator[ApiKey]
-else:  # generic in the stubs alone
+else:  # generic only in the stubs
     KeyChoiceField = forms.ModelChoiceField
     KeyChoiceIterator = ModelChoiceIterator
 

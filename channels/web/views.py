@@ -68,7 +68,7 @@ def message_export(request: CabinetRequest) -> HttpResponseBase:
         return redirect(f"{reverse('message-files')}?{query_of(form) or 'mode=live'}")
     record(
         "history.exported",
-        ", ".join(sorted(filters)),  # the names of the filters alone: no phone is logged
+        ", ".join(sorted(filters)),  # only the names of the filters: no phone is logged
         company=request.company,
         **request.actor,
     )

@@ -9,7 +9,7 @@ from accounts.keys.principal import CompanyTexts
 from api.calls import boolean, choice, integer, text
 from catalogue.errors import DomainError, invalid_input
 from channels.web.fields import LOCALE
-from compat.fields import guess, needed, optional, own_code, part, values
+from compat.fields import custom_code, guess, needed, optional, part, values
 from compat.prelude.dialect import refused
 from otp.protection.requesters import Requester, requester_of
 from otp.texts import bindings
@@ -36,7 +36,7 @@ OPTIONS = (
     optional("method", choice(("auto", "voice", "message"), "Method")),
     LOCALE,
     optional("code_size", integer(4, 8)),
-    own_code("custom_code"),
+    custom_code("custom_code"),
     optional("callback_url", ANY_TEXT),
     optional("template_id", ANY_TEXT),
     optional("sender_id", ANY_TEXT),

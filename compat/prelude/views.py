@@ -92,7 +92,7 @@ class Verifications(PreludeView):
         )
 
     def _sent(self, code_request: CodeSendRequest, preferred: str | None) -> SentCode:
-        """Within the pause by the preferred channel alone: if it is untried, nothing holds it."""
+        """Within the pause only by the preferred channel: if it is untried, nothing holds it."""
         try:
             return self.send(code_request)
         except DomainError as error:
@@ -191,8 +191,8 @@ class Lookup(PreludeView):
 
 class Feedback(PreludeView):
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Own codes that their company saw entered. That a verification began says nothing new, nor
-        does what became of codes that are checked here.
+        """Custom codes that their company saw entered. That a verification began says nothing new,
+        nor does what became of codes that are checked here.
         """
         for phone, kind, reference in list(fields.feedbacks_of(json_object(request))):
             verification_id = self._of(self.number(phone), reference)

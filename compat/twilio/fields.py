@@ -11,7 +11,7 @@ from api.calls import text, time_or_day
 from catalogue.channels import BY_NAME
 from catalogue.errors import DomainError, Error
 from channels.web import fields as our_fields
-from compat.fields import Body, guess, optional, own_code, parsed
+from compat.fields import Body, custom_code, guess, optional, parsed
 from otp.texts import bindings
 from parsing import characters
 
@@ -62,7 +62,7 @@ SEND = (
     TO.as_required(),
     parsed("Channel", text(maxLength=20), channel).as_required(),
     replace(our_fields.LOCALE, name="Locale"),
-    own_code("CustomCode"),
+    custom_code("CustomCode"),
     optional("CustomMessage", text(maxLength=0), _("Texts are set in the cabinet")),
     parsed("RateLimits", LONG, no_rate_limits),
     parsed("TemplateCustomSubstitutions", LONG, json_texts),

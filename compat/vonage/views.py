@@ -16,7 +16,7 @@ from catalogue.texts import StrOrPromise
 from channels.accept.acceptance import Sender
 from channels.lifecycle.states import OPEN_MESSAGE
 from channels.routing.company_policy import AskedOrder
-from compat.fields import Body, guess, needed, optional, own_code, parsed, values
+from compat.fields import Body, custom_code, guess, needed, optional, parsed, values
 from compat.view import CompatView
 from compat.vonage.dialect import CONFLICT, DIALECT, FORBIDDEN, NOT_FOUND, THROTTLED, ProblemError
 from otp import verifications
@@ -48,7 +48,7 @@ START = (
     optional("locale", text(pattern="[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,4}")),
     optional("fraud_check", boolean()),
     optional("client_ref", text(maxLength=40)),
-    own_code("code"),
+    custom_code("code"),
 )
 NOT_OURS = format_lazy(
     _("This service sends by {channels}; none of them is in the workflow"),
@@ -121,7 +121,7 @@ class Requests(CompatView):
         body = Body(json_object(request), START)
         steps = _steps(body)
         body.check()
-        if body["fraud_check"] is False:  # which the company alone switches off
+        if body["fraud_check"] is False:  # which only the company switches off
             raise ProblemError(NO_FRAUD_CHECK, Error.FORBIDDEN)
         phone = self.number(steps[0][1], needs_plus=False)
         self._refuse_running(phone)

@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment.variables import split_options
 
-SSL_PORT = 465  # of TLS from the first byte alone: RFC 8314, 7.3
+SSL_PORT = 465  # only of TLS from the first byte: RFC 8314, 7.3
 _SMTP = {"smtp": "", "submission": "tls", "smtp+tls": "tls", "smtps": "ssl", "smtp+ssl": "ssl"}
 _PORTS = {"": 25, "tls": 587, "ssl": SSL_PORT}
 _DJANGO = "django.core.mail.backends"

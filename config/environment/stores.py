@@ -67,7 +67,7 @@ DATABASES["default"] |= {
         "server_side_binding": True,
         "prepare_threshold": 2 if env.bool("DATABASE_PREPARED_STATEMENTS", True) else None,
         "options": "-c lock_timeout=3000 -c statement_timeout=10000"
-        # Whatever the database or the role sets: psycopg reads times of this style alone, and the
+        # Whatever the database or the role sets: psycopg reads only times of this style, and the
         # conditional updates count on what they wait for.
         " -c DateStyle=ISO -c default_transaction_isolation=read\\ committed"
         # Off where a database is older than 9.1: in an array of octets a backslash is lost then.

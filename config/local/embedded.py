@@ -124,7 +124,7 @@ def _run(command: Sequence[str], environ: Mapping[str, str]) -> int:
         env=environ,
         preexec_fn=lambda: die_with_parent(signal.SIGTERM, me),  # noqa: PLW1509
     )
-    # Ctrl-C reaches the command by itself; a signal sent to us alone does not.
+    # Ctrl-C reaches the command by itself; a signal sent only to us does not.
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda number, _frame: process.send_signal(number))
     code = process.wait()

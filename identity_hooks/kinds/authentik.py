@@ -10,7 +10,7 @@ from identity_hooks.kind import EVERYWHERE, HookOptions, Kind, Setting, Trial
 
 
 def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
-    """`Body` is the code alone, `Message` a sentence. `To` is as the person typed it."""
+    """`Body` is only the code, `Message` a sentence. `To` is as the person typed it."""
     return WantedMessage(phone=call.text("To"), code=call.text("Body"), text=call.text("Message"))
 
 

@@ -18,7 +18,7 @@ PURPOSES = {
 
 def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
     """The code is `args.code` for a phone's verification and `args.oTP` for a sign-in: Zitadel
-    lowers the first letter alone.
+    lowers only the first letter.
     """
     phone = call.text("contextInfo", "recipientPhoneNumber")
     expiry = call.text("args", "expiry")[:20]

@@ -243,7 +243,7 @@ def _parts(environ: Mapping[str, Any]) -> tuple[Kind | None, str, str]:
 
 
 def _sender(environ: Mapping[str, Any]) -> str:
-    """The hook; raises a DomainError for whom headers alone give away."""
+    """The hook; raises a DomainError for whom the headers give away."""
     kind, url_id, secret = _parts(environ)
     if kind is None:
         raise DomainError(Error.NOT_FOUND)

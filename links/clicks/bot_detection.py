@@ -118,7 +118,7 @@ def own_header(user_agent: str) -> str | None:
 
 
 def _is_desktop(user_agent: str) -> bool:
-    """Whether it names known browsers alone, and has no comment but its platform and layout."""
+    """Whether it names only known browsers, and has no comment but its platform and layout."""
     names = [part.partition("/")[0] for part in _COMMENT.sub("", user_agent).split()]
     return user_agent.count("(") <= 2 and all(map(_DESKTOP_NAMES.fullmatch, names))
 

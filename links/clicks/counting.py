@@ -27,7 +27,7 @@ from storage.statements import sql_files
 from storage.statements.json_rows import dump_rows, json_rows
 from storage.store_errors import write_together
 
-CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two sessions collide
+CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS by itself lets two sessions collide
 _CREATE = """
 CREATE TABLE IF NOT EXISTS links_click_{year}_{month:02} PARTITION OF links_click
 FOR VALUES FROM ('{first}') TO ('{next}')

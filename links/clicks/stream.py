@@ -248,7 +248,7 @@ def lag_seconds() -> float | None:
 
 
 def sink_lag_seconds() -> float | None:
-    """The same of ClickHouse's group alone."""
+    """The same, only of ClickHouse's group."""
     return _lag(lambda groups: [group for group in groups if is_sink(group)])
 
 

@@ -51,7 +51,7 @@ def device_of(environ: Mapping[str, Any]) -> Device:
 
 
 def referrer_of(environ: Mapping[str, Any]) -> str:
-    """The host alone: the rest of a URL may identify the visitor."""
+    """Only the host: the rest of a URL may identify the visitor."""
     referrer = environ.get("HTTP_REFERER", "")
     return cached(_hosts, referrer, _host_of) if referrer else ""
 

@@ -51,7 +51,7 @@ class LinkTarget(NamedTuple):
 
     link_id: str  # in hexadecimal
     expires_at: float | None  # Unix seconds
-    url: str  # with its UTM tags; of a one-time link its host alone; empty for a dead link
+    url: str  # with its UTM tags; of a one-time link only its host; empty for a dead link
     company_id: int
     batch: str = ""  # as `batch_key` has it
     is_once: bool = False
@@ -108,7 +108,7 @@ def ttl_ms(row: CachedRow | None) -> int:
 
 
 def choose(rows: Mapping[str, CachedRow | None], exact: str, folded: str) -> CachedRow | None:
-    """The row with exactly this key, else the alias that differs from it in case alone."""
+    """The row with exactly this key, else the alias that differs from it only in case."""
     alias = rows.get(folded)
     return rows.get(exact) or (alias if alias and alias.is_alias else None)
 
@@ -118,7 +118,7 @@ def is_decided(rows: Mapping[str, CachedRow | None], exact: str, folded: str) ->
     return rows.get(exact) is not None or rows.keys() >= {exact, folded}
 
 
-# Retired rows never resolve. A slug in another case matches aliases alone. A message is joined only
+# Retired rows never resolve. A slug in another case matches only aliases. A message is joined only
 # for a target that names its channel. There are always two keys: PostgreSQL would plan an array of
 # unknown length again each time.
 SELECT = """
@@ -151,7 +151,7 @@ def from_sql(link: SelectedLink) -> CachedRow:
 
 
 def from_link(link: Link) -> CachedRow | None:
-    """Returns None if the message's channel is in the database alone."""
+    """Returns None if the message's channel is only in the database."""
     if link.message_id and CHANNEL_PLACEHOLDER in link.utm:
         return None
     return _cached(link, None)

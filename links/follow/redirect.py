@@ -118,7 +118,7 @@ class _ShortAddress(NamedTuple):
 class RedirectMiddleware:
     """WSGI middleware that serves short links, and passes other requests to the application.
 
-    On a host that serves short links alone, ours or a company's, it serves every path. On a shared
+    On a host that serves only short links, ours or a company's, it serves every path. On a shared
     host it serves a path of one segment that can be a slug and begins no route of the URLconf. Any
     other host goes to Django, which refuses it: a company may have added it a moment ago.
     """

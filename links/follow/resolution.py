@@ -45,7 +45,7 @@ class LinkStore:
         self._sql_readers = threading.BoundedSemaphore(SQL_READERS)
 
     def read(self, slug: str, host_id: int | None) -> CachedRow | None:
-        """The row with exactly this slug, else the alias that differs from it in case alone."""
+        """The row with exactly this slug, else the alias that differs from it only in case."""
         exact, folded = short_hosts.key(host_id, slug), short_hosts.key(host_id, slug.lower())
         keys = list(dict.fromkeys((exact, folded)))
         rows = self._read_redis(keys)

@@ -23,7 +23,7 @@ Result = Link | DomainError
 
 
 def shorten_many(*, owner: Owner, new_links: Sequence[NewLink], batch_id: UUID) -> list[Result]:
-    """Results in the order of `new_links`; an alias that is taken fails its own item alone."""
+    """Results in the order of `new_links`; an alias that is taken fails only its own item."""
     with transaction.atomic():
         if owner.mode == Mode.TEST:
             rate_limit.consume_test_quota(owner.company_id, "links", len(new_links))

@@ -149,8 +149,8 @@ def disk_full() -> Iterator[Problem]:
             yield str(path), {"free": round(100 * usage.free / usage.total)}
 
 
-# The doctor's checks that no rule of their own covers. Not `static_files`: a machine with
-# workers alone has none.
+# The doctor's checks that no rule of their own covers. Not `static_files`: a machine
+# that only has workers has none.
 CHECKS: list[doctor.Check] = [
     stores.settings_are_sound,
     stores.legal_addresses,

@@ -32,7 +32,7 @@ from storage.schema_changes.runs import unapplied_migrations
 
 DUMP = "dump"  # the folder with pg_dump's files
 OF_ARCHIVES = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months whose file is elsewhere
-SEALED_CODES = "otp_sealedcode"  # companies' own codes, which no backup may outlive
+SEALED_CODES = "otp_sealedcode"  # custom codes, which no backup may outlive
 _WITH_MONTHS = (*(table.name for table in partitions.TABLES), "links_click")
 _UNREADABLE = """
 SELECT current_user, min(oid::regclass::text) FROM pg_class

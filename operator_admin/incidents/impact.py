@@ -14,7 +14,7 @@ from operator_admin.figures import AccountState
 RECENT = timedelta(hours=1)
 PAGE_SIZE = 50
 
-# Reads open messages alone, of the large tables. A code that has under a minute left will hardly
+# Reads only open messages, of the large tables. A code that has under a minute left will hardly
 # be typed in time.
 _WAITING = """
 SELECT m.channel, count(*) AS waiting,

@@ -66,8 +66,8 @@ CONTENTS = {
     "code_with_link": gettext_lazy("a code with a link"),
     "code_with_text": gettext_lazy("a code in a text of its own"),
     "link": gettext_lazy("a link"),
-    "own_digits": gettext_lazy("a company's own code"),
-    "own_code": gettext_lazy("a company's own code with letters"),
+    "custom_digits": gettext_lazy("a custom code"),
+    "custom_code": gettext_lazy("a custom code with letters"),
 }
 BREAKERS = {
     "closed": gettext_lazy("not triggered: messages go through"),

@@ -3,7 +3,7 @@
 Vendors that ask for it are told which of their codes were entered right: after the settlement, on
 the thread that polls vendors. A code's id waits in Redis: a process that hosts an account settles
 the codes of all, and polls nobody. Each is told once at most; what a crash or an outage loses is
-missing in the vendor's statistics alone. A company's own code is not told: it is wiped when it is
+missing only in the vendor's statistics. A custom code is not told: it is wiped when it is
 entered.
 """
 

@@ -176,7 +176,7 @@ class Migration(migrations.Migration):
                 ('verified_at', models.DateTimeField(null=True, verbose_name='verified')),
                 ('superseded_at', models.DateTimeField(null=True, verbose_name='superseded')),
                 ('cancelled_at', models.DateTimeField(null=True, verbose_name='cancelled')),
-                ('is_custom', models.BooleanField(db_default=False, default=False, verbose_name='own code')),
+                ('is_custom', models.BooleanField(db_default=False, default=False, verbose_name='custom code')),
                 ('binding', models.JSONField(null=True, verbose_name='bound to')),
                 ('settled_at', models.DateTimeField(null=True, verbose_name='processed')),
                 ('company', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='verifications', to='accounts.company', verbose_name='company')),
@@ -191,6 +191,6 @@ class Migration(migrations.Migration):
         migrations.RunPython(partition_by_month("otp_verification"), migrations.RunPython.noop),
         migrations.RunPython(setting("otp_verification"), migrations.RunPython.noop),
         RunSqlFile("otp/check/wrong_guesses.sql", "33d92c77fb0291e7"),
-        RunSqlFile("otp/sealed_codes.sql", "c69e947ac56ef2ea"),
+        RunSqlFile("otp/sealed_codes.sql", "167202dcbf096649"),
         RunSqlFile("otp/texts/text_changes.sql", "8c7a70b92e9bdce9"),
     ]

@@ -1,13 +1,13 @@
 """What became of recent codes, as the guard wants to know it: entered, missed or still awaited.
 
-An outcome follows from the times of the message and its code alone, so that each one falls into
+An outcome follows from the times of only the message and its code, so that each one falls into
 exactly one interval of `(since, until]`, whenever it is looked at. What was written more than `LAG`
 after its time may be left out.
 
 The newest message of a code counts: a person who asks three times and enters once is
 one right code. Codes with a link are left out: whoever follows the link need not enter the code. A
-company's own code is entered elsewhere: it is missed or awaited only while the company reports what
-was entered. Left out, too, are the codes of known phones that the guard lets pass whatever it
+custom code is entered elsewhere: it is missed or awaited only while the company reports what was
+entered. Left out, too, are the codes of known phones that the guard lets pass whatever it
 finds: their right ones would hide an attack on the numbers between them.
 """
 

@@ -1,4 +1,4 @@
-"""What is to be done about which numbers: opened, renewed, ended and lifted here alone.
+"""What is to be done about which numbers: opened, renewed, ended and lifted only here.
 
 Open restrictions are copied into the company's row, which its keys carry, so that a send needs no
 query for them (`docs/decisions/0013-settings-in-the-company-row.md`).

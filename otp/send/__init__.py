@@ -1,1 +1,1 @@
-"""Sending codes: new ones, resends, and codes that a company made itself."""
+"""Sending codes: new ones, resends, and custom codes, which a company made itself."""

@@ -25,7 +25,7 @@ from catalogue.ids import uuid7
 from catalogue.languages import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
-from channels.extensions import OWN_CODE
+from channels.extensions import CUSTOM_CODE
 from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
@@ -42,7 +42,7 @@ from otp.models import Verification
 from otp.protection import send_check
 from otp.protection.requesters import UNKNOWN, Requester
 from otp.sealed_codes import content_of
-from otp.send import code_writes, own_code_repeats
+from otp.send import code_writes, custom_code_repeats
 from otp.send.code_writes import CodeRow, CodeWrite
 from otp.send.tried_channels import UntriedChannels
 from otp.texts import bindings, rendering
@@ -119,7 +119,7 @@ def send_code(*, sender: Sender, request: CodeSendRequest, only_of: UUID | None 
     send = partial(_send, request=request, only_of=only_of)
     if request.custom_code is None:
         return send(sender)
-    return own_code_repeats.once(sender, request, send, sent_code)
+    return custom_code_repeats.once(sender, request, send, sent_code)
 
 
 def _send(sender: Sender, *, request: CodeSendRequest, only_of: UUID | None) -> SentCode:
@@ -190,14 +190,14 @@ def _other_channel(
     code: dict[str, Any] = {
         "asked_length": request.code_length,
         "binding": orjson.dumps(request.binding).decode() if request.binding else None,
-        "own_macs": None,
+        "custom_macs": None,
     }
     untried = UntriedChannels(
         principal, request.phone, request.purpose, plan.channel_names, code, of=only_of
     )
     if request.custom_code is not None:
-        code["own_macs"] = own_code_repeats.macs(principal, request)
-        untried.lock_first = partial(own_code_repeats.lock, principal, request)
+        code["custom_macs"] = custom_code_repeats.macs(principal, request)
+        untried.lock_first = partial(custom_code_repeats.lock, principal, request)
     return untried
 
 
@@ -240,12 +240,12 @@ def _write(
         has_link=link is not None,
         link_dies=link is not None and link.dies_with_code,
         has_key=message.sender.idempotency_key is not None,
-        has_own_code=request.custom_code is not None,
+        has_custom_code=request.custom_code is not None,
     )
     params = _params(message, request, link)
     if request.custom_code is not None:
         with transaction.atomic():
-            own_code_repeats.lock(message.sender.principal, request)
+            custom_code_repeats.lock(message.sender.principal, request)
             row = code_writes.alone(CodeWrite(statement, params))
     elif link is not None or request.is_new or message.sender.principal.is_test:
         row = code_writes.alone(CodeWrite(statement, params))
@@ -286,18 +286,18 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
     extras |= {"door": request.door, "order": list(request.order.channels)}
     extras["callback"] = request.callback
     params["params"] |= {name: value for name, value in extras.items() if value}
-    return params | _own_code_params(message, request, params["params"])
+    return params | _custom_code_params(message, request, params["params"])
 
 
-def _own_code_params(
+def _custom_code_params(
     message: NewMessage, request: CodeSendRequest, renderer_params: dict[str, Any]
 ) -> dict[str, Any]:
     if request.custom_code is None:
-        return {"own_macs": None}
-    renderer_params[OWN_CODE] = True
+        return {"custom_macs": None}
+    renderer_params[CUSTOM_CODE] = True
     sealed = sealed_codes.seal(request.custom_code, message.id)
     return {
-        "own_macs": own_code_repeats.macs(message.sender.principal, request),
+        "custom_macs": custom_code_repeats.macs(message.sender.principal, request),
         "sealed_key_id": sealed.key_id,
         "sealed": sealed.sealed,
         "length": len(request.custom_code),

@@ -4,7 +4,7 @@
 --
 -- A live code with time and attempts left is repeated, unless the send asks for another length or
 -- is bound to something else; otherwise a new verification supersedes it.
--- A code of the company's own, whose MACs are in `own_macs`, repeats itself alone.
+-- A custom code, whose MACs are in `custom_macs`, repeats itself alone.
 -- Nothing is written unless the wallet paid: every insert reads from `payer`. The unique index on
 -- the live row, not this statement, keeps parallel sends from making two live codes: the loser
 -- retries.
@@ -21,7 +21,7 @@ WITH asked AS MATERIALIZED (
     hold_seconds float, country text,
     day_budget bigint, hour_budget bigint, key_limit bigint, idem_path text, idem_key text,
     idem_hash bytea, verification_id uuid, purpose text, mac bytea, key_id text, length int,
-    asked_length int, lifetime int, binding jsonb, own_macs bytea[], params jsonb)
+    asked_length int, lifetime int, binding jsonb, custom_macs bytea[], params jsonb)
   LIMIT json_array_length(%(asked)s::json)),
 standing AS (  -- locked before the wallet, so it shows the last check's result
   SELECT n.number, live.* FROM asked n CROSS JOIN LATERAL (
@@ -32,7 +32,7 @@ standing AS (  -- locked before the wallet, so it shows the last check's result
                                           (v.expires_at - v.created_at) / 2)
         AND v.length = COALESCE(n.asked_length, v.length)
         AND v.binding IS NOT DISTINCT FROM n.binding
-        AND CASE WHEN v.is_custom THEN v.mac = ANY(n.own_macs) ELSE n.own_macs IS NULL END
+        AND CASE WHEN v.is_custom THEN v.mac = ANY(n.custom_macs) ELSE n.custom_macs IS NULL END
         AS is_current
     FROM otp_verification v
     WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
@@ -83,7 +83,7 @@ made AS (
   INSERT INTO otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length,
                                 max_attempts, expires_at, binding, is_custom)
   SELECT subject_id, company_id, mode, phone, purpose, mac, key_id, length, %(max_attempts)s,
-    ends_at, binding, own_macs IS NOT NULL
+    ends_at, binding, custom_macs IS NOT NULL
   FROM payer, (SELECT count(*) FROM superseded) AS first  -- read, so that it runs first
   WHERE NOT is_current),
 message AS ({message}){more}

@@ -190,7 +190,7 @@ def _learned(
         return {}
     if cached.version != state.version:
         cached.router = learned_router.decode(state.state)
-        cached.router.prices = dict.fromkeys(BY_NAME, 0)  # names alone matter here
+        cached.router.prices = dict.fromkeys(BY_NAME, 0)  # only names matter here
     account_shares.adopt(cached.router, account_shares.groups())
     memories = phone_memories.load_many(code.phone for code, _tries in codes)
     for code, tries in codes:
@@ -253,7 +253,7 @@ def _teach_try(
 
 
 def _sole(tries: list[ChannelTry], verified: float) -> int | None:
-    """The one that alone can have brought the code."""
+    """The only one that can have brought the code."""
     arrived = [
         n for n, row in enumerate(tries) if row.delivered is not None and row.delivered <= verified
     ]

@@ -11,7 +11,7 @@ from accounts.keys.principal import NO_TEXTS, CompanyTexts
 from accounts.names import is_valid_brand
 from catalogue.channels import Channel, by_stored_name
 from catalogue.languages import message_languages
-from channels.extensions import OWN_CODE, NotRenderableError, Rendered, WithdrawnError
+from channels.extensions import CUSTOM_CODE, NotRenderableError, Rendered, WithdrawnError
 from otp import codes
 from otp.sealed_codes import SealedCode
 
@@ -44,9 +44,9 @@ def text_with(code: str, *, params: Mapping[str, Any], locale: str, channel: str
 
 
 def _code(verification_id: UUID, params: Mapping[str, Any]) -> str:
-    if OWN_CODE in params:
-        if not isinstance(sealed := params[OWN_CODE], SealedCode):
-            raise WithdrawnError("the company's own code is no longer kept")
+    if CUSTOM_CODE in params:
+        if not isinstance(sealed := params[CUSTOM_CODE], SealedCode):
+            raise WithdrawnError("the custom code is no longer kept")
         return sealed.open()
     if params.get("key") not in codes.known_keys():
         raise NotRenderableError("the key of this code is no longer in OTP_KEYS")
@@ -149,7 +149,7 @@ def snapshot(
     **more: Any,
 ) -> dict[str, str]:
     """Returns, by channel, the templates a message keeps from the time it was accepted. `body` is
-    of the message alone, and `line` is below it; the rest is as of `template`.
+    of only this message, and `line` is below it; the rest is as of `template`.
     """
     if texts is NO_TEXTS and not body and not line:
         return {}

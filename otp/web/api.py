@@ -30,7 +30,7 @@ from otp.check.check import check_code
 from otp.feedback import report_entered
 from otp.next_channel import send_by_next_channel
 from otp.protection.requesters import NOT_AN_ADDRESS, UNKNOWN, Requester, requester_of
-from otp.send import own_code_repeats
+from otp.send import custom_code_repeats
 from otp.send.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.verifications import FoundVerification
 from otp.web.calls import (
@@ -119,7 +119,7 @@ class KeyedByHashedCode(IdempotentView):
 class SendCode(KeyedByHashedCode, SendView):
     calls = (SEND_CODE,)
     kind = "code"
-    guessed: CodeSendRequest | None = None  # with a code of the company's own
+    guessed: CodeSendRequest | None = None  # with a custom code
 
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
         parsed = parse_code(payload, self.principal)
@@ -132,7 +132,7 @@ class SendCode(KeyedByHashedCode, SendView):
         """A key of another request tells whether the code is that request's."""
         if key is None or self.guessed is None:
             return super().once(key, effect, rebuild)
-        with own_code_repeats.guess(self.principal, self.guessed):
+        with custom_code_repeats.guess(self.principal, self.guessed):
             return super().once(key, effect, rebuild)
 
     def send(self, sender: Sender, request: CodeSendRequest) -> dict[str, Any]:

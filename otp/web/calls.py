@@ -90,12 +90,12 @@ CHALLENGE = option(
     _("A solved challenge, if the call before was refused with `challenge_required`."),
 )
 
-OWN_CODE_SCHEMA = text(pattern="^[A-Za-z0-9]{4,10}$")
+CUSTOM_CODE_SCHEMA = text(pattern="^[A-Za-z0-9]{4,10}$")
 CUSTOM_CODE = option(
     "code",
-    OWN_CODE_SCHEMA,
+    CUSTOM_CODE_SCHEMA,
     _(
-        "A code of your own to deliver, 4 to 10 Latin letters or digits; without it the "
+        "A custom code to deliver, 4 to 10 Latin letters or digits; without it the "
         "service makes one. It is kept encrypted until the message has ended. Channels that "
         "cannot carry it are left out: Telegram takes 4 to 8 digits. Sent again with the same "
         "`reference`, it is the same message. Report by `POST /otp/feedback` that it was "
@@ -192,10 +192,10 @@ VERIFICATION = Shape("Verification", (VERIFICATION_ID, UNDERSTOOD_PHONE, VERIFIE
 A_CODE = _("A string of 4 to 8 digits")  # `otp.web.guess_fields`
 CODE = Field(
     "code",
-    OWN_CODE_SCHEMA,
+    CUSTOM_CODE_SCHEMA,
     _(
         "The code, as a string: a number would lose leading zeros. Spaces, dashes and invisible "
-        "marks are ignored, and digits of any script are read. Only a code of your own may have "
+        "marks are ignored, and digits of any script are read. Only a custom code may have "
         "letters, as you sent them."
     ),
     "482915",

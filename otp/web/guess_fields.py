@@ -13,7 +13,7 @@ from catalogue.ids import parse_id
 from channels import phone_numbers
 from channels.web.fields import DEFAULT_PURPOSE, PHONE
 from otp.check.check import find_phone
-from otp.feedback import is_own_code
+from otp.feedback import is_custom_code
 from otp.web.calls import (
     A_CODE,
     PURPOSE,
@@ -25,7 +25,7 @@ GENERATED_CODE = re.compile(r"[0-9]{4,8}")
 
 
 class GuessTarget(NamedTuple):
-    """The verification that a guess is for: by its phone and purpose, or by its id alone."""
+    """The verification that a guess is for: by its phone and purpose, or by its id."""
 
     phone: str
     purpose: str
@@ -56,8 +56,8 @@ def parse_target(fields: RequestFields, principal: Principal) -> GuessTarget:
 
 
 def check_digits(code: str, principal: Principal, target: GuessTarget) -> None:
-    """4 to 8 digits, or the code that the company made. Another shape spends no attempt."""
-    if not GENERATED_CODE.fullmatch(code) and not is_own_code(
+    """4 to 8 digits, or a custom code. Another shape spends no attempt."""
+    if not GENERATED_CODE.fullmatch(code) and not is_custom_code(
         principal, phone=target.phone, purpose=target.purpose, verification_id=target.id
     ):
         raise invalid_input(code=A_CODE)

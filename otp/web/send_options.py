@@ -110,7 +110,7 @@ OPTIONS = (
 
 NOT_WITH_CHANNEL = _("Cannot be combined with channel")
 NOT_WITH_LINK = _("Cannot be combined with link")
-NOT_WITH_CODE = _("Cannot be combined with a code of your own")
+NOT_WITH_CODE = _("Cannot be combined with a custom code")
 _CODE = re.compile(r":code(?!\w)")
 
 

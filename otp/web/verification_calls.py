@@ -30,7 +30,7 @@ from channels.web.message_fields import MESSAGE, NUMBER
 from channels.web.status_texts import status_text
 from otp.verifications import State
 from otp.web.calls import (
-    OWN_CODE_SCHEMA,
+    CUSTOM_CODE_SCHEMA,
     PURPOSE,
     SEND_CODE,
     VERIFICATION,
@@ -223,7 +223,7 @@ REPORTED_ID = option(
 )
 REPORTED_CODE = option(
     "code",
-    OWN_CODE_SCHEMA,
+    CUSTOM_CODE_SCHEMA,
     _("With `phone`: the code that was entered. A wrong one spends an attempt."),
     "4821",
     error=_("A string of 4 to 10 Latin letters or digits"),
@@ -235,7 +235,7 @@ FEEDBACK = Call(
     "reportEntered",
     _("Report an entered code"),
     _(
-        "Tells within a day that a code of your own was entered right: it proves the delivery, and "
+        "Tells within a day that a custom code was entered right: it proves the delivery, and "
         "routing and protection learn from it. Only for sends with `code`; ours are checked by "
         "`/otp/verify`. A repeat changes nothing. Report all of them or none: while you report, a "
         "code that was not reported counts as not entered, until seven days after your last report."

@@ -114,7 +114,7 @@ class Metrics(NamedTuple):
 
 
 def directory() -> Path:
-    """This service's slots alone: another one on the machine has another SECRET_KEY."""
+    """Only this service's slots: another one on the machine has another SECRET_KEY."""
     service = salted_hmac(__name__, "service", algorithm="sha256").hexdigest()[:16]
     settings.METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     path: Path = settings.METRICS_DIR / service

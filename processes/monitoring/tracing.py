@@ -206,7 +206,7 @@ def _provider() -> tuple[Any, _Ids]:
             return super().generate_span_id() if ids.span is None else ids.span
 
     provider = TracerProvider(
-        # By the trace's id alone, so that all processes decide alike.
+        # Only by the trace's id, so that all processes decide alike.
         sampler=TraceIdRatioBased(settings.TRACING.ratio),
         id_generator=DerivedIds(),
         resource=Resource.create({"service.name": settings.TRACING.service_name}),

@@ -4,7 +4,7 @@ The API's fixed paths, other services' clients and vendors' webhooks make nearly
 reach Django. Their views are called here as its handler would: `SkipPageMiddleware` leaves no
 middleware before them anyway. What is spared, 70 of 80 µs, is the search for the route and the
 handler's signals, whose receivers end a request's database connection, as is done here, and reset
-caches and URLconfs, which these views leave alone.
+caches and URLconfs, which these views do not use.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -68,7 +68,7 @@ def partition_by_month(*names: str) -> Callable[[Any, BaseDatabaseSchemaEditor],
 
 def build_indexes(_apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
     """What Django would do after a migration that creates tables, but for indexes of unique texts
-    that serve LIKE alone: nothing asks for it.
+    that only serve LIKE: nothing asks for it.
     """
     for sql in editor.deferred_sql:
         if '_like" ON ' not in str(sql):

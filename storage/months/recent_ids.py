@@ -1,6 +1,6 @@
 """Which months of partitioned tables a statement can meet, written into its text.
 
-PostgreSQL then plans for these months alone, and opens no others: neither those made ahead of time
+PostgreSQL then plans only for these months, and opens no others: neither those made ahead of time
 nor years of history. As parameters they would not help: with a generic plan PostgreSQL assumes that
 any range matches 0.5 % of a table, and may prefer that range to the index for a single row.
 """

@@ -211,7 +211,7 @@ def blocked(statement: str) -> bool:
 
 
 def altered() -> list[str]:
-    """The tables that somebody has locked alone."""
+    """The tables that somebody has locked exclusively."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relation::regclass::text FROM pg_locks"

@@ -113,7 +113,7 @@ POSTED = [call for call in CALLS if call.method == "POST" and call.body]
 
 @pytest.mark.parametrize("call", POSTED, ids=lambda call: call.name)
 def test_empty_optional_text_counts_as_absent(api: Api, test_api: Api, call: Call) -> None:
-    """But for what has a form, such as an id or a code of one's own: that is refused."""
+    """But for what has a form, such as an id or a custom code: that is refused."""
     caller = api if call.scope in LIVE else test_api
     empty = {
         field.name: ""

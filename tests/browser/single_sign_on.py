@@ -50,7 +50,7 @@ def _connected(acme: Company) -> User:
 
 
 def _without_password(provider: IdentityProvider) -> str:
-    """The session of somebody whom the provider alone lets in, and who has just proved it."""
+    """The session of somebody whom only the provider lets in, and who has just proved it."""
     provider.person("anna", "acme-owners")
     client: Client = signed_in("anna")
     client.get(go(client, "anna", "sso-reauthenticate"))

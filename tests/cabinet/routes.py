@@ -307,23 +307,23 @@ SINGLE_SIGN_ON = {  # missing unless a provider is configured: tests/accounts/oi
     "sso-identity",
 }
 NO_PAGE = {
-    "language",  # POST alone
+    "language",  # only POST
     "docs-key",  # the same
     "session-end",
     "session-end-others",
     # One person's own: tests/channels/web/test_message_files.py
     *("message-file", "message-file-status", "message-file-delete"),
-    "saved-filter-delete",  # of one person alone: tests/cabinet/test_saved_filters.py
+    "saved-filter-delete",  # of only one person: tests/cabinet/test_saved_filters.py
     "mfa_download_recovery_codes",
     "mfa_login_webauthn",  # JSON for the script of the sign-in page
     "account_set_password",  # for people without a password, of whom there are none
     "account_confirm_login_code",  # codes by e-mail are off
-    "sso-start",  # POST alone, and missing unless a provider is configured
+    "sso-start",  # only POST, and missing unless a provider is configured
     "invoice-file",  # a PDF for anybody with the link: tests/billing
     "document-file",  # the same
     "second-factor-required",  # where a company requires one: tests/cabinet
     "follow",  # the redirect: tests/links
-    "notice-dismiss",  # POST alone: tests/operator_admin/incidents
+    "notice-dismiss",  # only POST: tests/operator_admin/incidents
     "status-json",  # for machines: tests/operator_admin/status
     "status-feed",  # the same
     *("widget", "widget-ru"),  # scripts for companies' own pages: tests/otp/web

@@ -25,7 +25,7 @@ LINKS = ["https://law.example/terms", "https://law.example/privacy", "mailto:hel
 
 @pytest.fixture(autouse=True)
 def _fresh_pages() -> Iterator[None]:
-    """A process keeps its pages of dead links: settings change in tests alone."""
+    """A process keeps its pages of dead links: settings change only in tests."""
     responses._error_page_html.cache_clear()
     yield
     responses._error_page_html.cache_clear()

@@ -1,6 +1,6 @@
 """What the programs share that play other services' clients: numbers, codes, cases.
 
-It needs the standard library alone, since they run in the judges' own environment.
+It needs only the standard library, since they run in the judges' own environment.
 """
 
 import json

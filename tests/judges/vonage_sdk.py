@@ -3,7 +3,7 @@
 `vonage_sdk.py ADDRESS KEY READER APPLICATION_ID PRIVATE_KEY`
 
 ADDRESS is the dialect's, KEY a test key for clients, READER an ordinary test key that reads what
-phones show; the last two sign tokens. The client speaks HTTPS alone, so a proxy with a certificate
+phones show; the last two sign tokens. The client speaks only HTTPS, so a proxy with a certificate
 of its own stands in front of the service.
 """
 
@@ -167,7 +167,7 @@ def next_step_is_taken(verify: Any) -> None:
     equal(verify.check_code(started.request_id, code_at(number)).status, "completed")
 
 
-def lengths_and_own_codes(verify: Any) -> None:
+def lengths_and_custom_codes(verify: Any) -> None:
     short, own = phone(), phone()
     started = verify.start_verification(request_to(short, code_length=4))
     equal(len(code_at(short)), 4)
@@ -196,7 +196,7 @@ def strangers_are_refused(_verify: Any) -> None:
 
 
 CASES = [code_is_checked, guesses_end_the_workflow, workflow_is_canceled, next_step_is_taken,
-         lengths_and_own_codes, numbers_are_refused, strangers_are_refused]  # fmt: skip
+         lengths_and_custom_codes, numbers_are_refused, strangers_are_refused]  # fmt: skip
 for case in CASES:
     for verify in by_each_way():
         case(verify)

@@ -202,7 +202,7 @@ class Sweep:
 
 
 def unlike(forms: list[Form]) -> list[Form]:
-    """One of those that differ in values alone, such as a button in each row."""
+    """One of those that differ only in values, such as a button in each row."""
     return list({(*form.values, *form.files): form for form in forms}.values())
 
 

@@ -55,7 +55,7 @@ def test_other_digits_of_the_text_do_not_tell_the_code(api: Api) -> None:
     assert message["text"] == f"•••••• for {code}.00"
 
 
-def test_evidence_of_a_company_s_own_code_has_its_text(api: Api) -> None:
+def test_evidence_of_a_company_s_custom_code_has_its_text(api: Api) -> None:
     sent_code = post(api, code="aB3xYz", text="Enter :code at the desk", channel="sms")
     SealedCode.objects.all().delete()
 

@@ -1,4 +1,4 @@
-"""A company's own code, checked here or reported as entered."""
+"""A custom code, checked here or reported as entered."""
 
 from functools import partial
 from typing import Any
@@ -30,7 +30,7 @@ def send(api: Api, code: object = CODE, **fields: object) -> Answer:
 
 
 @pytest.mark.parametrize("code", [CODE, LETTERS, "A1B2C3D4E5"])
-def test_own_code_can_be_checked_here(api: Api, code: str) -> None:
+def test_custom_code_can_be_checked_here(api: Api, code: str) -> None:
     verification = send(api, code).body["verification"]
     wrong = code[:-1] + ("1" if code[-1] != "1" else "2")
 

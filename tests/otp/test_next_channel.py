@@ -200,7 +200,7 @@ def test_several_at_once_without_a_chain_are_one_message_each(api: Api) -> None:
 
 
 def test_test_mode_sends_one_message_by_each_channel(test_api: Api) -> None:
-    """No cool-down holds these, so the lock alone keeps them apart."""
+    """No cool-down holds these, so only the lock keeps them apart."""
     verification = sent(test_api)
 
     at_once([partial(step, test_api, verification)] * 6)

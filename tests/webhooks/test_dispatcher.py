@@ -161,7 +161,7 @@ def test_one_endpoint_and_one_company_leave_room_for_others(company: Company) ->
 
 @pytest.mark.parametrize("kind", sorted(set(EventKind) - {EventKind.LINK_CLICKED}))
 def test_clicks_that_wait_keep_no_other_event_waiting(endpoint: Endpoint, kind: EventKind) -> None:
-    """A visitor who opens links all day long delays the events of clicks alone."""
+    """A visitor who opens links all day long delays only the events of clicks."""
     Endpoint.objects.update(kinds=EventKind.values)
     of_endpoint: dict[str, Any] = {
         "company_id": endpoint.company_id,

@@ -128,7 +128,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a figure must be, or at least should; both None where it is shown alone."""
+    """What a figure must be, or at least should; both None where it is only shown."""
 
     what: str
     value: float

@@ -64,7 +64,7 @@ class Stack:
         self.environ |= _durations(speed) | {"SIMULATOR_URL": self.carrier, MARK: str(directory)}
         if not has_payments:
             self.environ["PAYMENT_GATEWAYS"] = ""
-        if has_smpp:  # SMS by a message centre alone: Twilio would be chosen, too
+        if has_smpp:  # SMS only by a message centre: Twilio would be chosen, too
             self.environ["TWILIO_AUTH_TOKEN"] = ""
         if sentinels:
             self.environ |= {"REDIS_URL": sentinels.url, "CELERY_BROKER_URL": ""}

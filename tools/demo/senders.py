@@ -112,7 +112,7 @@ def _company(user: User, name: str, *, listens: bool) -> Company:
     )
     lift_budgets(company)
     ledger.grant(company=company, amount=GIFT, reason="demo")
-    # Rows alone: the services would send e-mails about them. Nobody knows the key's secret.
+    # Only rows: the services would send e-mails about them. Nobody knows the key's secret.
     ApiKey.objects.create(
         company=company,
         created_by=user,

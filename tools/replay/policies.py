@@ -137,7 +137,7 @@ class SmartPolicy:
 
     @staticmethod
     def _sole(outcome: Outcome, arrived: list[Played]) -> int | None:
-        """The step that alone can have brought the code, as the service would know it."""
+        """The only step that can have brought the code, as the service would know it."""
         accepted = [step for step in outcome.steps if step.refused == math.inf]
         if len(arrived) == 1:
             return outcome.steps.index(arrived[0])

@@ -78,7 +78,7 @@ class FaultPlan:
     hold: float = 0.0
     late: float = 0.0
     afterwards: set[str] = field(default_factory=set)
-    arrival: float | None = None  # until the phone has it; of scripted outcomes alone
+    arrival: float | None = None  # until the phone has it; only of scripted outcomes
 
     @property
     def is_taken(self) -> bool:

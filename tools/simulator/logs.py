@@ -54,7 +54,7 @@ PRAGMA wal_autocheckpoint = 10000;
 PRAGMA cache_size = -65536;
 """
 COLUMNS = tuple(field.name for field in fields(Message))
-# Both texts are made of the constant above alone.
+# Both texts are made only of the constant above.
 INSERT = f"INSERT INTO messages ({','.join(COLUMNS)}) VALUES ({','.join('?' * len(COLUMNS))})"  # noqa: S608
 SELECT = f"SELECT {','.join(COLUMNS)} FROM messages"  # noqa: S608
 SAVE_EVERY = 0.05

@@ -202,7 +202,7 @@ class ReceiptSender:
         await self._session.close()
 
     def start(self, message: Message, delay: float) -> None:
-        """Work off the pending receipts of a message, from now on by this job alone."""
+        """Work off the pending receipts of a message, from now on only by this job."""
         if not message.pending:
             return
         if earlier := self._jobs.get(message.id):

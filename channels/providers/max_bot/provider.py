@@ -141,7 +141,7 @@ def _ended(update: http.Json, _token: str) -> BotUpdate | None:
 def _written(update: http.Json, token: str) -> BotUpdate | None:
     message = http.mapping(update.get("message"))
     user_id = _person(message.get("sender"))
-    # By its type alone: the id of a dialog may be negative as that of a group is, or absent.
+    # Only by its type: the id of a dialog may be negative as that of a group is, or absent.
     chat_type = http.mapping(message.get("recipient")).get("chat_type")
     if user_id is None or chat_type != "dialog":
         return None

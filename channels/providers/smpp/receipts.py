@@ -156,7 +156,7 @@ _CALL_BARRED = bytes([3, 0, 13])
 _STORED_TLVS = (_ID, _STATE, _ERROR)
 _SPACE = " \t\r\n"  # Python's own white space has control characters, too
 _NAMES = "id|sub|dlvrd|submit ?date|done ?date|stat|err"
-# A value ends at white space or a colon; one with a control character is none: its beginning alone
+# A value ends at white space or a colon; one with a control character is none: only its beginning
 # could be the id of another message.
 _FIELD = re.compile(
     rf"(?<![\w-])({_NAMES})[ \t\r\n]*:[ \t\r\n]*(?!(?:{_NAMES}|text)[ \t\r\n]*:)"

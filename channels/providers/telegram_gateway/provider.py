@@ -31,7 +31,7 @@ from channels.providers.inbound import (
 
 _LOW_BALANCES = (1.0, 5.0)  # of Telegram's currency units: a hundred codes, five hundred
 _MAX_CLOCK_SKEW = 300  # seconds a report's timestamp may be off, either way
-# https://core.telegram.org/gateway/api (28 November 2026) documents ACCESS_TOKEN_INVALID alone; the
+# https://core.telegram.org/gateway/api (28 November 2026) documents only ACCESS_TOKEN_INVALID; the
 # other names were observed by client authors.
 _VERDICTS: dict[str, http.Verdict] = {
     **dict.fromkeys(
@@ -69,7 +69,7 @@ class TelegramGateway(http.HttpProvider):
     channel = "telegram"
     authorization = "Bearer {token}"
     capabilities = Capabilities(
-        frozenset({Content.CODE, Content.OWN_DIGITS}),
+        frozenset({Content.CODE, Content.CUSTOM_DIGITS}),
         receipts=True,
         pollable=True,
         wants_entered_codes=True,

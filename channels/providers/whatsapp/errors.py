@@ -13,7 +13,7 @@ from channels.providers.base import DestinationRefusedError, RefusedError
 from channels.providers.http import text_of, word_of
 from channels.providers.inbound import AccountAlert, AlertKind
 
-# By error.code alone: the HTTP status of a code has changed over the years.
+# Only by error.code: the HTTP status of a code has changed over the years.
 VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((131021, 131026, 131049, 131050, 130472), http.UNREACHABLE),
     **dict.fromkeys((100, 131008, 131009, 131030, 131047, 131051, 135000), http.REFUSED),

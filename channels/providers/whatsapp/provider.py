@@ -43,7 +43,7 @@ _STATES = {
     "failed": ReceiptState.FAILED,
 }
 # The template takes codes of up to 15 characters, whoever made them.
-_CODES = (Content.CODE, Content.OWN_DIGITS, Content.OWN_CODE)
+_CODES = (Content.CODE, Content.CUSTOM_DIGITS, Content.CUSTOM_CODE)
 _ARRIVED = {ReceiptState.DELIVERED, ReceiptState.READ}
 _PHONE = re.compile(r"[1-9][0-9]{6,14}")
 _USER_ID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]{1,140}")  # BSUID: the country, a dot, 128 at most

@@ -20,7 +20,7 @@ BATCH = 1000  # rows
 
 
 def hashes_of(phone: str) -> list[bytes]:
-    """128 bits under SECRET_KEY, so that a copy of the table alone names nobody; then those under
+    """128 bits under SECRET_KEY, so that a mere copy of the table names nobody; then those under
     the keys that it is being exchanged for, or was.
     """
     return [_hash(phone, key) for key in _keys()]

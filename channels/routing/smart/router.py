@@ -252,7 +252,7 @@ class Router:
         self.exploration.succeeded(step.area.country, step.channel)
 
     def entered(self, now: float, step: Try, memory: PhoneMemory) -> None:
-        """A right code that this try alone can have brought."""
+        """A right code that only this try can have brought."""
         self.delivered(now, step, memory)
         _add_time(self._times(self.codes, step.area, step.channel, CODE_GUESS), now, now - step.at)
 

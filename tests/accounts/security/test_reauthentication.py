@@ -107,7 +107,7 @@ def test_factor_pages_require_the_second_factor(client: Client, user: User, name
     RecoveryCodes.activate(user)
     assert is_asked(client, name)
 
-    confirm(client)  # the password alone is not enough any more
+    confirm(client)  # the password by itself is not enough any more
     assert is_asked(client, name)
     confirm_by_code(client)
 

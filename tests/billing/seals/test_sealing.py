@@ -1,4 +1,4 @@
-"""Seals follow from the transfers alone: whoever writes them, whenever, however often."""
+"""Seals follow only from the transfers: whoever writes them, whenever, however often."""
 
 import hashlib
 import json

@@ -48,7 +48,7 @@ def post(api: Api, kind: str = "code") -> Answer:
 
 
 def sent_to_phone(company: Company, count: int, kind: str = "code") -> None:
-    """As if sent a moment ago, by the pool alone: rows, and Redis where it answers."""
+    """As if sent a moment ago, only by the pool: rows, and Redis where it answers."""
     message = MessageFactory.build(company=company, kind=kind, phone=PHONE)
     day = send_limits._windows(message)[-1:]
     before = Message.objects.count()

@@ -148,7 +148,7 @@ def lead_to(settings: Settings, url: str) -> None:
 
 @dataclass
 class Life:
-    """A message on its way, and time, which passes for it alone."""
+    """A message on its way, and time, which passes only for it."""
 
     message: Message
     simulator: Simulator

@@ -121,7 +121,7 @@ def test_messages_survive_throttling_and_two_restarts(service: Service, sender: 
     assert set(copies.values()) == {1}  # what is unknown is never sent again: nothing came twice
     assert charged <= set(copies)
     assert ledger.balance(sender.company.pk) == (TOKENS - PRICE * len(charged), 0)
-    # A centre that is killed forgets whom it was to throttle: the last 100 alone are sure.
+    # A centre that is killed forgets whom it was to throttle: only the last 100 are sure.
     assert Attempt.objects.filter(error_code="ESME_RTHROTTLED").count() >= 5
 
 

@@ -73,7 +73,7 @@ def test_attack_among_people_or_with_codes_is_stopped(
     enters: float, of: float, allowed: float
 ) -> None:
     """One of `of` codes is the attack's. So the share that is entered is hardly less than half of
-    the norm, of which alone it takes hundreds of codes to be sure.
+    the norm, of which by itself it takes hundreds of codes to be sure.
     """
     lost = []
     for seed in range(10):

@@ -84,8 +84,8 @@ def test_carries_what_it_declares_and_refuses_the_rest(vendor: Vendor, wire: Wir
         Content.CODE: message(),
         Content.LINK: link(),
         Content.CODE_WITH_LINK: code_with_link(),
-        Content.OWN_DIGITS: replace(message(), content=Content.OWN_DIGITS),
-        Content.OWN_CODE: replace(message(), content=Content.OWN_CODE, code="aB3xYz"),
+        Content.CUSTOM_DIGITS: replace(message(), content=Content.CUSTOM_DIGITS),
+        Content.CUSTOM_CODE: replace(message(), content=Content.CUSTOM_CODE, code="aB3xYz"),
         Content.CODE_WITH_TEXT: replace(message(), content=Content.CODE_WITH_TEXT),
     }
     can = provider.capabilities.contents

@@ -148,8 +148,8 @@ def test_channels_are_listed_with_price_and_capabilities(api: Api, settings: Set
     assert body.pop("data")[:3] == [
         dict(zip(names, row, strict=True))
         for row in (
-            ("whatsapp", "WhatsApp", 1, True, ["code", "link", "own_digits", "own_code"]),
-            ("telegram", "Telegram", 1, True, ["code", "own_digits"]),
+            ("whatsapp", "WhatsApp", 1, True, ["code", "link", "custom_digits", "custom_code"]),
+            ("telegram", "Telegram", 1, True, ["code", "custom_digits"]),
             ("sms", "SMS", 16, False, []),
         )
     ]

@@ -83,7 +83,7 @@ def test_messages_of_others_are_not_shown(client: Client, owner: Member) -> None
     assert PHONE not in body_of(client)
 
 
-def test_own_code_is_shown_while_it_lives(client: Client, owner: Member, test_api: Api) -> None:
+def test_custom_code_is_shown_while_it_lives(client: Client, owner: Member, test_api: Api) -> None:
     test_api.post("/otp/send", {"phone": PHONE, "code": "482193"})
     Message.objects.update(state=Message.State.DELIVERED)
 

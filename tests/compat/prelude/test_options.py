@@ -1,4 +1,4 @@
-"""Prelude's options, own codes and payments."""
+"""Prelude's options, custom codes and payments."""
 
 from typing import Any
 
@@ -97,7 +97,7 @@ def test_option_that_cannot_be_kept_is_refused(
     assert Message.objects.count() == 0
 
 
-def test_own_code_is_sent_checked_and_reported(client: DialectClient) -> None:
+def test_custom_code_is_sent_checked_and_reported(client: DialectClient) -> None:
     send(client, options={"custom_code": "AB12CD"})
     entered = check(client, "AB12CD")
     send(client, "+79161234568", options={"custom_code": "777777"})
@@ -109,7 +109,7 @@ def test_own_code_is_sent_checked_and_reported(client: DialectClient) -> None:
     assert Verification.objects.filter(is_custom=True, verified_at=None).count() == 0
 
 
-def test_another_own_code_within_the_pause_is_refused(client: DialectClient) -> None:
+def test_another_custom_code_within_the_pause_is_refused(client: DialectClient) -> None:
     """As a retry it would be said to be under way."""
     send(client, options={"custom_code": "777777"})
 

@@ -163,7 +163,7 @@ def test_expired_unknown_and_other_codes_are_not_found(twilio: Twilio, company: 
     assert error_of(Twilio(company, mode=Mode.LIVE).fetch(sid)) == (404, 20404)
 
 
-def test_own_code_is_sent_and_checked(twilio: Twilio) -> None:
+def test_custom_code_is_sent_and_checked(twilio: Twilio) -> None:
     created = twilio.create(CustomCode="A1b2C3")
 
     wrong = twilio.check("A1b2C4")
@@ -172,7 +172,7 @@ def test_own_code_is_sent_and_checked(twilio: Twilio) -> None:
     assert (created.status, wrong.body["valid"], right.body["status"]) == (201, False, "approved")
 
 
-def test_another_own_code_within_the_wait_is_refused(company: Company) -> None:
+def test_another_custom_code_within_the_wait_is_refused(company: Company) -> None:
     """An answer of the running one would say that this code is under way, and it is not."""
     twilio = Twilio(company, mode=Mode.LIVE)
     twilio.create(CustomCode="A1b2C3")
@@ -197,7 +197,7 @@ def test_code_is_bound_to_a_payment(twilio: Twilio) -> None:
     assert Message.objects.get().params["metadata"] == {"order": "17"}
 
 
-def test_own_code_is_approved_by_report(twilio: Twilio) -> None:
+def test_custom_code_is_approved_by_report(twilio: Twilio) -> None:
     own = twilio.create(CustomCode="4829").body["sid"]
     ours = twilio.create(To="+79161234568").body["sid"]
 

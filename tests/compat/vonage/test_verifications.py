@@ -145,7 +145,7 @@ def test_right_parameters_are_taken(client: DialectClient, more: dict[str, Any])
     started(client, **more)
 
 
-def test_own_code_is_checked(client: DialectClient) -> None:
+def test_custom_code_is_checked(client: DialectClient) -> None:
     request_id = started(client, code="aB3dE6gH")
 
     assert check_code(client, request_id, "AB3dE6gH").status == 400

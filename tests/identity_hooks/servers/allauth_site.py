@@ -52,7 +52,7 @@ settings.configure(
     ACCOUNT_LOGIN_METHODS={"phone"},
     ACCOUNT_SIGNUP_FIELDS=["phone*"],
     ACCOUNT_LOGIN_BY_CODE_ENABLED=True,
-    # Its default, eight letters and a dash, is no code of digits or letters alone.
+    # Its default, eight letters and a dash, is no code of only digits or letters.
     ALLAUTH_USER_CODE_FORMAT={"numeric": True, "length": 6, "dashed": False},
 )
 django.setup()

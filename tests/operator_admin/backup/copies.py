@@ -98,7 +98,7 @@ def execute(statement: str) -> None:
 
 
 def load(directory: Path, copy: Copy) -> None:
-    """The backup's dump alone, as PostgreSQL's own program loads it."""
+    """Only the backup's dump, as PostgreSQL's own program loads it."""
     program = postgres.find_program("pg_restore", server=postgres.server_version())
     dump = directory / "dump"
     subprocess.run([program, f"--dbname={copy.url}", "--no-owner", dump], check=True)

@@ -61,9 +61,9 @@ def test_contents_of_an_account_stand_in_one_order(page: str) -> None:
         "Telegram: a code",
         "Telegram: a code with a link",
         "Telegram: a code in a text of its own",
+        "Telegram: a custom code with letters",
+        "Telegram: a custom code",
         "Telegram: a link",
-        "Telegram: a company's own code with letters",
-        "Telegram: a company's own code",
     ]
 
 

@@ -158,7 +158,7 @@ def test_nothing_is_told_of_other_codes(wire: Wire, api: Api) -> None:
     assert told(wire) == []
 
 
-def test_company_s_own_code_is_no_longer_known(wire: Wire, api: Api) -> None:
+def test_company_s_custom_code_is_no_longer_known(wire: Wire, api: Api) -> None:
     attempt = accepted(api, channel="telegram", code="7391")
     apply_event(attempt, EventKind.DELIVERED)
     answer = api.post("/otp/feedback", {"phone": PHONE, "code": "7391"})

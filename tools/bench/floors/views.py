@@ -64,7 +64,7 @@ def send_params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
         "key_id": "1",
         "key_ids": array_text(["1"]),
         "length": 6,
-        "own_macs": None,
+        "custom_macs": None,
         "asked_length": None,
         "binding": None,
         "max_attempts": settings.CODE_ATTEMPTS,

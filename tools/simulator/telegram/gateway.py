@@ -67,7 +67,7 @@ class TelegramGateway(HttpVendor):
 
     def accepted(self, message: Message) -> web.Response:
         balance = LOW if "money" in self.carrier.lacks else BALANCE
-        result = _status(message) | {"remaining_balance": balance}  # for a paid request alone
+        result = _status(message) | {"remaining_balance": balance}  # only for a paid request
         return json_answer({"ok": True, "result": result})
 
     def refusal(self, kind: str, message: Message) -> RefusedError:

@@ -147,7 +147,7 @@ def test_optional_parameters_override_the_text_where_they_are_known(
 def test_centre_may_write_the_id_in_two_ways(
     ids: str, answered: str, parameter: str, line: str
 ) -> None:
-    """One is that of the response: centres of Jasmin leave out hyphens of the parameter alone."""
+    """One is that of the response: centres of Jasmin leave out hyphens only of the parameter."""
     tlvs = {ID: parameter.encode(), STATE: b"\x02"}
     written = ReceiptFormat(ID_FORMATS[ids])
 

@@ -102,8 +102,8 @@ def test_code_with_link_names_the_brand(wire: responses.RequestsMock) -> None:
         ("code_link_template", Content.CODE_WITH_LINK),
         ("link_template", Content.LINK),
         ("code_template", Content.CODE),
-        ("code_template", Content.OWN_DIGITS),
-        ("code_template", Content.OWN_CODE),
+        ("code_template", Content.CUSTOM_DIGITS),
+        ("code_template", Content.CUSTOM_CODE),
     ],
 )
 def test_a_template_that_is_not_there_carries_nothing(setting: str, lost: Content) -> None:

@@ -156,7 +156,7 @@ def test_failure_is_in_the_log(
     now = timezone.now()
 
     log = CapturingLogger()
-    monkeypatch.setattr(statistics, "log", log)  # tests log errors alone
+    monkeypatch.setattr(statistics, "log", log)  # tests log only errors
 
     for _ in range(2):
         assert statistics.hours_in_clickhouse(link, now, now) is None

@@ -1,4 +1,4 @@
-"""What the guard and the router make of codes that a company made: nothing, unless it reports."""
+"""What the guard and the router make of custom codes: nothing, unless it reports."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ def company(company: Company) -> Company:
 def own(company: Company, *, entered_after: float | None = None, ago: float = 100.0) -> Message:
     message = sent(company, ago=ago, entered_after=entered_after)
     Verification.objects.filter(pk=message.subject_id).update(is_custom=True)
-    Message.objects.filter(pk=message.pk).update(content="own_code")
+    Message.objects.filter(pk=message.pk).update(content="custom_code")
     return message
 
 

@@ -1,4 +1,4 @@
-"""Where a company's own code may not be, during its life and after it."""
+"""Where a custom code may not be, during its life and after it."""
 
 import gzip
 from io import StringIO

@@ -1,4 +1,4 @@
-"""A company's own code: delivered, repeated, checked, reported."""
+"""A custom code: delivered, repeated, checked, reported."""
 
 from dataclasses import replace
 from functools import partial
@@ -61,7 +61,7 @@ def delivered(api: Api, **fields: object) -> Message:
 
 
 @pytest.mark.parametrize("code", ["0000", "00482915", "ABCD", "aB3xYz", "A1B2C3D4E5", "1234567890"])
-def test_own_code_is_what_the_person_gets(api: Api, code: str) -> None:
+def test_custom_code_is_what_the_person_gets(api: Api, code: str) -> None:
     answer = send(api, code, channel="whatsapp")
 
     sent = outgoing()
@@ -163,7 +163,7 @@ def test_withdrawn_code_ends_its_message_and_returns_the_tokens(api: Api) -> Non
     send(api)
     (claimed,) = claim()
     SealedCode.objects.all().delete()
-    params = {**claimed.params, "own_code": None}
+    params = {**claimed.params, "custom_code": None}
 
     event = refused(replace(claimed, params=params))
     apply_event(Attempt.objects.get(), event.kind, code=event.code)
@@ -192,7 +192,7 @@ def test_gateway_is_left_out_of_the_plan(api: Api) -> None:
     first, second = Message.objects.order_by("id")
     assert [answer.body["channel"] for answer in answers] == ["telegram", "sms"]
     assert ([step["channel"] for step in first.chain], second.chain) == (["sms"], [])
-    assert (first.content, second.content) == ("own_digits", "own_code")
+    assert (first.content, second.content) == ("custom_digits", "custom_code")
 
 
 @pytest.mark.usefixtures("_gateway_alone")
@@ -211,8 +211,8 @@ def test_channel_that_cannot_carry_it_is_refused_before_anything(api: Api, code:
 def test_every_route_of_codes_carries_own_ones() -> None:
     for mode, channel, content in registry.routes_by_key():
         if content == "code" and (mode, channel) != ("live", "telegram"):
-            assert (mode, channel, "own_code") in registry.routes_by_key()
-            assert (mode, channel, "own_digits") in registry.routes_by_key()
+            assert (mode, channel, "custom_code") in registry.routes_by_key()
+            assert (mode, channel, "custom_digits") in registry.routes_by_key()
 
 
 # --- Repeats ---
@@ -374,7 +374,7 @@ def test_codes_of_ours_and_theirs_supersede_each_other(api: Api) -> None:
     assert Verification.objects.filter(superseded_at=None).count() == 1
 
 
-def test_next_channel_takes_the_own_code_along(api: Api) -> None:
+def test_next_channel_takes_the_custom_code_along(api: Api) -> None:
     verification = send(api).body["verification"]
     claim()
 

@@ -1,4 +1,4 @@
-"""Sends of a company's own code, by which its holder could find the code that lives already."""
+"""Sends of a custom code, by which its holder could find the code that lives already."""
 
 from functools import partial
 
@@ -7,7 +7,7 @@ import pytest
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.message_stages import PHONE
-from tests.otp.send.test_own_codes import CODE, send
+from tests.otp.send.test_custom_codes import CODE, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GUESSES = {
@@ -17,7 +17,7 @@ GUESSES = {
 
 
 @pytest.mark.parametrize("fields", GUESSES.values(), ids=list(GUESSES))
-def test_sends_guess_a_live_own_code_no_oftener_than_checks(
+def test_sends_guess_a_live_custom_code_no_oftener_than_checks(
     api: Api, fields: dict[str, str]
 ) -> None:
     """A repeat is answered and another code refused: who sends learns which one is right."""
@@ -32,7 +32,7 @@ def test_sends_guess_a_live_own_code_no_oftener_than_checks(
     assert right.code == "too_many_attempts"
 
 
-def test_idempotency_key_of_a_send_guesses_its_own_code_no_oftener(api: Api) -> None:
+def test_idempotency_key_of_a_send_guesses_its_custom_code_no_oftener(api: Api) -> None:
     def keyed(code: str) -> Answer:
         return api.post("/otp/send", {"phone": PHONE, "code": code}, Idempotency_Key="login-1")
 

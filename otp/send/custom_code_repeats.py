@@ -1,4 +1,4 @@
-"""Repeated sends of a company's own code: the same phone, purpose, code and reference within the
+"""Repeated sends of a custom code: the same phone, purpose, code and reference within the
 code's life are one message, however often and however close together they come.
 
 Who retries is another system, which knows no Idempotency-Key: an identity server whose webhook was
@@ -135,7 +135,7 @@ def _send_or_answer(
         try:
             return send(replace(sender, own_key_hash=_hash(sender.principal, request)))
         except DomainError as error:
-            # Without Redis the first one is known by the cool-down alone, once it has committed.
+            # Without Redis the first one is known only by the cool-down, once it has committed.
             if error.error not in HELD_BACK or time.monotonic() > give_up_at:
                 raise
             if error.error is not Error.REQUEST_IN_PROGRESS and not find(sender.principal, request):
@@ -175,10 +175,10 @@ def macs(principal: Principal, request: OwnCodeRequest) -> str:
 
 
 def lock(principal: Principal, request: OwnCodeRequest) -> None:
-    """Lets sends of own codes to one phone take turns, in the transaction of the send; raises
+    """Lets sends of custom codes to one phone take turns, in the transaction of the send; raises
     RepeatedError if the one before was the same.
     """
-    name = f"own code:{principal.company_id}:{principal.mode}:{request.phone}:{request.purpose}"
+    name = f"custom code:{principal.company_id}:{principal.mode}:{request.phone}:{request.purpose}"
     number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
     advisory_locks.lock(number)
     if find(principal, request) is not None:
