@@ -49,7 +49,7 @@ class Renderer(Protocol):
 class StepCounts:
     """How far messages came, as in `channels.models.DayBreakdown`."""
 
-    asked: int = 0
+    requested: int = 0
     handed_over: int = 0
     delivered: int = 0
     linked: int = 0

@@ -66,7 +66,7 @@ WITH sent AS (
     AND m.kind = 'code' AND v.id >= %(first_code)s AND v.id < %(last_code)s
   WHERE m.created_at >= %(start)s AND m.created_at < %(end)s AND {{whose}})
 SELECT company_id, mode, {_BY_DIMENSION},
-  count(*) AS asked,
+  count(*) AS requested,
   count(*) FILTER (WHERE is_handed_over) AS handed_over,
   count(*) FILTER (WHERE is_delivered) AS delivered,
   count(*) FILTER (WHERE has_link AND (is_delivered OR is_opened)) AS linked,
@@ -95,7 +95,8 @@ WITH settled AS (
     AND v.id >= %(first_message)s AND v.id < %(last_code)s
   WHERE {{whose}})
 SELECT company_id, mode, {_BY_DIMENSION},
-  0 AS asked, 0 AS handed_over, 0 AS delivered, 0 AS linked, 0 AS opened, 0 AS codes, 0 AS entered,
+  0 AS requested, 0 AS handed_over, 0 AS delivered, 0 AS linked, 0 AS opened, 0 AS codes,
+  0 AS entered,
   count(*) FILTER (WHERE is_capture) AS charged,
   COALESCE(sum(amount) FILTER (WHERE is_capture), 0)::bigint AS spent,
   COALESCE(sum(amount) FILTER (WHERE NOT is_capture), 0)::bigint AS returned

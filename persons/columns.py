@@ -105,7 +105,7 @@ NOT_OF_RECIPIENTS = {
     " party_account purpose state problem",
     "billing_balancealert": "level",
     "billing_billingprofile": "legal_name inn kpp address email edo_id low_balance",
-    "billing_budget": "own usual",
+    "billing_budget": "fixed_tokens usual_tokens",
     "billing_closedmonth": "opening bought granted withdrawn spent closing charges money head",
     "billing_document": "kind tokens amount vat lines parties",
     "billing_lot": "transfer_key tokens taken amount vat_rate",

@@ -231,7 +231,7 @@ def settings_json(company: Company) -> bytes:
     """The settings, the policy and all that is set beside them, as they are now."""
     content = {
         "settings": {name: getattr(company, name) for name in SETTINGS},
-        "budgets": list(Budget.objects.filter(company=company).values("country", "own")),
+        "budgets": list(Budget.objects.filter(company=company).values("country", "fixed_tokens")),
         "texts": list(
             CodeText.objects.filter(company=company)
             .order_by("pk")

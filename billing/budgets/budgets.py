@@ -28,8 +28,8 @@ COMPANY_BATCH = 500  # companies that one transaction of `update_usual` locks
 def params(budgets: Budgets, country: str, key_limit: int | None = None) -> dict[str, Any]:
     """The parameters by which `holds.HOLD_WALLET` checks a send to this country by this key."""
     country = country or Budget.UNKNOWN
-    any_own = budgets.get(Budget.ANY, NO_BUDGET)[0]
-    floor = settings.BUDGET_COUNTRY_HOUR if any_own is None else any_own
+    fixed_any = budgets.get(Budget.ANY, NO_BUDGET)[0]
+    floor = settings.BUDGET_COUNTRY_HOUR if fixed_any is None else fixed_any
     return {
         "country": country,
         "time_zone": settings.TIME_ZONE,
@@ -149,10 +149,12 @@ SELECT c.country, CASE WHEN c.country = '' THEN {sql.DAY_USED}
     ELSE {sql.hour_used("c.country")} END AS used,
   CASE WHEN c.country = '' THEN budget.day ELSE budget.hour END AS tokens,
   CASE WHEN c.country = '' THEN {sql.DAY_ENDS} ELSE {sql.HOUR_ENDS} END AS resets_at,
-  (SELECT own FROM billing_budget b WHERE b.company_id = %(company_id)s AND b.country = c.country)
+  (SELECT fixed_tokens FROM billing_budget b
+   WHERE b.company_id = %(company_id)s AND b.country = c.country)
 FROM (SELECT '' AS country UNION SELECT unnest(%(countries)s::text[])
       UNION SELECT country FROM billing_budget
-        WHERE company_id = %(company_id)s AND country <> '*' AND (own > -1 OR usual > -1)
+        WHERE company_id = %(company_id)s AND country <> '*'
+          AND (fixed_tokens > -1 OR usual_tokens > -1)
       UNION SELECT key FROM billing_wallet u, jsonb_each_text(u.hour_tokens)
         WHERE u.company_id = %(company_id)s AND u.hour >= date_trunc('hour', now())) AS c
   CROSS JOIN ({sql.PERIOD}) AS p LEFT JOIN billing_wallet w ON w.company_id = %(company_id)s
@@ -169,29 +171,32 @@ def usage(company_id: int, countries: list[str]) -> list[BudgetUsage]:
         return fetch_all(cursor, BudgetUsage)
 
 
-def own_for_any_country(company_id: int) -> int | None:
+def fixed_for_any_country(company_id: int) -> int | None:
     """The hourly budget set for countries without one of their own."""
     rows = Budget.objects.filter(company=company_id, country=Budget.ANY)
-    return rows.values_list("own", flat=True).first()
+    return rows.values_list("fixed_tokens", flat=True).first()
 
 
 @transaction.atomic
-def set_own(
+def set_fixed(
     *, company: Company, tokens: Mapping[str, int | None], user: User | None, ip: str | None = None
 ) -> list[str]:
     """Sets budgets by country (`Budget.DAY`, `Budget.ANY`); None means the usual one. Takes effect
     within two seconds in every process. Returns the countries whose budget changed.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    current = dict(Budget.objects.filter(company=company).values_list("country", "own"))
+    current = dict(Budget.objects.filter(company=company).values_list("country", "fixed_tokens"))
     changed = {country: value for country, value in tokens.items() if current.get(country) != value}
     if not changed:
         return []
     Budget.objects.bulk_create(
-        [Budget(company=company, country=country, own=value) for country, value in changed.items()],
+        [
+            Budget(company=company, country=country, fixed_tokens=value)
+            for country, value in changed.items()
+        ],
         update_conflicts=True,
         unique_fields=["company", "country"],
-        update_fields=["own"],
+        update_fields=["fixed_tokens"],
     )
     publish([company.pk])
     evict_keys(company)
@@ -219,15 +224,15 @@ WITH peaks AS (
   SELECT company_id, country, max(busiest_hour) FROM billing_spentday
   WHERE company_id = ANY(%(ids)s) GROUP BY company_id, country),
 cleared AS (
-  UPDATE billing_budget b SET usual = NULL
-  WHERE company_id = ANY(%(ids)s) AND usual IS NOT NULL AND NOT EXISTS (
+  UPDATE billing_budget b SET usual_tokens = NULL
+  WHERE company_id = ANY(%(ids)s) AND usual_tokens IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM peaks p WHERE p.company_id = b.company_id AND p.country = b.country)
   RETURNING company_id),
 updated AS (
-  INSERT INTO billing_budget AS b (company_id, country, usual)
+  INSERT INTO billing_budget AS b (company_id, country, usual_tokens)
   SELECT company_id, country, most * %(times)s FROM peaks ORDER BY company_id, country
-  ON CONFLICT (company_id, country) DO UPDATE SET usual = EXCLUDED.usual
-    WHERE b.usual IS DISTINCT FROM EXCLUDED.usual
+  ON CONFLICT (company_id, country) DO UPDATE SET usual_tokens = EXCLUDED.usual_tokens
+    WHERE b.usual_tokens IS DISTINCT FROM EXCLUDED.usual_tokens
   RETURNING company_id)
 SELECT count(*) FROM (SELECT company_id FROM cleared UNION SELECT company_id FROM updated) AS moved
 """
@@ -248,7 +253,7 @@ def update_usual() -> int:
 
 @transaction.atomic
 def _update_usual(company_ids: list[int]) -> int:
-    """Locks companies before their budgets, as `set_own` does."""
+    """Locks companies before their budgets, as `set_fixed` does."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [company_ids])
         cursor.execute(_UPDATE_USUAL, {"ids": company_ids, "times": settings.BUDGET_USUAL[0]})
@@ -264,8 +269,8 @@ _LOCK = "SELECT 1 FROM accounts_company WHERE id = ANY(%s) ORDER BY id FOR NO KE
 _PUBLISH = """
 UPDATE accounts_company c SET budgets = known.budgets
 FROM (SELECT ids.id, COALESCE((
-        SELECT jsonb_object_agg(country, jsonb_build_array(own, usual)) FROM billing_budget
-        WHERE company_id = ids.id), '{}') AS budgets
+        SELECT jsonb_object_agg(country, jsonb_build_array(fixed_tokens, usual_tokens))
+        FROM billing_budget WHERE company_id = ids.id), '{}') AS budgets
       FROM unnest(%s::bigint[]) AS ids(id)) AS known
 WHERE c.id = known.id AND c.budgets <> known.budgets
 """

@@ -27,7 +27,7 @@ class BudgetUsage:
     used: int
     tokens: int
     resets_at: datetime
-    own: int | None = None  # as set by an owner or the operator
+    fixed_tokens: int | None = None  # as set by an owner or the operator
 
     @property
     def left(self) -> int:
@@ -94,7 +94,8 @@ def effective_budgets(company: str, country: str) -> str:
     """Selects one row: the day's budget and the country's hourly budget. A budget that was set
     wins; otherwise the larger of the usual one and the default.
     """
-    fixed, usual = "max(own) FILTER (WHERE country = {})", "max(usual) FILTER (WHERE country = {})"
+    fixed = "max(fixed_tokens) FILTER (WHERE country = {})"
+    usual = "max(usual_tokens) FILTER (WHERE country = {})"
     return f"""
 SELECT COALESCE({fixed.format("''")}, GREATEST({usual.format("''")}, %(day_floor)s::bigint)) AS day,
   COALESCE({fixed.format(country)}, GREATEST({usual.format(country)},

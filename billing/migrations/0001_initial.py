@@ -489,8 +489,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('country', models.CharField(blank=True, help_text="ISO 3166; empty: the company's day; *: an hour in any other country", max_length=2, verbose_name='country')),
-                ('own', models.PositiveBigIntegerField(blank=True, help_text='leave empty to base it on recent spending', null=True, verbose_name='tokens')),
-                ('usual', models.PositiveBigIntegerField(blank=True, editable=False, null=True, verbose_name='based on recent spending')),
+                ('fixed_tokens', models.PositiveBigIntegerField(blank=True, help_text='leave empty to base it on recent spending', null=True, verbose_name='tokens')),
+                ('usual_tokens', models.PositiveBigIntegerField(blank=True, editable=False, null=True, verbose_name='based on recent spending')),
                 ('company', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.company', verbose_name='company')),
             ],
             options={

@@ -202,10 +202,10 @@ class Budget(models.Model):
         blank=True,
         help_text=_("ISO 3166; empty: the company's day; *: an hour in any other country"),
     )
-    own = models.PositiveBigIntegerField(
+    fixed_tokens = models.PositiveBigIntegerField(
         _("tokens"), null=True, blank=True, help_text=_("leave empty to base it on recent spending")
     )
-    usual = models.PositiveBigIntegerField(
+    usual_tokens = models.PositiveBigIntegerField(
         _("based on recent spending"), null=True, blank=True, editable=False
     )
 

@@ -50,14 +50,14 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         data: Any,
         *,
         uses: Sequence[BudgetUsage],
-        any_own: int | None,
+        fixed_any: int | None,
         keys: Sequence[KeyUsage] = (),
         typed: Mapping[str, Any],
     ) -> None:
         self.day_use, *self.hours = uses
         self.keys = keys
-        stored = {"day": self.day_use.own, "any_country": any_own}
-        stored |= {_name(use): use.own for use in self.hours}
+        stored = {"day": self.day_use.fixed_tokens, "any_country": fixed_any}
+        stored |= {_name(use): use.fixed_tokens for use in self.hours}
         stored |= {_key_name(use.key_id): use.tokens for use in keys}
         self.stored = stored
         super().__init__(data, initial={**stored, **typed})
@@ -93,7 +93,7 @@ class BudgetForm(RefusesStaleForm, forms.Form):
         return cleaned
 
     def tokens(self) -> dict[str, int | None]:
-        """Budgets by country, as `budgets.set_own` takes them."""
+        """Budgets by country, as `budgets.set_fixed` takes them."""
         cleaned = self.cleaned_data
         tokens = {Budget.DAY: cleaned["day"], Budget.ANY: cleaned["any_country"]}
         tokens |= {use.country: cleaned[_name(use)] for use in self.hours}
@@ -158,7 +158,7 @@ def budget_edit(request: CabinetRequest) -> HttpResponse:
     form = BudgetForm(
         request.POST or None,
         uses=uses,
-        any_own=budgets.own_for_any_country(company.pk),
+        fixed_any=budgets.fixed_for_any_country(company.pk),
         keys=key_limits.usage(company.pk),
         typed=reauthentication.draft(request),
     )
@@ -166,7 +166,7 @@ def budget_edit(request: CabinetRequest) -> HttpResponse:
         if form.raises():
             reauthentication.require(request, form)
         ip = client_ip(request.META)
-        budgets.set_own(company=company, tokens=form.tokens(), user=request.user, ip=ip)
+        budgets.set_fixed(company=company, tokens=form.tokens(), user=request.user, ip=ip)
         key_limits.set_limits(company=company, tokens=form.limits(), user=request.user, ip=ip)
         messages.success(request, gettext("Budgets saved; they take effect within two seconds."))
         return redirect("budget-edit")

@@ -32,7 +32,7 @@ class Steps(StepCounts):
 
     def share(self, name: str) -> float | None:
         """Per cent of what could come as far as this step."""
-        total: int = getattr(self, {"opened": "linked", "entered": "codes"}.get(name, "asked"))
+        total: int = getattr(self, {"opened": "linked", "entered": "codes"}.get(name, "requested"))
         return 100 * getattr(self, name) / total if total else None
 
     @property
@@ -104,9 +104,9 @@ def _add_counted(tables: dict[str, Breakdown], days: QuerySet[DayBreakdown]) -> 
 
 
 def _sort(table: Breakdown) -> None:
-    ordered = sorted(table.rows.items(), key=lambda row: (-row[1].asked, -row[1].spent, row[0]))
+    ordered = sorted(table.rows.items(), key=lambda row: (-row[1].requested, -row[1].spent, row[0]))
     for _value, steps in ordered:
         table.total.add(steps.counts())
     table.total.add(table.rest.counts())
     # A value with nothing but tokens given back has nothing to show.
-    table.rows = {value: steps for value, steps in ordered if steps.asked or steps.charged}
+    table.rows = {value: steps for value, steps in ordered if steps.requested or steps.charged}

@@ -365,7 +365,7 @@ class Migration(migrations.Migration):
                 ('dimension', models.CharField(choices=[('channel', 'channel'), ('country', 'country'), ('purpose', 'purpose'), ('api_key', 'API key')], max_length=7)),
                 ('value', models.CharField(blank=True, max_length=64)),
                 ('is_rest', models.BooleanField(default=False)),
-                ('asked', models.PositiveIntegerField()),
+                ('requested', models.PositiveIntegerField()),
                 ('handed_over', models.PositiveIntegerField()),
                 ('delivered', models.PositiveIntegerField()),
                 ('linked', models.PositiveIntegerField()),

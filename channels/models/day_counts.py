@@ -53,7 +53,7 @@ class DayBreakdown(models.Model):
     # A purpose is text of the client's choice; a key is its id. Empty: the message has none.
     value = models.CharField(max_length=64, blank=True)
     is_rest = models.BooleanField(default=False)  # all values that are not kept apart
-    asked = models.PositiveIntegerField()
+    requested = models.PositiveIntegerField()
     handed_over = models.PositiveIntegerField()
     delivered = models.PositiveIntegerField()
     linked = models.PositiveIntegerField()  # arrived with a short link
@@ -73,7 +73,7 @@ class DayBreakdown(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.day} {self.dimension} {self.value}: {self.asked}"
+        return f"{self.day} {self.dimension} {self.value}: {self.requested}"
 
 
 class CountedDay(models.Model):

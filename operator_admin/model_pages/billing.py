@@ -74,19 +74,21 @@ class WalletAdmin(ActionAdmin):
 class BudgetAdmin(ModelAdmin):
     """Country: empty for the day's budget, `*` for countries without a budget of their own."""
 
-    list_display = ("company", "country", "own", "usual")
+    list_display = ("company", "country", "fixed_tokens", "usual_tokens")
     list_select_related = ("company",)
     search_fields = ("company__name__istartswith", "=company__id")
     autocomplete_fields = ("company",)
-    readonly_fields = ("usual",)
+    readonly_fields = ("usual_tokens",)
     ordering = ("-company_id", "country")
     may_delete = False  # an empty value means the usual budget
 
     def get_readonly_fields(self, request: HttpRequest, obj: Budget | None = None) -> list[str]:
-        return ["usual", *(["company", "country"] if obj else [])]
+        return ["usual_tokens", *(["company", "country"] if obj else [])]
 
     def save_model(self, request: HttpRequest, obj: Budget, form: Any, change: Any) -> None:
-        budgets.set_own(company=obj.company, tokens={obj.country: obj.own}, **actor(request))
+        budgets.set_fixed(
+            company=obj.company, tokens={obj.country: obj.fixed_tokens}, **actor(request)
+        )
         obj.pk = Budget.objects.filter(company=obj.company, country=obj.country).get().pk
 
 

@@ -36,7 +36,7 @@ RIPE = timedelta(seconds=PROMPT + MATURITY + 10)
 # whose delivery is news; and of the same code the newest one is looked up.
 MOSTLY_RIPE = RIPE + timedelta(minutes=1)
 
-# Ids begin with the time, so all ranges are some pages of primary keys. `asked` is when the last
+# Ids begin with the time, so all ranges are some pages of primary keys. `last_try` is when the last
 # channel was: only of a message that came late is that looked up.
 _IS_OUTCOME_KNOWN = is_outcome_known(
     "(COALESCE(m.delivered_at, m.created_at) + make_interval(secs => %(maturity)s))"
@@ -48,7 +48,7 @@ SELECT m.id, m.company_id, m.phone, m.price, m.subject_id,
   EXTRACT(epoch FROM m.created_at)::float AS created,
   EXTRACT(epoch FROM CASE WHEN m.delivered_at > m.created_at + make_interval(secs => %(prompt)s)
     THEN (SELECT max(a.started_at) FROM channels_attempt a WHERE a.message_id = m.id)
-    ELSE m.created_at END)::float AS asked,
+    ELSE m.created_at END)::float AS last_try,
   EXTRACT(epoch FROM m.delivered_at)::float AS delivered,
   EXTRACT(epoch FROM v.verified_at)::float AS verified,
   {_IS_OUTCOME_KNOWN} AS is_outcome_known,
@@ -105,7 +105,7 @@ class SentCode(NamedTuple):
     ip: str  # hashed; empty: not told
     device: str
     created: float
-    asked: float | None
+    last_try: float | None
     delivered: float | None
     verified: float | None
     is_outcome_known: bool  # False: if it was not reported as entered, nothing is known of it
@@ -114,7 +114,7 @@ class SentCode(NamedTuple):
     @property
     def ripe_at(self) -> float | None:
         """None for a code that was not delivered at once: an outage is no evidence."""
-        if self.delivered is None or self.delivered - (self.asked or self.created) > PROMPT:
+        if self.delivered is None or self.delivered - (self.last_try or self.created) > PROMPT:
             return None
         return self.delivered + MATURITY
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_owner_raises_the_budget_of_the_day(page: Page, live_server: LiveServer) -> None:
     company = sign_in(page, live_server).company
-    budgets.set_own(company=company, tokens={Budget.DAY: 40}, user=None)
+    budgets.set_fixed(company=company, tokens={Budget.DAY: 40}, user=None)
     page.get_by_role("link", name="Настройки", exact=True).first.click()
     page.get_by_role("link", name="Бюджеты", exact=True).click()
     expect(page.get_by_text("Израсходовано 0 из 40;")).to_be_visible()
@@ -27,7 +27,7 @@ def test_owner_raises_the_budget_of_the_day(page: Page, live_server: LiveServer)
 
     expect(page.get_by_role("status").filter(has_text="Бюджеты сохранены")).to_be_visible()
     expect(page.get_by_text("Израсходовано 0 из 5\u00a0000;")).to_be_visible()
-    assert Budget.objects.get(company=company, country=Budget.DAY).own == 5000
+    assert Budget.objects.get(company=company, country=Budget.DAY).fixed_tokens == 5000
     page.set_viewport_size({"width": 360, "height": 740})
     wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
     assert not page.evaluate(wide)

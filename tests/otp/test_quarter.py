@@ -158,7 +158,7 @@ def spent_by(reader: Reader, first: date, last: date) -> Sums:
         f"breakdown by {by}": breakdown(company, "live", days, by).total for by in Dimension.values
     }
     for steps in breakdowns.values():
-        assert (steps.asked, steps.delivered) == (overview.messages, overview.delivered)
+        assert (steps.requested, steps.delivered) == (overview.messages, overview.delivered)
         assert steps.charged == overview.delivered
     rows = reader.rows("balance-csv", f"kind=capture&date_from={first}&date_to={last}")
     return {

@@ -70,7 +70,7 @@ def company(name: str, *, tokens: int = TOKENS, **fields: Any) -> Account:
 def lift_budgets(company: Company) -> None:
     """Sets the largest ones: a fast machine sends more than the usual ones allow."""
     largest = settings.MAX_BUDGET
-    budgets.set_own(company=company, tokens={Budget.DAY: largest, Budget.ANY: largest}, user=None)
+    budgets.set_fixed(company=company, tokens={Budget.DAY: largest, Budget.ANY: largest}, user=None)
 
 
 def links(store: psycopg.Connection, account: Account, many: int, *, url: str) -> list[str]:

@@ -80,8 +80,8 @@ def rows_of(table: Breakdown, company: Company) -> Iterator[Row]:
     keys = {str(key.pk): f"{key.name} ({key})" for key in api_keys}
     for value, steps in table.rows.items():
         title, filters = _described(table.dimension, value, keys)
-        yield Row(title, steps, urlencode(filters) if steps.asked else "")
-    if table.rest.asked or table.rest.spent:
+        yield Row(title, steps, urlencode(filters) if steps.requested else "")
+    if table.rest.requested or table.rest.spent:
         yield Row(_("others"), table.rest, "")
 
 
@@ -108,7 +108,7 @@ def steps_of(total: Steps, before: Steps) -> list[FunnelStep]:
         _("of the codes, each counted once"),
     )
     steps = [
-        (_("Requested"), "asked", "", "all"),
+        (_("Requested"), "requested", "", "all"),
         (_("Accepted by carrier"), "handed_over", of_asked, ""),
         (_("Delivered"), "delivered", of_asked, "state=delivered"),
         (_("Link opened"), "opened", of_linked, ""),
@@ -136,7 +136,7 @@ def csv_rows(table: Breakdown, company: Company, *, sees_money: bool) -> Iterato
     yield [str(HEADINGS[table.dimension]), *titles, *([_("Tokens")] if sees_money else [])]
     for row in rows_of(table, company):
         steps = row.steps
-        counts = [steps.asked, steps.handed_over, steps.delivered, steps.opened, steps.entered]
+        counts = [steps.requested, steps.handed_over, steps.delivered, steps.opened, steps.entered]
         yield [row.title, *counts, *([steps.spent] if sees_money else [])]
 
 

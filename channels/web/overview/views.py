@@ -60,7 +60,7 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "breakdown": tables[by],
         "steps_taken": steps_of(tables[by].total, before),
         "before": before,
-        "has_before": before.asked > 0,
+        "has_before": before.requested > 0,
         "breakdown_rows": list(rows_of(tables[by].shorten(), company)),
         "sees_money": sees_money,
         "token_price": prices.last_paid_price(company.pk) if sees_money else None,

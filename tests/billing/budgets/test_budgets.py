@@ -41,7 +41,7 @@ def set_budget(company: Company, **tokens: int | None) -> None:
     """`day`, `any` or a country's code."""
     names = {"day": Budget.DAY, "any": Budget.ANY}
     own = {names.get(name, name): count for name, count in tokens.items()}
-    budgets.set_own(company=company, tokens=own, user=None)
+    budgets.set_fixed(company=company, tokens=own, user=None)
     api_keys.clear_cache()  # as two seconds would
 
 
@@ -201,7 +201,10 @@ def test_set_budget_wins_over_the_usual_one(
 ) -> None:
     for country in {*own, *usual}:
         Budget.objects.create(
-            company=company, country=country, own=own.get(country), usual=usual.get(country)
+            company=company,
+            country=country,
+            fixed_tokens=own.get(country),
+            usual_tokens=usual.get(country),
         )
     budgets.publish([company.pk])
     company.refresh_from_db()
@@ -298,14 +301,14 @@ def test_refusal_names_the_budget_that_refused(api: Api, monkeypatch: pytest.Mon
     set_budget(api.company, day=1)
     assert send(api).status == 200
 
-    budgets.set_own(company=api.company, tokens={"": 9}, user=None)
+    budgets.set_fixed(company=api.company, tokens={"": 9}, user=None)
 
     assert send(api, 1).body["limit"]["tokens"] == 1
 
 
 def test_change_is_audited(company: Company) -> None:
     set_budget(company, day=9, SO=4)
-    assert budgets.set_own(company=company, tokens={"": 9}, user=None) == []
+    assert budgets.set_fixed(company=company, tokens={"": 9}, user=None) == []
 
     (event,) = company.audit.all()
     assert (event.action, event.subject) == ("budget.changed", "24 h: auto → 9, SO: auto → 4")

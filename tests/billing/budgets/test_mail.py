@@ -27,7 +27,7 @@ def owner() -> Member:
     member: Member = MemberFactory.create()
     WalletFactory.create(company=member.company)
     MemberFactory.create(company=member.company, role=Member.Role.DEVELOPER)
-    budgets.set_own(company=member.company, tokens={"": 100, "RU": 50}, user=None)
+    budgets.set_fixed(company=member.company, tokens={"": 100, "RU": 50}, user=None)
     return member
 
 
@@ -110,7 +110,7 @@ def test_share_that_the_company_chose_is_told_once_a_day(owner: Member) -> None:
 def test_two_sweeps_at_once_tell_a_share_once(transactional_db: None) -> None:
     owner = MemberFactory.create()
     WalletFactory.create(company=owner.company)
-    budgets.set_own(company=owner.company, tokens={"": 100}, user=None)
+    budgets.set_fixed(company=owner.company, tokens={"": 100}, user=None)
     BalanceAlert.objects.create(company=owner.company, kind="budget", level=50)
     use(owner, 60)
 

@@ -40,7 +40,7 @@ def test_budget_set_meanwhile_is_not_undone(company: Company, name: str) -> None
     Company.objects.filter(pk=company.pk).update(budgets={"SO": [1, None]})  # there is to write
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            budgets.set_own(company=company, tokens={"KZ": 0}, user=None)
+            budgets.set_fixed(company=company, tokens={"KZ": 0}, user=None)
             running = behind_us(pool, call)
         running.result()
 
@@ -58,7 +58,7 @@ def test_companies_are_locked_before_their_budgets(company: Company) -> None:
             running = behind_us(pool, budgets.update_usual)
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL lock_timeout = '1s'")
-            budgets.set_own(company=company, tokens={"RU": 5, "": 7}, user=None)
+            budgets.set_fixed(company=company, tokens={"RU": 5, "": 7}, user=None)
         running.result()
 
     assert published(company) == {"": [7, 600], "RU": [5, 600]}
@@ -69,19 +69,19 @@ def test_parallel_set_and_update_of_usual_agree(company: Company) -> None:
         spent(company, 100 + n)
         own = {"RU": n, "KZ": n}
         both: list[Callable[[], object]] = [
-            partial(budgets.set_own, company=company, tokens=own, user=None),
+            partial(budgets.set_fixed, company=company, tokens=own, user=None),
             budgets.update_usual,
         ]
         at_once(both)
         assert published(company) == {
-            budget.country: [budget.own, budget.usual]
+            budget.country: [budget.fixed_tokens, budget.usual_tokens]
             for budget in Budget.objects.filter(company=company)
         }
         assert published(company)["KZ"] == [n, None]
 
 
 def test_published_budgets_are_corrected(company: Company) -> None:
-    budgets.set_own(company=company, tokens={"KZ": 0}, user=None)
+    budgets.set_fixed(company=company, tokens={"KZ": 0}, user=None)
     Company.objects.filter(pk=company.pk).update(budgets={})
     stranger = CompanyFactory.create(budgets={"RU": [9, None]})
 

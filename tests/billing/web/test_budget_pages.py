@@ -32,11 +32,13 @@ def post(client: Client, **fields: str) -> Any:
 
 
 def own(member: Member) -> dict[str, int | None]:
-    return dict(Budget.objects.filter(company=member.company).values_list("country", "own"))
+    return dict(
+        Budget.objects.filter(company=member.company).values_list("country", "fixed_tokens")
+    )
 
 
 def test_page_shows_budget_usage(client: Client, owner: Member, client_of: ClientOf) -> None:
-    budgets.set_own(company=owner.company, tokens={"": 40, "RU": 20}, user=None)
+    budgets.set_fixed(company=owner.company, tokens={"": 40, "RU": 20}, user=None)
     client_of(owner.company).post("/otp/send", {"phone": "+79161234567"})
 
     body = client.get(URL).content.decode()
@@ -50,7 +52,7 @@ def test_owner_raises_a_budget_after_a_proof(
     client: Client, owner: Member, client_of: ClientOf
 ) -> None:
     api = client_of(owner.company)
-    budgets.set_own(company=owner.company, tokens={"": 0}, user=None)
+    budgets.set_fixed(company=owner.company, tokens={"": 0}, user=None)
     assert api.post("/otp/send", {"phone": "+79161234567"}).code == "send_limit"
 
     asked = post(client, day="5 000")
@@ -106,10 +108,12 @@ def test_developer_reads_and_changes_nothing(client: Client, owner: Member) -> N
 def test_operator_raises_a_budget_in_the_admin(client: Client, owner: Member) -> None:
     operator = make_operator()
     sign_in(client, operator, "password", "mfa")
-    budgets.set_own(company=owner.company, tokens={"": 5}, user=None)
+    budgets.set_fixed(company=owner.company, tokens={"": 5}, user=None)
     budget = Budget.objects.get()
 
-    response = client.post(reverse("admin:billing_budget_change", args=[budget.pk]), {"own": "77"})
+    response = client.post(
+        reverse("admin:billing_budget_change", args=[budget.pk]), {"fixed_tokens": "77"}
+    )
 
     assert response.status_code == 302
     assert own(owner) == {"": 77}

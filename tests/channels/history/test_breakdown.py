@@ -73,7 +73,7 @@ def test_counted_days_and_today_say_the_same(company: Company, dimension: str) -
 
     assert shown(company, dimension) == live
     total = live.total
-    assert (total.asked, total.handed_over, total.delivered, total.entered) == (9, 6, 3, 3)
+    assert (total.requested, total.handed_over, total.delivered, total.entered) == (9, 6, 3, 3)
     assert len(live.rows) == 2
 
 
@@ -91,7 +91,9 @@ def test_total_is_that_of_the_figures_above(company: Company) -> None:
 
     now, result = figures.figures(company, "live").now, shown(company)
 
-    assert (result.total.asked, result.total.delivered) == (now.messages, now.delivered) == (6, 3)
+    assert (
+        (result.total.requested, result.total.delivered) == (now.messages, now.delivered) == (6, 3)
+    )
     assert (result.total.codes, result.total.entered) == (3, 3)
     # The code counts where it was delivered.
     assert (result.rows["sms"].entered, result.rows["whatsapp"].entered) == (3, 0)
@@ -157,8 +159,8 @@ def test_purposes_beyond_the_most_used_are_one_row(company: Company) -> None:
 
     kept = DayBreakdown.objects.filter(company=company, dimension="purpose")
     assert kept.count() == MAX_PURPOSES + 1
-    assert result.rows["order-7"].asked == 2
-    assert (result.rest.asked, result.total.asked) == (5, MAX_PURPOSES + 6)
+    assert result.rows["order-7"].requested == 2
+    assert (result.rest.requested, result.total.requested) == (5, MAX_PURPOSES + 6)
 
 
 def test_queries_do_not_grow_with_the_rows(

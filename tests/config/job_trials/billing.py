@@ -106,7 +106,7 @@ def _is_alert_told(company: Company) -> bool:
 def _spending(company: Company) -> None:
     owner_of(company)
     wallet_of(company, day=timezone.localdate(), day_tokens=95)
-    Budget.objects.create(company=company, country="", own=100)
+    Budget.objects.create(company=company, country="", fixed_tokens=100)
 
 
 def _share(company: Company) -> None:

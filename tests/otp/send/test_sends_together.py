@@ -172,7 +172,7 @@ def test_company_with_tokens_for_some_gets_these(client_of: ClientOf) -> None:
 def test_budget_for_some_lets_these_pass(client_of: ClientOf, country: str) -> None:
     company = company_with(100)
     api = client_of(company)
-    budgets.set_own(company=company, tokens={country: 3}, user=None)
+    budgets.set_fixed(company=company, tokens={country: 3}, user=None)
 
     answers = together(*(send(api, phone(n)) for n in range(5)))
 

@@ -53,7 +53,7 @@ def spent(
 
 
 def usual(company: Company) -> dict[str, int | None]:
-    return dict(Budget.objects.filter(company=company).values_list("country", "usual"))
+    return dict(Budget.objects.filter(company=company).values_list("country", "usual_tokens"))
 
 
 def test_thrice_the_busiest_day_and_hour_of_the_last_four_weeks(company: Company) -> None:
@@ -95,7 +95,7 @@ def test_days_are_counted_once_and_forgotten_in_time(company: Company, settings:
 
 
 def test_what_somebody_has_set_stays(company: Company) -> None:
-    budgets.set_own(company=company, tokens={"": 7, "RU": 5}, user=None)
+    budgets.set_fixed(company=company, tokens={"": 7, "RU": 5}, user=None)
     spent(company, 5000)
 
     usual_spending.refresh()
