@@ -21,7 +21,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phones_in
-from api import request_fields, request_log, response_headers
+from api import request_fields, request_log, response_headers, unknown_fields
 from api.authentication import identify
 from api.calls import Call
 from api.rate_limit import Usage, consume_test_quota, key_rate_limiter
@@ -70,7 +70,7 @@ class ApiView(View):
     # view, and until such a cycle is collected granian keeps the connection of an unread body open.
     error_code = ""
     faulty_fields: tuple[str, ...] = ()
-    warnings: Sequence[request_fields.FieldWarning] = ()
+    warnings: Sequence[unknown_fields.FieldWarning] = ()
     phone = ""  # masked
     message_id: UUID | None = None
 
@@ -167,16 +167,12 @@ class ApiView(View):
     def payload(self, request: HttpRequest) -> dict[str, Any]:
         """The body of a call as a JSON object; warns of fields that the call does not know."""
         payload = json_object(request, self.max_body)
-        if warnings := request_fields.warnings_of(payload, self.call):
+        if warnings := unknown_fields.warnings_of(payload, self.call):
             self.warn(request, warnings)
         return payload
 
-    def warn(self, request: HttpRequest, warnings: Sequence[request_fields.FieldWarning]) -> None:
-        """Warns of unknown fields, which `Kvitok-Strict: 1` refuses."""
-        if request.META.get("HTTP_KVITOK_STRICT", "0").strip().lower() not in NOT_STRICT:
-            raise DomainError(
-                Error.INVALID_INPUT, errors=request_fields.errors_of(warnings, self.call)
-            )
+    def warn(self, request: HttpRequest, warnings: Sequence[unknown_fields.FieldWarning]) -> None:
+        unknown_fields.check_strictness(request, warnings, self.call)
         self.warnings = warnings
 
     def finish(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -240,7 +236,6 @@ class ApiView(View):
         tracing.record_request(name, seconds, attributes, traceparent)
 
 
-NOT_STRICT = {"", "0", "false"}
 CHANGES = {"PATCH", "DELETE"}  # each leaves a row in the audit log
 LOGGED_NAME = 40  # characters: what the log's column holds
 _SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # with as much as lists show of it

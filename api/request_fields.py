@@ -7,118 +7,20 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from difflib import get_close_matches
-from itertools import islice
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 from django.http import QueryDict
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from api.calls import Call, Field, Fields, Shape, array, text
+from api.calls import Field
 from api.pagination import limit_of
+from api.unknown_fields import MAX_WARNINGS, meant, refusal_text
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from parsing import characters
 from parsing.days import parse_moment
 from parsing.integers import json_integer
-
-MAX_WARNINGS = 50  # a body may have thousands of names, and each is compared with those declared
-MAX_NAME = 64  # characters of a name that are shown
-CODE = "unknown_field"
-
-
-class FieldWarning(TypedDict):
-    code: str
-    field: str
-    did_you_mean: NotRequired[str]
-
-
-WARNINGS = Field(
-    "warnings",
-    array(),
-    _(
-        "Request fields that the call does not know and ignored; absent if there are none. With "
-        "the header `Kvitok-Strict: 1` the request is refused."
-    ),
-    required=False,
-    fields=Shape(
-        "Warning",
-        (
-            Field("code", text(), _("`unknown_field`. New codes may be added."), CODE),
-            Field("field", text(), _("The name as it was sent."), "chanel"),
-            Field(
-                "did_you_mean",
-                text(),
-                _("The field that was probably meant, if there is one of a similar name."),
-                "channel",
-                required=False,
-            ),
-        ),
-    ),
-)
-
-
-def warnings_of(payload: Mapping[str, Any], call: Call) -> list[FieldWarning]:
-    """At most MAX_WARNINGS of them, each name once. Quick where every name is declared."""
-    if payload.keys() <= call.field_names and not call.has_nested_fields:
-        return []
-    unknown = dict.fromkeys(_unknown_names(payload, call.body))
-    return [_warning(name, call) for name in islice(unknown, MAX_WARNINGS)]
-
-
-def _unknown_names(payload: Mapping[str, Any], fields: Fields, above: str = "") -> Iterator[str]:
-    """`chanel`, and `links[].alais` for a field of an array's objects."""
-    names = {field.name for field in fields}
-    yield from (above + name for name in payload if name not in names)
-    for field in fields:
-        items = payload.get(field.name) if field.fields else None
-        for item in items if isinstance(items, list) else ():
-            if isinstance(item, dict):
-                yield from _unknown_names(item, field.fields, f"{above}{field.name}[].")
-
-
-def _warning(name: str, call: Call) -> FieldWarning:
-    warning = FieldWarning(code=CODE, field=name[:MAX_NAME])
-    suggestion = meant(name, call.body_names())
-    return warning | {"did_you_mean": suggestion} if suggestion else warning
-
-
-def errors_of(warnings: Iterable[FieldWarning], call: Call) -> dict[str, list[StrOrPromise]]:
-    names = call.body_names()
-    return {item["field"]: [refusal_text(item.get("did_you_mean"), names)] for item in warnings}
-
-
-def meant(name: str, allowed: Iterable[str]) -> str | None:
-    """The known name most like this one, of the same object; `linkExpiresIn` is `link_expires_in`.
-
-    `links[].tags` has more in common with `links[].alias` than `tags` with `alias`.
-    """
-    above, last = _split(name[:MAX_NAME])
-    spelled = {
-        _bare(end): key for key in allowed for parent, end in [_split(key)] if parent == above
-    }
-    matches = get_close_matches(_bare(last), spelled, n=1)
-    return spelled[matches[0]] if matches else None
-
-
-def _split(name: str) -> tuple[str, str]:
-    """`links[].`, and `url`."""
-    above, dot, last = name.rpartition(".")
-    return above + dot, last
-
-
-def _bare(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")
-
-
-def refusal_text(suggestion: str | None, allowed: Collection[str]) -> StrOrPromise:
-    if suggestion:
-        return format_lazy(_("Unknown; did you mean {name}?"), name=suggestion)
-    if allowed:
-        return format_lazy(_("Unknown; allowed: {names}"), names=", ".join(allowed))
-    return _("Unknown; this call takes none")
-
 
 REQUIRED = _("This field is required")
 NOT_TEXT = _("Must be a string")

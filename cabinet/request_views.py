@@ -20,7 +20,7 @@ from api import idempotency
 from api.calls import Call
 from api.models import ApiRequest
 from api.pagination import is_live, page_or_first
-from api.request_fields import meant
+from api.unknown_fields import meant
 from cabinet import saved_filters
 from cabinet.forms import ModeFilterForm
 from catalogue.errors import Error

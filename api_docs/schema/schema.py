@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from api.base_view import ApiResponse, ApiView
 from api.calls import REQUEST_ID, Call, Field, Schema, boolean, example_of, text
-from api.request_fields import REQUIRED, WARNINGS
+from api.request_fields import REQUIRED
+from api.unknown_fields import WARNINGS
 from api_docs.calls import CALLS
 from api_docs.schema import headers, webhook_events
 from api_docs.schema.components import Components, reference

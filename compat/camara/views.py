@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys import api_keys, client_tokens
 from accounts.models import Scope
-from api import request_fields
+from api import request_fields, unknown_fields
 from api.authentication import authorize
 from api.calls import Field, text
 from api.request_body import json_object
@@ -60,7 +60,7 @@ class CamaraView(CompatView):
         body = json_object(request)
         names = [field.name for field in self.fields]
         if version in STRICT and (unknown := body.keys() - set(names)):
-            refused = request_fields.refusal_text(None, names)
+            refused = unknown_fields.refusal_text(None, names)
             raise DomainError(
                 Error.INVALID_INPUT, errors={name[:40]: [refused] for name in sorted(unknown)[:9]}
             )
