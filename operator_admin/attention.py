@@ -23,59 +23,10 @@ from channels.vendor_accounts import error_texts
 from links.models import Report
 from operator_admin.alerts.rules import RULES
 from operator_admin.models import Alert
+from storage.statements import sql_files
 from storage.statements.named_rows import fetch_all
 
-# Each SELECT: the row's id, since when it waits, what it is about, and what the operator reads.
-_COMPANIES = """
-SELECT id::text, created_at, name, country FROM accounts_company
-WHERE status = 'pending' AND deleted_at IS NULL
-"""
-_REPORTS = """
-SELECT r.id::text, r.reported_at, l.slug, r.reason FROM links_report r
-JOIN links_link l ON l.id = r.link_id WHERE r.handled_at IS NULL
-"""
-_PAYMENTS = """
-SELECT p.id::text, p.created_at, COALESCE(c.name, p.payment_id),
-  concat_ws(' ', p.problem, p.gateway, p.amount, p.currency, o.amount, o.currency)
-FROM billing_payment p LEFT JOIN billing_order o ON o.id = p.order_id
-LEFT JOIN accounts_company c ON c.id = o.company_id
-WHERE p.settled_at IS NULL AND NOT p.problem = ''
-"""
-_TRANSFERS = """
-SELECT t.id::text, t.created_at, COALESCE(NULLIF(t.party_name, ''), t.document_number),
-  concat_ws(' ', t.problem, t.amount, t.currency, o.amount, o.currency)
-FROM billing_banktransfer t LEFT JOIN billing_order o ON o.id = t.order_id
-WHERE t.state = 'review'
-"""
-_REFUNDS = """
-SELECT r.id::text, r.created_at, r.refund_id,
-  CASE WHEN r.payment_id IS NULL THEN 'unknown' WHEN r.problem = '' THEN 'spent' ELSE r.problem END
-FROM billing_refund r
-WHERE (r.payment_id IS NULL OR r.taken < r.tokens OR NOT r.problem = '')
-  AND r.returned_at IS NULL AND r.settled_at IS NULL
-"""
-_MONTHS = """
-SELECT m.id::text, m.created_at, c.name, to_char(m.month, 'MM.YYYY') FROM billing_closedmonth m
-JOIN accounts_company c ON c.id = m.company_id WHERE m.is_due
-"""
-_ALERTS = """
-SELECT id::text, began_at, subject, rule FROM operator_admin_alert
-WHERE ended_at IS NULL AND notices > 0
-"""
-_VENDOR_ALERTS = """
-SELECT id::text, at, provider, code || CASE WHEN detail = '' THEN '' ELSE ': ' || detail END
-FROM channels_provideralert
-WHERE kind IN ('refused', 'warning', 'template') AND at > now() - interval '1 day'
-"""
-_APPROVALS = """
-SELECT id::text, changed_at, provider, trim(name || ' ' || language) || ' — ' || status
-FROM channels_vendorapproval
-WHERE is_used AND status IN ('rejected', 'paused', 'disabled', 'missing')
-"""
-_INCIDENTS = """
-SELECT id::text, began_at, titles::text, '' FROM operator_admin_incident
-WHERE resolved_at IS NULL AND began_at <= clock_timestamp()
-"""
+_SQL = sql_files.read_several("operator_admin/attention.sql")  # by kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +46,6 @@ class Kind:
     title: StrOrPromise
     action: StrOrPromise  # the label of the link
     permission: str  # empty: everyone who may open the admin
-    rows: str
     url: Callable[[Row], str]
     tone: str = "due"  # or bad
     words: Callable[[Row], Words] = lambda row: (row.subject, row.detail)
@@ -149,44 +99,44 @@ def _refund(row: Row) -> Words:
 
 KINDS: dict[str, Kind] = {
     "incident": Kind(
-        _("Open incident"), _("Post an update"), "operator_admin.change_incident", _INCIDENTS,
+        _("Open incident"), _("Post an update"), "operator_admin.change_incident",
         lambda row: reverse("admin:incident", args=[row.id]), "bad",
         lambda row: (json.loads(row.subject)[page_languages.active()], ""),
     ),
     "alert": Kind(
-        _("Alert"), _("What to do"), "", _ALERTS, lambda _row: reverse("admin:alerts"), "bad"
+        _("Alert"), _("What to do"), "", lambda _row: reverse("admin:alerts"), "bad"
     ),
     "approval": Kind(
         _("Template or sender"), _("See the account"), "channels.view_provideraccount",
-        _APPROVALS, _account_page, "bad", _approval,
+        _account_page, "bad", _approval,
     ),
     "vendor": Kind(
-        _("A vendor says"), _("See the account"), "channels.view_provideraccount", _VENDOR_ALERTS,
+        _("A vendor says"), _("See the account"), "channels.view_provideraccount",
         _account_page, words=lambda row: (error_texts.provider_title(row.subject), row.detail),
     ),
     "payment": Kind(
-        _("Payment to look at"), _("Settle"), "billing.view_payment", _PAYMENTS,
+        _("Payment to look at"), _("Settle"), "billing.view_payment",
         _page_of("billing_payment"), "bad", _payment,
     ),
     "transfer": Kind(
-        _("Bank transfer to look at"), _("Settle"), "billing.view_banktransfer", _TRANSFERS,
+        _("Bank transfer to look at"), _("Settle"), "billing.view_banktransfer",
         _page_of("billing_banktransfer"), "bad", _transfer,
     ),
     "refund": Kind(
-        _("Refund or dispute"), _("Settle"), "billing.view_refund", _REFUNDS,
+        _("Refund or dispute"), _("Settle"), "billing.view_refund",
         _page_of("billing_refund"), "bad", _refund,
     ),
     "report": Kind(
-        _("Link reported"), _("Review the report"), "links.view_report", _REPORTS,
+        _("Link reported"), _("Review the report"), "links.view_report",
         _page_of("links_report"), "bad",
         lambda row: (row.subject, Report.Reason(row.detail).label),
     ),
     "company": Kind(
-        _("Company to approve"), _("Review and approve"), "accounts.change_company", _COMPANIES,
+        _("Company to approve"), _("Review and approve"), "accounts.change_company",
         lambda row: f"{reverse('admin:company-status', args=['approved'])}?ids={row.id}",
     ),
     "month": Kind(
-        _("Month without documents"), _("See the month"), "billing.view_closedmonth", _MONTHS,
+        _("Month without documents"), _("See the month"), "billing.view_closedmonth",
         _page_of("billing_closedmonth"),
     ),
 }  # fmt: skip
@@ -244,7 +194,7 @@ def page(kinds: Collection[str], number: int) -> list[Item]:
 def _union(kinds: Collection[str]) -> str:
     columns = "id, since, subject, detail"
     return " UNION ALL ".join(
-        f"SELECT '{name}' AS kind, * FROM ({KINDS[name].rows}) AS {name}({columns})"  # noqa: S608
+        f"SELECT '{name}' AS kind, * FROM ({_SQL[name]}) AS {name}({columns})"  # noqa: S608
         for name in kinds
     )
 

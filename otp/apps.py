@@ -12,7 +12,7 @@ class OtpConfig(AppConfig):
         """
         from accounts.keys import principal  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
-        from otp import history, sealed_codes, sql  # noqa: PLC0415
+        from otp import history, sealed_codes  # noqa: PLC0415
         from otp.check import settlement  # noqa: PLC0415
         from otp.protection import guard_evidence, notices  # noqa: PLC0415
         from otp.statistics import savings_count  # noqa: PLC0415
@@ -20,7 +20,7 @@ class OtpConfig(AppConfig):
         from otp.web import calls, search_sources  # noqa: PLC0415
         from webhooks import events  # noqa: PLC0415
 
-        principal.register_column(principal.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
+        principal.register_column(principal.TextsColumn(own_texts.COLUMN, own_texts.parse))
         extensions.codes = history
         extensions.sealed_codes = sealed_codes.find
         extensions.renderers["code"] = rendering.render

@@ -36,93 +36,12 @@ SLOW_AFTER, SLOW_FOR = 2.0, 600.0  # seconds of a call, and until its company co
 
 BATCH, BATCHES = 1000, 20  # deliveries cancelled per statement, statements per run
 
-# Endpoints that may be called.
-_CALLABLE_ENDPOINTS = """webhooks_endpoint e JOIN accounts_company c
-    ON c.id = e.company_id AND c.status <> 'suspended'
-    AND e.disabled_at IS NULL AND e.deleted_at IS NULL"""
-
-# The condition on a delivery `d` of endpoint `e`: it goes to that URL, or to one on its host.
-_IS_AT_HOME = f"(d.url = '' OR {origin_sql('d.url')} = {origin_sql('e.url')})"
-
-_PRIORITIES = "(VALUES (0), (1)) AS p(priority)"  # each is a range of the index
-# A separate, cheaper check: workers poll often, mostly in vain. Two index look-ups per endpoint.
-ANY_DUE = f"""
-SELECT EXISTS (
-  SELECT 1 FROM {_CALLABLE_ENDPOINTS} CROSS JOIN {_PRIORITIES}
-  CROSS JOIN LATERAL (
-    SELECT 1 FROM webhooks_delivery
-    WHERE endpoint_id = e.id AND priority = p.priority AND due_at <= statement_timestamp()
-    LIMIT 1) d)
-"""  # noqa: S608
-
-CLAIM = sql_files.fill(
-    sql_files.read("webhooks/claim.sql"),
-    callable_endpoints=_CALLABLE_ENDPOINTS,
-    priorities=_PRIORITIES,
-    is_at_home=_IS_AT_HOME,
+_SQL = sql_files.read_several(
+    "webhooks/dispatcher.sql",
+    delivery_origin=origin_sql("d.url"),
+    endpoint_origin=origin_sql("e.url"),
 )
-
-# Lock order everywhere: endpoints by id, then their deliveries.
-LOCK_ENDPOINTS = """
-SELECT e.id FROM webhooks_endpoint e
-WHERE e.id IN (SELECT endpoint_id FROM webhooks_delivery WHERE id = ANY(%s::uuid[]))
-ORDER BY e.id FOR NO KEY UPDATE
-"""
-
-# Skips deliveries purged meanwhile.
-INSERT_ATTEMPTS = """
-INSERT INTO webhooks_deliveryattempt
-  (delivery_id, started_at, duration_ms, headers, status, answer, error)
-SELECT o.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s::int[],
-                       %s::text[], %s::text[]) AS o(id, at, ms, headers, status, answer, error)
-WHERE EXISTS (SELECT 1 FROM webhooks_delivery d WHERE d.id = o.id)
-"""
-
-# Only the holder of the claim writes: after the lease another worker may hold it. A delivery
-# cancelled meanwhile stays cancelled unless it was accepted after all.
-UPDATE_DELIVERIES = """
-UPDATE webhooks_delivery d SET state = o.state,
-  due_at = statement_timestamp() + make_interval(secs => o.due_in),
-  finished_at = CASE WHEN o.state <> 'pending' THEN statement_timestamp() END
-FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::float[]) AS o(id, claims, state, due_in)
-WHERE d.id = o.id AND d.claims = o.claims
-  AND (d.due_at IS NOT NULL OR o.state = 'delivered')
-RETURNING d.id, d.round_at
-"""
-
-MARK_FAILING = """
-UPDATE webhooks_endpoint SET failing_since = statement_timestamp()
-WHERE id = ANY(%s::uuid[]) AND failing_since IS NULL
-"""
-
-MARK_ACCEPTING = """
-UPDATE webhooks_endpoint SET last_success_at = statement_timestamp(), failing_since = NULL
-WHERE id = ANY(%s::uuid[])
-"""
-
-# Fails pending deliveries to disabled and deleted endpoints, and to hosts that their endpoints have
-# left; skips locked rows. One index look-up finds the next endpoint with a pending delivery: those
-# deleted are kept for a month, and anybody may make and delete as many as they like.
-CANCEL_UNDELIVERABLE = f"""
-WITH RECURSIVE waiting AS (
-  (SELECT endpoint_id FROM webhooks_delivery WHERE due_at IS NOT NULL
-   ORDER BY endpoint_id LIMIT 1)
-  UNION ALL
-  SELECT (SELECT d.endpoint_id FROM webhooks_delivery d
-          WHERE d.due_at IS NOT NULL AND d.endpoint_id > waiting.endpoint_id
-          ORDER BY d.endpoint_id LIMIT 1)
-  FROM waiting WHERE waiting.endpoint_id IS NOT NULL),
-off AS (
-  SELECT d.id FROM waiting JOIN webhooks_endpoint e ON e.id = waiting.endpoint_id
-  CROSS JOIN LATERAL (
-    SELECT id FROM webhooks_delivery d WHERE endpoint_id = e.id AND due_at IS NOT NULL
-      AND (e.disabled_at IS NOT NULL OR e.deleted_at IS NOT NULL OR {_IS_AT_HOME} IS NOT TRUE)
-    FOR UPDATE SKIP LOCKED) d
-  LIMIT %s)
-UPDATE webhooks_delivery d
-SET state = 'failed', due_at = NULL, finished_at = statement_timestamp()
-FROM off WHERE d.id = off.id
-"""  # noqa: S608
+CLAIM = sql_files.fill(sql_files.read("webhooks/claim.sql"), **_SQL)
 
 
 class WebhookDispatcher:
@@ -212,7 +131,7 @@ def claim(
         "lease": settings.WEBHOOK_LEASE,
     }
     with connection.cursor() as cursor:
-        cursor.execute(ANY_DUE)
+        cursor.execute(_SQL["any_due"])
         if not cursor.fetchone()[0]:
             return []
         cursor.execute(CLAIM, params)
@@ -224,23 +143,23 @@ def record(outcomes: Sequence[CallOutcome]) -> None:
     """Stores the attempts, updates their deliveries, and disables endpoints that keep failing."""
     ids = [outcome.claimed.delivery_id for outcome in outcomes]
     with connection.cursor() as cursor:
-        cursor.execute(LOCK_ENDPOINTS, [ids])
-        cursor.execute(INSERT_ATTEMPTS, _attempt_columns(outcomes))
+        cursor.execute(_SQL["lock_endpoints"], [ids])
+        cursor.execute(_SQL["insert_attempts"], _attempt_columns(outcomes))
         moves: list[list[Any]] = [
             [outcome.claimed.claims for outcome in outcomes],
             [outcome.state.value for outcome in outcomes],
             [outcome.due_in for outcome in outcomes],
         ]
-        cursor.execute(UPDATE_DELIVERIES, [ids, *moves])
+        cursor.execute(_SQL["update_deliveries"], [ids, *moves])
         round_of: dict[UUID, datetime | None] = dict(cursor.fetchall())
         # One message's URL says nothing of the endpoint: it may be gone, or wrong from the start.
         about_endpoints = [outcome for outcome in outcomes if not outcome.claimed.is_callback]
         refused = [outcome for outcome in about_endpoints if not outcome.is_accepted]
-        cursor.execute(MARK_FAILING, [[outcome.claimed.endpoint_id for outcome in refused]])
+        cursor.execute(_SQL["mark_failing"], [[outcome.claimed.endpoint_id for outcome in refused]])
         accepted = [
             outcome.claimed.endpoint_id for outcome in about_endpoints if outcome.is_accepted
         ]
-        cursor.execute(MARK_ACCEPTING, [accepted])
+        cursor.execute(_SQL["mark_accepting"], [accepted])
     for outcome in refused:
         if outcome.is_last and outcome.claimed.delivery_id in round_of:
             _disable_if_failing(outcome, round_of[outcome.claimed.delivery_id])
@@ -278,7 +197,7 @@ def cancel_undeliverable() -> int:
     total = 0
     for _batch in range(BATCHES):
         with connection.cursor() as cursor:
-            cursor.execute(CANCEL_UNDELIVERABLE, [BATCH])
+            cursor.execute(_SQL["cancel_undeliverable"], [BATCH])
             total += cursor.rowcount
             if cursor.rowcount < BATCH:
                 break

@@ -5,16 +5,18 @@ import secrets
 import time
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from django.db import transaction
 
 from accounts.keys.key_cache import CompanyChanges, KeyCache, Known
-from accounts.keys.principal import COMPANY_COLUMNS, Principal, column_sql, principal_of
+from accounts.keys.principal import Principal, column_sql, principal_of
 from accounts.models import ApiKey, Company
 from processes.background import PeriodicThread
 from processes.process_state import on_reset
 from storage.process_cache import KeyedCache
+from storage.statements import sql_files
 from storage.statements.single_statement import fetch_rows
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -54,28 +56,11 @@ def digest(key: str) -> bytes:
     return hashlib.sha256(key.encode()).digest()
 
 
-# Reads keys and updates last_used_at at most once a minute, in one round trip. Of a key that
-# somebody has locked, such as an operator in psql, it stays as it is: no request waits for them.
-_READ = f"""
-WITH used AS (
-  UPDATE accounts_apikey SET last_used_at = now() WHERE id = ANY(ARRAY(
-    SELECT id FROM accounts_apikey WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL
-      AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
-    FOR NO KEY UPDATE SKIP LOCKED)))
-SELECT k.digest, EXTRACT(epoch FROM k.expires_at - now())::float8 AS expires_in,
-       k.id AS key_id, k.mode, k.scopes, m.role AS maker_role, k.allowed_ips, k.day_limit,
-       k.purpose,{COMPANY_COLUMNS}
-FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
-LEFT JOIN accounts_member m ON m.company_id = k.company_id AND m.user_id = k.created_by_id
-WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
-  AND (k.expires_at IS NULL OR k.expires_at > now())
-"""  # noqa: S608 - constants
+@cache
+def statements() -> dict[str, str]:
+    """The statements of `api_keys.sql`, once every package has registered its column."""
+    return sql_files.read_several("accounts/keys/api_keys.sql", texts=column_sql())
 
-_OF_COMPANY = f"""
-SELECT 0 AS key_id, %(mode)s::text AS mode, '{{{{}}}}'::text[] AS scopes, NULL AS maker_role,
-       '{{{{}}}}'::text[] AS allowed_ips, NULL::bigint AS day_limit, '' AS purpose,{COMPANY_COLUMNS}
-FROM accounts_company c WHERE c.id = %(company_id)s
-"""  # noqa: S608 - constants
 
 _known = KeyCache[Principal](CACHE_SECONDS, CACHE_SIZE)
 _unknown = KeyedCache[bytes, None](CACHE_SECONDS, CACHE_SIZE)  # apart: junk displaces no key
@@ -104,9 +89,8 @@ def _find_in_database(key_digest: bytes) -> Principal | None:
 
 def without_key(company: Company, mode: str) -> Principal:
     """For a member who sends in the cabinet: the company's settings as they are now."""
-    statement = _OF_COMPANY.format(texts=column_sql())
     params = {"company_id": company.pk, "mode": mode}
-    (row,) = fetch_rows(statement, params, dict[str, Any])
+    (row,) = fetch_rows(statements()["without_key"], params, dict[str, Any])
     return principal_of(row)
 
 
@@ -162,7 +146,7 @@ def clear_cache() -> None:
 
 def _read(digests: list[bytes]) -> dict[bytes, Known[Principal]]:
     read_at = time.monotonic()  # before the read, or a revoked key might live longer
-    rows = fetch_rows(_READ.format(texts=column_sql()), {"digests": digests}, dict[str, Any])
+    rows = fetch_rows(statements()["read"], {"digests": digests}, dict[str, Any])
     principals = {bytes(row["digest"]): _known_of(row) for row in rows}
     _known.store(digests, principals, read_at)
     _unknown.store({digest: None for digest in digests if digest not in principals}, read_at)

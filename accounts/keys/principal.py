@@ -167,19 +167,6 @@ def _network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text, strict=False)
 
 
-COMPANY_COLUMNS = """
-       c.id AS company_id,
-       CASE WHEN c.deleted_at IS NULL THEN c.status ELSE 'deleted' END AS status,
-       c.country, c.language, {texts} AS texts,
-       left(COALESCE(NULLIF(c.brand, ''), c.name), 30) AS brand, c.default_channel, c.code_length,
-       CASE WHEN c.all_countries THEN '{{}}' WHEN c.allowed_countries = '{{}}' THEN ARRAY[c.country]
-            ELSE c.allowed_countries END AS allowed_countries, c.default_link_lifetime, c.api_rate,
-       CASE WHEN c.falls_back THEN c.fallback_chain END AS fallback_chain,
-       c.patience, c.fallback_max_cost, c.policy, c.guard_mode, c.guard_restrictions,
-       c.budgets, c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
-       c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
-       c.links_per_10_min, c.links_per_day"""
-
 _AS_READ = (
     *("key_id", "mode", "day_limit", "purpose", "company_id", "country", "language", "brand"),
     *("default_channel", "code_length", "default_link_lifetime", "api_rate"),

@@ -20,13 +20,14 @@ from accounts.models import Company, User
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from channels import sql as channels_sql
-from links import sql
 from links.addresses import target_urls
 from links.follow import resolution
 from links.make.new_link import PENDING_LIFETIME
 from links.manage.stopping import check_not_suspended
 from links.models import Link
+from storage.statements import sql_files
 
+_DISABLE_WITH_CODES = sql_files.read("links/manage/disable_with_codes.sql")
 AUDITED = ("url", "expired_url", "utm", "expires_at")
 USED = _("This link opens once and has already been opened; create a new one")
 STOPPED = _(
@@ -146,9 +147,7 @@ def disable_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) 
     """Disables the links of codes that are over, in the caller's transaction. Call it before
     messages are locked.
     """
-    cursor.execute(
-        channels_sql.in_changeable_months(sql.DISABLE_WITH_CODES), [list(verification_ids)]
-    )
+    cursor.execute(channels_sql.in_changeable_months(_DISABLE_WITH_CODES), [list(verification_ids)])
     dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]
     if dead:
         resolution.invalidate_before_commit(*dead)

@@ -22,10 +22,15 @@ from channels.accept import send_limits
 from channels.routing import scripted_numbers
 from otp import codes, sql
 from storage import atomic_limits as counters
+from storage.statements import sql_files
 from storage.statements.group_commit import GroupCommit
 from storage.statements.json_rows import array_text, by_number, bytea, dump_rows
 from storage.statements.single_statement import after_commit, fetch_rows
 
+_OF_PHONE, _OF_ID = (
+    sql_files.read_several("otp/check/refusals.sql", which=which)
+    for which in ("superseded_at IS NULL", "id = %(verification_id)s::uuid")
+)
 MINUTES_FROM = 120  # a wait of this many seconds or more is written in minutes
 
 
@@ -36,7 +41,7 @@ def cap_params() -> dict[str, int]:
 
 
 class RefusalState(NamedTuple):
-    """The row of `sql.REFUSAL_STATE`: of the newest code of the phone, or of the code named."""
+    """The row of `refusal_state`: of the newest code of the phone, or of the code named."""
 
     is_used: bool = False
     is_expired: bool = False
@@ -120,7 +125,7 @@ def _seconds_until_allowed(principal: Principal, phone: str) -> int:
     """Seconds until the cap lets a new code be sent and judged."""
     params = codes.owner(principal, phone, "") | cap_params()
     with connection.cursor() as cursor:
-        cursor.execute(sql.in_live_months(sql.SECONDS_UNTIL_ALLOWED), params)
+        cursor.execute(sql.in_live_months(_OF_PHONE["seconds_until_allowed"]), params)
         (seconds,) = cursor.fetchone()
     return max(0, ceil(round(float(seconds), 3)))
 
@@ -180,7 +185,7 @@ def find_phone(principal: Principal, verification_id: UUID) -> tuple[str, str]:
         "company_id": principal.company_id,
         "mode": principal.mode,
     }
-    for row in fetch_rows(sql.PHONE_OF_ID, params, _PhoneOfId):
+    for row in fetch_rows(_OF_PHONE["phone_of_id"], params, _PhoneOfId):
         if principal.purpose in ("", row.purpose):
             return row.phone, row.purpose
     raise DomainError(Error.CODE_NOT_FOUND, message=NO_SUCH_CODE)
@@ -192,7 +197,7 @@ class _PhoneOfId(NamedTuple):
 
 
 def _refusal_state(lookup: Mapping[str, Any]) -> RefusalState | None:
-    statement = sql.REFUSAL_STATE_OF_ID if lookup["verification_id"] else sql.REFUSAL_STATE
+    statement = (_OF_ID if lookup["verification_id"] else _OF_PHONE)["refusal_state"]
     params = {**lookup, "binding": _json(lookup["binding"]), **cap_params()}
     return next(iter(fetch_rows(sql.in_live_months(statement), params, RefusalState)), None)
 

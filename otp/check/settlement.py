@@ -20,7 +20,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs import Job
+from accounts.jobs import Job, not_waiting_sql
 from billing.wallet.ledger import DeliveryProof
 from catalogue.ids import uuid7
 from channels import sql as channels_sql
@@ -29,7 +29,7 @@ from channels.outcomes import transitions
 from channels.providers.base import AmbiguousError, SendError, TransientError
 from channels.vendor_accounts import registry
 from links.manage import changes
-from otp import codes, sealed_codes, sql
+from otp import codes, sealed_codes
 from processes.process_state import on_reset
 from storage.months.recent_ids import months_of, within
 from storage.redis_client import call, call_together
@@ -43,6 +43,13 @@ log = structlog.get_logger(__name__)
 
 JOB = Job("settlement", _("settlement of entered codes"), given_up_delay=timedelta(hours=1))
 BATCH = 200
+_SQL = sql_files.read_several(
+    "otp/check/settlement.sql",
+    is_not_waiting=not_waiting_sql("settlement", "otp_verification.id::text"),
+    iso_verified_at=outbox.iso_sql("verified_at"),
+)
+_EVENTS = outbox.append_sql(_SQL["verified_event"], has_callback=True)
+_SETTLE_VERIFIED = f"{_SQL['settle_verified']}, {_EVENTS}"
 _SETTLE_FINISHED = sql_files.fill(
     sql_files.read("otp/check/settle_finished.sql"), has_subscribers=outbox.has_endpoint_sql("v")
 )
@@ -60,7 +67,7 @@ def settle_verified() -> int:
     delivery: a single statement does that.
     """
     with connection.cursor() as cursor:
-        cursor.execute(channels_sql.in_changeable_months(sql.HAS_UNSETTLED))
+        cursor.execute(channels_sql.in_changeable_months(_SQL["has_unsettled"]))
         has_verified, has_ended_early, has_expired_codes = cursor.fetchone()
     if has_expired_codes:
         sealed_codes.wipe_expired()
@@ -87,19 +94,19 @@ def prove_delivery() -> int:
     Also stops the fallback of the code and ends the links that live as long as it.
     """
     try:
-        return _prove(sql.CLAIM_VERIFIED, BATCH)
+        return _prove(_SQL["claim_verified"], BATCH)
     except DatabaseError as error:
         if not is_refusal(error):
             raise
     # One of them cannot be settled, for its company's wallet, say: it must not hold up the others.
     ids = _unsettled()
-    JOB.together(ids, lambda these: _prove(sql.CLAIM_THESE, list(these)))
+    JOB.together(ids, lambda these: _prove(_SQL["claim_these"], list(these)))
     return len(ids)
 
 
 def _unsettled() -> list[UUID]:
     with connection.cursor() as cursor:
-        cursor.execute(channels_sql.in_changeable_months(sql.UNSETTLED), [BATCH])
+        cursor.execute(channels_sql.in_changeable_months(_SQL["unsettled"]), [BATCH])
         return [verification_id for verification_id, _has_failed in cursor.fetchall()]
 
 
@@ -115,7 +122,7 @@ def _prove(claim: str, which: int | list[UUID]) -> int:
             cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
         )
         event_ids = [uuid7() for _one in ids]
-        cursor.execute(within(sql.SETTLE_VERIFIED, months_of(ids)), [ids, event_ids])
+        cursor.execute(within(_SETTLE_VERIFIED, months_of(ids)), [ids, event_ids])
         outbox.wake_dispatcher(cursor.rowcount)
     transitions.announce(decisions)
     _enqueue_entered(ids)
@@ -128,7 +135,7 @@ def _prove(claim: str, which: int | list[UUID]) -> int:
 def settle_ended_early() -> int:
     """Ends what belongs to codes superseded or out of attempts before they expired."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(channels_sql.in_changeable_months(sql.SETTLE_ENDED_EARLY), [BATCH])
+        cursor.execute(channels_sql.in_changeable_months(_SQL["settle_ended_early"]), [BATCH])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
         decisions = end_with_codes(cursor, ids)
     transitions.announce(decisions)
@@ -153,7 +160,7 @@ on_reset(_left_alone_until.clear)
 
 
 class EnteredCode(NamedTuple):
-    """A row of `sql.ENTERED_AT_VENDORS`."""
+    """A row of `entered_at_vendors`."""
 
     verification_id: UUID
     key_id: str
@@ -193,7 +200,7 @@ def report_entered() -> int:
 
 def _find(ids: list[UUID], accounts: list[str]) -> list[EnteredCode]:
     with connection.cursor() as cursor:
-        statement = channels_sql.in_changeable_months(sql.ENTERED_AT_VENDORS)
+        statement = channels_sql.in_changeable_months(_SQL["entered_at_vendors"])
         cursor.execute(statement, [ids, accounts])
         return fetch_all(cursor, EnteredCode)
 

@@ -33,14 +33,17 @@ from otp.send.tried_channels import channels_of
 from storage import advisory_locks
 from storage import atomic_limits as counters
 from storage.atomic_limits import LimiterDownError, Window
+from storage.statements import sql_files
 from storage.statements.json_rows import array_text
 from storage.statements.named_rows import fetch_one
+
+_SQL = sql_files.read_several("otp/send/custom_code_repeats.sql")
 
 WAIT = 3.0  # seconds: longer than the statement of the first send takes
 PAUSE = 0.05
 
 
-class OwnCodeRequest(SendRequest, Protocol):
+class CustomCodeRequest(SendRequest, Protocol):
     @property
     def order(self) -> AskedOrder: ...
     @property
@@ -61,7 +64,7 @@ Sent = TypeVar("Sent")
 
 def once(
     sender: Sender,
-    request: OwnCodeRequest,
+    request: CustomCodeRequest,
     send: Callable[[Sender], Sent],
     answer: Callable[[Message], Sent],
 ) -> Sent:
@@ -74,7 +77,7 @@ def once(
 
 
 @contextmanager
-def guess(principal: Principal, request: OwnCodeRequest) -> Iterator[None]:
+def guess(principal: Principal, request: CustomCodeRequest) -> Iterator[None]:
     """Around whatever tells whether the code of the request is the live one of its phone: a repeat
     is answered, another code is refused. Refusals are limited like wrong codes that are checked;
     raises too_many_attempts, then of the right code, too. What comes while the same code is being
@@ -107,7 +110,7 @@ def guess(principal: Principal, request: OwnCodeRequest) -> Iterator[None]:
             counters.release([] if is_guess else windows, cool_down=running, holder=holder)
 
 
-def _has_live_one(principal: Principal, request: OwnCodeRequest) -> bool:
+def _has_live_one(principal: Principal, request: CustomCodeRequest) -> bool:
     return Verification.objects.filter(
         company_id=principal.company_id,
         mode=principal.mode,
@@ -121,7 +124,7 @@ def _has_live_one(principal: Principal, request: OwnCodeRequest) -> bool:
 
 def _send_or_answer(
     sender: Sender,
-    request: OwnCodeRequest,
+    request: CustomCodeRequest,
     send: Callable[[Sender], Sent],
     answer: Callable[[Message], Sent],
 ) -> Sent:
@@ -153,12 +156,12 @@ class _Repeated(NamedTuple):
     is_entered: bool
 
 
-def find(principal: Principal, request: OwnCodeRequest) -> Message | None:
+def find(principal: Principal, request: CustomCodeRequest) -> Message | None:
     """The message that the request would repeat."""
     params = codes.owner(principal, request.phone, request.purpose)
     params |= {"macs": macs(principal, request), "reference": request.reference}
     with connection.cursor() as cursor:
-        cursor.execute(sql.in_live_months(sql.REPEATED_MESSAGE), params)
+        cursor.execute(sql.in_live_months(_SQL["repeated_message"]), params)
         row = fetch_one(cursor, _Repeated)
     if row is None:
         return None
@@ -168,13 +171,13 @@ def find(principal: Principal, request: OwnCodeRequest) -> Message | None:
     return Message.objects.get(pk=row.message_id)
 
 
-def macs(principal: Principal, request: OwnCodeRequest) -> str:
+def macs(principal: Principal, request: CustomCodeRequest) -> str:
     """As an array: those of the code under every known key."""
     owner = codes.owner(principal, request.phone, request.purpose)
     return array_text(codes.candidate_macs(**owner, code=request.custom_code or ""))
 
 
-def lock(principal: Principal, request: OwnCodeRequest) -> None:
+def lock(principal: Principal, request: CustomCodeRequest) -> None:
     """Lets sends of custom codes to one phone take turns, in the transaction of the send; raises
     RepeatedError if the one before was the same.
     """
@@ -185,7 +188,7 @@ def lock(principal: Principal, request: OwnCodeRequest) -> None:
         raise RepeatedError
 
 
-def _hash(principal: Principal, request: OwnCodeRequest) -> str:
+def _hash(principal: Principal, request: CustomCodeRequest) -> str:
     """Recognises a parallel repeat in the counters; nobody guesses the code by it without a key.
 
     With the newest message to the phone: a code that is sent again after it was canceled, or after
@@ -193,14 +196,14 @@ def _hash(principal: Principal, request: OwnCodeRequest) -> str:
     """
     with connection.cursor() as cursor:
         owner = codes.owner(principal, request.phone, request.purpose)
-        cursor.execute(sql.in_live_months(sql.NEWEST_MESSAGE), owner)
+        cursor.execute(sql.in_live_months(_SQL["newest_message"]), owner)
         row = cursor.fetchone()
     newest = row[0].bytes if row else b""
     seed = _mac(principal, request) + newest + request.reference.encode()
     return hashlib.sha256(seed).hexdigest()[:24]
 
 
-def _mac(principal: Principal, request: OwnCodeRequest) -> bytes:
+def _mac(principal: Principal, request: CustomCodeRequest) -> bytes:
     owner = codes.owner(principal, request.phone, request.purpose)
     return codes.mac(key_id=codes.current_key(), code=request.custom_code or "", **owner)
 

@@ -17,6 +17,9 @@ from accounts.keys.principal import Principal
 from catalogue.errors import DomainError, Error
 from channels import sql as channels_sql
 from otp import codes, sql
+from storage.statements import sql_files
+
+_SQL = sql_files.read_several("otp/send/tried_channels.sql")
 
 
 class TriedError(DomainError):
@@ -39,7 +42,7 @@ class UntriedChannels:
     phone: str
     purpose: str
     names: Set[str]  # of the channels that the send may use
-    code: Mapping[str, Any]  # which one is asked for: parameters of LIVE_VERIFICATION
+    code: Mapping[str, Any]  # which one is asked for: parameters of `live_verification`
     of: UUID | None = None
     lock_first: Callable[[], None] = lambda: None  # what comes before the verification
     live: UUID | None = None  # the live verification, as it was found
@@ -54,7 +57,7 @@ class UntriedChannels:
         return ":".join([(self.of or self.live or UUID(int=0)).hex, *sorted(self.names)])
 
     def is_untried(self) -> bool:
-        self.live = self._live(sql.LIVE_VERIFICATION)
+        self.live = self._live(_SQL["live_verification"])
         return self.live is not None and self._are_untried(self.live)
 
     def lock_untried(self) -> bool:
@@ -62,7 +65,7 @@ class UntriedChannels:
         these channels at this moment.
         """
         self.lock_first()
-        self.locked = self._live(sql.LOCK_LIVE_VERIFICATION)
+        self.locked = self._live(_SQL["lock_live_verification"])
         if self.locked is not None:
             with connection.cursor() as cursor:
                 lock = channels_sql.in_changeable_months(channels_sql.LOCK_BY_SUBJECTS)
@@ -95,5 +98,5 @@ class UntriedChannels:
 def channels_of(verification_id: UUID) -> set[str]:
     """The channels that have carried a code, or are about to."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.in_live_months(sql.TRIED_CHANNELS), [verification_id])
+        cursor.execute(sql.in_live_months(_SQL["tried_channels"]), [verification_id])
         return {channel for (channel,) in cursor.fetchall() if channel}

@@ -13,10 +13,12 @@ from accounts.keys.principal import CompanyTexts, texts_of
 from accounts.models import Company, User
 from catalogue.channels import CHANNELS
 from catalogue.languages import message_languages
-from otp import sql
 from otp.models import Autofill, CodeText
 from otp.texts import rendering, rules
+from storage.statements import sql_files
 
+_SQL = sql_files.read_several("otp/texts/own_texts.sql")
+COLUMN = _SQL["column"]
 AUDITED = ("purpose", "channel", "locale", "body")
 MAX_TEXTS = 50  # per company
 # The plainest first.
@@ -25,7 +27,7 @@ SEGMENTED = {"", *(channel.name for channel in CHANNELS if channel.has_segments)
 
 
 def parse(column: str) -> CompanyTexts:
-    """Parses the column `sql.OWN_TEXTS`: JSON that Django returns as text."""
+    """Parses the column `COLUMN`: JSON that Django returns as text."""
     bodies, lines = {}, ("", "")
     for locale, purpose, channel, body in orjson.loads(column):
         if locale:
@@ -37,7 +39,7 @@ def parse(column: str) -> CompanyTexts:
 
 def of_company(company: Company) -> CompanyTexts:
     with connection.cursor() as cursor:
-        cursor.execute(sql.SELECT_OWN_TEXTS, [company.pk])
+        cursor.execute(_SQL["of_company"], [company.pk])
         return texts_of(cursor.fetchone()[0])
 
 

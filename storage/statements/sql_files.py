@@ -22,6 +22,17 @@ def read(path: str) -> str:
     return compact((_ROOT / path).read_text(encoding="utf-8"))
 
 
+def read_several(path: str, **fragments: str) -> dict[str, str]:
+    """The statements of a file, each beneath its `--: name`, with these fragments filled in; they
+    may also name statements above them.
+    """
+    texts = dict(fragments)
+    for part in (_ROOT / path).read_text(encoding="utf-8").split("--: ")[1:]:
+        name, _, statement = part.partition("\n")
+        texts[name] = fill(statement, **texts)
+    return texts
+
+
 def compact(statement: str) -> str:
     """Strips comments and spaces: less to send for each connection that prepares it."""
     return " ".join(_COMMENT.sub("", statement).split())

@@ -1,10 +1,13 @@
 """Each `.sql` file is a statement that PostgreSQL can plan, however its placeholders are filled."""
 
+import re
+from collections.abc import Mapping
 from itertools import product
 
 import pytest
 from django.db import connection
 
+from accounts.keys import api_keys
 from billing.wallet import ledger
 from channels.deliver import claims
 from channels.outcomes import decision_writer, receipts, unchanged_messages
@@ -13,14 +16,30 @@ from config.environment.variables import ROOT
 from links import sql as links_sql
 from links.clicks import counting, delivery_proof
 from links.make import aliases
+from links.manage import changes
+from operator_admin import attention
 from otp import sql
-from otp.check import settlement
+from otp.check import check, settlement
+from otp.send import custom_code_repeats, tried_channels
+from otp.texts import own_texts
 from storage.statements.single_statement import _numbered
 from tests.storage.test_sql_files import installed
 from webhooks import dispatcher as webhook_dispatcher
 
 pytestmark = pytest.mark.django_db
 _BOTH = (False, True)
+FRAGMENTS = {"settle_verified", "verified_event"}  # and whatever begins with no verb
+
+
+def whole(texts: Mapping[str, str]) -> list[str]:
+    """The statements of a file without its fragments."""
+    return [
+        text
+        for name, text in texts.items()
+        if name not in FRAGMENTS and re.match("SELECT|INSERT|UPDATE|WITH|DELETE", text)
+    ]
+
+
 STATEMENTS = {
     "billing/wallet/capture.sql": [ledger._CAPTURE],
     "billing/wallet/hold_wallets.sql": [
@@ -58,6 +77,21 @@ STATEMENTS = {
     ],
     "otp/check/settle_finished.sql": [settlement._SETTLE_FINISHED],
     "webhooks/claim.sql": [webhook_dispatcher.CLAIM],
+    "webhooks/dispatcher.sql": whole(webhook_dispatcher._SQL),
+    "accounts/keys/api_keys.sql": [
+        text for name, text in api_keys.statements().items() if name in {"read", "without_key"}
+    ],
+    "links/make/insert.sql": [links_sql.SHORTEN, links_sql.INSERT_MANY, links_sql.GENERATED],
+    "links/manage/disable_with_codes.sql": [changes._DISABLE_WITH_CODES],
+    "operator_admin/attention.sql": [attention._SQL[name] for name in attention.KINDS],
+    "otp/check/refusals.sql": [
+        *(check._OF_PHONE[name] for name in ("phone_of_id", "seconds_until_allowed")),
+        *(texts["refusal_state"] for texts in (check._OF_PHONE, check._OF_ID)),
+    ],
+    "otp/check/settlement.sql": [*whole(settlement._SQL), settlement._SETTLE_VERIFIED],
+    "otp/send/custom_code_repeats.sql": whole(custom_code_repeats._SQL),
+    "otp/send/tried_channels.sql": whole(tried_channels._SQL),
+    "otp/texts/own_texts.sql": [own_texts._SQL["of_company"]],
 }
 
 

@@ -12,7 +12,6 @@ from channels import sql as channels_sql
 from channels.models import Message
 from links.follow import cached_row, resolution
 from links.models import Link
-from otp import sql
 from otp.check import settlement
 from otp.models import Verification
 from tests.api.clients import Answer, Api
@@ -167,7 +166,7 @@ def test_codes_ended_early_are_found_by_an_index(company: Company) -> None:
         # Among a handful of codes any index is as good.
         cursor.execute(SETTLED_CODES, [company.pk, [uuid7() for _ in range(3_000)]])
         cursor.execute("ANALYZE otp_verification")
-    plan = explained(channels_sql.in_changeable_months(sql.HAS_UNSETTLED))
+    plan = explained(channels_sql.in_changeable_months(settlement._SQL["has_unsettled"]))
 
     assert "verification_over_early" in plan
     assert "verification_unsettled" in plan

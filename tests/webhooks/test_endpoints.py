@@ -242,7 +242,9 @@ def test_deleted_endpoints_cost_the_search_for_undeliverable_ones_nothing(
         # As the planner has it where there are many.
         for way in ("seqscan", "hashjoin", "mergejoin"):
             cursor.execute(f"SET LOCAL enable_{way} = off")
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {dispatcher.CANCEL_UNDELIVERABLE}", [10])
+        cursor.execute(
+            f"EXPLAIN (ANALYZE, FORMAT JSON) {dispatcher._SQL['cancel_undeliverable']}", [10]
+        )
         (((plan,),),) = cursor.fetchall()
     delivery.refresh_from_db()
 

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.keys import api_keys
-from accounts.keys.principal import Principal, column_sql
+from accounts.keys.principal import Principal
 from accounts.models import Company, CompanyChange
 from tests.accounts.keys.operators import REVOKE, SUSPEND, Session, session
 from tests.factories import ApiKeyFactory, CodeTextFactory, CompanyFactory, IssuedKey
@@ -105,7 +105,7 @@ def test_change_in_sql_is_heard_of(key: IssuedKey, operator: Session, change: st
 
 
 def test_every_table_that_is_read_for_keys_is_watched() -> None:
-    statement = api_keys._READ.format(texts=column_sql())
+    statement = api_keys.statements()["read"]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger"

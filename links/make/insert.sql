@@ -1,0 +1,32 @@
+--: expires_at
+now() + make_interval(secs => %(link_lifetime)s::float)
+
+-- Fragments of the statement that accepts a send with a link; in the second one the link dies with
+-- the code that it goes out with.
+--: insert
+INSERT INTO links_link (company_id, mode, message_id, expires_at, {columns})
+SELECT company_id, mode, message_id, {expires_at}, {values} FROM payer
+
+--: insert_with_code
+INSERT INTO links_link (company_id, mode, message_id, expires_at, {columns})
+SELECT company_id, mode, message_id, LEAST({expires_at}, ends_at), {values} FROM payer
+
+--: shorten
+WITH payer AS (
+  SELECT %(company_id)s::bigint AS company_id, %(mode)s::text AS mode, NULL::uuid AS message_id)
+{insert} RETURNING expires_at
+
+-- A fragment; `n` are the links in the order given.
+--: insert_from_arrays
+INSERT INTO links_link (company_id, mode, expires_at, {columns})
+SELECT %(company_id)s, %(mode)s::text, now() + make_interval(secs => n.lifetime), {array_columns}
+FROM unnest({arrays}, %(link_lifetime)s::float[])
+  WITH ORDINALITY AS n({columns}, lifetime, position)
+
+-- Ordered by key to lock in one order, and so that the first of two equal aliases in a batch wins.
+--: insert_many
+{insert_from_arrays}
+ORDER BY n.key, n.position ON CONFLICT DO NOTHING RETURNING id, expires_at
+
+--: generated
+SELECT key FROM links_link WHERE key = ANY(%(keys)s::text[]) AND retired_at IS NULL AND NOT is_alias

@@ -1,0 +1,75 @@
+-- Codes that ended before they expired: superseded, or out of attempts. Their links may still live.
+--: ended_early
+verified_at IS NULL AND settled_at IS NULL AND expires_at > now()
+AND (superseded_at IS NOT NULL OR attempts >= max_attempts)
+AND id BETWEEN :first_id AND :last_id
+
+--: settle_ended_early
+UPDATE otp_verification SET settled_at = now()
+WHERE id BETWEEN :first_id AND :last_id AND id = ANY(ARRAY(
+  SELECT id FROM otp_verification WHERE {ended_early}
+  ORDER BY expires_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED))
+RETURNING id
+
+-- A query of its own: workers ask often and mostly find nothing.
+--: has_unsettled
+SELECT
+  EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
+            AND id BETWEEN :first_id AND :last_id),
+  EXISTS (SELECT 1 FROM otp_verification WHERE {ended_early}),
+  EXISTS (SELECT 1 FROM otp_sealedcode WHERE expires_at <= now())
+
+-- Right codes whose delivery is not settled yet.
+--: all_unsettled
+SELECT id, EXISTS (SELECT FROM accounts_jobfailure f
+  WHERE f.job = 'settlement' AND f.subject = otp_verification.id::text) AS has_failed
+FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
+  AND id BETWEEN :first_id AND :last_id
+
+--: unsettled
+{all_unsettled} AND {is_not_waiting} ORDER BY verified_at LIMIT %s
+
+-- Claimed for this transaction: the oldest, or those of the given ids.
+--: claim_verified
+{unsettled} FOR NO KEY UPDATE SKIP LOCKED
+
+--: claim_these
+{all_unsettled} AND id = ANY(%s::uuid[]) ORDER BY verified_at FOR NO KEY UPDATE SKIP LOCKED
+
+-- The event `otp.verified`, written in the round trip that settles.
+--: verified_event
+SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind,
+  'otp_' || replace(id::text, '-', '') AS key, jsonb_build_object(
+    'id', 'otp_' || replace(id::text, '-', ''), 'phone', phone, 'purpose', purpose,
+    'door', newest.door, 'reference', NULLIF(newest.reference, ''), 'metadata', newest.metadata,
+    'test', mode = 'test', 'verified_at', {iso_verified_at}) AS data,
+  verified_at AS at,
+  (SELECT m.params->'callback' FROM channels_message m
+   WHERE m.subject_id = settled.id AND m.id BETWEEN :first_id AND :last_id AND m.params ? 'callback'
+   ORDER BY m.id DESC LIMIT 1) AS callback
+FROM settled LEFT JOIN LATERAL (
+  SELECT m.reference, m.params->'metadata' AS metadata, m.params->'door' AS door
+  FROM channels_message m
+  WHERE m.subject_id = settled.id AND m.id BETWEEN :first_id AND :last_id
+  ORDER BY m.id DESC LIMIT 1) AS newest ON true
+
+-- The events are appended by a statement of `webhooks.events`.
+--: settle_verified
+WITH settled AS (
+  UPDATE otp_verification v SET settled_at = now()
+  FROM unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id)
+  WHERE v.id = n.id AND v.id BETWEEN :first_id AND :last_id
+  RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id)
+
+-- Right codes of ours in messages that these accounts delivered: of each account the last one. A
+-- message of theirs that is only accepted is not the one that was read: settlement chose another.
+--: entered_at_vendors
+SELECT DISTINCT ON (v.id, a.provider)
+  v.id AS verification_id, v.key_id, v.length, a.provider, a.provider_id
+FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
+JOIN channels_attempt a ON a.message_id = m.id
+WHERE v.id = ANY(%s::uuid[]) AND v.verified_at IS NOT NULL AND NOT v.is_custom
+  AND a.provider = ANY(%s::text[]) AND a.provider_id IS NOT NULL AND a.state = 'delivered'
+  AND v.id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
+  AND a.message_id BETWEEN :first_id AND :last_id
+ORDER BY v.id, a.provider, a.started_at DESC

@@ -1,0 +1,17 @@
+-- The first message of a custom code that still lives, entered or not.
+--: repeated_message
+SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered
+FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
+WHERE v.company_id = %(company_id)s AND v.mode = %(mode)s::text AND v.phone = %(phone)s::text
+  AND v.purpose = %(purpose)s::text AND v.superseded_at IS NULL AND v.is_custom
+  AND v.mac = ANY(%(macs)s::bytea[]) AND v.expires_at > now()
+  AND v.id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
+  AND m.reference = %(reference)s::text
+ORDER BY m.id LIMIT 1
+
+-- The company's newest message to a phone within a day, the longest cool-down.
+--: newest_message
+SELECT id FROM channels_message
+WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+  AND created_at > now() - interval '1 day' AND id BETWEEN :first_id AND :last_id
+ORDER BY created_at DESC LIMIT 1

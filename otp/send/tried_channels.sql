@@ -1,0 +1,21 @@
+-- The code that is live for a phone and a purpose, if it is the one that is asked for, as in
+-- `send.sql`.
+--: live_verification
+SELECT id FROM otp_verification
+WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
+  AND purpose = %(purpose)s::text AND superseded_at IS NULL AND verified_at IS NULL
+  AND attempts < max_attempts AND expires_at > now() AND id BETWEEN :first_id AND :last_id
+  AND length = COALESCE(%(asked_length)s::int, length)
+  AND binding IS NOT DISTINCT FROM %(binding)s::jsonb
+  AND CASE WHEN is_custom THEN mac = ANY(%(custom_macs)s::bytea[])
+      ELSE %(custom_macs)s::bytea[] IS NULL END
+ORDER BY id DESC LIMIT 1
+
+--: lock_live_verification
+{live_verification} FOR NO KEY UPDATE
+
+--: tried_channels
+SELECT DISTINCT unnest(ARRAY[m.channel, a.channel]) FROM channels_message m
+LEFT JOIN channels_attempt a
+  ON a.message_id = m.id AND a.message_id BETWEEN :first_id AND :last_id
+WHERE m.subject_id = %s AND m.id BETWEEN :first_id AND :last_id
