@@ -12,6 +12,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import EmailValidator
 from django.db import transaction
 from django.db.models import Q
+from django.db.models.functions import Lower
+from django.db.models.lookups import Exact
 
 from accounts.models import User
 from parsing.hosts import HostError, address_spellings, ascii_host, unicode_host
@@ -22,7 +24,14 @@ def is_same(first: str, other: str) -> bool:
 
 
 def is_of(address: str) -> Q:
-    return reduce(or_, (Q(email__iexact=spelling) for spelling in address_spellings(address)))
+    return reduce(or_, map(_is_spelled, address_spellings(address)))
+
+
+def _is_spelled(spelling: str) -> Q:
+    """By small letters: `iexact`, which has allauth's index, compares capitals, and a domain with
+    a dotless i, another one, has those of that with an i.
+    """
+    return Q(Exact(Lower("email"), spelling.lower()), email__iexact=spelling)
 
 
 def is_claimed(address: str) -> bool:

@@ -45,6 +45,19 @@ def test_account_is_found_by_a_pasted_address(client: Client, typed: str) -> Non
     assert sign_in(client, typed)
 
 
+def test_domain_with_the_same_capitals_is_another_one() -> None:
+    """Whoever registers it must not keep the other's people out."""
+    theirs = "anna@g\u0131ft.example"
+    add_address(UserFactory.create(email=theirs), theirs)
+    was_claimed = addresses.is_claimed("anna@gift.example")
+    UserFactory.create(email="anna@gift.example")
+
+    assert not was_claimed
+    assert list(User.objects.filter(addresses.is_of(theirs)).values_list("email", flat=True)) == [
+        theirs
+    ]
+
+
 @pytest.mark.parametrize("stored", [READ, SENT_BY_CHROME])
 @pytest.mark.parametrize("typed", [READ, SENT_BY_CHROME, READ.upper()])
 def test_any_browser_finds_an_international_address(
