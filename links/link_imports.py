@@ -265,13 +265,17 @@ def upload(*, company: Company, user: User, mode: str, name: str, content: bytes
         LinkImportRow(link_import=job, number=number, error=fault, **_columns(row))
         for number, (row, fault) in enumerate(zip(table.rows, faults, strict=True), start=1)
     ]
-    with transaction.atomic():
-        Company.objects.select_for_update(no_key=True).get(pk=company.pk)  # parallel uploads wait
-        _check_unfinished(company)
-        delete_but_newest(company.link_imports.finished(), MAX_FINISHED)
-        job.save(force_insert=True)
-        LinkImportRow.objects.bulk_create(rows, batch_size=1000)
+    _store(job, rows)
     return job
+
+
+@transaction.atomic
+def _store(job: LinkImport, rows: Sequence[LinkImportRow]) -> None:
+    company = Company.objects.select_for_update(no_key=True).get(pk=job.company_id)
+    _check_unfinished(company)  # again: parallel uploads took turns here
+    delete_but_newest(company.link_imports.finished(), MAX_FINISHED)
+    job.save(force_insert=True)
+    LinkImportRow.objects.bulk_create(rows, batch_size=1000)
 
 
 def _check_unfinished(company: Company) -> None:

@@ -143,16 +143,20 @@ def _close(company_id: int, month: date) -> bool:
         head=_head(company_id, next_month(month)),
     )
     received = prepaid.add(opening, prepaid.entries(company_id, start, end))
-    closing = prepaid.subtract(received, prepaid.charged_in(closed))
-    closed.money = {
+    closed.money = _money(opening, prepaid.subtract(received, prepaid.charged_in(closed)))
+    closed.save(force_insert=True)
+    return True
+
+
+def _money(opening: prepaid.Sums, closing: prepaid.Sums) -> dict[str, dict[str, str]]:
+    """What the company has paid for and not used, by currency."""
+    return {
         currency: {
             "opening": str(opening.get(currency, Decimal("0.00"))),
             "closing": str(closing[currency]),
         }
         for currency in sorted(closing)
     }
-    closed.save(force_insert=True)
-    return True
 
 
 def _totals(

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record
+from accounts.models import Company
 from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from accounts.security import reauthentication
@@ -49,26 +50,28 @@ def balance(request: CabinetRequest) -> HttpResponse:
     profile = BillingProfile.for_company(request.company)
     currency = prices.currency_of(profile)
     form = TopUpForm(request.POST or None, currency=currency)
-    if request.method == "POST" and form.is_valid():
-        try:
-            order = _place_order(request, form)
-        except orders.BillingDetailsNeededError:
-            return _redirect_to_billing_details(request, form)
-        if order is not None:
-            return redirect("balance-order", order.public_id)
-    company = request.company
+    if request.method == "POST" and form.is_valid() and (placed := _place_order(request, form)):
+        return placed
+    context = {
+        **_balance_of(request.company, profile),
+        "form": form,
+        "tariffs": Tariff.objects.filter(currency=currency),
+        "currency": currency,
+    }
+    return render(request, "billing/balance.html", context)
+
+
+def _balance_of(company: Company, profile: BillingProfile) -> dict[str, Any]:
+    """What is there and how long it lasts, the alerts about it, and its last movements."""
     available, held = ledger.balance(company.pk)
     lines = statements.lines_of(company, {})
     recent = page_or_first(lines.rows, {"limit": str(RECENT)}, history=lines.history).rows
-    context = {
+    return {
         "available": available,
         "held": held,
         "sends": prices.messages_affordable(available, company.country),
         "days_left": balance_alerts.days_left(company),
         "message_prices": _message_prices(),
-        "form": form,
-        "tariffs": Tariff.objects.filter(currency=currency),
-        "currency": currency,
         "low_balance_form": LowBalanceForm(initial={"low_balance": profile.low_balance}),
         "alerts": BalanceAlert.objects.filter(company=company).order_by("kind", "level"),
         "alert_form": BalanceAlertForm(auto_id="alert_%s"),
@@ -76,7 +79,6 @@ def balance(request: CabinetRequest) -> HttpResponse:
         "open_orders": Order.objects.for_company(company).open().order_by("-created_at")[:RECENT],
         "lines": statements.with_balances(company, recent),
     }
-    return render(request, "billing/balance.html", context)
 
 
 def _message_prices() -> dict[str, Any]:
@@ -205,19 +207,20 @@ def _redirect_to_billing_details(request: CabinetRequest, form: TopUpForm) -> Ht
     return redirect(f"{reverse('balance-profile')}?{query}")
 
 
-def _place_order(request: CabinetRequest, form: TopUpForm) -> Order | None:
-    """Returns the order, or None with the refusal on the form."""
+def _place_order(request: CabinetRequest, form: TopUpForm) -> HttpResponse | None:
+    """The page that comes next, or None with the refusal on the form."""
     data = form.cleaned_data
     gateway = form.gateways[data["gateway"]]
     try:
-        return orders.place(
+        order = orders.place(
             company=request.company, quote=data["quote"], gateway=gateway, **request.actor
         )
     except orders.BillingDetailsNeededError:
-        raise
+        return _redirect_to_billing_details(request, form)
     except DomainError as error:
         form.add_error(None, error.texts)
         return None
+    return redirect("balance-order", order.public_id)
 
 
 @require_POST

@@ -15,7 +15,7 @@ from billing.wallet import ledger
 from cabinet.spreadsheets import csv_download
 from channels.history import messages
 from channels.history.breakdown import Dimension, breakdown, breakdowns, total_before
-from channels.history.figures import Figures, figures, has_verified
+from channels.history.figures import DayRange, Figures, figures, has_verified
 from channels.web.chart import Extra, chart
 from channels.web.overview import breakdown_table
 from channels.web.overview.breakdown_table import (
@@ -32,17 +32,8 @@ from channels.web.periods import PeriodForm
 
 @member_required()
 def overview(request: CabinetRequest) -> HttpResponse:
-    company = request.company
-    mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
-    period = PeriodForm(request.GET)
-    days = period.day_range()
-    summary = figures(company, mode, days)
-    by = dimension_of(request.GET.get("by", ""))
-    read = {by, Dimension.COUNTRY, Dimension.CHANNEL}
-    tables = breakdowns(company, mode, days, read)
-    before = total_before(company, mode, days)
+    company, mode, period = request.company, _mode_of(request), PeriodForm(request.GET)
     sees_money = request.member.can_see_money and mode == Mode.LIVE
-    days_query = f"&date_from={days.first:%Y-%m-%d}&date_to={days.last:%Y-%m-%d}"
     balance = ledger.balance(company.pk) if request.member.can_see_money else None
     context = {
         "balance": balance,
@@ -50,7 +41,30 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "mode": mode,
         "period": period,
         "rows_url": f"{reverse('message-list')}?mode={mode}",
-        "days_query": days_query,
+        "sees_money": sees_money,
+        "token_price": prices.last_paid_price(company.pk) if sees_money else None,
+        "recent": messages.recent(company, 5),
+        **_figures_of_period(request, period.day_range(), mode, sees_money=sees_money),
+        **_first_steps(request),
+    }
+    return render(request, "cabinet/overview.html", context)
+
+
+def _mode_of(request: CabinetRequest) -> Mode:
+    return Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
+
+
+def _figures_of_period(
+    request: CabinetRequest, days: DayRange, mode: Mode, *, sees_money: bool
+) -> dict[str, Any]:
+    """The chart, the funnel and the breakdown."""
+    company, by = request.company, dimension_of(request.GET.get("by", ""))
+    summary = figures(company, mode, days)
+    tables = breakdowns(company, mode, days, {by, Dimension.COUNTRY, Dimension.CHANNEL})
+    before = total_before(company, mode, days)
+    places, channels = tables[Dimension.COUNTRY], tables[Dimension.CHANNEL]
+    return {
+        "days_query": f"&date_from={days.first:%Y-%m-%d}&date_to={days.last:%Y-%m-%d}",
         "figures": summary,
         "chart": chart(summary.days, extras=_extras(summary, sees_money=sees_money)),
         "by": by,
@@ -62,15 +76,8 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "before": before,
         "has_before": before.requested > 0,
         "breakdown_rows": list(rows_of(tables[by].shorten(), company)),
-        "sees_money": sees_money,
-        "token_price": prices.last_paid_price(company.pk) if sees_money else None,
-        "comparison": compare_with_sms(tables[Dimension.COUNTRY], tables[Dimension.CHANNEL])
-        if sees_money
-        else None,
-        "recent": messages.recent(company, 5),
-        **_first_steps(request),
+        "comparison": compare_with_sms(places, channels) if sees_money else None,
     }
-    return render(request, "cabinet/overview.html", context)
 
 
 def _extras(summary: Figures, *, sees_money: bool) -> list[Extra]:
@@ -83,7 +90,7 @@ def _extras(summary: Figures, *, sees_money: bool) -> list[Extra]:
 @member_required()
 def overview_csv(request: CabinetRequest) -> StreamingHttpResponse:
     """The breakdown that the page shows, every row of it."""
-    mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
+    mode = _mode_of(request)
     days, by = PeriodForm(request.GET).day_range(), dimension_of(request.GET.get("by", ""))
     company = request.company
     table = breakdown(company, mode, days, by)
