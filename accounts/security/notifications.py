@@ -21,7 +21,54 @@ class Notice(NamedTuple):
     text: StrOrPromise
 
 
-# allauth itself notifies about changed passwords and factors and about removed addresses.
+# What allauth notifies about by itself, by its own names.
+NOTICES_OF_ALLAUTH = {
+    "account/email/email_changed": Notice(
+        _("Your e-mail address was changed"),
+        _("The e-mail address of your account was changed from %(from_email)s to %(to_email)s."),
+    ),
+    "account/email/email_confirm": Notice(
+        _("Your e-mail address was confirmed"),
+        _("The e-mail address of your account was confirmed."),
+    ),
+    "account/email/email_deleted": Notice(
+        _("An e-mail address was removed"),
+        _("The address %(deleted_email)s was removed from your account."),
+    ),
+    "account/email/password_changed": Notice(
+        _("Your password was changed"),
+        _("The password of your account was changed."),
+    ),
+    "account/email/password_reset": Notice(
+        _("Your password was changed"),
+        _("A new password was set for your account with a link from an e-mail."),
+    ),
+    "account/email/password_set": Notice(
+        _("A password was set"),
+        _("A password was set for your account."),
+    ),
+    "mfa/email/recovery_codes_generated": Notice(
+        _("New recovery codes"),
+        _("New recovery codes were created for your account. The old ones no longer work."),
+    ),
+    "mfa/email/totp_activated": Notice(
+        _("Two-step sign-in is on"),
+        _("An authenticator app was connected to your account."),
+    ),
+    "mfa/email/totp_deactivated": Notice(
+        _("Two-step sign-in is off"),
+        _("The authenticator app was disconnected from your account."),
+    ),
+    "mfa/email/webauthn_added": Notice(
+        _("A passkey was added"),
+        _("A passkey was added to your account."),
+    ),
+    "mfa/email/webauthn_removed": Notice(
+        _("A passkey was removed"),
+        _("A passkey was removed from your account."),
+    ),
+}
+
 NOTICES = {
     "address.added": Notice(
         _("An address was added to your account"),

@@ -29,6 +29,7 @@ from accounts.audit import record_authentication_event
 from accounts.models import User
 from accounts.outbox import mail
 from accounts.security import sessions
+from accounts.security.notifications import NOTICES_OF_ALLAUTH
 from accounts.security.reauthentication import has_factor
 from accounts.sign_in.addresses import as_stored
 from processes.server.client_ip import client_ip, client_network
@@ -116,8 +117,12 @@ class AccountAdapter(DefaultAccountAdapter):
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Appends to the outbox: no page waits for or depends on the mail server."""
         public = {name: on_public_url(value) for name, value in context.items()}
+        template = template_prefix
+        if notice := NOTICES_OF_ALLAUTH.get(template_prefix):
+            template = "account_change"
+            public |= {"notice": notice.subject, "what": str(notice.text) % public}
         mail.post(
-            template=template_prefix,
+            template=template,
             to=email,
             language=get_language() or settings.LANGUAGE_CODE,
             context={"email": email, **public},

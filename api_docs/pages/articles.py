@@ -51,8 +51,8 @@ class Renderer(RendererHTML):
     def fence(self, tokens: Sequence[Token], idx: int, *_rest: Any) -> str:
         token = tokens[idx]
         code = samples.coloured(token.content.strip("\n"), token.info)
-        context = {"id": token.attrGet("id"), "code": code, "lexer": token.info}
-        return render_to_string("docs/parts/code.html", context)
+        context = {"id": token.attrGet("id"), "code": code, "lexer": token.info, "css": "code"}
+        return render_to_string("components/snippet.html", context)
 
     def link_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
         href = str(tokens[idx].attrGet("href"))

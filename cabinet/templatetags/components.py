@@ -62,6 +62,36 @@ def actions_heading() -> SafeString:
     return format_html('<th scope="col"><span class="visually-hidden">{}</span></th>', _("Actions"))
 
 
+@register.inclusion_tag("components/link_button.html")
+def link_button(
+    label: StrOrPromise,
+    view: str,
+    *args: object,
+    style: str = "outline-secondary",
+    small: bool = False,
+    icon: str = "",
+    about: StrOrPromise = "",
+    anchor: str = "",
+    **query: object,
+) -> dict[str, object]:
+    """A link that looks like a button; `about` is said after its label, and not shown."""
+    url = reverse(view, args=args, query=query or None, fragment=anchor or None)
+    css = f"btn-{style} btn-sm" if small else f"btn-{style}"
+    return {"label": label, "url": url, "css": css, "icon_name": icon, "about": about}
+
+
+@register.inclusion_tag("components/post_button.html")
+def post_button(label: StrOrPromise, view: str, *args: object, **options: Any) -> dict[str, object]:
+    """A form of nothing but a button, which takes the options of `link_button`."""
+    return link_button(label, view, *args, **options)
+
+
+@register.inclusion_tag("components/snippet.html")
+def snippet(element_id: str, code: str, *, css: str = "", look: str = "") -> dict[str, str]:
+    """Code to be copied; `look` is a class of the code, `css` of its frame."""
+    return {"id": element_id, "code": code, "css": css, "look": look}
+
+
 CURL = {  # by the id of the snippet: the call and its body
     "curl": ("otp/send", '{"phone": "+79990000000"}'),
     "curl-shorten": ("links/shorten", '{"url": "https://example.com/"}'),
@@ -69,12 +99,17 @@ CURL = {  # by the id of the snippet: the call and its body
 }
 
 
-@register.inclusion_tag("components/curl.html")
+@register.inclusion_tag("components/snippet.html")
 def curl(name: str = "curl", key: str = "YOUR_API_KEY") -> dict[str, str]:
     """A request to the API, ready for a terminal."""
     path, body = CURL[name]
-    url = f"{settings.PUBLIC_URL}/api/v1/{path}"
-    return {"id": name, "url": url, "key": key, "body": body}
+    code = (
+        f"curl -X POST {settings.PUBLIC_URL}/api/v1/{path} \\\n"
+        f'  -H "Authorization: Bearer {key}" \\\n'
+        '  -H "Content-Type: application/json" \\\n'
+        f"  -d '{body}'"
+    )
+    return snippet(name, code)
 
 
 @register.inclusion_tag("components/error_summary.html")

@@ -3,7 +3,8 @@
 from typing import Any
 
 from django import template
-from django.template.context import RequestContext
+from django.shortcuts import resolve_url
+from django.template.context import Context, RequestContext
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.html import format_html
@@ -34,6 +35,44 @@ def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeSt
     is_open = path == url or (name != "index" and path.startswith(url))
     current = ' aria-current="page"' if is_open else ""
     return format_html(f'<a href="{{}}"{current}>{{}}</a>', url, label)
+
+
+@register.inclusion_tag("operator_admin/crumbs.html", takes_context=True)
+def crumbs(context: Context, *above: StrOrPromise, last: StrOrPromise = "") -> dict[str, object]:
+    """The way from the first page to this one: the title and the view, or address, of each above.
+
+    The last is the page's own title, unless another is given.
+    """
+    pages = [
+        (title, resolve_url(str(to))) for title, to in zip(above[::2], above[1::2], strict=True)
+    ]
+    return {"pages": pages, "last": last or context["title"]}
+
+
+@register.simple_block_tag
+def figure(
+    content: str,
+    title: StrOrPromise,
+    number: str,
+    view: str = "",
+    *,
+    tone: str = "",
+    is_least: bool = False,
+    **query: object,
+) -> SafeString:
+    """A number, «500+» if it `is_least`, and the block below it; a link to its rows, if given."""
+    url = reverse(f"admin:{view}", query=query or None) if view else ""
+    return format_html(
+        '<{} class="{}"{}><span class="admin-figure-name">{}</span> '
+        "<strong>{}</strong> <span>{}</span></{}>",
+        "a" if url else "div",
+        f"admin-figure {tone}".strip(),
+        format_html(' href="{}"', url) if url else "",
+        title,
+        f"{number}+" if is_least else number,
+        SafeString(content.strip()),
+        "a" if url else "div",
+    )
 
 
 @register.inclusion_tag("operator_admin/attention_link.html", takes_context=True)

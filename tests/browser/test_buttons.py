@@ -11,7 +11,8 @@ BUTTON = re.compile(r"<button\b(?P<attributes>[^>]*)>(?P<content>.*?)</button>",
 SAMPLE = re.compile(r"{% code .*?{% endcode %}", re.DOTALL)  # for a company's own page
 PLAIN = re.compile(r"""{%\s*translate\s+(["'])(.*?)\1(?:\s+context\s+(["'])(.*?)\3)?\s*%}""")
 WITH_VALUES = re.compile(r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}", re.DOTALL)
-NAMED_BY_VIEWS = "cabinet/form.html"
+NAMED_ELSEWHERE = {"cabinet/form.html", "components/post_button.html"}  # by views, by templates
+POST_BUTTON = re.compile(r'{% post_button _\("([^"]+)"\)')
 VERB = re.compile(r"\bverb=(.*?)(?:, \w+=|,?$)", re.MULTILINE)
 WORDS = re.compile(r'\b_t?\("([^"]+)"\)')
 # The words of these come from data: of the language, the provider, the group, the outcome.
@@ -44,7 +45,9 @@ def buttons(catalogue: Catalog) -> Iterator[tuple[str, list[str]]]:
     templates = ROOT / "templates"
     for path in sorted(templates.rglob("*.html")):
         name, text = path.relative_to(templates).as_posix(), path.read_text("utf-8")
-        for button in BUTTON.finditer(SAMPLE.sub("", text)) if name != NAMED_BY_VIEWS else ():
+        for label in POST_BUTTON.findall(text):
+            yield name, [_in_russian(label, "", catalogue)]
+        for button in BUTTON.finditer(SAMPLE.sub("", text)) if name not in NAMED_ELSEWHERE else ():
             words = list(_words(button["attributes"] + button["content"], catalogue))
             yield name, words or [NAMED_BY_DATA.get(name, f"button without words in {name}")]
     for path in sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py")):

@@ -75,8 +75,8 @@ def test_notice_of_a_new_password_uses_public_url(hostile: Client) -> None:
     new = {"oldpassword": PASSWORD, "password1": SIGN_UP["password1"]}
     hostile.post(reverse("account_change_password"), new | {"password2": new["password1"]})
 
-    mail = only_email("account/email/password_changed")
-    assert links_of(mail) == {PUBLIC}
+    mail = only_email("account_change")
+    assert links_of(mail) == {PUBLIC, f"{PUBLIC}{reverse('session-list')}"}
     assert "evil" not in mail.text + mail.html
 
 

@@ -17,7 +17,7 @@ from django.utils import timezone, translation
 
 from accounts.models import Company, Mail
 from accounts.outbox.mail import post
-from accounts.security.notifications import NOTICES
+from accounts.security.notifications import NOTICES, NOTICES_OF_ALLAUTH
 from accounts.sign_in.adapter import AccountAdapter
 from billing.budgets.sql import BudgetUsage
 from billing.models import AutoTopUp, BalanceAlert
@@ -30,8 +30,13 @@ from tests.factories import EndpointFactory, InvitationFactory, MemberFactory, O
 TEMPLATES = Path(__file__).parents[3] / "templates/mail"
 HERE = settings.PUBLIC_URL
 OF_ACCOUNT = sorted(
-    path.relative_to(TEMPLATES).with_suffix("").as_posix()
-    for path in TEMPLATES.glob("*/email/*.html")
+    [
+        *(
+            path.relative_to(TEMPLATES).with_suffix("").as_posix()
+            for path in TEMPLATES.glob("*/email/*.html")
+        ),
+        *NOTICES_OF_ALLAUTH,
+    ]
 )
 CONTEXT = {
     "activate_url": f"{HERE}/account/confirm-email/key/",
@@ -248,7 +253,7 @@ def test_email_about_a_company(db: None, name: str, language: str) -> None:
 def test_every_email_template_is_checked() -> None:
     ours = {path.stem for path in TEMPLATES.glob("*.html")}
 
-    assert set(OURS) == ours - {"base", "button", "notification"}
+    assert set(OURS) == ours - {"base", "button"}
     assert len(OF_ACCOUNT) == 16
 
 
