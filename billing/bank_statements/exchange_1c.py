@@ -17,7 +17,7 @@ from billing.gateways.base import CENT
 
 SOURCE = "file"
 HEAD = "1CClientBankExchange"
-MAX_BYTES = 10 * 2**20
+MAX_BYTES = 3 * 2**20  # DATA_UPLOAD_MAX_MEMORY_SIZE bounds the whole form
 NOT_A_STATEMENT = _("This is not a statement in the format 1CClientBankExchange.")
 PURPOSE_LINES = 6
 # Every statement has some of these words, legible only in the file's encoding. They begin a line,

@@ -72,7 +72,7 @@ class UploadForm(forms.Form):
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file.size > exchange_1c.MAX_BYTES:
-            raise ValidationError(_("The file is larger than 10 MB."))
+            raise ValidationError(_("The file is larger than 3 MB: export fewer days."))
         self.lines, self.unread = exchange_1c.parse(file.read(), account=self.account)
         if not (self.lines or self.unread):
             text = _("The file has no transfers of the account %(account)s.")

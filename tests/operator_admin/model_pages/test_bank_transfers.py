@@ -9,8 +9,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from pytest_django import Settings
 
 from accounts.models import AuditEvent, User
+from billing.bank_statements import exchange_1c
 from billing.models import BankTransfer, Order, Seller
 from billing.wallet import ledger
 from tests.billing.bank_statements.test_exchange_1c import ACCOUNT, FILE
@@ -119,6 +121,14 @@ def upload(client: Client, text: str = FILE) -> Any:
     file = SimpleUploadedFile("kl_to_1c.txt", text.encode("windows-1251"))
     address = reverse("admin:billing_banktransfer_upload")
     return client.post(address, {"file": file}, follow=True)
+
+
+def test_file_that_is_too_large_is_told_so(client: Client, settings: Settings) -> None:
+    """A form beyond the server's bound is refused unread, as one without its token."""
+    page = upload(client, FILE + " " * exchange_1c.MAX_BYTES)
+
+    assert b"errorlist" in page.content
+    assert exchange_1c.MAX_BYTES + 2**16 < settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
 def test_file_pays_invoices_once(client: Client, invoice: Order) -> None:
