@@ -5,7 +5,7 @@ They are `settings.LANGUAGES`: languages of messages that have a `pages.toml`, t
 whoever has none of the others.
 """
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from babel import Locale
@@ -14,6 +14,7 @@ from django.utils import translation
 
 from catalogue.languages import FOLDER, matching, read_texts, tags
 from catalogue.texts import StrOrPromise
+from parsing.remembered import remembered
 
 
 def codes() -> list[str]:
@@ -81,7 +82,7 @@ def nearest(tag: str) -> str:
     return matching.closest(tag, frozenset(codes())) or worldwide()
 
 
-@lru_cache(maxsize=1000)
+@remembered(1000)
 def of_accept_language(header: str, default: str = "") -> str:
     """The language that an Accept-Language header prefers, else the default: the service's."""
     best, best_quality = default or settings.LANGUAGE_CODE, 0.0

@@ -4,7 +4,8 @@ https://www.rfc-editor.org/rfc/rfc5646#section-2.1
 """
 
 import re
-from functools import lru_cache
+
+from parsing.remembered import remembered
 
 MAX_LENGTH = 35  # what every implementation must be able to store (RFC 5646, section 4.4.1)
 LOOSE_PATTERN = r"^[A-Za-z]{1,8}([-_][A-Za-z0-9]{1,8})*$"  # for schemas; `canonical` is strict
@@ -30,7 +31,7 @@ _IRREGULAR = {
 _SINGLETON = re.compile(r"-([0-9a-z])(?=-)")
 
 
-@lru_cache(maxsize=2000)
+@remembered(2000)
 def canonical(text: str) -> str:
     """The tag in the letter case of RFC 5646; empty if it is not well-formed.
 

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+
+from parsing.remembered import remembered
 
 # `203.0.113.7:51234`, `[2001:db8::1]:443` and `[2001:db8::1]`, as Azure's gateway and IIS write it.
 _WITH_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?")
@@ -49,7 +50,7 @@ def address_of(request: HttpRequest | None) -> str | None:
         return None
 
 
-@lru_cache(maxsize=1024)  # vendors call from a few addresses
+@remembered(1024)  # vendors call from a few addresses
 def client_network(ip: str) -> str:
     """What limits count as one client: an IPv4 address, or the /64 of an IPv6 address.
 

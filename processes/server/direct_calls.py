@@ -8,7 +8,6 @@ caches and URLconfs, which these views do not use.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from http import HTTPStatus
 from typing import cast
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -21,6 +20,8 @@ from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils.functional import cached_property
 from django.utils.http import parse_header_parameters
 from django.utils.log import log_response
+
+from parsing.remembered import remembered
 
 PREFIXES = ("/hooks/", "/compat/")  # of paths that are few, and that settings or a key name
 
@@ -60,7 +61,7 @@ class DirectCalls:
     def __init__(self, application: WSGIApplication, fixed_paths: Iterable[str]) -> None:
         self._application = application
         self._fixed: Mapping[str, ResolverMatch] = {path: resolve(path) for path in fixed_paths}
-        self._known = lru_cache(maxsize=1024)(_resolve_or_none)
+        self._known = remembered(1024)(_resolve_or_none)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         match = self._match(environ.get("PATH_INFO", ""))

@@ -7,6 +7,8 @@ from operator import attrgetter
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
+from parsing.remembered import remembered
+
 _BASE: WSGIEnvironment = {
     "GATEWAY_INTERFACE": "CGI/1.1",
     "SCRIPT_NAME": "",
@@ -32,12 +34,12 @@ def build_environ(scope: Any) -> WSGIEnvironment:
     Repeated headers are joined in order. Raises MalformedRequestError.
     """
     server, _, port = scope.server.rpartition(":")
-    client, _, client_port = scope.client.rpartition(":")
+    _address, _, client_port = scope.client.rpartition(":")
     environ = _BASE | {
         "SERVER_PROTOCOL": _PROTOCOLS.get(scope.http_version, "HTTP/1.1"),
         "SERVER_NAME": server.strip("[]"),
         "SERVER_PORT": port,
-        "REMOTE_ADDR": client.strip("[]"),
+        "REMOTE_ADDR": _remote_address(scope),
         "REMOTE_PORT": client_port,
         "REQUEST_METHOD": scope.method,
         "PATH_INFO": _latin1(scope.path),
@@ -121,7 +123,7 @@ def _add_non_ascii(environ: WSGIEnvironment, headers: Any) -> None:
             environ[key] = ""
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _environ_key(name: str) -> str:
     if "_" in name:
         return ""
@@ -142,9 +144,15 @@ def _latin1(text: str) -> str:
     return text if text.isascii() else text.encode().decode("latin-1")
 
 
+def _remote_address(scope: Any) -> str:
+    address: str = scope.client.rpartition(":")[0]
+    return address.strip("[]")
+
+
 _MISSING = object()
 _SCOPE_READS: dict[str, Callable[[Any], str]] = {
     "REQUEST_METHOD": attrgetter("method"),
     "PATH_INFO": lambda scope: _latin1(scope.path),
+    "REMOTE_ADDR": _remote_address,
     "wsgi.url_scheme": attrgetter("scheme"),
 }
