@@ -1,3 +1,4 @@
+import time
 from uuid import uuid4
 
 import pytest
@@ -67,6 +68,33 @@ def test_click_that_cannot_be_recorded_is_dropped() -> None:
     buffer.add(uuid4().hex, VISIT)
 
     assert (buffer._dropped, len(buffer._clicks)) == (1, 1)
+
+
+def test_loop_of_a_network_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0)
+    buffer = click_buffer.ClickBuffer()
+    buffer._is_started = True
+
+    for number in range(2 * click_buffer.NETWORK_CLICKS):
+        buffer.add("loop", VISIT | {"REMOTE_ADDR": f"2a02:6b8::{number:x}"})
+    buffer.add("person", VISIT | {"REMOTE_ADDR": "77.88.8.8"})
+
+    clicked = [click[0] for click in buffer._clicks]
+    assert clicked == ["loop"] * click_buffer.NETWORK_CLICKS + ["person"]
+    monkeypatch.setattr(time, "time", lambda: 1_800_000_060.0)
+    buffer.add("later", VISIT | {"REMOTE_ADDR": "2a02:6b8::"})
+    assert buffer._clicks[-1][0] == "later"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "172.18.0.1", "fd00::1", ""])
+def test_visitors_behind_an_address_of_ours_are_all_counted(address: str) -> None:
+    buffer = click_buffer.ClickBuffer()
+    buffer._is_started = True
+
+    for _visit in range(2 * click_buffer.NETWORK_CLICKS):
+        buffer.add("link", VISIT | {"REMOTE_ADDR": address})
+
+    assert len(buffer._clicks) == 2 * click_buffer.NETWORK_CLICKS
 
 
 def test_buffer_is_flushed_by_itself() -> None:
