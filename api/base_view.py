@@ -128,9 +128,9 @@ class ApiView(View):
         one in a path that is unknown.
         """
         if not self.calls:
-            return mask_phones_in(request.path)
+            return mask_phones_in(request.path)[:LOGGED_PATH]
         declared = self.calls[0].path
-        return f"/api/v1{declared}" if "{phone}" in declared else request.path
+        return f"/api/v1{declared}" if "{phone}" in declared else request.path[:LOGGED_PATH]
 
     def success(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body with the envelope around it."""
@@ -238,6 +238,7 @@ class ApiView(View):
 
 CHANGES = {"PATCH", "DELETE"}  # each leaves a row in the audit log
 LOGGED_NAME = 40  # characters: what the log's column holds
+LOGGED_PATH = 200  # characters: a stranger may send 32 KB
 _SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # with as much as lists show of it
 
 

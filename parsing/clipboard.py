@@ -5,7 +5,9 @@ and what is copied from a messenger or a web page brings invisible marks along.
 """
 
 import re
-from unicodedata import category, decimal, normalize
+from unicodedata import category, decimal
+
+from parsing.characters import normal_form
 
 MAX_LENGTH = 200  # characters: no phone, code or word is as long, with all that is pasted around it
 _MARKS = {"Cf", "Mn", "Me"}  # invisible characters, and marks over or around a letter
@@ -32,7 +34,7 @@ def plain(text: str) -> str:
 
 def plain_characters(text: str) -> str:
     """`plain` of a text of any length."""
-    return text if text.isascii() else "".join(map(_plain_character, normalize("NFKC", text)))
+    return text if text.isascii() else "".join(map(_plain_character, normal_form("NFKC", text)))
 
 
 def code(text: str) -> str:

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 import time_machine
 from django.db import connection, transaction
-from django.test import Client
+from django.test import Client, RequestFactory
 from pytest_django import Settings
 
 from accounts.keys import api_keys
+from api.base_view import LOGGED_PATH, ApiView, NotFoundView
 from billing.models import Wallet
 from channels.models import Message
+from links.api.views import LinkDetail
 from tests.api.clients import Answer, Api, ClientOf
 from tests.session_settings import session_setting
 
@@ -357,3 +359,10 @@ def test_without_redis_calls_are_served_uncounted(api: Api, no_redis: None) -> N
 
     assert answer.status == 200
     assert "RateLimit" not in answer.headers
+
+
+@pytest.mark.parametrize("view", [NotFoundView, LinkDetail])
+def test_log_has_the_beginning_of_a_long_path(rf: RequestFactory, view: type[ApiView]) -> None:
+    request = rf.get(f"/api/v1/links/{'a' * 20_000}")
+
+    assert len(view().shown_path(request)) == LOGGED_PATH

@@ -1,6 +1,17 @@
+import time
+from unicodedata import normalize
+
 import pytest
 
-from parsing.characters import MAX_LENGTH, as_seen, is_line, is_text, normalised, one_line
+from parsing.characters import (
+    MAX_LENGTH,
+    as_seen,
+    is_line,
+    is_text,
+    normal_form,
+    normalised,
+    one_line,
+)
 
 # The first has letters and emoji of Unicode 17, which no Python that is used here knows.
 GOOD = [
@@ -51,3 +62,21 @@ def test_a_text_too_long_is_not_composed() -> None:
     marks = "a" + "\u0315\u0300" * (MAX_LENGTH // 2)
 
     assert normalised(marks) == marks
+
+
+@pytest.mark.parametrize("count", [16_000, 64_000])
+def test_many_marks_cost_little(count: int) -> None:
+    text = "a" + "\u0345" * count + "\u0334" * count
+
+    began = time.process_time()
+    as_seen(text)
+
+    assert time.process_time() - began < count * 5e-6
+
+
+def test_long_text_is_normalised_as_a_short_one() -> None:
+    words = "Код для входа: й, ё, Å, ﬁ, 각 и 각 на www.ﬂowers.рф. "
+    text = normalize("NFD", words) * 100
+
+    assert normal_form("NFC", text) == normalize("NFC", text)
+    assert normal_form("NFKC", text) == normalize("NFKC", text)
