@@ -2,6 +2,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from allauth.core.internal.ratelimit import parse_rates
 from django.core.exceptions import ValidationError
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -11,6 +12,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, Member, Scope, User
 from accounts.people import companies, company_keys, countries
+from config.environment.library_settings import RATE_LIMITS
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -218,3 +220,10 @@ def test_every_country_is_in_one_region() -> None:
     listed = [code for members in countries.REGIONS.values() for code in members.split()]
 
     assert sorted(listed) == sorted(countries.CODES)
+
+
+def test_companies_that_an_address_signs_up_in_a_day_have_a_bound() -> None:
+    """Each may make 3,000 links and messages a day with a test key, for nothing."""
+    rates = parse_rates(RATE_LIMITS["signup"])
+
+    assert min(rate.amount * 86_400 / rate.duration for rate in rates if rate.per == "ip") <= 100
