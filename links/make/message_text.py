@@ -7,7 +7,7 @@ from uuid import UUID
 
 from catalogue.channels import BY_NAME
 from catalogue.languages import message_languages
-from channels.extensions import Rendered
+from channels.extensions import NotRenderableError, Rendered
 
 PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
 
@@ -42,6 +42,8 @@ def render_link(
 ) -> Rendered:
     """Renders the message of a link; its text was fixed when it was accepted."""
     text, url = params["text"], params["short_url"]
+    if url is None:
+        raise NotRenderableError("the person was erased, and the link with them")
     if BY_NAME[channel].has_link_button:
         text = beside_button(text, url, locale=locale, brand=params.get("brand", ""))
     return Rendered(text=text, short_url=url)

@@ -103,3 +103,23 @@ def test_both_are_audited_for_the_company(api: Api) -> None:
         "person.exported",
         "person.erased",
     ]
+
+
+@pytest.mark.parametrize("channel", ["sms", "whatsapp"])
+def test_messages_of_an_erased_person_are_listed_without_text(test_api: Api, channel: str) -> None:
+    leave(test_api.company, mode="test")
+    link = MessageFactory.create(
+        company=test_api.company,
+        mode="test",
+        kind="link",
+        state="delivered",
+        phone=PHONE,
+        channel=channel,
+        params={"text": "https://shop.example/a", "brand": "", "short_url": "https://kv.example/a"},
+    )
+
+    assert test_api.post("/persons/erase", {"phone": PHONE}).status == 200
+
+    answer = test_api.get("/test/messages")
+    assert answer.status == 200
+    assert {row["id"]: row["text"] for row in answer.body["data"]}[link.public_id] is None
