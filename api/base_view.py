@@ -111,6 +111,8 @@ class ApiView(View):
         self.call = next(call for call in self.calls if call.method == method)
         self.principal = self.authenticate(request)
         self.count_request(request)
+        if self.principal.is_test and self.call.is_audited:
+            consume_test_quota(self.principal.company_id, "changes")
         if self.call.query is not None:
             request_fields.check_names(request.GET, [field.name for field in self.call.query])
 

@@ -229,6 +229,8 @@ class Call:
     refusals: tuple[Error, ...] = ()  # beside those that every call may answer
     # Example of the answer, where it differs from those of its fields.
     own_example: Mapping[str, Any] = field(default_factory=dict)
+    # Leaves a row in the audit log, as what changes or deletes does: test keys have a quota.
+    is_audited: bool = False
     page: str = "calls"  # the documentation page that describes it at length
     # Fields of the body, made once: every request's own names are compared with them.
     field_names: frozenset[str] = field(init=False, repr=False)

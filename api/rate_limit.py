@@ -41,7 +41,7 @@ WHERE used.value::int + %(count)s::int <= %(most)s
 _USED_UP = {
     "links": _("A company's test keys make at most {max} links a day"),
     "messages": _("A company's test keys make at most {max} messages a day"),
-    "changes": _("A company's test keys change or delete at most {max} times a day"),
+    "changes": _("A company's test keys change, delete or export at most {max} times a day"),
     "keys": _("A company's test keys use at most {max} values of Idempotency-Key a day"),
 }
 

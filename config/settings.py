@@ -241,7 +241,7 @@ WRONG_CODE_LIMITS = [(10, 3600), (20, 86_400)]  # wrong codes per company and ph
 REFUSED_VERIFY_LIMIT = (10, 600)  # verify calls without a live code
 API_RATE = (at_least(1, "API_RATE", 1000), 10)  # requests per key: (count, seconds)
 # Per company and day, all test keys together; `keys` are values of Idempotency-Key and kilobytes of
-# their answers, and `changes` calls that change or delete.
+# their answers, and `changes` calls that are audited.
 TEST_QUOTAS = {"links": 3000, "messages": 3000, "changes": 3000, "keys": 20_000}
 MESSAGE_STORAGE = "config.middleware.MessageStorage"
 MAX_API_BODY = 65_536  # bytes

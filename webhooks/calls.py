@@ -123,6 +123,7 @@ CREATE = Call(
     body=(URL, EVENTS, DESCRIPTION),
     answer=ENDPOINT_WITH_SECRET,
     refusals=(Error.INVALID_INPUT,),
+    is_audited=True,
 )
 GET = Call(
     "GET",
@@ -173,6 +174,7 @@ ROTATE = Call(
     message=_("The new secret is ready; the old one keeps signing for another day"),
     answer=ENDPOINT_WITH_SECRET,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
+    is_audited=True,
 )
 EXAMPLE_TYPE = option(
     "type",

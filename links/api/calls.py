@@ -195,6 +195,7 @@ RELEASE = Call(
     message=_("The links of the batch open again"),
     answer=(BATCH,),
     refusals=(Error.NOT_FOUND,),
+    is_audited=True,
 )
 
 INTERVAL_NAMES = choice(["day", "hour"], "StatsInterval")

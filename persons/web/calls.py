@@ -45,6 +45,7 @@ EXPORT = Call(
         ),
     ),
     refusals=(Error.INVALID_INPUT, Error.INVALID_PHONE),
+    is_audited=True,
 )
 
 
@@ -73,6 +74,7 @@ ERASE = Call(
     body=(replace(PHONE, description=PERSON.description),),
     answer=(Field("erased", {"type": "object"}, _("What was erased."), fields=ERASED),),
     refusals=(Error.INVALID_INPUT, Error.INVALID_PHONE, Error.PERSON_BUSY),
+    is_audited=True,
 )
 
 CALLS = (EXPORT, ERASE)

@@ -23,6 +23,7 @@ from api.rate_limit import KeyRateLimiter
 from api_docs.calls import CALLS
 from channels.models import Message
 from links.models import Link
+from tests.api.calling import perform
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -271,6 +272,21 @@ def test_changes(test_api: Api, api: Api, call: Call) -> None:
     path = call.path.replace("{id}", link)
     assert_refused(test_api.call(call.method, path, b"{}"), "2 раз")
     assert api.call(call.method, path, b"{}").status == 404
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("price_list")
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: str(call.name))
+def test_calls_that_are_audited_use_up_the_quota(
+    settings: Settings, test_api: Api, call: Call
+) -> None:
+    settings.TEST_QUOTAS = dict.fromkeys(settings.TEST_QUOTAS, 100)
+
+    perform(test_api, call)
+
+    is_audited = test_api.company.audit.exists()
+    used = CacheEntry.objects.filter(key__startswith="quota:test:changes:").exists()
+    assert used or not is_audited
 
 
 @pytest.mark.django_db
