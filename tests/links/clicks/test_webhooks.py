@@ -111,6 +111,20 @@ def test_links_without_an_endpoint_and_unknown_links_send_no_event(
     assert not Event.objects.exists()
 
 
+@pytest.mark.parametrize(("mode", "events"), [(Mode.TEST, 0), (Mode.LIVE, 1)])
+def test_of_test_links_the_first_clicks_alone_send_events(
+    company: Company, mode: Mode, events: int
+) -> None:
+    EndpointFactory.create(company=company, mode=mode)
+    most = webhooks.CLICKS_OF_TEST_LINK
+    click((LinkFactory.create(company=company, mode=mode, clicks=most), VisitorKind.PERSON))
+    click((LinkFactory.create(company=company, mode=mode, clicks=most - 1), VisitorKind.PERSON))
+
+    webhooks.append_click_events()
+
+    assert Event.objects.count() == 1 + events
+
+
 def test_redelivered_batch_sends_one_event(link: Link) -> None:
     click((link, VisitorKind.PERSON), batch="a" * 32)
     click((link, VisitorKind.PERSON), batch="a" * 32)
