@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import responses
 from django.conf import settings as django_settings
 from django.db import connection
 from django.test import Client, TransactionTestCase, override_settings
@@ -158,6 +159,21 @@ def no_redis() -> Iterator[None]:
         reset_redis_state()
         yield
     reset_redis_state()
+
+
+@pytest.fixture(params=["redis", "postgres"])
+def store(request: pytest.FixtureRequest) -> str:
+    """Where limits are counted: both must give the same answers."""
+    if request.param == "postgres":
+        request.getfixturevalue("no_redis")
+    return str(request.param)
+
+
+@pytest.fixture
+def wire() -> Iterator[responses.RequestsMock]:
+    """What vendors answer."""
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
+        yield mock
 
 
 @pytest.fixture

@@ -1,11 +1,14 @@
 """Two transactions on one row: the second waits, visibly, until the first commits."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
-from django.db import connection
+from django.db import connection, transaction
 
+from tests.session_settings import session_setting
 from tests.stack.programs import wait_until
 
 T = TypeVar("T")
@@ -37,3 +40,31 @@ def waiting() -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(_WAITING)
         return [pid for (pid,) in cursor.fetchall()]
+
+
+def end_waiting() -> None:
+    """Their sessions, as if the database had gone away."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(unnest(%s))", [waiting()])
+
+
+@contextmanager
+def locked_by_another(lock: Callable[[], object], *, timeout: str = "20ms") -> Iterator[None]:
+    """By a transaction that takes its time; our own statements wait for it this long."""
+    is_locked, is_over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            lock()
+            is_locked.set()
+            is_over.wait(60)
+
+    thread = threading.Thread(target=apart, args=[hold])
+    thread.start()
+    assert is_locked.wait(25)
+    try:
+        with session_setting("lock_timeout", f"'{timeout}'"):
+            yield
+    finally:
+        is_over.set()
+        thread.join(10)

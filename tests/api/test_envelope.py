@@ -1,13 +1,11 @@
 """What every response has in common: any path, method, body or failure."""
 
 import gzip
-import threading
 import time
 from typing import Any
 
 import pytest
 import time_machine
-from django.db import connection, transaction
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
@@ -16,8 +14,8 @@ from api.base_view import LOGGED_PATH, ApiView, NotFoundView
 from billing.models import Wallet
 from channels.models import Message
 from links.api.views import LinkDetail
+from tests.api.blocking import locked_by_another
 from tests.api.clients import Answer, Api, ClientOf
-from tests.session_settings import session_setting
 
 PHONE = "+79161234567"
 CALLS = [
@@ -277,23 +275,10 @@ def test_crash_is_answered_in_the_envelope(api: Api, settings: Settings) -> None
 
 @pytest.mark.django_db(transaction=True)
 def test_database_that_does_not_answer_in_time(api: Api) -> None:
-    is_locked, is_done = threading.Event(), threading.Event()
     assert api.get("/balance").status == 200
 
-    def hold_the_wallet() -> None:
-        with transaction.atomic():
-            Wallet.objects.select_for_update().get(company=api.company)
-            is_locked.set()
-            is_done.wait(60)
-        connection.close()
-
-    thread = threading.Thread(target=hold_the_wallet)
-    thread.start()
-    assert is_locked.wait(25)
-    with session_setting("lock_timeout", "'20ms'"):
+    with locked_by_another(lambda: Wallet.objects.select_for_update().get(company=api.company)):
         answer = api.post("/otp/send", {"phone": PHONE})
-    is_done.set()
-    thread.join()
 
     check_envelope(answer)
     assert (answer.status, answer.code) == (503, "unavailable")

@@ -19,7 +19,6 @@ from api.models import IdempotentRequest
 from billing.wallet import ledger
 from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone
-from channels.vendor_accounts import registry
 from tests.api.books import books
 from tests.api.clients import Answer, Api
 from tests.channels.accounts import set_account
@@ -115,7 +114,6 @@ def blocked(_world: World) -> None:
 def without(name: str, option: str) -> Arrange:
     def arrange(world: World) -> None:
         set_account(world.settings, name, {option: ""})
-        registry.clear_caches()
 
     return arrange
 

@@ -215,7 +215,7 @@ def test_billing_details_are_ascii_digits(validator: Any, right: str) -> None:
 
 
 @pytest.mark.parametrize(("number", "is_right"), [("200988541", True), ("200988542", False)])
-def test_unp(number: str, is_right: bool) -> None:
+def test_unp_is_validated_by_its_control_digit(number: str, is_right: bool) -> None:
     assert (billing_details.format_errors(country="BY", inn=number, kpp="") == {}) is is_right
 
 

@@ -53,7 +53,9 @@ def test_negative_number_takes_back() -> None:
         ("Only", "many", "gift", "invalid int value"),
     ],
 )
-def test_what_is_refused(company: str, tokens: object, reason: str, words: str) -> None:
+def test_grant_names_the_invalid_argument(
+    company: str, tokens: object, reason: str, words: str
+) -> None:
     for name in ("Only", "Twins", "Twins"):
         CompanyFactory.create(name=name)
 

@@ -70,7 +70,7 @@ def test_coming_price_holds_without_another_read(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
-def test_send_holds_the_country_s_price_and_says_it(api: Api, path: str) -> None:
+def test_send_holds_and_returns_the_country_s_price(api: Api, path: str) -> None:
     set_price("KZ", 22)
     available, _ = ledger.balance(api.company.pk)
 

@@ -1,14 +1,14 @@
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from urllib.parse import urlencode
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Member, SavedFilter
 from cabinet import saved_filters
+from tests.api.races import at_once
 from tests.factories import MemberFactory
 
 MESSAGES, REQUESTS = SavedFilter.Page.MESSAGES, SavedFilter.Page.REQUESTS
@@ -96,12 +96,7 @@ def test_number_of_filters_is_bounded(client: Client, owner: Member) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_parallel_defaults_leave_one(owner: Member) -> None:
-    def one(n: int) -> None:
-        save(owner, f"№ {n}", is_default=True)
-        connection.close()
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(one, range(8)))
+    at_once([partial(save, owner, f"№ {n}", is_default=True) for n in range(8)])
 
     assert SavedFilter.objects.filter(is_default=True).count() == 1
 

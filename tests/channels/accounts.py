@@ -18,6 +18,7 @@ def set_account(settings: Settings, name: str, options: dict[str, Any]) -> None:
     """Gives an account these options as well."""
     account = settings.PROVIDER_ACCOUNTS[name] | options
     settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {name: account}
+    registry.clear_caches()
 
 
 def name_accounts(settings: Settings, *names: str, vendor: str = "twilio") -> None:

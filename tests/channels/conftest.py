@@ -3,15 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-import responses
 
 from tests.channels.providers.centre import Centre
-
-
-@pytest.fixture
-def wire() -> Iterator[responses.RequestsMock]:
-    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
-        yield mock
 
 
 @pytest.fixture

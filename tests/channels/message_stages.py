@@ -1,18 +1,21 @@
 """Messages at a stage of their lifecycle, reached through the production code."""
 
+import time
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 from django.db.models import F
+from django.utils import timezone
 
 from catalogue.ids import parse_id
-from channels.deliver import claims
+from channels.deliver import claims, dispatcher
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.models import Attempt, Message
+from channels.models import Attempt, Message, Receipt
 from channels.outcomes import transitions
 from channels.vendor_accounts import availability
 from tests.api.clients import Answer, Api
+from tests.factories import ReceiptFactory
 
 PHONE = "+79161234567"
 A_MINUTE = timedelta(minutes=1)
@@ -61,3 +64,28 @@ def claim(limit: int = 32) -> list[claims.ClaimedMessage]:
     Message.objects.filter(due_at__isnull=False).update(due_at=F("created_at") - A_MINUTE)
     availability.reset()
     return claims.claim(limit)
+
+
+def claimed(api: Api, phone: str = PHONE, **fields: object) -> claims.ClaimedMessage:
+    """A message in a worker's hands, its vendor not called yet."""
+    send(api, phone, **fields)
+    (message,) = claim()
+    return message
+
+
+def hand_over(message: claims.ClaimedMessage) -> Event:
+    """What came of the call to the vendor, not stored yet."""
+    return dispatcher.hand_over(message, time.monotonic() + 60)
+
+
+def hear(attempt: Attempt, state: str = "delivered", **fields: Any) -> Receipt:
+    """A stored receipt that nobody has looked at yet."""
+    known = {
+        "attempt": None,
+        "provider": attempt.provider,
+        "provider_id": attempt.provider_id or "",
+        "ref": None,
+        "due_at": timezone.now() - timedelta(minutes=1),
+    }
+    made: Receipt = ReceiptFactory.create(**known | {"state": state, "word": state} | fields)
+    return made

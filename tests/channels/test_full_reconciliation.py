@@ -148,7 +148,7 @@ PLANTED: dict[str, Callable[[Company], object]] = {
 
 
 @pytest.mark.parametrize("check", PLANTED)
-def test_what_changed_since_the_last_seal_is_checked(company: Company, check: str) -> None:
+def test_reconcile_checks_messages_since_the_last_seal(company: Company, check: str) -> None:
     assert changed() == set()
 
     PLANTED[check](company)

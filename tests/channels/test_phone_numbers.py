@@ -69,7 +69,7 @@ def test_all_spellings_normalise_to_one_number(spelling: str, country: str) -> N
         ("998901234567", "KZ", "+998901234567"),
     ],
 )
-def test_number_is_read_as_its_country_writes_it(phone: str, country: str, normal: str) -> None:
+def test_number_is_read_by_the_rules_of_its_country(phone: str, country: str, normal: str) -> None:
     assert normalise(phone, country) == normal
 
 

@@ -59,13 +59,10 @@ def test_sound_ledger_has_no_breach(busy_api: Api) -> None:
     assert ledger.balance(busy_api.company.pk) == (982, 2)
 
 
-def test_paid_top_up_has_no_breach(busy_api: Api) -> None:
-    pay()
-
+def test_sound_top_up_and_empty_books_have_no_breach(request: pytest.FixtureRequest) -> None:
     assert found() == set()
-
-
-def test_empty_ledger_has_no_breach() -> None:
+    request.getfixturevalue("busy_api")
+    pay()
     assert found() == set()
 
 

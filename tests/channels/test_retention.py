@@ -22,7 +22,7 @@ def past(**ago: float) -> datetime:
     return timezone.now() - timedelta(**ago)
 
 
-def test_purge(db: None) -> None:
+def test_purge_anonymises_old_phones_and_deletes_old_receipts(db: None) -> None:
     old = MessageFactory.create(phone="+79161234567", state="delivered")
     open_one = MessageFactory.create(phone="+79161234567", state="sent")
     new = MessageFactory.create(phone="+79161234567", state="delivered")

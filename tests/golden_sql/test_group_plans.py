@@ -16,8 +16,7 @@ from otp.models import Verification
 from otp.send import code_writes
 from otp.send.code_writes import CodeWrite
 from tests.api.clients import Api
-from tests.channels.message_stages import accepted
-from tests.channels.outcomes.stored_receipts import hear
+from tests.channels.message_stages import accepted, hear
 from tests.factories import CompanyFactory
 from tests.plans import explain, nodes, reads, rows_read
 from tools.demo import history

@@ -15,7 +15,6 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Company
 from billing.models import SealedDay
 from channels.models import Heartbeat
-from channels.vendor_accounts import registry
 from config.environment.variables import ROOT
 from config.settings import EMAIL_BACKEND as DEFAULT_EMAIL_BACKEND
 from links.clicks.buffer import STREAM
@@ -119,7 +118,6 @@ def test_process_that_is_silent_fails_the_check(kind: str, check: Any) -> None:
 def test_smpp_account_is_checked_by_its_process_heartbeat(settings: Settings) -> None:
     assert processes.binds() == []
     set_account(settings, "smpp", {"host": "127.0.0.1", "source": "Kvitok"})
-    registry.clear_caches()
     assert [bind.detail for bind in processes.binds()] == ["no heartbeat from its process"]
     facts = {"bound": 0, "unanswered": 0, "window": 10}
     row = Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)

@@ -73,7 +73,9 @@ def test_other_messages_do_not_come_there(api: Api, endpoint: Endpoint) -> None:
     assert urls() == [beside(endpoint)]
 
 
-def test_subscribed_endpoint_is_told_beside_it(api: Api, endpoint: Endpoint) -> None:
+def test_subscribed_endpoint_gets_the_event_beside_the_callback_url(
+    api: Api, endpoint: Endpoint
+) -> None:
     Endpoint.objects.update(kinds=["message.sent"])
 
     accepted(api, callback_url=beside(endpoint))
@@ -216,7 +218,7 @@ def test_refusal_says_to_register_the_host(api: Api) -> None:
 
 
 @pytest.mark.parametrize("text", [None, ""])
-def test_no_url_is_none(api: Api, text: str | None) -> None:
+def test_empty_callback_url_is_ignored(api: Api, text: str | None) -> None:
     assert post(api, text).status == 200
     assert "callback" not in Message.objects.get().params
 

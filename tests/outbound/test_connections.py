@@ -4,8 +4,8 @@ import gzip
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
@@ -13,9 +13,9 @@ import pytest
 from urllib3.exceptions import HTTPError
 
 from outbound.connections import MAX_BODY, BodyTooLongError, Connections, TooManyCallsError
+from tests.loopback import Handler, server
 from tests.operator_admin.alerts.test_outside_conditions import certificate
 
-Handler = Callable[[socket.socket], None]
 TIMEOUT = 0.6  # seconds for the whole response
 PAUSE = 0.05  # between two bytes of a slow peer: each arrives in time
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -24,22 +24,14 @@ OK = b"HTTP/1.1 200 OK\r\n"
 @contextmanager
 def peer(*handlers: Handler) -> Iterator[int]:
     """Serves one connection after another, each by the next handler; yields its port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    left = list(handlers)
 
-        def serve() -> None:
-            for handle in handlers:
-                connection, _ = listener.accept()
-                with connection:
-                    try:
-                        connection.recv(65536)
-                        handle(connection)
-                    except OSError:
-                        continue  # the caller has left
+    def handle(connection: socket.socket) -> None:
+        connection.recv(65536)
+        left.pop(0)(connection)
 
-        thread = Thread(target=serve, daemon=True)
-        thread.start()
-        yield listener.getsockname()[1]
-        thread.join(5)
+    with server(handle) as port:
+        yield port
 
 
 def connections(port: int, proxy: str = "", scheme: str = "http") -> Connections:
@@ -221,26 +213,10 @@ def test_own_authority_is_trusted_by_its_account_alone(tmp_path: Path) -> None:
             encrypted.sendall(OK + b"Content-Length: 2\r\n\r\n{}")
 
     def call(ca_file: str) -> bytes:
-        with encrypted_peer(answer) as port:
+        with server(answer) as port:
             url = f"https://localhost:{port}"
             return Connections(url, (5.0, 5.0), ca_file=ca_file).request("GET", "/", {}).body
 
     assert call(str(pem)) == b"{}"
     with pytest.raises(HTTPError, match="CERTIFICATE_VERIFY_FAILED"):
         call("")
-
-
-@contextmanager
-def encrypted_peer(handle: Handler) -> Iterator[int]:
-    """As `peer` for one connection, whose first bytes belong to the handshake."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve() -> None:
-            connection, _ = listener.accept()
-            with connection, suppress(OSError):
-                handle(connection)
-
-        thread = Thread(target=serve, daemon=True)
-        thread.start()
-        yield listener.getsockname()[1]
-        thread.join(5)

@@ -1,17 +1,16 @@
 """A company whose day has come stops at once, and forgets its recipients; its books stay."""
 
 from datetime import timedelta
-from threading import Barrier, Thread
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.keys import api_keys
-from accounts.models import AuditEvent, Company, Invitation, Mail, Member, User
+from accounts.models import AuditEvent, Company, Invitation, Mail, Member
 from accounts.people import members, planned_deletion
 from billing.models import Order, Transfer, Wallet
 from catalogue.errors import DomainError
@@ -22,6 +21,7 @@ from otp.models import CodeText, Verification
 from persons import company_deletion
 from persons.erasure import erase_with_company
 from persons.models import Erasure
+from tests.api.races import at_once
 from tests.billing.top_ups import place_order
 from tests.factories import (
     ApiKeyFactory,
@@ -308,24 +308,6 @@ def test_identity_provider_lets_nobody_back_in(owner: Member) -> None:
     assert not Member.objects.exists()
 
 
-def in_parallel(count: int, work: Any) -> list[Any]:
-    barrier, answers = Barrier(count), []
-
-    def run() -> None:
-        try:
-            barrier.wait()
-            answers.append(work())
-        finally:
-            connection.close()
-
-    threads = [Thread(target=run) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
-
-
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_at_once_delete_once() -> None:
     member = MemberFactory.create(company__closes_at=timezone.now())
@@ -334,9 +316,9 @@ def test_two_workers_at_once_delete_once() -> None:
         MessageFactory.create(company=company, phone=f"+7916000000{number}", state="delivered")
     LinkFactory.create_batch(3, company=company)
 
-    in_parallel(2, company_deletion.run)
+    at_once([company_deletion.run] * 2)
     settle(company)
-    in_parallel(2, company_deletion.run)
+    at_once([company_deletion.run] * 2)
     company_deletion.run()
 
     company.refresh_from_db()
@@ -349,27 +331,11 @@ def test_two_workers_at_once_delete_once() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_keeping_and_deleting_at_once_agree() -> None:
     member = MemberFactory.create(company__closes_at=timezone.now())
-    user: User = member.user
-    barrier = Barrier(2)
-    answers: dict[str, bool] = {}
+    keep = partial(planned_deletion.call_off, company=member.company, user=member.user)
 
-    def keep() -> None:
-        barrier.wait()
-        answers["kept"] = planned_deletion.call_off(company=member.company, user=user)
-        connection.close()
-
-    def delete() -> None:
-        barrier.wait()
-        answers["deleted"] = company_deletion.delete(member.company)
-        connection.close()
-
-    threads = [Thread(target=keep), Thread(target=delete)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    is_kept, is_deleted = at_once([keep, partial(company_deletion.delete, member.company)])
 
     company = Company.objects.get()
-    assert answers["kept"] != answers["deleted"]
-    assert (company.deleted_at is None) is answers["kept"]
-    assert company.members.exists() is answers["kept"]
+    assert is_kept != is_deleted
+    assert (company.deleted_at is None) is is_kept
+    assert company.members.exists() is is_kept

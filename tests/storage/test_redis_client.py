@@ -1,9 +1,6 @@
 """Commands on the connection that a thread keeps: their replies never belong to others."""
 
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -13,6 +10,7 @@ from redis.retry import Retry
 
 from storage import redis_client
 from storage.redis_client import _KeptConnection, blocking_call, call, call_together
+from tests.loopback import read_to_end, server
 
 
 @pytest.fixture(autouse=True)
@@ -43,30 +41,14 @@ def test_connection_that_the_server_closed_is_opened_again() -> None:
     assert call("LLEN", "kept") == 1
 
 
-@contextmanager
-def silent_server() -> Iterator[tuple[int, list[socket.socket]]]:
-    """Takes connections and never answers; yields its port and what connected."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        connections: list[socket.socket] = []
-
-        def serve() -> None:
-            while True:
-                try:
-                    connections.append(listener.accept()[0])
-                except OSError:
-                    return
-
-        thread = Thread(target=serve, daemon=True)
-        thread.start()
-        yield listener.getsockname()[1], connections
-        listener.shutdown(socket.SHUT_RDWR)
-    thread.join(2)
-    for connection in connections:
-        connection.close()
-
-
 def test_hanging_server_is_waited_for_once() -> None:
-    with silent_server() as (port, connections):
+    connections: list[socket.socket] = []
+
+    def hang(connection: socket.socket) -> None:
+        connections.append(connection)
+        read_to_end(connection)
+
+    with server(hang, in_parallel=True) as port:
         options: Any = {"socket_timeout": 0.2, "retry": Retry(NoBackoff(), 0)}
         client = redis.Redis(port=port, **options)
 

@@ -4,7 +4,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +12,8 @@ from typing import Any
 
 import orjson
 from standardwebhooks import Webhook
+
+from tests.loopback import Handler, server
 
 
 @dataclass(frozen=True)
@@ -96,34 +98,10 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def peer(behave: Callable[[socket.socket], None]) -> Iterator[str]:
+def peer(behave: Handler) -> Iterator[str]:
     """The address of a server that does with each connection whatever it pleases."""
-    server = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        while True:
-            try:
-                line, _ = server.accept()
-            except OSError:
-                return
-            threading.Thread(target=_quietly, args=[behave, line], daemon=True).start()
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/hook"
-    finally:
-        server.shutdown(socket.SHUT_RDWR)
-        server.close()
-        thread.join(5)
-
-
-def _quietly(behave: Callable[[socket.socket], None], line: socket.socket) -> None:
-    with line:
-        try:
-            behave(line)
-        except OSError:
-            return
+    with server(behave, in_parallel=True) as port:
+        yield f"http://127.0.0.1:{port}/hook"
 
 
 def silent(line: socket.socket) -> None:

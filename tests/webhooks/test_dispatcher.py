@@ -1,9 +1,7 @@
 """Every event is delivered at least once under one id, whatever fails."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,9 +11,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company
+from tests.api.blocking import locked_by_another
 from tests.api.races import at_once
 from tests.factories import DeliveryFactory, EndpointFactory
-from tests.session_settings import session_setting
 from tests.stack.programs import wait_until
 from tests.webhooks.receivers import Receiver, listening
 from tests.webhooks.rounds import claimed_ids, make_due, make_round, wait_of
@@ -284,7 +282,8 @@ def test_locked_endpoint_does_not_block_other_calls(company: Company) -> None:
         webhook_dispatcher.loop.add(CallOutcome(claimed, timezone.now(), status=200))
     waiting = DeliveryFactory.create(endpoint__url=NOBODY)
 
-    with locked(held.endpoint):
+    lock = partial(Endpoint.objects.select_for_update().get, pk=held.endpoint_id)
+    with locked_by_another(lock, timeout="200ms"):
         webhook_dispatcher.round()
     left = [outcome.claimed.delivery_id for outcome in webhook_dispatcher.postponed]
     webhook_dispatcher.loop.pool.shutdown(wait=True)
@@ -294,29 +293,6 @@ def test_locked_endpoint_does_not_block_other_calls(company: Company) -> None:
     assert left == [held.pk]
     assert waiting.attempts.exists()
     assert set(Delivery.objects.filter(state="delivered")) == {held, other}
-
-
-@contextmanager
-def locked(endpoint: Endpoint) -> Iterator[None]:
-    """By somebody who takes his time."""
-    is_held, is_over = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with transaction.atomic():
-            Endpoint.objects.select_for_update().get(pk=endpoint.pk)
-            is_held.set()
-            is_over.wait(60)
-        connection.close()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    assert is_held.wait(25)
-    try:
-        with session_setting("lock_timeout", "'200ms'"):
-            yield
-    finally:
-        is_over.set()
-        thread.join(10)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,26 +1,23 @@
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from threading import Barrier, Thread
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection
 from django.utils import timezone
 from hypothesis import given, strategies
 from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks, Settings
 
 from accounts.keys import api_keys
-from accounts.models import ApiKey, Company, Mode, User
+from accounts.models import ApiKey, Company, Mode
 from accounts.people import company_keys
 from accounts.people.company_keys import revoke_api_key
 from tests.accounts.keys.ageing import age_cache
 from tests.api.clients import Api, ClientOf
+from tests.api.races import at_once
 from tests.factories import ApiKeyFactory, MemberFactory
 
 KEY = api_keys.generate("live")
-
-THREADS = 6
 
 
 def _gone(**fields: object) -> Callable[[Company], str]:
@@ -201,20 +198,21 @@ def test_generated_keys_are_well_formed_and_one_changed_character_is_not(
 @pytest.mark.django_db(transaction=True)
 def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
     member = MemberFactory.create()
-    company, user = member.company, member.user
-    ApiKeyFactory.create_batch(company_keys.MAX_ACTIVE_KEYS - 1, company=company)
-    start, outcomes = Barrier(THREADS), list[str]()
+    ApiKeyFactory.create_batch(company_keys.MAX_ACTIVE_KEYS - 1, company=member.company)
 
-    threads = [
-        Thread(target=try_to_create, args=(company, user, start, outcomes)) for _ in range(THREADS)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    def try_to_create() -> str:
+        try:
+            company_keys.create_api_key(
+                company=member.company, user=member.user, mode="test", name="Racer"
+            )
+        except ValidationError:
+            return "refused"
+        return "created"
 
-    assert sorted(outcomes) == ["created"] + ["refused"] * (THREADS - 1)
-    assert company.api_keys.active().count() == company_keys.MAX_ACTIVE_KEYS
+    outcomes = at_once([try_to_create] * 6)
+
+    assert sorted(outcomes) == ["created"] + ["refused"] * 5
+    assert member.company.api_keys.active().count() == company_keys.MAX_ACTIVE_KEYS
 
 
 @pytest.mark.django_db
@@ -240,15 +238,3 @@ def test_keys_made_in_a_day_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> Non
 
     member.company.api_keys.update(created_at=timezone.now() - timedelta(days=2))
     company_keys.rotate_api_key(key=last, user=member.user)
-
-
-def try_to_create(company: Company, user: User, start: Barrier, outcomes: list[str]) -> None:
-    try:
-        connection.ensure_connection()  # opening one takes longer than the race
-        start.wait(60)
-        company_keys.create_api_key(company=company, user=user, mode="test", name="Racer")
-        outcomes.append("created")
-    except ValidationError:
-        outcomes.append("refused")
-    finally:
-        connection.close()

@@ -1,7 +1,6 @@
 """E-mails are sent once without failures, and at least once with them."""
 
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -16,6 +15,7 @@ from django.utils import timezone
 from accounts.models import Mail
 from accounts.outbox import mail
 from tests.api.races import at_once
+from tests.loopback import server
 from tests.ports import free_port
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
@@ -67,26 +67,14 @@ def test_address_whose_domain_is_no_host_is_given_up() -> None:
 @contextmanager
 def mail_server(*answers: bytes) -> Iterator[int]:
     """Speaks as much SMTP as an e-mail takes; `answers` are what it says to each recipient."""
-    server = socket.create_server(("127.0.0.1", 0))
     left = list(answers)
 
-    def serve() -> None:
-        while True:
-            try:
-                line, _ = server.accept()
-            except OSError:
-                return
-            with line, line.makefile("rwb") as file:
-                _converse(file, left.pop(0))
+    def handle(line: socket.socket) -> None:
+        with line.makefile("rwb") as file:
+            _converse(file, left.pop(0))
 
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield server.getsockname()[1]
-    finally:
-        server.shutdown(socket.SHUT_RDWR)
-        server.close()
-        thread.join(5)
+    with server(handle) as port:
+        yield port
 
 
 def _converse(file: object, answer: bytes) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Thread
+from functools import partial
 
 import pytest
 from django.core.exceptions import PermissionDenied
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -15,6 +15,7 @@ from accounts.people import members
 from accounts.people.members import mask_address
 from tests.accounts.security.people import signed_in
 from tests.api.blocking import behind_us
+from tests.api.races import at_once
 from tests.factories import MemberFactory, UserFactory
 from tests.reauthentication import mark_reauthenticated
 
@@ -142,18 +143,8 @@ def test_two_owners_at_once_write_one_letter() -> None:
     owner = MemberFactory.create()
     member = MemberFactory.create(company=owner.company, role="viewer")
     opened(member)
-    barrier = Barrier(2)
 
-    def end() -> None:
-        barrier.wait()
-        members.end_all(member=member, user=owner.user)
-        connection.close()
-
-    threads = [Thread(target=end) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([partial(members.end_all, member=member, user=owner.user)] * 2)
 
     assert Mail.objects.filter(to=member.user.email).count() == 1
     assert not UserSession.objects.filter(user=member.user).exists()

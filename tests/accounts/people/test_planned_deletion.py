@@ -1,14 +1,14 @@
 """An owner asks for the deletion of the company, once, and may keep it until it is done."""
 
 from datetime import timedelta
-from threading import Barrier, Thread
+from functools import partial
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, Mail
 from accounts.people import planned_deletion
+from tests.api.races import at_once
 from tests.factories import MemberFactory, UserFactory
 
 
@@ -117,18 +117,9 @@ def test_owners_are_warned_once_for_each_day() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_clicks_at_once_ask_once() -> None:
     member = MemberFactory.create()
-    barrier, answers = Barrier(2), []
+    click = partial(planned_deletion.request, company=member.company, user=member.user)
 
-    def click() -> None:
-        barrier.wait()
-        answers.append(planned_deletion.request(company=member.company, user=member.user))
-        connection.close()
-
-    threads = [Thread(target=click) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    answers = at_once([click] * 2)
 
     assert sorted(answers) == [False, True]
     assert Mail.objects.count() == 1

@@ -1,6 +1,6 @@
 import re
 from functools import partial
-from threading import Barrier, Thread
+from threading import Barrier
 
 import pytest
 from allauth.account.forms import default_token_generator
@@ -9,7 +9,6 @@ from allauth.account.utils import user_pk_to_url_str
 from django.conf import settings
 from django.core import mail
 from django.core.mail import EmailMessage
-from django.db import connection
 from django.db.models.signals import pre_save
 from django.test import Client
 from django.urls import reverse
@@ -193,18 +192,14 @@ def test_language_is_stored_for_the_person(client: Client) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_parallel_sign_ups_create_one_account_without_errors(settings: Settings) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
-    judged, answers = Barrier(CLICKS), list[tuple[int, str]]()
+    judged = Barrier(CLICKS)
 
     def wait(**_rest: object) -> None:
         judged.wait(30)  # until each form was found valid, and none is saved
 
     pre_save.connect(wait, sender=User)
-    threads = [Thread(target=click, args=(answers,)) for _ in range(CLICKS)]
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        answers = at_once([click] * CLICKS)
     finally:
         pre_save.disconnect(wait, sender=User)
 
@@ -213,10 +208,6 @@ def test_parallel_sign_ups_create_one_account_without_errors(settings: Settings)
     assert Mail.objects.get().template == "account/email/email_confirmation_signup"
 
 
-def click(answers: list[tuple[int, str]]) -> None:
-    client = Client(raise_request_exception=False)
-    try:
-        answer = client.post(reverse("account_signup"), FORM)
-        answers.append((answer.status_code, answer.headers.get("Location", "")))
-    finally:
-        connection.close()
+def click() -> tuple[int, str]:
+    answer = Client(raise_request_exception=False).post(reverse("account_signup"), FORM)
+    return answer.status_code, answer.headers.get("Location", "")

@@ -148,7 +148,7 @@ def test_doubtful_transfer_waits(invoice: Order, changes: dict[str, Any], proble
         "Перевод top_{id}",
     ],
 )
-def test_number_is_found_as_payers_write_it(invoice: Order, purpose: str) -> None:
+def test_invoice_number_is_found_in_each_wording(invoice: Order, purpose: str) -> None:
     year = invoice.invoice_year or 0
     facts = {"year": year, "short": year % 100, "number": invoice.invoice_number}
 

@@ -9,12 +9,12 @@ from django.db import connection, transaction
 
 from accounts.models import Company
 from billing.wallet import ledger
-from channels.lifecycle.state_machine import Event, EventKind
+from channels.lifecycle.state_machine import EventKind
 from channels.models import FallbackEvent, Message
-from channels.outcomes import transitions
 from tests.api.clients import Api
 from tests.billing.budgets.test_budgets import PHONE, held, set_budget, used
-from tests.channels.message_stages import submitted
+from tests.billing.seals.books import by_force
+from tests.channels.message_stages import apply_event, submitted
 from tests.factories import MessageFactory
 
 pytestmark = pytest.mark.django_db
@@ -86,7 +86,7 @@ class TestGroupOfSteps:
 def fall_back(api: Api) -> Message:
     """A message whose first channel does not reach its person."""
     attempt = submitted(api, PHONE)
-    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.UNREACHABLE)])
+    apply_event(attempt, EventKind.UNREACHABLE)
     return Message.objects.get(pk=attempt.message_id)
 
 
@@ -121,9 +121,7 @@ class TestFallback:
 
     def test_cheaper_step_refunds_nothing_of_another_day(self, api: Api) -> None:
         message = fall_back(api)
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET LOCAL session_replication_role = replica")  # rows are immutable
-            cursor.execute("UPDATE billing_transfer SET created_at = created_at - interval '1 day'")
+        by_force("UPDATE billing_transfer SET created_at = created_at - interval '1 day'", [])
 
         step(move(message.company_id, message.pk, hold=2, old=16, new=1))
 

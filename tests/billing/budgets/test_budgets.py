@@ -1,6 +1,7 @@
 """Budgets: exact under races, named in the refusal, effective at once when raised."""
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -16,25 +17,18 @@ from billing.budgets import budgets
 from billing.budgets.sql import DAY_ENDS
 from billing.models import Budget, Transfer, Wallet
 from billing.wallet import ledger
-from channels.lifecycle.state_machine import Event, EventKind
+from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
-from channels.outcomes import transitions
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.channels.message_stages import submitted
+from tests.billing.seals.books import by_force
+from tests.channels.message_stages import apply_event, submitted
 from tests.factories import CompanyFactory, LinkFactory
 
 pytestmark = pytest.mark.django_db
 
 PHONE = "+79161234567"
 URL = "https://example.com/"
-
-
-@pytest.fixture(params=["redis", "postgres"])
-def store(request: pytest.FixtureRequest) -> str:
-    if request.param == "postgres":
-        request.getfixturevalue("no_redis")
-    return str(request.param)
 
 
 def set_budget(company: Company, **tokens: int | None) -> None:
@@ -245,9 +239,7 @@ def test_released_tokens_refund_the_budgets(api: Api) -> None:
     attempt = submitted(api, PHONE)
     assert send(api).code == "send_limit"
 
-    transitions.commit_events(
-        [Event(attempt.message_id, attempt.id, EventKind.REFUSED, code="test")]
-    )
+    apply_event(attempt, EventKind.REFUSED)
 
     assert used(api.company) == (0, {"RU": 0})
     assert send(api).status == 200
@@ -256,13 +248,9 @@ def test_released_tokens_refund_the_budgets(api: Api) -> None:
 def test_tokens_held_yesterday_refund_nothing_today(api: Api) -> None:
     set_budget(api.company, day=1)
     attempt = submitted(api, PHONE)
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")  # rows are immutable
-        cursor.execute("UPDATE billing_transfer SET created_at = created_at - interval '1 day'")
+    by_force("UPDATE billing_transfer SET created_at = created_at - interval '1 day'", [])
 
-    transitions.commit_events(
-        [Event(attempt.message_id, attempt.id, EventKind.REFUSED, code="test")]
-    )
+    apply_event(attempt, EventKind.REFUSED)
 
     assert used(api.company) == (1, {"RU": 1})
 
@@ -270,7 +258,7 @@ def test_tokens_held_yesterday_refund_nothing_today(api: Api) -> None:
 def test_captured_tokens_stay_counted(api: Api) -> None:
     attempt = submitted(api, PHONE)
 
-    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED)])
+    apply_event(attempt, EventKind.DELIVERED)
 
     assert used(api.company) == (1, {"RU": 1})
     assert Transfer.objects.filter(kind="capture").count() == 1
@@ -285,9 +273,7 @@ def test_second_release_refunds_nothing(api: Api) -> None:
     """Nor beside a first one, which moves the wallet in the same statement."""
     submitted(api, PHONE)
     refused, other = submitted(api, "+79161234568"), submitted(api, "+79161234569")
-    transitions.commit_events(
-        [Event(refused.message_id, refused.id, EventKind.REFUSED, code="test")]
-    )
+    apply_event(refused, EventKind.REFUSED)
 
     with transaction.atomic(), connection.cursor() as cursor:
         ledger.settle(cursor, [release(refused, api.company), release(other, api.company)])
@@ -344,25 +330,11 @@ class TestRaces:
         set_budget(api.company, day=30)
         attempts = [submitted(api, f"+7916200000{n}") for n in range(8)]
 
-        def fail(number: int) -> None:
-            transitions.commit_events(
-                [
-                    Event(
-                        attempts[number].message_id,
-                        attempts[number].id,
-                        EventKind.REFUSED,
-                        code="test",
-                    )
-                ]
-            )
-
-        def act(number: int) -> None:
-            if number % 2:
-                send(api, number)
-            else:
-                fail(number // 2)
-
-        at_once([partial(act, n) for n in range(16)])
+        calls: list[Callable[[], object]] = [
+            *(partial(send, api, n) for n in range(8)),
+            *(partial(apply_event, attempt, EventKind.REFUSED) for attempt in attempts),
+        ]
+        at_once(calls)
 
         assert held(api.company) == 8
         assert used(api.company) == (8, {"RU": 8})

@@ -1,6 +1,7 @@
 """Limits per key and day: exact under races, named in the refusal, given back by releases."""
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -23,7 +24,7 @@ from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.billing.budgets.test_budget_steps import fall_back, move, step
 from tests.billing.budgets.test_budgets import PHONE, URL, held
-from tests.channels.message_stages import submitted
+from tests.channels.message_stages import apply_event, submitted
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db
@@ -121,9 +122,7 @@ def test_released_tokens_give_the_room_back(api: Api) -> None:
     attempt = submitted(api, PHONE)
     assert send(api).code == "send_limit"
 
-    transitions.commit_events(
-        [Event(attempt.message_id, attempt.id, EventKind.REFUSED, code="test")]
-    )
+    apply_event(attempt, EventKind.REFUSED)
 
     assert used(key) == 0
     assert send(api).status == 200
@@ -132,7 +131,7 @@ def test_released_tokens_give_the_room_back(api: Api) -> None:
 def test_captured_tokens_stay_counted(api: Api) -> None:
     attempt = submitted(api, PHONE)
 
-    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED)])
+    apply_event(attempt, EventKind.DELIVERED)
 
     assert used(key_of(api)) == 1
 
@@ -247,13 +246,10 @@ class TestRaces:
         limit(key, 30)
         attempts = [submitted(api, f"+7916200000{n}") for n in range(8)]
 
-        def fail(number: int) -> None:
-            item = attempts[number]
-            transitions.commit_events(
-                [Event(item.message_id, item.id, EventKind.REFUSED, code="test")]
-            )
-
-        calls = [partial(fail, n) for n in range(8)] + [partial(send, api, n) for n in range(8)]
+        calls: list[Callable[[], object]] = [
+            *(partial(send, api, n) for n in range(8)),
+            *(partial(apply_event, attempt, EventKind.REFUSED) for attempt in attempts),
+        ]
         at_once(calls)
 
         with transaction.atomic(), connection.cursor() as cursor:

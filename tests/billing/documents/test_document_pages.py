@@ -113,7 +113,7 @@ def test_link_ends_after_thirty_days_and_is_made_anew(links: SignedLinks) -> Non
 
 
 @pytest.mark.parametrize("name", ["document-file", "invoice", "invoice-file"])
-def test_expired_link_says_so(name: str) -> None:
+def test_expired_document_link_answers_410(name: str) -> None:
     with time_machine.travel(timezone.now() - LIFETIME - timedelta(minutes=1)):
         token = (DOCUMENTS if name == "document-file" else INVOICES).token(uuid4())
     args = [token, "pdf"] if name == "document-file" else [token]

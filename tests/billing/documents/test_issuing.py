@@ -1,17 +1,16 @@
 """Documents are issued once, numbered without gaps, and wait for billing details."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from decimal import Decimal
 
 import pytest
-from django.db import connection
 
 from accounts.models import Mail, Member
 from billing.documents import issuing, month_closing
 from billing.models import BillingProfile, ClosedMonth, Document, Seller
 from billing.orders import billing_profiles
+from tests.api.races import at_once
 from tests.billing.documents.history import (
     OCTOBER,
     SEPTEMBER,
@@ -158,14 +157,7 @@ def test_eight_at_once_issue_each_document_once_without_a_gap() -> None:
     seal(*companies)
     month_closing.close()
 
-    def issue(_number: int) -> None:
-        try:
-            issuing.issue()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(issue, range(8)))
+    at_once([issuing.issue] * 8)
 
     assert numbers() == [(2026, n) for n in range(1, 13)]
     assert Document.objects.filter(kind=CLOSING, month=OCTOBER).count() == 4

@@ -1,14 +1,13 @@
 """Months are closed once, exactly, and only when nothing more of them can appear."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import connection
 
 from billing.documents import month_closing
 from billing.models import ClosedMonth, Lot, Transfer
+from tests.api.races import at_once
 from tests.billing.documents.history import (
     NOVEMBER,
     OCTOBER,
@@ -35,7 +34,7 @@ def rows(month: date) -> list[tuple[int, ...]]:
     )
 
 
-def test_two_months_of_a_company() -> None:
+def test_two_closed_months_split_charges_by_lot() -> None:
     seller()
     item = company()
     first = buy(item, at(9, 3), 100, "200.00")
@@ -111,7 +110,7 @@ def test_nothing_is_closed_unless_the_operator_wants_documents() -> None:
     assert month_closing.close() == 0
 
 
-def test_what_was_used_before_the_first_month_is_charged_to_nobody() -> None:
+def test_tokens_used_before_the_first_closed_month_are_not_charged() -> None:
     seller()
     item = company()
     early = buy(item, at(7, 3), 100, "100.00")
@@ -198,14 +197,7 @@ def test_eight_at_once_close_each_month_once() -> None:
         use(item, at(10, 20), 70)
     seal(*companies)
 
-    def close(_number: int) -> None:
-        try:
-            month_closing.close()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(close, range(8)))
+    at_once([month_closing.close] * 8)
     month_closing.close()
 
     assert ClosedMonth.objects.count() == 6

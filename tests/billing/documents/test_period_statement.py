@@ -87,7 +87,7 @@ def test_csv_has_tokens_and_money_and_the_seals(one: Company) -> None:
     assert [row[2] for row in rows[1:]] == ["токенов", "RUB"] * 3
 
 
-def test_act_of_reconciliation(one: Company) -> None:
+def test_reconciliation_act_lists_debit_and_credit(one: Company) -> None:
     act = reconciliation_act.make(one, SEPTEMBER, date(2026, 10, 31))
 
     account = act.accounts[0]

@@ -64,7 +64,9 @@ def raise_a_document() -> None:
         (raise_a_document, "documents differ from their closed month"),
     ],
 )
-def test_what_does_not_agree_is_named(one: Company, harm: Callable[[], None], check: str) -> None:
+def test_changed_document_or_month_is_a_breach(
+    one: Company, harm: Callable[[], None], check: str
+) -> None:
     harm()
 
     assert check in found()

@@ -2,14 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable
 from datetime import timedelta
-from typing import cast
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import StreamingHttpResponse
-from django.http.response import HttpResponseBase
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -18,15 +14,11 @@ from accounts.models import Member
 from billing.models import ArchivedMonth, ArchivedSum
 from billing.seals import sealing, statement_check
 from billing.seals.statement_check import MAX_BYTES
+from tests.billing.documents.test_document_pages import streamed
 from tests.billing.seals.books import at, busy_company, day
 from tests.factories import MemberFactory
 
 pytestmark = pytest.mark.django_db
-
-
-def streamed(response: HttpResponseBase) -> bytes:
-    assert isinstance(response, StreamingHttpResponse)
-    return b"".join(cast(Iterable[bytes], response.streaming_content))
 
 
 def upload(client: Client, content: bytes) -> str:

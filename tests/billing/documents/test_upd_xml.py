@@ -205,7 +205,7 @@ def test_signer_is_the_head_of_the_seller() -> None:
         {"lines": [DocumentFactory._meta.declarations["lines"][0] | {"vat_rate": "15.00"}]},
     ],
 )
-def test_what_the_format_cannot_say_has_no_file(changes: dict[str, Any]) -> None:
+def test_document_that_the_format_cannot_hold_has_no_xml(changes: dict[str, Any]) -> None:
     assert not upd_xml.is_possible(document(**changes))
 
 

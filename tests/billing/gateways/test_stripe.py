@@ -14,9 +14,8 @@ from billing.wallet import ledger
 from catalogue.errors import DomainError
 from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import StripeVendor, post
-from tests.factories import CompanyFactory
 
-wire = test_contract.wire
+wire, payer = test_contract.wire, test_contract.payer
 pytestmark = pytest.mark.django_db
 
 
@@ -25,12 +24,6 @@ def vendor() -> StripeVendor:
     stripe_vendor = StripeVendor()
     stripe_vendor.opens("cs_test_1")
     return stripe_vendor
-
-
-@pytest.fixture
-def payer(db: None) -> Company:
-    company: Company = CompanyFactory.create()
-    return company
 
 
 def test_session_names_order_and_price(vendor: StripeVendor, payer: Company) -> None:

@@ -76,7 +76,7 @@ def test_persons_get_a_receipt(
     ("rate", "code"),
     [(None, 1), (Decimal(0), 2), (Decimal(10), 5), (Decimal("20.00"), 6), (Decimal(22), 12)],
 )
-def test_vat_codes(rate: Decimal | None, code: int) -> None:
+def test_vat_rate_maps_to_its_yookassa_code(rate: Decimal | None, code: int) -> None:
     assert yookassa.vat_code(rate) == code
 
 

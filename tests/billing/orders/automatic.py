@@ -1,34 +1,22 @@
 """A company with a low balance that agreed to automatic top-ups, and what a charge answers."""
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
-import responses
 
 from accounts.models import Company, User
-from billing.gateways import registry
 from billing.models import AutoTopUp, Package, SavedMethod
 from billing.orders import auto_top_up
 from billing.wallet import ledger
-from tests.billing.gateways.vendors import SETTINGS
+from tests.billing.gateways import test_contract
 from tests.factories import MemberFactory, PackageFactory
 
 YOOKASSA = "https://api.yookassa.ru/v3/payments"
 STRIPE = "https://api.stripe.com/v1/payment_intents"
 
 
-@pytest.fixture(autouse=True)
-def wire(settings: Any) -> Iterator[None]:
-    for name, value in SETTINGS.items():
-        setattr(settings, name, value)
-    registry.forget_settings()
-    with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
-        for item in ("upsert", "add", "calls"):
-            setattr(responses, item, getattr(mocked, item))
-        yield
-    registry.forget_settings()
+wire = test_contract.wire
 
 
 @pytest.fixture

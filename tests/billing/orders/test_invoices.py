@@ -1,24 +1,25 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pypdf
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from accounts.models import Company, User
+from accounts.models import Company
 from billing.models import Order, Seller
 from billing.orders import billing_profiles, invoice_pdf, invoices, pdf
 from billing.signed_links import INVOICES
+from tests.api.blocking import behind_us
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, MemberFactory, SellerFactory
 
@@ -90,7 +91,7 @@ def test_seller_who_pays_no_vat(issue: Callable[..., Order]) -> None:
     assert "Без НДС" in text_of(issue(vat_rate=None))
 
 
-def test_english_invoice(issue: Callable[..., Order]) -> None:
+def test_english_invoice_has_the_details_abroad(issue: Callable[..., Order]) -> None:
     company = CompanyFactory.create(name="Acme Ltd", language="en", country="GB")
     order = issue(company, details_abroad="Seller LLC\nIBAN XX00 0000", vat_rate=None)
 
@@ -169,26 +170,17 @@ def test_billing_details_of_later_change_unpaid_invoices_alone(
 @pytest.mark.django_db(transaction=True)
 def test_invoice_that_is_being_paid_follows_nothing(issue: Callable[..., Order]) -> None:
     order, user = issue(), MemberFactory.create().user
+    changes = {"legal_name": "ООО «Лютик»"}
+    rename = partial(billing_profiles.change, company=order.company, user=user, changes=changes)
+
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             Order.objects.select_for_update(no_key=True).get(pk=order.pk).mark_paid()
-            changed = pool.submit(_rename, order.company, user)
-            with suppress(TimeoutError):
-                changed.result(timeout=0.5)
-
+            changed = behind_us(pool, rename)
         assert changed.result() == ["legal_name"]
 
     order.refresh_from_db()
     assert order.parties["buyer"]["name"] == "ООО «Ромашка»"
-
-
-def _rename(company: Company, user: User) -> list[str]:
-    try:
-        return billing_profiles.change(
-            company=company, user=user, changes={"legal_name": "ООО «Лютик»"}
-        )
-    finally:
-        connection.close()
 
 
 def test_invoice_opens_by_its_link_without_signing_in(issue: Callable[..., Order]) -> None:

@@ -46,7 +46,9 @@ def faults() -> list[str]:
 @pytest.mark.parametrize(
     ("amount", "tokens"), [("1899.99", 999), ("3800.00", 2000), ("950.00", 500), ("1.90", 1)]
 )
-def test_what_came_is_credited_once(payer: Company, amount: str, tokens: int) -> None:
+def test_received_amount_is_credited_once_in_proportion(
+    payer: Company, amount: str, tokens: int
+) -> None:
     order = place_order(payer)
     payment = pay(order, amount)
 
@@ -64,7 +66,7 @@ def test_what_came_is_credited_once(payer: Company, amount: str, tokens: int) ->
     assert event.changes["tokens"] == ["1000", tokens]
 
 
-def test_refund_of_what_came_takes_all_of_it(payer: Company) -> None:
+def test_refund_of_a_part_payment_takes_its_share(payer: Company) -> None:
     payment = pay(place_order(payer), "950.00")
     credit(payment)
 
@@ -88,7 +90,9 @@ def test_second_payment_becomes_a_top_up_of_its_own(payer: Company) -> None:
 @pytest.mark.parametrize(
     "changes", [{"amount": "0.01"}, {"currency": "USD"}, {"order_id": "", "payment_id": "x"}]
 )
-def test_what_cannot_be_said_is_not_credited(payer: Company, changes: dict[str, str]) -> None:
+def test_payment_without_a_computable_amount_is_not_credited(
+    payer: Company, changes: dict[str, str]
+) -> None:
     payment = pay(place_order(payer), **changes)
 
     assert not credit(payment)
@@ -177,7 +181,9 @@ def test_company_that_paid_another_sum_is_asked_to_pay_no_more(
     assert words in page()
 
 
-def test_company_reads_what_became_of_it(payer: Company, page: Any, client: Client) -> None:
+def test_order_page_shows_a_returned_payment_and_its_note(
+    payer: Company, page: Any, client: Client
+) -> None:
     payment = pay(place_order(payer), "950.00")
     payments.close_problem(
         payment=payment, user=UserFactory.create(), resolution="returned", note="до пятницы"
@@ -191,7 +197,9 @@ def test_company_reads_what_became_of_it(payer: Company, page: Any, client: Clie
 
 
 @pytest.mark.parametrize("amount", ["950.00", "1900.00"])
-def test_company_whose_money_went_back_is_told_so(payer: Company, page: Any, amount: str) -> None:
+def test_order_page_shows_a_refund_instead_of_the_tokens(
+    payer: Company, page: Any, amount: str
+) -> None:
     payment = pay(place_order(payer))
     assert "токены на балансе" in page()
 
@@ -202,7 +210,7 @@ def test_company_whose_money_went_back_is_told_so(payer: Company, page: Any, amo
     assert "токены на балансе" not in page("balance-order-status")
 
 
-def test_company_that_paid_twice_or_late_is_told_so(payer: Company, page: Any) -> None:
+def test_order_page_shows_a_late_and_a_second_payment(payer: Company, page: Any) -> None:
     order = place_order(payer)
     Order.objects.update(state="expired", finished_at=timezone.now())
     pay(order)
@@ -221,7 +229,7 @@ def transfer_waits(order: Order, amount: str, inn: str, problem: str = "wrong_am
     )  # fmt: skip
 
 
-def test_company_whose_transfer_waits_is_told_so(payer: Company, page: Any) -> None:
+def test_order_page_shows_a_transfer_under_review(payer: Company, page: Any) -> None:
     order = place_order(payer, "invoice")
     transfer_waits(order, "1800.00", order.parties["buyer"]["inn"])
 
@@ -231,7 +239,7 @@ def test_company_whose_transfer_waits_is_told_so(payer: Company, page: Any) -> N
     assert "оплата на проверке" in page("balance-order-list")
 
 
-def test_company_whose_top_up_another_paid_in_full_is_told_so(payer: Company, page: Any) -> None:
+def test_order_page_shows_a_transfer_of_another_payer(payer: Company, page: Any) -> None:
     transfer_waits(place_order(payer, "invoice"), "1900.00", "500100732259", "wrong_payer")
 
     assert "Пришёл перевод на 1 900,00 ₽." in page()

@@ -83,7 +83,7 @@ def test_order_by_the_sandbox(company: Company) -> None:
     assert [event.action for event in company.audit.all()] == ["order.created"]
 
 
-def test_opening_twice_is_one_payment(company: Company) -> None:
+def test_order_opened_twice_has_one_payment(company: Company) -> None:
     order = place_order(company)
     Order.objects.filter(pk=order.pk).update(state="created", payment_id="", payment_url="")
     known = order.payment_id, order.payment_url
@@ -124,7 +124,7 @@ def test_invoices_at_once_leave_no_gap(company: Company) -> None:
 
 
 @override_settings(MAX_OPEN_ORDERS=2)
-def test_there_is_an_end_to_unpaid_orders(company: Company) -> None:
+def test_open_orders_of_a_company_are_limited(company: Company) -> None:
     place_order(company)
     place_order(company)
 
@@ -134,7 +134,7 @@ def test_there_is_an_end_to_unpaid_orders(company: Company) -> None:
     assert place_order(CompanyFactory.create()).state == "pending"
 
 
-def test_orders_that_come_to_nothing_have_a_bound(
+def test_canceled_orders_of_a_day_are_limited(
     company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each takes a number: a stranger could use up 150 a second."""
@@ -153,7 +153,7 @@ def test_orders_that_come_to_nothing_have_a_bound(
 
 @pytest.mark.django_db(transaction=True)
 @override_settings(MAX_OPEN_ORDERS=5)
-def test_parallel_orders_keep_to_the_end(company: Company) -> None:
+def test_parallel_orders_keep_to_the_limit(company: Company) -> None:
     def place() -> bool:
         try:
             place_order(company)
@@ -178,7 +178,7 @@ def test_cancel_is_once_and_recorded(company: Company) -> None:
     ]
 
 
-def test_orders_expire(company: Company) -> None:
+def test_only_overdue_pending_orders_expire(company: Company) -> None:
     hour_ago = timezone.now() - timedelta(hours=1)
     overdue = OrderFactory.create(company=company, expires_at=hour_ago)
     OrderFactory.create(company=company)

@@ -2,20 +2,20 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import Company, User
+from accounts.models import Company
 from billing.models import Order, Payment
 from billing.orders import orders, payments
 from billing.wallet import ledger
+from tests.api.blocking import behind_us
 from tests.api.races import at_once
 from tests.billing.orders.test_payments import problems
 from tests.billing.top_ups import payment_event, place_order, post_webhook
@@ -96,21 +96,13 @@ def test_acceptance_waits_for_a_settlement(payer: Company) -> None:
     order, user = place_order(payer), UserFactory.create()
     post_webhook(payment_event(order, amount=Decimal(1)))
     payment = Payment.objects.get()
+
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             payments.close_problem(payment=Payment.objects.get(), user=user)
-            accepted = pool.submit(_accept_apart, payment, user)
-            with suppress(TimeoutError):
-                accepted.result(timeout=0.5)
-
+            accept = partial(payments.credit_in_full, payment=payment, user=user)
+            accepted = behind_us(pool, accept)
         assert accepted.result() is False
 
     assert ledger.balance(payer.pk) == (0, 0)
     assert not Payment.objects.filter(is_credited=True).exists()
-
-
-def _accept_apart(payment: Payment, user: User) -> bool:
-    try:
-        return payments.credit_in_full(payment=payment, user=user)
-    finally:
-        connection.close()

@@ -20,7 +20,7 @@ from billing.seals import proof, sealing
 from billing.seals.hashes import days_of
 from catalogue.ids import public_id
 from tests.api.races import at_once
-from tests.billing.seals.books import FIRST, LAST, at, book, busy_company, day, message
+from tests.billing.seals.books import FIRST, LAST, at, book, busy_company, by_force, day, message
 from tests.factories import CompanyFactory
 
 pytestmark = pytest.mark.django_db
@@ -118,9 +118,7 @@ def test_day_by_day_gives_the_same_seals_as_all_at_once(
     busy_company()
     sealing.seal()
     at_a_time = sealed()
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
-        cursor.execute("DELETE FROM billing_seal; DELETE FROM billing_sealedday")
+    by_force("DELETE FROM billing_seal; DELETE FROM billing_sealedday", [])
     monkeypatch.setattr(sealing, "ENOUGH", 1)
     monkeypatch.setattr(sealing, "DAYS", 1)
     for number in range(66):
@@ -177,7 +175,7 @@ def test_charge_in_another_month_than_its_message_is_a_part_of_its_own() -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_second_sealer_leaves(company: Company) -> None:
+def test_parallel_sealers_write_each_seal_once(company: Company) -> None:
     busy_company()
 
     written = at_once([sealing.seal, sealing.seal, sealing.seal])

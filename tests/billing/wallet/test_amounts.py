@@ -50,7 +50,7 @@ def test_sum_in_figures(language: str, currency: str, text: str) -> None:
         assert amounts.money(Decimal("1234567.5"), currency) == text
 
 
-def test_unit_price_and_a_minus_have_the_sign_where_the_language_puts_it() -> None:
+def test_currency_sign_stands_where_the_language_puts_it() -> None:
     with translation.override("en"):
         assert amounts.unit_price(Decimal("1.9"), "RUB") == "₽1.90"
         assert amounts.money(Decimal(-5), "EUR") == "-€5.00"

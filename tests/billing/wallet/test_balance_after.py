@@ -70,7 +70,7 @@ def assert_chained(company: Company) -> None:
     assert rows[-1].created_at <= wallet.moved_at
 
 
-def test_each_kind_says_the_balance_after_it(company: Company) -> None:
+def test_each_transfer_stores_the_balance_after_it(company: Company) -> None:
     first, second, third = (held(company) for _message in range(3))
 
     charge(company, first)

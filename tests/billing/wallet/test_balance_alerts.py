@@ -125,7 +125,7 @@ def test_two_sweeps_at_once_tell_once(transactional_db: None) -> None:
         ("tokens", "9" * 30, False),
     ],
 )
-def test_alert_is_added_if_it_makes_sense(
+def test_alert_with_a_valid_level_is_added(
     client: Client, owner: Member, kind: str, level: str, is_added: bool
 ) -> None:
     client.force_login(owner.user)

@@ -164,17 +164,6 @@ def test_settling_again_changes_nothing(poor: Company) -> None:
     check_books()
 
 
-def test_message_is_captured_once_whatever_its_holds(poor: Company) -> None:
-    ledger.grant(company=poor, amount=20, reason="gift")
-    first = hold(poor, 5)
-    settle(captured(first))
-
-    settle(Settlement(poor.pk, first.message_id, 2, 5, TransferKind.CAPTURE, DeliveryProof.CLICK))
-
-    assert balance(poor) == (15, 0)
-    assert Transfer.objects.filter(kind="capture").count() == 1
-
-
 def test_same_hold_twice_in_one_group(poor: Company) -> None:
     ledger.grant(company=poor, amount=20, reason="gift")
     item = hold(poor, 5)
@@ -256,7 +245,7 @@ def test_company_with_books_cannot_be_deleted(poor: Company) -> None:
         poor.delete()
 
 
-def test_balance_call(api: Api, test_api: Api, client_of: ClientOf) -> None:
+def test_balance_is_available_and_held_tokens(api: Api, test_api: Api, client_of: ClientOf) -> None:
     accepted(api, channel="sms")
 
     for client in (api, test_api):

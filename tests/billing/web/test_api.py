@@ -60,7 +60,7 @@ def test_package_by_the_sandbox(api: Api) -> None:
     assert (order.return_url, order.api_key is not None) == ("https://shop.example/back", True)
 
 
-def test_paid_top_up_says_so(api: Api) -> None:
+def test_paid_top_up_has_its_status_and_time(api: Api) -> None:
     placed = api.post("/top-up", {"package": "start", "gateway": "sandbox"}).body
     post_webhook(payment_event(Order.objects.get()))
 
@@ -124,7 +124,7 @@ def test_key_needs_the_scope(company: Company, client_of: ClientOf) -> None:
     assert {(answer.status, answer.code) for answer in answers} == {(403, "forbidden")}
 
 
-def test_options(api: Api, test_api: Api) -> None:
+def test_top_up_options_list_packages_and_gateways(api: Api, test_api: Api) -> None:
     PackageFactory.create(code="off", is_active=False)
 
     body = api.get("/top-up/options").body

@@ -25,7 +25,7 @@ SPACE = "\u00a0"
         ("payment.settled", "2f5a-1", "2f5a-1"),
     ],
 )
-def test_earlier_text_is_worded(action: str, kept: str, words: str) -> None:
+def test_subject_of_an_old_row_is_worded(action: str, kept: str, words: str) -> None:
     event = AuditEvent(action=action, subject=kept)
 
     with translation.override("ru"):
@@ -60,7 +60,9 @@ def test_order_keeps_its_values_apart_and_is_read_as_one_line(
         ("payment.accepted", {"tokens": ["1000", 999]}, "1 900,00 ₽, 2f5a-1, 999 токенов"),
     ],
 )
-def test_what_became_of_a_payment(action: str, changes: dict[str, Any], words: str) -> None:
+def test_settled_payment_is_worded_with_its_resolution(
+    action: str, changes: dict[str, Any], words: str
+) -> None:
     event = AuditEvent(action=action, subject="1900.00 RUB 2f5a-1", changes=changes)
 
     with translation.override("ru"):

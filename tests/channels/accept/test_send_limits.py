@@ -1,4 +1,4 @@
-"""Send limits per phone, counted by Redis and, without it, by PostgreSQL."""
+"""Send limits per phone and company, counted by Redis and, without it, by PostgreSQL."""
 
 from collections import Counter
 from contextlib import suppress
@@ -11,6 +11,7 @@ from django.utils import timezone
 
 import storage.atomic_limits
 from accounts.models import Company
+from accounts.people import companies
 from catalogue.errors import DomainError, Error
 from channels.accept import send_limits
 from channels.lifecycle.state_machine import EventKind
@@ -27,8 +28,14 @@ from storage.atomic_limits import (
 from storage.redis_client import redis_client
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.channels.message_stages import apply_event
-from tests.factories import AttemptFactory, CompanyFactory, LinkFactory, MessageFactory
+from tests.channels.message_stages import apply_event, submitted
+from tests.factories import (
+    AttemptFactory,
+    CompanyFactory,
+    LinkFactory,
+    MemberFactory,
+    MessageFactory,
+)
 from tests.otp.sent_codes import forget_limits
 
 PHONE = "+79161234567"
@@ -78,7 +85,7 @@ class TestBothStores:
         assert send_code(api, "+79161234568").status == 200
         assert send_code(other).code == "insufficient_tokens"
 
-    def test_links_neither_cool_down_nor_mind_it(self, api: Api) -> None:
+    def test_links_have_no_cool_down_and_ignore_that_of_codes(self, api: Api) -> None:
         assert send_code(api).status == 200
 
         assert [send_link(api).status for _ in range(3)] == [200] * 3
@@ -284,24 +291,88 @@ def test_wait_is_what_is_left_of_the_window() -> None:
     assert acquire([window]) == LimitVerdict(1, 2)
 
 
-def test_twin_is_told_from_a_stranger() -> None:
-    def ask(holder: str, key_hash: str) -> int:
-        return acquire([], cool_down="c", seconds=60, holder=holder, key_hash=key_hash).verdict
+def take(holder: str, key_hash: str) -> int:
+    return acquire([], cool_down="c", seconds=60, holder=holder, key_hash=key_hash).verdict
 
-    assert ask("id1:abc", "abc") == GRANTED
 
-    assert ask("id2:abc", "abc") == DUPLICATE
-    assert ask("id3:xyz", "xyz") == COOLING_DOWN
-    assert ask("id4:", "") == COOLING_DOWN
+def test_repeat_of_a_running_call_is_a_duplicate() -> None:
+    assert take("id1:abc", "abc") == GRANTED
+    assert take("id2:abc", "abc") == DUPLICATE
+    assert take("id3:xyz", "xyz") == COOLING_DOWN
+    assert take("id4:", "") == COOLING_DOWN
 
 
 def test_place_of_a_call_that_died_is_taken_over_by_its_repeat() -> None:
-    def ask(holder: str, key_hash: str) -> int:
-        return acquire([], cool_down="c", seconds=60, holder=holder, key_hash=key_hash).verdict
-
-    assert ask("id1:abc", "abc") == GRANTED
+    assert take("id1:abc", "abc") == GRANTED
     redis_client().pexpire("c", 60_000 - storage.atomic_limits.DUPLICATE_SECONDS * 1000 - 1)
+    assert take("id2:xyz", "xyz") == COOLING_DOWN
+    assert take("id3:abc", "abc") == GRANTED
+    assert take("id4:abc", "abc") == DUPLICATE
 
-    assert ask("id2:xyz", "xyz") == COOLING_DOWN
-    assert ask("id3:abc", "abc") == GRANTED
-    assert ask("id4:abc", "abc") == DUPLICATE
+
+def set_limits(company: Company, **limits: int | None) -> None:
+    """As the settings page does: the keys' cache forgets, too."""
+    user = MemberFactory.create(company=company).user
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("django.db.transaction.on_commit", lambda call: call())
+        companies.change_settings(company=company, user=user, changes=limits)
+
+
+def code(api: Api, phone: str = PHONE) -> str:
+    answer = api.post("/otp/send", {"phone": phone})
+    return "sent" if answer.status == 200 else answer.code
+
+
+def link(api: Api) -> str:
+    answer = api.post("/links/send", {"phone": PHONE, "url": URL})
+    return "sent" if answer.status == 200 else answer.code
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    ("limits", "sent"),
+    [
+        ({"codes_per_10_min": 2}, 2),
+        ({"codes_per_10_min": 7}, 7),  # more than the service's own
+        ({"codes_per_10_min": 5, "codes_per_hour": 5, "codes_per_day": 3}, 3),
+        ({"codes_per_10_min": None}, 5),  # the service's own, once the company's is removed
+    ],
+    ids=["fewer", "more", "longest window", "removed"],
+)
+def test_company_limits_its_codes(test_api: Api, limits: dict[str, int | None], sent: int) -> None:
+    set_limits(test_api.company, codes_per_10_min=1)
+    set_limits(test_api.company, **limits)
+
+    assert [code(test_api) for _ in range(sent + 1)] == ["sent"] * sent + ["send_limit"]
+
+
+@pytest.mark.usefixtures("store")
+def test_links_and_codes_are_limited_apart(test_api: Api) -> None:
+    set_limits(test_api.company, links_per_10_min=1, codes_per_10_min=1)
+
+    answers = [link(test_api), link(test_api), code(test_api), code(test_api), link(test_api)]
+
+    assert answers == ["sent", "send_limit", "sent", "send_limit", "send_limit"]
+
+
+@pytest.mark.usefixtures("store")
+def test_cool_down_is_the_company_s(api: Api) -> None:
+    set_limits(api.company, cool_down=120)
+
+    sent = api.post("/otp/send", {"phone": PHONE})
+    again = api.post("/otp/send", {"phone": PHONE})
+
+    assert sent.body["resend_in"] == 120
+    assert again.code == "resend_too_soon"
+    assert 118 <= again.body["retry_after"] <= 120
+
+
+@pytest.mark.usefixtures("store")
+def test_refused_send_gives_its_place_back(test_api: Api, store: str) -> None:
+    set_limits(test_api.company, codes_per_10_min=1)
+    attempt = submitted(test_api, PHONE)
+    apply_event(attempt, EventKind.REFUSED, code="test")
+
+    assert Message.objects.get().state == "failed"
+    assert code(test_api) == "sent"
+    assert code(test_api) == "send_limit"

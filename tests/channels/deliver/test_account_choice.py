@@ -4,6 +4,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -241,18 +242,13 @@ def test_bot_carries_codes_to_its_contacts_only(
     assert result == ([expected] if expected else [])
 
 
-def test_contact_that_blocked_the_bot_is_ignored() -> None:
-    Contact.objects.create(
-        provider="telegram_bot", phone=MOSCOW, chat_id=7, blocked_at=timezone.now()
-    )
-    open_breaker("telegram_gateway")
-    MessageFactory.create(channel="telegram", phone=MOSCOW)
-
-    assert carriers() == []
-
-
-def test_contact_of_another_bot_is_ignored() -> None:
-    Contact.objects.create(provider="another_bot", phone=MOSCOW, chat_id=7)
+@pytest.mark.parametrize(
+    "fields",
+    [{"provider": "telegram_bot", "blocked_at": timezone.now()}, {"provider": "another_bot"}],
+    ids=["blocked the bot", "of another bot"],
+)
+def test_contact_whom_the_bot_may_not_write_to_is_ignored(fields: dict[str, Any]) -> None:
+    Contact.objects.create(phone=MOSCOW, chat_id=7, **fields)
     open_breaker("telegram_gateway")
     MessageFactory.create(channel="telegram", phone=MOSCOW)
 

@@ -1,6 +1,5 @@
 """TELEGRAM_BOT_DELIVERED_ON decides when a bot message is charged."""
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -11,15 +10,14 @@ from pytest_django import Settings
 
 from billing.models import Transfer
 from billing.wallet import ledger
-from channels.deliver import dispatcher, sweeps
+from channels.deliver import sweeps
 from channels.models import Message
 from channels.outcomes import transitions
 from channels.recipients import contacts
-from channels.vendor_accounts import registry
 from otp.check import settlement
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
-from tests.channels.message_stages import PHONE, claim
+from tests.channels.message_stages import PHONE, claim, hand_over
 from tests.channels.providers.vendors import payload
 from tests.otp.sent_codes import code_of
 
@@ -29,7 +27,6 @@ LINK = "https://example.com/"
 
 def choose(settings: Settings, delivered_on: str) -> None:
     set_account(settings, "telegram_bot", {"delivered_on": delivered_on})
-    registry.clear_caches()
     contacts.share("telegram_bot", phone=PHONE, chat_id=7770000001)
 
 
@@ -43,7 +40,7 @@ def by_bot(api: Api, path: str, **body: object) -> Message:
             f"{bot['api_url']}/bot{bot['token']}/sendMessage",
             body=payload("telegram_bot", "accepted_2026-09.json"),
         )
-        transitions.commit_events([dispatcher.hand_over(claimed, time.monotonic() + 60)])
+        transitions.commit_events([hand_over(claimed)])
     return Message.objects.get()
 
 
@@ -51,25 +48,23 @@ def proofs() -> list[str]:
     return list(Transfer.objects.filter(kind="capture").values_list("proof", flat=True))
 
 
-def test_acceptance_counts_as_delivery(api: Api, settings: Settings) -> None:
-    choose(settings, "accept")
-
-    message = by_bot(api, "/links/send", url=LINK)
-
-    assert (message.state, proofs()) == ("delivered", ["handed_over"])
-    assert ledger.balance(api.company.pk) == (999, 0)
-
-
-@pytest.mark.parametrize("delivered_on", ["click", "never"])
-def test_acceptance_is_no_proof_when_a_person_must_confirm(
-    api: Api, settings: Settings, delivered_on: str
+@pytest.mark.parametrize(
+    ("delivered_on", "state", "proved", "held"),
+    [
+        ("accept", "delivered", ["handed_over"], 0),
+        ("click", "sent", [], 1),
+        ("never", "sent", [], 1),
+    ],
+)
+def test_acceptance_is_a_proof_only_where_the_operator_says_so(
+    *, api: Api, settings: Settings, delivered_on: str, state: str, proved: list[str], held: int
 ) -> None:
     choose(settings, delivered_on)
 
     message = by_bot(api, "/links/send", url=LINK)
 
-    assert (message.state, proofs()) == ("sent", [])
-    assert ledger.balance(api.company.pk) == (999, 1)
+    assert (message.state, proofs()) == (state, proved)
+    assert ledger.balance(api.company.pk) == (999, held)
 
 
 @pytest.mark.parametrize("delivered_on", ["click", "never"])

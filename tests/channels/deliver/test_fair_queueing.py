@@ -120,7 +120,7 @@ AGO = timedelta(minutes=1)
         (sweeps.give_up, {"useful_until": AGO, "deadline": AGO}, {"state": "expired"}),
     ],
 )
-def test_what_one_company_has_overdue_keeps_no_other_waiting(
+def test_overdue_messages_of_one_company_leave_room_for_others(
     company: Company,
     monkeypatch: pytest.MonkeyPatch,
     step: Callable[[], int],

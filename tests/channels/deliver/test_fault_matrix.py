@@ -21,7 +21,6 @@ from channels.deliver import sweeps
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Message, Receipt
 from channels.providers.vendors import VENDORS
-from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import message_of
@@ -143,7 +142,6 @@ def accounts(settings: Settings, simulator: Simulator) -> Settings:
 def lead_to(settings: Settings, url: str) -> None:
     for name in ACCOUNTS:
         set_account(settings, name, {"api_url": f"{url}/{VENDORS[name].hook}"})
-    registry.clear_caches()
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """Each guard of delivery tested alone, where no other guard hides its absence."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -23,7 +22,7 @@ from channels.providers.scripted import ScriptedProvider
 from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals as waiting_sends
 from links.addresses.slugs import generate
-from tests.api.blocking import apart, behind_us, waiting
+from tests.api.blocking import apart, behind_us, end_waiting
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.message_stages import (
@@ -31,6 +30,8 @@ from tests.channels.message_stages import (
     accepted,
     apply_event,
     claim,
+    claimed,
+    hand_over,
     send,
     states,
     submitted,
@@ -81,10 +82,9 @@ def test_crash_of_an_adapter_leaves_the_outcome_unknown(
 ) -> None:
     broken = Broken("whatsapp")
     monkeypatch.setitem(registry.test_providers(), "test_whatsapp", broken)
-    send(test_api)
-    (claimed,) = claim()
+    message = claimed(test_api)
 
-    transitions.commit_events([delivery.hand_over(claimed, time.monotonic() + 60)])
+    transitions.commit_events([hand_over(message)])
 
     assert states(Attempt.objects.get()) == ("ambiguous", "queued")
     assert claim() == []
@@ -94,22 +94,20 @@ def test_crash_beside_the_adapter_is_an_outcome_too(
     test_api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without one its thread would count as busy for the life of the process."""
-    send(test_api)
-    (claimed,) = claim()
+    message = claimed(test_api)
 
     def crash(*_: object) -> None:
         raise RuntimeError("a bug of ours")
 
     monkeypatch.setattr(delivery, "_count_call", crash)
 
-    transitions.commit_events([delivery.hand_over(claimed, time.monotonic() + 60)])
+    transitions.commit_events([hand_over(message)])
 
     assert states(Attempt.objects.get()) == ("ambiguous", "queued")
 
 
 def test_claim_skips_a_locked_message(api: Api) -> None:
     send(api)
-
     with transaction.atomic():
         mine = claims.claim(7)
         (theirs,) = at_once([_claimed_or_refused])
@@ -209,17 +207,12 @@ def test_outcome_is_kept_until_it_is_written(api: Api) -> None:
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Message.objects.select_for_update().get()
         writing = behind_us(pool, partial(item.loop.run_safely, item.record))
-        _break(waiting())
+        end_waiting()
         writing.result()
     assert states(attempt) == ("submitting", "queued")
     item.record()
 
     assert states(attempt) == ("sent", "sent")
-
-
-def _break(pids: list[int]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s) AS pid", [pids])
 
 
 def test_waiting_sends_hold_no_database_connection(

@@ -33,7 +33,6 @@ def account(centre: Centre, settings: Settings) -> HostedProvider:
     own = {"host": "127.0.0.1", "port": centre.port, "tls": False, "window": 3}
     names: dict[str, Any] = {"system_id": "kvitok", "password": "secret", "source": "Kvitok"}
     set_account(settings, "smpp", own | names)
-    registry.clear_caches()
     return registry.hosted_providers()["smpp"]
 
 

@@ -1,7 +1,5 @@
 """Ambiguous outcomes of vendors that can be polled: only what never arrived is sent again."""
 
-import hashlib
-import time
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -12,7 +10,6 @@ import requests
 import responses
 from django.core.management import call_command
 from django.db.models import F
-from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -24,15 +21,16 @@ from channels.outcomes import receipts, transitions
 from channels.vendor_accounts import registry, stored_credentials
 from tests.api.clients import Api
 from tests.api.races import at_once
+from tests.channels import message_stages
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE, claim, send, states, submitted
+from tests.channels.providers.vendors import call_webhook
 from tests.factories import AttemptFactory, CompanyFactory, UserFactory
 from tests.otp.sent_codes import age_rows
 
 pytestmark = pytest.mark.django_db
 
 HOST = "https://smsc.example.com/sys"
-SECRET = "smsc-callback-secret"
 NOT_FOUND = {"error": "message not found", "error_code": 3}
 Wire = responses.RequestsMock
 
@@ -41,10 +39,9 @@ Wire = responses.RequestsMock
 def smsc(settings: Settings) -> None:
     """Only SMSC sends SMS."""
     account = {"login": "demo", "password": "secret-password", "sender": ""}
-    account |= {"api_url": "https://smsc.example.com", "callback_secret": SECRET}
+    account |= {"api_url": "https://smsc.example.com", "callback_secret": "smsc-callback-secret"}
     set_account(settings, "smsc", account)
     set_account(settings, "twilio", {"auth_token": ""})
-    registry.clear_caches()
 
 
 def past() -> datetime:
@@ -67,7 +64,7 @@ def hand_over(wire: Wire, answer: dict[str, Any] | None) -> Attempt:
     else:
         wire.upsert("POST", f"{HOST}/send.php", json=answer)
     (claimed,) = claim()
-    transitions.commit_events([dispatcher.hand_over(claimed, time.monotonic() + 60)])
+    transitions.commit_events([message_stages.hand_over(claimed)])
     return Attempt.objects.get(pk=claimed.attempt_id)
 
 
@@ -88,21 +85,11 @@ def report(attempt: Attempt, word: str = "1") -> int:
     provider_id = registry.provider_id_of("smsc", attempt.message_id, PHONE)
     assert provider_id is not None
     phone, _, number = provider_id.partition(":")
-    signed = f"{number}:{phone}:{word}:{SECRET}".encode()
-    md5 = hashlib.md5(signed, usedforsecurity=False).hexdigest()
-    form = {"id": number, "phone": phone, "status": word, "md5": md5}
-    status: int = Client().post("/hooks/smsc?md5&charset=utf-8", form_body(form), FORM).status_code
+    status = call_webhook("smsc", f"id={number}&phone={phone}&status={word}&md5=".encode())
     Receipt.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - timedelta(hours=1))
     while receipts.apply_stored():
         pass
     return status
-
-
-FORM = "application/x-www-form-urlencoded"
-
-
-def form_body(form: dict[str, str]) -> bytes:
-    return "&".join(f"{name}={value}" for name, value in form.items()).encode()
 
 
 def test_ambiguous_attempt_is_polled_after_the_call_timeout(api: Api) -> None:

@@ -17,7 +17,6 @@ from billing.models import Transfer
 from billing.wallet import ledger
 from channels.deliver import sweeps
 from channels.models import Attempt, Message
-from channels.vendor_accounts import registry
 from config.local.embedded import Servers
 from tests.api.clients import Api, ClientOf
 from tests.channels import smpp_service
@@ -46,7 +45,6 @@ def service(
 ) -> Iterator[Service]:
     port = free_port()
     set_account(settings, "smpp", smpp_service.account(port))
-    registry.clear_caches()
     bytecode = tmp_path_factory.getbasetemp() / "bytecode"  # compiled once, not at each start
     item = smpp_service.service(servers, tmp_path, port, bytecode)
     item.start()

@@ -1,14 +1,11 @@
 """The sweeps: expired leases, patience and deadlines, and what they must leave alone."""
 
-import time
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 import time_machine
 from django.core.management import call_command
-from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -16,15 +13,23 @@ from accounts.models import JobFailure
 from billing.models import Transfer
 from billing.wallet import ledger
 from channels.deliver import claims as claiming
-from channels.deliver import dispatcher, sweeps
+from channels.deliver import sweeps
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import transitions
-from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.accounts import set_account
-from tests.channels.message_stages import accepted, apply_event, claim, send, states, submitted
+from tests.channels.message_stages import (
+    accepted,
+    apply_event,
+    claim,
+    claimed,
+    hand_over,
+    send,
+    states,
+    submitted,
+)
 from tests.factories import AttemptFactory, ReceiptFactory
 from tests.otp.sent_codes import age_rows, code_of
 
@@ -37,22 +42,16 @@ def past(**ago: float) -> Any:
 
 def test_expired_lease_makes_the_attempt_ambiguous(api: Api) -> None:
     attempt = submitted(api)
+    assert sweeps.expire_leases() == 0
+    assert states(attempt) == ("submitting", "queued")
+
     Attempt.objects.update(lease_until=past(minutes=1))
 
     assert sweeps.expire_leases() == 1
     assert sweeps.expire_leases() == 0
-
     assert states(attempt) == ("ambiguous", "queued")
     assert Attempt.objects.get().error_class == "ambiguous"
     assert ledger.balance(api.company.pk) == (999, 1)
-
-
-def test_running_lease_is_kept(api: Api) -> None:
-    attempt = submitted(api)
-
-    assert sweeps.expire_leases() == 0
-
-    assert states(attempt) == ("submitting", "queued")
 
 
 def test_ambiguous_attempt_is_never_resent(api: Api) -> None:
@@ -157,7 +156,6 @@ def test_provider_gets_the_remaining_lifetime_of_a_code(api: Api) -> None:
 def test_message_without_a_route_waits_and_expires(api: Api, settings: Settings) -> None:
     send(api, channel="sms")
     set_account(settings, "twilio", {"auth_token": ""})
-    registry.clear_caches()
 
     assert claim() == []
     age_rows(seconds=275)
@@ -169,10 +167,7 @@ def test_message_without_a_route_waits_and_expires(api: Api, settings: Settings)
 
 def polled(test_api: Api, digits: str) -> Attempt:
     """Sent to a scripted number, and due to be asked about."""
-    phone = f"+7916123{digits}"
-    send(test_api, phone)
-    (claimed,) = claim()
-    transitions.commit_events([dispatcher.hand_over(claimed, time.monotonic() + 60)])
+    transitions.commit_events([hand_over(claimed(test_api, f"+7916123{digits}"))])
     Attempt.objects.update(poll_at=past(minutes=1))
     return Attempt.objects.get()
 
@@ -196,7 +191,6 @@ def test_attempt_of_a_removed_account_is_not_polled(api: Api, settings: Settings
     accepted(api, channel="sms")
     Attempt.objects.update(poll_at=past(minutes=1))
     set_account(settings, "twilio", {"auth_token": ""})
-    registry.clear_caches()
 
     assert sweeps.poll() == 0
 
@@ -299,14 +293,3 @@ def test_failure_of_the_fallback_keeps_no_deadline_waiting(
     assert states(attempt)[1] == "expired"
     assert JobFailure.objects.exists()
     assert ledger.balance(api.company.pk) == (1000, 0)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_claim_does_not_wait_for_a_locked_message(api: Api) -> None:
-    held, free = send(api), send(api, "+79161234568")
-
-    with transaction.atomic():
-        Message.objects.select_for_update().get(pk=held.pk)
-        ((claimed,),) = at_once([partial(claiming.claim, 7)])
-
-    assert claimed.phone == free.phone

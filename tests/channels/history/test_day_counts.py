@@ -126,7 +126,7 @@ def test_change_of_today_marks_no_stale_day(company: Company) -> None:
     assert not StaleDay.objects.exists()
 
 
-def test_day_is_counted_when_nothing_can_begin_in_it(company: Company) -> None:
+def test_day_is_counted_after_the_longest_code_lifetime(company: Company) -> None:
     midnight = start_of(timezone.localdate())
 
     with time_machine.travel(midnight + timedelta(minutes=24), tick=False):

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -99,32 +100,25 @@ def test_two_runs_at_once_tell_once(transactional_db: None) -> None:
     assert Mail.objects.filter(template="delivery_drop").count() == 1
 
 
-def test_one_phone_asked_a_hundred_times_is_one_phone(company: Company) -> None:
-    send(company, 100, "failed", phone="+79160000001")
-    send(company, 19, "delivered")
-
-    drop_watch.watch()
-
-    assert not DeliveryDrop.objects.exists()
-
-
-def test_links_are_not_watched(company: Company) -> None:
-    send(company, 40, "failed")
-    Message.objects.update(kind="link")
-
-    drop_watch.watch()
-
-    assert not DeliveryDrop.objects.exists()
-
-
-def test_test_messages_old_ones_and_those_under_way_do_not_count(company: Company) -> None:
-    now = timezone.now()
-    send(company, 40, "failed", at=now - timedelta(hours=3))
-    send(company, 40, "failed", at=now - timedelta(minutes=1))
-    send(company, 40, "sent")
-    send(company, 40, "failed", at=now - timedelta(minutes=45))
-    first, last = now - timedelta(minutes=50), now - timedelta(minutes=40)
-    Message.objects.filter(created_at__range=(first, last)).update(mode="test")
+@pytest.mark.parametrize(
+    ("messages", "changed"),
+    [
+        ([(100, {"state": "failed", "phone": "+79160000001"}), (19, {"state": "delivered"})], {}),
+        ([(40, {"state": "failed"})], {"kind": "link"}),
+        ([(40, {"state": "failed"})], {"mode": "test"}),
+        ([(40, {"state": "failed", "ago": 180})], {}),
+        ([(40, {"state": "failed", "ago": 1})], {}),
+        ([(40, {"state": "sent"})], {}),
+    ],
+    ids=["one phone, many times", "links", "test keys", "hours ago", "just now", "under way"],
+)
+def test_messages_that_say_nothing_of_a_channel_open_no_drop(
+    company: Company, messages: list[tuple[int, dict[str, Any]]], changed: dict[str, str]
+) -> None:
+    for count, fields in messages:
+        at = timezone.now() - timedelta(minutes=fields.pop("ago", 30))
+        send(company, count, at=at, **fields)
+    Message.objects.update(**changed or {"kind": "code"})
 
     drop_watch.watch()
 

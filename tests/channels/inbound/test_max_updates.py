@@ -1,6 +1,5 @@
 """What people do in MAX: whose contact counts, who is written to, and one store for two bots."""
 
-import time
 from collections.abc import Iterator
 
 import orjson
@@ -10,20 +9,18 @@ import responses
 from celery import current_app
 from django.conf import settings
 from django.core.cache import cache
-from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from pytest_django import Settings as SettingsFixture
 
-from channels.deliver import claims, dispatcher
+from channels.deliver import claims
 from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Contact
 from channels.recipients import contacts
-from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
-from tests.channels.message_stages import PHONE, claim
-from tests.channels.providers.vendors import MAX_TOKEN, body_of, payload
+from tests.channels.message_stages import PHONE, claimed, hand_over
+from tests.channels.providers.vendors import MAX_TOKEN, body_of, call_webhook, payload
 
 pytestmark = pytest.mark.django_db
 USER = 7770000001
@@ -35,22 +32,11 @@ def _bot(settings: SettingsFixture) -> None:
     """Whose token the stored contacts are signed with."""
     settings.BOTS_ASSUME_CONTACT = False
     set_account(settings, "max_bot", {"token": MAX_TOKEN, "username": "kvitok_bot"})
-    registry.clear_caches()
 
 
 def post_webhook(*names: str, secret: str = "") -> list[int]:
-    token = secret or settings.PROVIDER_ACCOUNTS["max_bot"]["secret_token"]
-    return [
-        Client()
-        .post(
-            "/hooks/max-bot",
-            payload("max_bot", f"{name}_2026-11.json"),
-            content_type="application/json",
-            headers={"X-Max-Bot-Api-Secret": token},
-        )
-        .status_code
-        for name in names
-    ]
+    bodies = [payload("max_bot", f"{name}_2026-11.json") for name in names]
+    return [call_webhook("max_bot", body, secret) for body in bodies]
 
 
 def standing() -> list[tuple[str, str, int, bool]]:
@@ -146,28 +132,17 @@ def test_call_with_another_secret_is_refused(secret: str) -> None:
     "body", [b"", b"[]", b"null", b"{", b'{"update_type":"bot_added"}', b'{"update_type":[]}']
 )
 def test_anything_signed_is_answered_with_exactly_200(body: bytes) -> None:
-    secret = settings.PROVIDER_ACCOUNTS["max_bot"]["secret_token"]
-
-    answer = Client().post(
-        "/hooks/max-bot",
-        body,
-        content_type="application/json",
-        headers={"X-Max-Bot-Api-Secret": secret},
-    )
-
-    assert (answer.status_code, standing()) == (200, [])
+    assert (call_webhook("max_bot", body), standing()) == (200, [])
 
 
 def code_by_max(api: Api) -> claims.ClaimedMessage:
-    api.post("/otp/send", {"phone": PHONE, "channel": "max"})
-    (claimed,) = claim()
-    return claimed
+    return claimed(api, channel="max")
 
 
 def test_contact_of_one_bot_is_not_another_bots(api: Api) -> None:
     contacts.share("telegram_bot", phone=PHONE, chat_id=7)
 
-    event = dispatcher.hand_over(code_by_max(api), time.monotonic() + 60)
+    event = hand_over(code_by_max(api))
 
     assert (event.kind, event.code) == (EventKind.UNREACHABLE, "no_contact")
 
@@ -202,7 +177,7 @@ def test_chat_that_max_refused_has_ended(
     loop = Dispatcher()
     with responses.RequestsMock() as wire:
         wire.post(messages_url(), body=payload("max_bot", f"{name}_2026-11.json"), status=status)
-        loop.pending_events = [dispatcher.hand_over(code_by_max(api), time.monotonic() + 60)]
+        loop.pending_events = [hand_over(code_by_max(api))]
 
     loop.record()
 

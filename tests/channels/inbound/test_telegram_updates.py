@@ -1,6 +1,5 @@
 """Updates from people to the bot, and their effect on messages."""
 
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import permutations
@@ -14,34 +13,26 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db.models import F
 from django.db.models.functions import Now
-from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from pytest_django import Settings as SettingsFixture
 
-from channels.deliver import claims, dispatcher
+from channels.deliver import claims
 from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import BlockedPhone, Contact
 from channels.outcomes import transitions
 from channels.recipients import contacts
 from tests.api.clients import Api
-from tests.channels.message_stages import PHONE, claim
-from tests.channels.providers.vendors import body_of, payload
+from tests.channels.message_stages import PHONE, claim, claimed, hand_over
+from tests.channels.providers.vendors import body_of, call_webhook, payload
 
 pytestmark = pytest.mark.django_db
 CHAT = 7770000001
 SHARED = "+998901234567"
 
 
-def post_webhook(body: bytes, secret: str = "") -> int:
-    token = secret or settings.PROVIDER_ACCOUNTS["telegram_bot"]["secret_token"]
-    answer = Client().post(
-        "/hooks/telegram-bot",
-        body,
-        content_type="application/json",
-        headers={"X-Telegram-Bot-Api-Secret-Token": token},
-    )
-    return answer.status_code
+def post_webhook(body: bytes) -> int:
+    return call_webhook("telegram_bot", body)
 
 
 def update(name: str) -> bytes:
@@ -177,7 +168,7 @@ def test_stranger_leaves_no_contact(name: str) -> None:
         (["blocked_2026-09.json", "chat_2026-09.json", "contact_of_another_2026-09.json"], []),
     ],
 )
-def test_bot_answers(
+def test_bot_answers_updates_with_the_text_and_button_due(
     replies: list[tuple[int, str, bool]],
     updates: list[str],
     words: list[tuple[str, bool]],
@@ -223,7 +214,7 @@ def test_contact_that_telegram_refused_is_blocked(
     loop = Dispatcher()
     with responses.RequestsMock() as wire:
         wire.post(bot_url(), body=payload("telegram_bot", file), status=status)
-        loop.pending_events = [dispatcher.hand_over(link_by_bot(api), time.monotonic() + 60)]
+        loop.pending_events = [hand_over(link_by_bot(api))]
 
     loop.record()
 
@@ -260,7 +251,7 @@ def test_stopped_contact_gets_nothing(api: Api, settings: SettingsFixture, assum
     shared()
     contacts.stop("telegram_bot", CHAT)
 
-    event = dispatcher.hand_over(link_by_bot(api), time.monotonic() + 60)
+    event = hand_over(link_by_bot(api))
 
     assert (event.kind, event.code) == (EventKind.UNREACHABLE, "no_contact")
 
@@ -268,11 +259,10 @@ def test_stopped_contact_gets_nothing(api: Api, settings: SettingsFixture, assum
 def test_stop_by_sms_keeps_the_telegram_contact(api: Api) -> None:
     account = settings.PROVIDER_ACCOUNTS["twilio"]
     url = f"{account['api_url']}/2010-04-01/Accounts/{account['account_sid']}/Messages.json"
-    api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
-    (claimed,) = claim()
+    message = claimed(api, channel="sms")
     with responses.RequestsMock() as wire:
         wire.post(url, json={"code": 21610, "message": "STOP", "status": 400}, status=400)
-        event = dispatcher.hand_over(claimed, time.monotonic() + 60)
+        event = hand_over(message)
 
     assert (event.kind, event.code) == (EventKind.UNREACHABLE, "21610")
     assert not BlockedPhone.objects.exists()  # no START would ever arrive here

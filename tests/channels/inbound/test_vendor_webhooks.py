@@ -1,30 +1,34 @@
 """Responses to vendors: 200 once stored, otherwise one that makes them retry."""
 
-import hashlib
 import hmac
-import threading
-from typing import Any
+from datetime import timedelta
 from uuid import uuid4
 
 import orjson
 import pytest
-from django.conf import settings as configured
-from django.db import connection, transaction
+from django.db import connection
+from django.db.models import F
 from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from billing.models import Transfer
+from billing.wallet import ledger
 from channels import vendor_webhooks
-from channels.models import BlockedPhone, ProviderAlert, Receipt
+from channels.models import Attempt, BlockedPhone, Message, ProviderAlert, Receipt
 from channels.outcomes import receipts
 from channels.providers import inbound
 from channels.providers.inbound import AccountAlert, AlertKind, InboundEvents, ReceiptState
 from channels.vendor_accounts import registry
 from channels.vendor_webhooks import MetaHeaders
+from tests.api.blocking import locked_by_another
 from tests.api.clients import Api
 from tests.channels.accounts import name_accounts, set_account
-from tests.channels.message_stages import claim, send
+from tests.channels.message_stages import accepted, claimed
+from tests.channels.providers.vendors import call_webhook, payload
 from tests.factories import AttemptFactory
-from tests.session_settings import session_setting
+
+pytestmark = pytest.mark.django_db
+
 
 STATUS = {"id": "wamid.1", "status": "delivered", "timestamp": "1790000000", "recipient_id": "7"}
 BODY = orjson.dumps(
@@ -34,19 +38,12 @@ BODY = orjson.dumps(
     }
 )
 
-pytestmark = pytest.mark.django_db
 USER_ID = "US.13491208655302741918"
 ALERT = AccountAlert("template_paused", "verification_code", AlertKind.TEMPLATE)
 
 
-def post_webhook(
-    body: bytes = BODY, secret: str | None = None, path: str = "/hooks/whatsapp"
-) -> Any:
-    key = (secret or configured.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"]).encode()
-    signature = "sha256=" + hmac.new(key, body, hashlib.sha256).hexdigest()
-    return Client(raise_request_exception=False).post(
-        path, body, content_type="application/json", headers={"X-Hub-Signature-256": signature}
-    )
+def post_webhook(body: bytes = BODY, secret: str = "", path: str = "") -> int:
+    return call_webhook("whatsapp_cloud", body, secret, path)
 
 
 @pytest.mark.django_db
@@ -60,7 +57,7 @@ def test_signature_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(hmac, "compare_digest", count)
 
-    statuses = [post_webhook().status_code for _ in range(2)]  # new, and a repeat
+    statuses = [post_webhook() for _ in range(2)]  # new, and a repeat
 
     assert statuses == [200, 200]
     assert compared == [True, True]
@@ -80,43 +77,31 @@ def test_headers_are_those_of_the_request() -> None:
 
 
 def test_call_that_says_nothing_needs_no_database() -> None:
-    assert post_webhook(b'{"object": "whatsapp_business_account", "entry": []}').status_code == 200
+    assert post_webhook(b'{"object": "whatsapp_business_account", "entry": []}') == 200
 
 
 @pytest.mark.django_db(transaction=True)  # else there would be a savepoint
 def test_receipt_takes_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     for _ in range(2):  # new, and a repeat
         with django_assert_num_queries(1):
-            assert post_webhook().status_code == 200
+            assert post_webhook() == 200
 
 
 @pytest.mark.django_db(transaction=True)
 def test_without_the_database_the_webhook_answers_503() -> None:
-    is_locked, is_done = threading.Event(), threading.Event()
-
-    def hold_the_table() -> None:
-        with transaction.atomic(), connection.cursor() as cursor:
+    def lock_the_table() -> None:
+        with connection.cursor() as cursor:
             cursor.execute("LOCK TABLE channels_receipt")
-            is_locked.set()
-            is_done.wait(60)
-        connection.close()
 
-    thread = threading.Thread(target=hold_the_table)
-    thread.start()
-    assert is_locked.wait(25)
+    with locked_by_another(lock_the_table):
+        status = post_webhook()
 
-    with session_setting("lock_timeout", "'20ms'"):
-        answer = post_webhook()
-
-    is_done.set()
-    thread.join()
-    assert answer.status_code == 503
-    assert post_webhook().status_code == 200
+    assert status == 503
+    assert post_webhook() == 200
 
 
 def test_webhook_of_an_unconfigured_account_is_404(settings: Settings) -> None:
     set_account(settings, "twilio", {"auth_token": ""})
-    registry.clear_caches()
 
     for hook in ("twilio", "smsc", "pigeons"):
         assert Client().post(f"/hooks/{hook}").status_code == 404
@@ -137,10 +122,10 @@ def test_each_account_has_its_own_webhook_url(settings: Settings) -> None:
     settings.PROVIDER_ACCOUNTS["whatsapp_cloud:kz"]["app_secret"] = "kz's own"
     registry.clear_caches()
 
-    assert post_webhook(secret="kz's own").status_code == 403
-    assert post_webhook(secret="kz's own", path="/hooks/whatsapp/kz").status_code == 200
+    assert post_webhook(secret="kz's own") == 403
+    assert post_webhook(secret="kz's own", path="/hooks/whatsapp/kz") == 200
     assert Receipt.objects.get().provider == "whatsapp_cloud:kz"
-    assert post_webhook(path="/hooks/whatsapp/uz").status_code == 404
+    assert post_webhook(path="/hooks/whatsapp/uz") == 404
 
 
 @pytest.mark.django_db
@@ -149,7 +134,7 @@ def test_receipt_of_one_account_moves_no_attempt_of_another(settings: Settings) 
     secret = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"]
     attempt = AttemptFactory.create(provider="whatsapp_cloud", provider_id="wamid.1")
 
-    assert post_webhook(secret=secret, path="/hooks/whatsapp/kz").status_code == 200
+    assert post_webhook(secret=secret, path="/hooks/whatsapp/kz") == 200
     receipts.apply_stored()
 
     attempt.refresh_from_db()
@@ -170,9 +155,8 @@ def receipt(ref: str) -> inbound.Receipt:
 
 
 def test_reply_may_name_a_person_whom_the_receipt_of_the_same_call_brings(api: Api) -> None:
-    send(api, channel="whatsapp")
-    (claimed,) = claim()
-    ref = str(claimed.attempt_id)
+    message = claimed(api, channel="whatsapp")
+    ref = str(message.attempt_id)
 
     vendor_webhooks.handle_events(
         "whatsapp_cloud",
@@ -186,7 +170,7 @@ def test_reply_may_name_a_person_whom_the_receipt_of_the_same_call_brings(api: A
         ],
     )
 
-    assert BlockedPhone.objects.get().phone == claimed.phone
+    assert BlockedPhone.objects.get().phone == message.phone
 
 
 def test_alert_counts_once_for_a_repeated_receipt() -> None:
@@ -213,3 +197,44 @@ def test_body_of_a_large_batch_is_stored_with_its_first_receipt_alone() -> None:
 
     sizes = {str(item.ref): len(item.raw) for item in Receipt.objects.all()}
     assert [sizes[str(item.ref)] for item in receipts] == [2**19, 0, 0]
+
+
+def statuses(attempt: Attempt, *, ref: bool, wamid: bool) -> bytes:
+    """Read, sent and read once more, with no phone in any of them."""
+    payload_json = orjson.loads(payload("whatsapp_cloud", "status_without_phone_2026-11.json"))
+    for status in payload_json["entry"][0]["changes"][0]["value"]["statuses"]:
+        status["id"] = attempt.provider_id if wamid else "wamid.of-somebody"
+        status["biz_opaque_callback_data"] = str(attempt.id) if ref else "not ours"
+    return orjson.dumps(payload_json)
+
+
+def apply_stored() -> None:
+    """Within one test all of them are younger than its transaction."""
+    Receipt.objects.update(due_at=F("received_at") - timedelta(minutes=1))
+    receipts.apply_stored()
+
+
+@pytest.mark.parametrize(("ref", "wamid"), [(True, True), (True, False), (False, True)])
+def test_read_alone_and_without_a_phone_is_a_delivery(api: Api, ref: bool, wamid: bool) -> None:
+    attempt = accepted(api, channel="whatsapp")
+
+    assert {
+        call_webhook("whatsapp_cloud", statuses(attempt, ref=ref, wamid=wamid)) for _ in range(2)
+    } == {200}
+    apply_stored()
+
+    message = Message.objects.get()
+    assert (message.state, message.read_at is not None) == ("delivered", True)
+    # The repeats are the same receipts; that it was sent is no news of an attempt found by its id.
+    assert Receipt.objects.count() == (1 if wamid else 2)
+    assert Transfer.objects.filter(kind="capture").count() == 1
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+def test_foreign_statuses_change_nothing(api: Api) -> None:
+    attempt = accepted(api, channel="whatsapp")
+
+    assert call_webhook("whatsapp_cloud", statuses(attempt, ref=False, wamid=False)) == 200
+    apply_stored()
+
+    assert Message.objects.get().state == "sent"

@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from billing.wallet import ledger
 from channels import reconciliation
 from channels.deliver import sweeps
+from channels.history.timeline import timeline
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import transitions
@@ -304,3 +305,52 @@ def test_fallen_back_message_expires_at_its_deadline(api: Api) -> None:
     message.refresh_from_db()
     assert (message.state, message.channel) == ("expired", "sms")
     assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def timeline_titles(message: Message) -> list[str]:
+    return [str(step.title) for step in timeline(message)]
+
+
+def test_timeline_shows_a_fallback(api: Api) -> None:
+    first, second = handed_over(api)
+    apply_event(first, EventKind.DELIVERED)
+    apply_event(second, EventKind.DELIVERED)
+
+    assert timeline_titles(first.message) == [
+        "Принято к отправке",
+        "Удержан 1 токен",
+        "Передано в WhatsApp",
+        "WhatsApp: сообщение принято",
+        "Не подтверждено вовремя\u00a0— дальше через SMS",
+        "Возвращён 1 токен",
+        "Удержано 16 токенов",
+        "Передано оператору SMS",
+        "SMS: сообщение принято",
+        "Всё-таки доставлено, но SMS уже принял сообщение",
+        "Списано 16 токенов",
+    ]
+
+
+def test_timeline_shows_why_the_chain_ended(api: Api) -> None:
+    ledger.withdraw(company=api.company, amount=990, reason="test")
+    message = past_patience(api).message
+
+    sweeps.fall_back()
+
+    assert timeline_titles(message)[-1] == "На SMS не хватает токенов"
+
+
+def test_api_shows_attempts_and_turns(api: Api) -> None:
+    first = fallen_back(api)
+    apply_event(first, EventKind.DELIVERED)
+
+    body = api.get(f"/messages/{first.message.public_id}").body
+
+    assert (body["status"], body["channel"], body["cost"]) == ("delivered", "whatsapp", 1)
+    assert [(item["channel"], item["status"], item["error_code"]) for item in body["timeline"]] == [
+        ("whatsapp", "delivered", "patience")
+    ]
+    assert [(item["event"], item["channel"]) for item in body["fallback"]] == [
+        ("patience", "sms"),
+        ("late", "sms"),
+    ]

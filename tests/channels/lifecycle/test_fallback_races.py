@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from billing.models import Transfer, Wallet
@@ -15,7 +15,7 @@ from channels.deliver import sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt
 from channels.outcomes import transitions
-from tests.api.blocking import behind_us, waiting
+from tests.api.blocking import behind_us, end_waiting
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.fallback_stages import (
@@ -88,8 +88,7 @@ def test_kill_during_a_fallback_rolls_back(api: Api) -> None:
         with transaction.atomic():
             Wallet.objects.select_for_update().get(company=api.company)
             moving = behind_us(pool, sweeps.fall_back)
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_terminate_backend(unnest(%s))", [waiting()])
+            end_waiting()
         assert isinstance(moving.exception(), OperationalError)
 
     message = attempt.message

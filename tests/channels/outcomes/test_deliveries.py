@@ -21,8 +21,7 @@ from otp.check import settlement
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, handed_over
-from tests.channels.message_stages import PHONE, accepted, apply_event, submitted
-from tests.channels.outcomes.stored_receipts import hear
+from tests.channels.message_stages import PHONE, accepted, apply_event, hear, submitted
 from tests.factories import CompanyFactory, EndpointFactory
 from tests.otp.sent_codes import code_of
 
@@ -246,7 +245,7 @@ LEFT: dict[str, Callable[[Api], object]] = {
 
 
 @pytest.mark.parametrize("left", LEFT)
-def test_left_to_the_state_machine(api: Api, left: str) -> None:
+def test_receipt_of_a_special_case_is_left_to_the_state_machine(api: Api, left: str) -> None:
     LEFT[left](api)
     before = everything()
 
@@ -268,20 +267,10 @@ def test_one_that_is_left_holds_up_no_other(api: Api) -> None:
     assert Message.objects.get(pk=second.message_id).state == "failed"
 
 
-def test_two_receipts_of_a_message_charge_once(api: Api) -> None:
-    attempt = accepted(api)
-    both = [hear(attempt), hear(attempt)]
-
-    while receipts.apply_stored():
-        pass
-
-    assert Receipt.objects.filter(pk__in=[item.pk for item in both], due_at=None).count() == 2
-    assert Transfer.objects.filter(kind="capture").count() == 1
-    assert ledger.balance(api.company.pk) == (999, 0)
-
-
 @pytest.mark.parametrize(("model", "is_met"), [(Message, True), (Receipt, False)])
-def test_waits_for_nobody(api: Api, model: type[Message | Receipt], is_met: bool) -> None:
+def test_delivery_statement_skips_locked_rows(
+    api: Api, model: type[Message | Receipt], is_met: bool
+) -> None:
     hear(accepted(api))
     before = everything()
     result: list[tuple[int, bool]] = []

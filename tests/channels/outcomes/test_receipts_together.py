@@ -11,7 +11,7 @@ from channels.providers import inbound
 from channels.providers.inbound import InboundEvents, ReceiptState, Recipient
 from tests.api.clients import Api
 from tests.api.groups import in_one_group
-from tests.channels.message_stages import claim, send
+from tests.channels.message_stages import claimed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,9 +59,8 @@ def test_repeats_are_stored_once() -> None:
 
 
 def test_person_behind_an_id_is_known_from_a_call_of_many(api: Api) -> None:
-    send(api, channel="whatsapp")
-    (claimed,) = claim()
-    ref = str(claimed.attempt_id)
+    attempt_id = claimed(api, channel="whatsapp").attempt_id
+    ref = str(attempt_id)
     told = [Recipient("US.1", ref), Recipient("US.2", ref)]
 
     together(
@@ -70,7 +69,7 @@ def test_person_behind_an_id_is_known_from_a_call_of_many(api: Api) -> None:
     )
 
     known = KnownRecipient.objects.order_by("user_id").values_list("user_id", "attempt_id")
-    assert list(known) == [("US.1", claimed.attempt_id), ("US.2", claimed.attempt_id)]
+    assert list(known) == [("US.1", attempt_id), ("US.2", attempt_id)]
 
 
 @pytest.mark.parametrize("size", [1, receipts.MAX_SHARED_BYTES + 1])

@@ -35,7 +35,7 @@ def transfers(message: Message) -> list[tuple[str, int, str, str]]:
     return [(row.kind, row.amount, row.proof, row.reason) for row in rows]
 
 
-def test_acceptance(api: Api) -> None:
+def test_acceptance_marks_the_message_sent_and_sets_its_poll(api: Api) -> None:
     attempt = submitted(api)
 
     apply_event(attempt, EventKind.ACCEPTED, provider_id="wamid.1", pollable=True)
@@ -73,7 +73,7 @@ def sent_before(moment: datetime) -> None:
     )
 
 
-def test_delivery_charges(api: Api) -> None:
+def test_delivery_captures_the_held_tokens(api: Api) -> None:
     attempt = accepted(api, channel="sms")
     sent_before(AT)
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from tests.loopback import server
+
 LOGIN = ("kvitok", "p@ss/word")  # with characters that a URL must escape
 ESCAPED = "kvitok:p%40ss%2Fword"
 
@@ -85,23 +87,6 @@ def socks_proxy(client: socket.socket, proxy: Proxy) -> None:
 
 @contextmanager
 def running(handle: Callable[[socket.socket, Proxy], None], target: int) -> Iterator[Proxy]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        proxy = Proxy(listener.getsockname()[1], target)
-
-        def serve_one(client: socket.socket) -> None:
-            with client, suppress(OSError):
-                handle(client, proxy)
-
-        def serve() -> None:
-            while True:
-                try:
-                    client, _ = listener.accept()
-                except OSError:
-                    return
-                threading.Thread(target=serve_one, args=[client], daemon=True).start()
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
+    proxy = Proxy(0, target)
+    with server(lambda client: handle(client, proxy), in_parallel=True) as proxy.port:
         yield proxy
-        listener.shutdown(socket.SHUT_RDWR)
-    thread.join(2)

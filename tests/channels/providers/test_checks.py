@@ -90,7 +90,7 @@ def refusal(question: Question) -> SendError:
     return caught.value
 
 
-def test_account_that_works(question: Question, wire: Wire) -> None:
+def test_check_of_a_working_account_is_one_call(question: Question, wire: Wire) -> None:
     wire.add(question.method, question.url, json=question.good)
 
     question.account().check()
@@ -98,7 +98,7 @@ def test_account_that_works(question: Question, wire: Wire) -> None:
     assert len(wire.calls) == 1
 
 
-def test_account_that_is_refused(question: Question, wire: Wire) -> None:
+def test_check_of_a_refused_account_is_an_account_fault(question: Question, wire: Wire) -> None:
     wire.add(question.method, question.url, json=question.bad, status=question.status)
 
     error = refusal(question)
@@ -148,7 +148,7 @@ def test_unexpected_response_fails_the_check(question: Question, wire: Wire, bod
 
 
 @pytest.mark.parametrize(("named", "username"), [("kvitok_bot", "Kvitok_Bot"), ("", "kvitok_bot")])
-def test_bot_is_called_what_telegram_calls_it(wire: Wire, named: str, username: str) -> None:
+def test_bot_username_is_compared_without_case(wire: Wire, named: str, username: str) -> None:
     question = QUESTIONS["telegram_bot"]
     wire.get(question.url, json={"ok": True, "result": {"id": 1, "username": username}})
 

@@ -64,7 +64,7 @@ def test_takes_a_message(vendor: Vendor, wire: Wire) -> None:
     assert len(wire.calls) == 1
 
 
-def test_sends_no_cookies_and_says_who_it_is(vendor: Vendor, wire: Wire) -> None:
+def test_request_has_a_user_agent_and_no_cookies(vendor: Vendor, wire: Wire) -> None:
     wire.post(vendor.send_url, body=vendor.accepted, headers={"Set-Cookie": "sid=1"})
     provider = vendor.account()
 

@@ -68,7 +68,7 @@ def test_parts_are_as_long_as_they_may_be(
     assert (result.alphabet, [len(octet) for octet in octets]) == (alphabet, lengths)
 
 
-def test_paragraph_sign_is_itself_and_a_backtick_is_not_it() -> None:
+def test_section_sign_is_gsm_and_a_backtick_is_ucs2() -> None:
     assert encode("§", Alphabet.GSM) == b"\x5f"
     assert encode("`", alphabet_of("`")) == b"\x00`"
 

@@ -1,29 +1,26 @@
 """Where a connection breaks decides whether a message may be retried, on real sockets."""
 
-import datetime as dt
 import logging
 import socket
 import ssl
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Semaphore, Thread
+from threading import Semaphore
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from channels.providers.base import AmbiguousError, SendError, TransientError
 from channels.providers.telegram_bot.provider import TelegramBot
 from tests.channels.providers.vendors import BOT_TOKEN, bot, message, payload
+from tests.loopback import Handler, read_to_end, server
+from tests.operator_admin.alerts.test_outside_conditions import certificate
 
 ACCEPTED = payload("telegram_bot", "accepted_2026-09.json")
 MESSAGE_ID = f"{BOT_TOKEN.split(':')[0]}:{message().chat_id}:42"
-Handler = Callable[[socket.socket], None]
 PATIENT, IMPATIENT = 20.0, 0.3  # seconds that an account waits for its vendor
 
 
@@ -48,27 +45,6 @@ def read_request(connection: socket.socket) -> bytes:
 
 def reset(connection: socket.socket) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-@contextmanager
-def server(handle: Handler) -> Iterator[int]:
-    """A vendor on loopback that treats each connection as told; yields its port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                with connection:
-                    handle(connection)
-
-        thread = Thread(target=serve, daemon=True)
-        thread.start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
-    thread.join(2)
 
 
 @contextmanager
@@ -121,28 +97,24 @@ def test_connect_timeout_is_definite() -> None:
     assert error.detail == "TimeoutError"
 
 
-def test_speaking_no_tls_is_definite() -> None:
-    with server(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port:
-        error = failure(port, "https")
+@pytest.mark.parametrize(
+    ("handle", "patience"),
+    [
+        (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"), PATIENT),
+        (read_to_end, IMPATIENT),
+    ],
+    ids=["no TLS", "endless handshake"],
+)
+def test_handshake_that_fails_is_definite(handle: Handler, patience: float) -> None:
+    with server(handle) as port:
+        error = failure(port, "https", patience)
 
     assert type(error) is TransientError
-
-
-def test_a_handshake_that_never_ends_is_definite() -> None:
-    with server(read_to_end) as port:
-        error = failure(port, "https", IMPATIENT)
-
-    assert type(error) is TransientError
-
-
-def read_to_end(connection: socket.socket) -> None:
-    while connection.recv(65536):
-        pass
 
 
 def test_an_untrusted_certificate_is_definite(tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(self_signed(tmp_path))
+    context.load_cert_chain(certificate(tmp_path, 1))
 
     def handshake(connection: socket.socket) -> None:
         with pytest.raises(OSError, match=r"(?i)unknown ca|certificate"):
@@ -153,27 +125,6 @@ def test_an_untrusted_certificate_is_definite(tmp_path: Path) -> None:
 
     assert type(error) is TransientError
     assert error.detail == "SSLCertVerificationError"
-
-
-def self_signed(folder: Path) -> Path:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = dt.datetime.now(dt.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now)
-        .not_valid_after(now + dt.timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    pem = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ) + certificate.public_bytes(serialization.Encoding.PEM)
-    (folder / "server.pem").write_bytes(pem)
-    return folder / "server.pem"
 
 
 def silence(connection: socket.socket) -> None:
@@ -297,19 +248,13 @@ def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert b"authorization" not in seen[0].lower()
 
 
-def test_debug_logs_hold_no_token(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("header", ["Set-Cookie: sid=1; Path=/", "no colon"])
+def test_debug_logs_hold_no_token(caplog: pytest.LogCaptureFixture, header: str) -> None:
     caplog.set_level(logging.DEBUG)
 
-    with server(keep_alive([])) as port, account(port) as provider:
-        provider.send(message())
-
-    assert BOT_TOKEN not in caplog.text
-
-
-def test_log_of_a_malformed_header_holds_no_token(caplog: pytest.LogCaptureFixture) -> None:
     def accept(connection: socket.socket) -> None:
         read_request(connection)
-        connection.sendall(answer(ACCEPTED, "no colon"))
+        connection.sendall(answer(ACCEPTED, header))
 
     with server(accept) as port, account(port) as provider:
         provider.send(message())
@@ -318,14 +263,11 @@ def test_log_of_a_malformed_header_holds_no_token(caplog: pytest.LogCaptureFixtu
 
 
 def test_many_threads_share_an_account() -> None:
-    def serve(connection: socket.socket) -> None:
-        with connection:
-            keep_alive([])(connection)
-
-    def threaded(connection: socket.socket) -> None:
-        Thread(target=serve, args=[connection.dup()], daemon=True).start()
-
-    with server(threaded) as port, account(port) as provider, ThreadPoolExecutor(8) as pool:
+    with (
+        server(keep_alive([]), in_parallel=True) as port,
+        account(port) as provider,
+        ThreadPoolExecutor(8) as pool,
+    ):
         ids = list(pool.map(lambda _: provider.send(message()).provider_id, range(64)))
 
     assert ids == [MESSAGE_ID] * 64

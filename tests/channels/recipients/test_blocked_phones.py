@@ -4,9 +4,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.conf import settings
 from django.db import OperationalError, connection
-from django.test import Client
 from django.utils import timezone
 
 from catalogue.languages import message_languages, page_languages
@@ -20,13 +18,19 @@ from channels.providers.inbound import (
     ReceiptState,
     Recipient,
     Reply,
-    WebhookRequest,
 )
 from channels.recipients import blocked_phones, vendor_user_ids
 from parsing import clipboard
 from tests.api.clients import Api
-from tests.channels.message_stages import claim, send
-from tests.channels.providers.vendors import meta_call, payload, twilio, twilio_call, whatsapp
+from tests.channels.message_stages import claimed
+from tests.channels.providers.vendors import (
+    call_webhook,
+    meta_call,
+    payload,
+    twilio,
+    twilio_call,
+    whatsapp,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -158,28 +162,26 @@ def test_stop_by_sms_of_a_sender_that_is_no_phone_alerts_the_operator() -> None:
 
 
 def test_stop_by_the_number_that_the_vendor_named_blocks_the_phone_we_sent_to(api: Api) -> None:
-    send(api, channel="whatsapp")
-    (claimed,) = claim()
+    message = claimed(api, channel="whatsapp")
 
     for named in ("79161234567", "89161234567", "15550001111"):
-        vendor_user_ids.enqueue("whatsapp_cloud", claimed.phone, named, str(claimed.attempt_id))
+        vendor_user_ids.enqueue("whatsapp_cloud", message.phone, named, str(message.attempt_id))
     vendor_user_ids.record_queued()
     blocked_phones.apply_reply("whatsapp_cloud", Reply("+15550001111", "STOP"))
 
     assert KnownRecipient.objects.filter(user_id="15550001111").exists()
     assert not KnownRecipient.objects.filter(user_id="79161234567").exists()
-    assert is_blocked(claimed.phone)
+    assert is_blocked(message.phone)
     assert is_blocked("+15550001111")
 
 
 def test_number_that_the_vendor_named_waits_for_the_database(api: Api) -> None:
-    send(api, channel="whatsapp")
-    (claimed,) = claim()
+    message = claimed(api, channel="whatsapp")
 
     def away(*_args: object) -> None:
         raise OperationalError("the connection is closed")
 
-    vendor_user_ids.enqueue("whatsapp_cloud", claimed.phone, "15550001111", str(claimed.attempt_id))
+    vendor_user_ids.enqueue("whatsapp_cloud", message.phone, "15550001111", str(message.attempt_id))
     with connection.execute_wrapper(away), pytest.raises(OperationalError):
         vendor_user_ids.record_queued()
     assert not KnownRecipient.objects.exists()
@@ -200,65 +202,40 @@ def test_replies_by_twilio(file: str, reply_text: str) -> None:
 
 
 def test_signed_replies_of_both_vendors_are_applied() -> None:
-    meta = meta_call(
-        payload("whatsapp_cloud", "message_stop_2026-11.json"),
-        settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"],
-    )
-    sms = twilio_call(
-        payload("twilio", "message_stop_2026-11.form"),
-        settings.PROVIDER_ACCOUNTS["twilio"]["auth_token"],
-        f"{settings.PUBLIC_URL}/hooks/twilio",
-    )
-    forged = WebhookRequest(sms.url, {"X-Twilio-Signature": "forged"}, sms.body)
+    sms = payload("twilio", "message_stop_2026-11.form")
 
-    assert _call("/hooks/twilio", forged) == 403
+    assert call_webhook("twilio", sms, "another secret") == 403
     assert not is_blocked("+14155552345")
-    assert _call("/hooks/whatsapp", meta) == 200
-    assert _call("/hooks/twilio", sms) == 200
-
-    assert set(BlockedPhone.objects.values_list("phone", flat=True)) == {
-        "+16315551234",
-        "+16315551235",
-        "+14155552345",
-    }
-
-
-def _call(path: str, call: WebhookRequest) -> int:
-    is_form = path.endswith("twilio")
-    kind = "application/x-www-form-urlencoded" if is_form else "application/json"
-    response = Client().post(path, call.body, content_type=kind, headers=dict(call.headers))
-    return response.status_code
-
-
-USER_ID = "US.13491208655302741918"
+    assert tell_meta("message_stop_2026-11.json") == 200
+    assert call_webhook("twilio", sms) == 200
+    blocked = set(BlockedPhone.objects.values_list("phone", flat=True))
+    assert blocked == {"+16315551234", "+16315551235", "+14155552345"}
 
 
 def tell_meta(file: str, ref: str = "att-1") -> int:
     body = payload("whatsapp_cloud", file).replace(b"att-1", ref.encode())
-    return _call(
-        "/hooks/whatsapp",
-        meta_call(body, settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"]),
-    )
+    return call_webhook("whatsapp_cloud", body)
+
+
+USER_ID = "US.13491208655302741918"
 
 
 @pytest.mark.parametrize(
     "receipt", ["status_delivered_to_user_id_2026-11.json", "status_without_phone_2026-11.json"]
 )
 def test_stop_by_user_id_blocks_the_phone_we_sent_to(api: Api, receipt: str) -> None:
-    send(api, channel="whatsapp")
-    (claimed,) = claim()
-    assert tell_meta(receipt, str(claimed.attempt_id)) == 200
+    message = claimed(api, channel="whatsapp")
+    assert tell_meta(receipt, str(message.attempt_id)) == 200
 
     assert tell_meta("message_stop_without_phone_2026-11.json") == 200
 
-    assert list(BlockedPhone.objects.values_list("phone", "said_stop")) == [(claimed.phone, True)]
+    assert list(BlockedPhone.objects.values_list("phone", "said_stop")) == [(message.phone, True)]
     assert not ProviderAlert.objects.exists()
 
 
 def test_start_by_user_id_unblocks_the_phone(api: Api) -> None:
-    send(api, channel="whatsapp")
-    (claimed,) = claim()
-    told("whatsapp_cloud", Recipient(USER_ID, str(claimed.attempt_id)))
+    message = claimed(api, channel="whatsapp")
+    told("whatsapp_cloud", Recipient(USER_ID, str(message.attempt_id)))
 
     blocked_phones.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
     blocked_phones.apply_reply("whatsapp_cloud", Reply("", "START", USER_ID))
@@ -267,14 +244,13 @@ def test_start_by_user_id_unblocks_the_phone(api: Api) -> None:
 
 
 def test_phone_that_whatsapp_spells_otherwise_is_blocked_in_both_spellings(api: Api) -> None:
-    send(api, channel="whatsapp")
-    (claimed,) = claim()
-    told("whatsapp_cloud:kz", Recipient(USER_ID, str(claimed.attempt_id)))
+    message = claimed(api, channel="whatsapp")
+    told("whatsapp_cloud:kz", Recipient(USER_ID, str(message.attempt_id)))
 
     blocked_phones.apply_reply("whatsapp_cloud", Reply("+5511912345678", "STOP", USER_ID))
 
     assert is_blocked("+5511912345678")
-    assert is_blocked(claimed.phone)
+    assert is_blocked(message.phone)
 
 
 def test_stop_of_an_unknown_user_id_alerts_the_operator() -> None:
@@ -287,9 +263,8 @@ def test_stop_of_an_unknown_user_id_alerts_the_operator() -> None:
 
 
 def test_anonymised_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
-    send(api, channel="whatsapp")
-    (claimed,) = claim()
-    told("whatsapp_cloud", Recipient(USER_ID, str(claimed.attempt_id)))
+    message = claimed(api, channel="whatsapp")
+    told("whatsapp_cloud", Recipient(USER_ID, str(message.attempt_id)))
     Message.objects.update(phone="+7916*")
 
     blocked_phones.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))

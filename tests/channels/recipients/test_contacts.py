@@ -14,7 +14,6 @@ from accounts.models import Member
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Contact, Message
 from channels.recipients import contacts
-from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.accounts import set_account
@@ -28,7 +27,6 @@ URL = "https://t.me/kvitok_bot?start=contact"
 
 def name_the_bot(settings: Settings, name: str = "kvitok_bot") -> None:
     set_account(settings, "telegram_bot", {"username": name})
-    registry.clear_caches()
 
 
 @pytest.fixture(autouse=True)

@@ -28,13 +28,11 @@ def turn_off(settings: Settings, *names: str) -> None:
     for name in names:
         account, option = OFF[name]
         set_account(settings, account, {option: ""})
-    registry.clear_caches()
 
 
 def code_only(settings: Settings) -> None:
     """WhatsApp without a template for codes with links, as a new account has it."""
     set_account(settings, "whatsapp_cloud", {"code_link_template": ""})
-    registry.clear_caches()
 
 
 def chosen(default: str = "", content: Content = Content.CODE, named: str | None = None) -> str:
@@ -52,7 +50,7 @@ def chosen(default: str = "", content: Content = Content.CODE, named: str | None
     ("default", "order"),
     [("", list(BY_NAME)), *((name, list(dict.fromkeys([name, *BY_NAME]))) for name in BY_NAME)],
 )
-def test_order_of_a_company(default: str, order: list[str]) -> None:
+def test_default_channel_comes_first_in_the_order(default: str, order: list[str]) -> None:
     assert [channel.name for channel in company_policy.channel_order(default)] == order
     available = [name for name in order if registry.carries(BY_NAME[name], Content.CODE, "live")]
     assert chosen(default) == available[0]
@@ -165,7 +163,7 @@ def test_channels_are_listed_with_price_and_capabilities(api: Api, settings: Set
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
-def test_countries_of_a_company(
+def test_country_outside_the_allowed_ones_is_refused(
     api: Api, path: str, allowed: list[str], phone: str, status: int
 ) -> None:
     Company.objects.update(allowed_countries=allowed)

@@ -59,7 +59,7 @@ def test_most_exact_rule_counts(api: Api, payload: dict[str, Any], channels: lis
     assert channels_of(api, **payload) == channels
 
 
-def test_what_a_rule_leaves_open_comes_from_the_next(api: Api) -> None:
+def test_value_missing_in_a_rule_comes_from_the_next_one(api: Api) -> None:
     use(
         rule(country="RU", channels=["telegram", "sms"], patience={"telegram": 20}),
         rule(country="RU", purpose="login", patience={"telegram": 40}),
@@ -118,7 +118,7 @@ def test_cost_skips_channels_of_a_chain_and_the_first_one(api: Api) -> None:
     assert channels_of(api) == ["telegram", "whatsapp"]
 
 
-def test_policy_that_leaves_no_channel_says_so(api: Api) -> None:
+def test_send_without_an_allowed_channel_names_the_policy(api: Api) -> None:
     use(rule(channels=["sms"], max_cost=1))
 
     answer = api.post("/otp/send", {"phone": PHONE})

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import MutableMapping
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ def test_nothing_is_sent_charged_or_kept(api: Api) -> None:
     assert not Transfer.objects.exclude(kind="grant").exists()
 
 
-def test_what_only_a_message_would_tell_is_unknown(api: Api) -> None:
+def test_reach_of_a_new_number_is_unknown(api: Api) -> None:
     known = reach(api)
 
     assert (known["whatsapp"], known["telegram"], known["sms"]) == (UNKNOWN, UNKNOWN, UNKNOWN)
@@ -88,23 +89,22 @@ def test_landline_has_no_sms(api: Api) -> None:
     assert known["whatsapp"] == UNKNOWN
 
 
-def test_contact_of_a_bot_is_reached_by_it(api: Api) -> None:
-    Contact.objects.create(provider="telegram_bot", phone=MOBILE, chat_id=7)
+@pytest.mark.parametrize(
+    ("mode", "blocked_at", "expected"),
+    [
+        ("live", None, ("yes", "contact")),
+        ("live", timezone.now(), UNKNOWN),  # the Gateway may still reach them
+        ("test", None, UNKNOWN),
+    ],
+    ids=["contact", "contact who stopped the bot", "test key"],
+)
+def test_contact_of_the_bot_is_reachable(
+    api: Api, client_of: ClientOf, mode: str, blocked_at: datetime | None, expected: object
+) -> None:
+    contact = {"provider": "telegram_bot", "chat_id": 7, "blocked_at": blocked_at}
+    Contact.objects.create(phone=MOBILE, **contact)
 
-    assert reach(api)["telegram"] == ("yes", "contact")
-
-
-def test_contact_that_stopped_the_bot_is_none(api: Api) -> None:
-    stopped = {"phone": MOBILE, "blocked_at": timezone.now()}
-    Contact.objects.create(provider="telegram_bot", chat_id=7, **stopped)
-
-    assert reach(api)["telegram"] == UNKNOWN  # the Gateway may still reach them
-
-
-def test_test_key_reads_no_contacts(test_api: Api) -> None:
-    Contact.objects.create(provider="telegram_bot", phone=MOBILE, chat_id=7)
-
-    assert reach(test_api)["telegram"] == UNKNOWN
+    assert reach(client_of(api.company, mode))["telegram"] == expected
 
 
 def test_blocked_phone_is_reached_by_nothing(api: Api) -> None:
@@ -122,7 +122,7 @@ def test_messages_of_another_company_tell_nothing(api: Api, client_of: ClientOf)
     assert reach(other) == before
 
 
-def test_country_that_is_not_allowed_is_said(api: Api) -> None:
+def test_number_of_a_forbidden_country_is_unreachable(api: Api) -> None:
     assert set(reach(api, "+77011234567").values()) == {("no", "country")}
 
 
@@ -141,7 +141,7 @@ def test_channel_without_an_account_is_unavailable(api: Api) -> None:
 
 
 @pytest.mark.parametrize("phone", ["12", "abc", "+7916123", "+88216212345", "%00", "x" * 300, "+"])
-def test_what_is_no_number_is_refused(api: Api, phone: str) -> None:
+def test_lookup_of_a_malformed_number_is_refused(api: Api, phone: str) -> None:
     answer = api.get(f"/lookup/{phone}")
 
     assert (answer.status, answer.code) == (422, "invalid_phone")
@@ -158,28 +158,16 @@ def test_key_without_the_scope_is_refused(api: Api, client_of: ClientOf) -> None
     assert (answer.status, answer.code) == (403, "forbidden")
 
 
+@pytest.mark.usefixtures("store")
 def test_lookups_are_limited_by_company_and_mode(
     api: Api, test_api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lookup, "LIMIT", (2, 3600))
-    reach(api)
-    reach(api, LANDLINE)
 
-    answer = api.get(f"/lookup/{MOBILE}")
-
-    assert (answer.status, answer.code) == (429, "rate_limited")
-    assert 3590 <= int(answer.headers["Retry-After"]) <= 3600
-    assert reach(test_api)
-
-
-def test_lookups_are_limited_without_redis(
-    api: Api, test_api: Api, no_redis: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lookup, "LIMIT", (2, 3600))
-
-    answers = [api.get(f"/lookup/{MOBILE}") for _ in range(3)]
+    answers = [api.get(f"/lookup/{phone}") for phone in (MOBILE, LANDLINE, MOBILE)]
 
     assert [answer.status for answer in answers] == [200, 200, 429]
+    assert answers[2].code == "rate_limited"
     assert 0 < int(answers[2].headers["Retry-After"]) <= 3600
     assert reach(test_api)
 
@@ -194,22 +182,22 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> list[MutableMapping[str, Any]]:
     return captured.entries
 
 
-@pytest.mark.parametrize("path", [f"/lookup/{MOBILE}", "/lookup/8 916 123-45-67/", "/lookup/12"])
+@pytest.mark.parametrize(
+    ("path", "logged"),
+    [
+        (f"/lookup/{MOBILE}", "/lookup/{phone}"),
+        ("/lookup/8 916 123-45-67/", "/lookup/{phone}"),
+        ("/lookup/12", "/lookup/{phone}"),
+        (f"/lookup/{MOBILE}/carrier", "/lookup/+7916•••••67/carrier"),  # no such call
+    ],
+)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_log_has_the_path_without_the_number(
-    api: Api, lines: list[MutableMapping[str, Any]], path: str, method: str
+    api: Api, lines: list[MutableMapping[str, Any]], path: str, logged: str, method: str
 ) -> None:
     api.call(method, path)
 
-    assert [line["path"] for line in lines] == ["/api/v1/lookup/{phone}"]
-
-
-def test_log_of_an_unknown_path_masks_the_number(
-    api: Api, lines: list[MutableMapping[str, Any]]
-) -> None:
-    assert api.get(f"/lookup/{MOBILE}/carrier").status == 404
-
-    assert [line["path"] for line in lines] == ["/api/v1/lookup/+7916•••••67/carrier"]
+    assert [line["path"] for line in lines] == [f"/api/v1{logged}"]
 
 
 @pytest.mark.django_db(transaction=True)

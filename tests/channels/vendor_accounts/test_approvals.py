@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from channels.models import VendorApproval
 from channels.tasks import refresh_approvals
-from channels.vendor_accounts import approvals, registry
+from channels.vendor_accounts import approvals
 from operator_admin.doctor import vendors
 from tests.channels.accounts import set_account
 from tests.operator_admin.operators import make_operator, sign_in
@@ -29,7 +29,6 @@ def waba(settings: Settings) -> None:
         "whatsapp_cloud",
         {"business_account_id": "102290129340398", "code_template": "verification_code"},
     )
-    registry.clear_caches()
 
 
 def template(name: str = "verification_code", language: str = "ru", **fields: Any) -> Any:

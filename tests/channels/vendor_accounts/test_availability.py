@@ -10,11 +10,15 @@ from pytest_django import Settings
 from catalogue.channels import BY_NAME
 from channels.models import Message, ProviderAccount
 from channels.providers.base import Content
-from channels.vendor_accounts import availability
+from channels.vendor_accounts import availability, pauses, stored_credentials
 from tests.api.clients import Api
 from tests.channels.accounts import KZ, create_account, name_accounts, open_breaker
+from tests.factories import UserFactory
+from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db
+
+
 PHONE = "+79161234567"
 
 
@@ -68,7 +72,7 @@ def test_phone_that_no_account_takes_is_told_at_once(api: Api) -> None:
     assert availability.has_account(BY_NAME["sms"], Content.CODE, "live", "+998901234567")
 
 
-def test_test_keys_know_nothing_of_it(test_api: Api) -> None:
+def test_open_breaker_leaves_test_keys_available(test_api: Api) -> None:
     open_breaker("whatsapp_cloud")
     availability.refresh()
 
@@ -94,3 +98,43 @@ def test_nothing_is_asked_in_a_request(api: Api) -> None:
         api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
     assert not [query for query in asked.captured_queries if "provideraccount" in query["sql"]]
+
+
+def limits() -> dict[str, int | None]:
+    return dict(ProviderAccount.objects.values_list("name", "max_per_second"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_worker_bounds_the_accounts_whose_vendor_states_a_limit(
+    settings: Settings, request: pytest.FixtureRequest
+) -> None:
+    settings.SIMULATOR_URL = ""
+
+    request.getfixturevalue("dispatcher")
+
+    wait_until(lambda: limits() == {"max_bot": 30})
+
+
+def test_limit_that_the_operator_set_stays(settings: Settings) -> None:
+    settings.SIMULATOR_URL = ""
+    ProviderAccount.objects.create(name="max_bot", position=7, max_per_second=10)
+
+    pauses.ensure_limits()
+    pauses.ensure_rows()
+
+    assert limits()["max_bot"] == 10
+    assert limits()["twilio"] is None
+
+
+def test_simulator_has_no_limit() -> None:
+    pauses.ensure_limits()
+
+    assert limits() == {}
+
+
+def test_account_that_an_operator_connects_is_bounded() -> None:
+    user, values = UserFactory.create(), {"token": "t", "username": "b", "secret_token": "s"}
+
+    stored_credentials.save(name="max_bot", values=values, user=user, ip="")
+
+    assert limits() == {"max_bot": 30}

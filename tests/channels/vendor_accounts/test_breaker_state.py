@@ -1,10 +1,10 @@
 """Breakers in the database: opened once, notified once, closed by a probe."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import responses
-from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -19,7 +19,7 @@ from channels.vendor_accounts.circuit_breaker import MIN_CALLS, Call, Cause, Clo
 from tests.api.clients import Api
 from tests.channels.accounts import KZ, create_account, half_open_breaker, name_accounts
 from tests.channels.message_stages import PHONE
-from tests.channels.providers.vendors import twilio_call
+from tests.channels.providers.vendors import call_webhook
 from tests.factories import UserFactory
 from tests.stack.programs import wait_until
 
@@ -68,7 +68,7 @@ def test_failed_probe_opens_it_again() -> None:
     assert left(item) > timedelta(seconds=590)
 
 
-def test_probe_closes_it() -> None:
+def test_successful_probe_closes_the_breaker() -> None:
     half_open_breaker("twilio", probed_at=timezone.now())
 
     circuit_breaker.write(Close(Call("twilio", 1)))
@@ -103,40 +103,32 @@ def test_operators_are_told_once_an_hour() -> None:
 
 
 ALONE = "No other account can take over"
+PARTLY = "takes over the messages it can"
 
 
-def email_about(name: str) -> str:
+@pytest.mark.parametrize(
+    ("name", "other", "said"),
+    [
+        ("twilio", None, "Meanwhile its messages go through Twilio · kz."),
+        ("twilio", {"is_enabled": False}, ALONE),
+        ("twilio", {"open_until": timezone.now()}, ALONE),
+        *((name, {"prefixes": ["+7701"]}, PARTLY) for name in ("telegram_bot", "twilio")),
+        ("telegram_gateway", {"prefixes": ["+7701"]}, PARTLY),
+    ],
+)
+def test_email_says_which_account_takes_over(
+    settings: Settings, name: str, other: dict[str, Any] | None, said: str
+) -> None:
+    name_accounts(settings, "kz")
+    if other:
+        create_account(KZ, **other)
     UserFactory.create(is_staff=True, language="en")
+
     circuit_breaker.write(trip(name))
-    return Mail.objects.get().text
 
-
-def test_email_names_the_account_that_carries_on(settings: Settings) -> None:
-    name_accounts(settings, "kz")
-
-    text = email_about("twilio")
-
-    assert "Meanwhile its messages go through Twilio · kz." in text
-    assert ALONE not in text
-
-
-@pytest.mark.parametrize("fields", [{"is_enabled": False}, {"open_until": timezone.now()}])
-def test_email_names_no_account_that_is_off(settings: Settings, fields: dict[str, object]) -> None:
-    name_accounts(settings, "kz")
-    create_account(KZ, **fields)
-
-    assert ALONE in email_about("twilio")
-
-
-@pytest.mark.parametrize("name", ["telegram_gateway", "telegram_bot", "twilio"])
-def test_email_says_when_another_carries_only_a_part(settings: Settings, name: str) -> None:
-    name_accounts(settings, "kz")
-    create_account(KZ, prefixes=["+7701"])
-
-    text = email_about(name)
-
-    assert "takes over the messages it can" in text
-    assert ALONE not in text
+    text = Mail.objects.get().text
+    assert said in text
+    assert (ALONE in text) is (said is ALONE)
 
 
 def test_nobody_is_told_of_a_vendor_that_asks_to_wait() -> None:
@@ -190,16 +182,28 @@ def test_account_at_fault_gives_the_message_to_another(
     assert account().open_until is not None
 
 
+@pytest.mark.parametrize(
+    ("status", "refusal", "reason"),
+    [(401, DEAD, "20003: Authenticate"), (400, {"code": 21212, "message": "no"}, "21212: no")],
+    ids=["account", "sender"],
+)
 def test_account_at_fault_without_another_is_delivery_failed(
-    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
+    wire: responses.RequestsMock,
+    dispatcher: Dispatcher,
+    api: Api,
+    settings: Settings,
+    *,
+    status: int,
+    refusal: dict[str, object],
+    reason: str,
 ) -> None:
-    wire.post(address(settings), json=DEAD, status=401)
+    wire.post(address(settings), json=refusal, status=status)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
     assert (answer.status, answer.code) == (502, "delivery_failed")
     assert ledger.balance(api.company.pk) == (1000, 0)
-    assert account().reason == "20003: Authenticate"
+    assert account().reason == reason
 
 
 def test_refused_destination_is_sent_by_another_account_and_opens_no_breaker(
@@ -223,37 +227,11 @@ def test_refused_destination_is_sent_by_another_account_and_opens_no_breaker(
     assert "Permission has not been enabled" in Mail.objects.get().text
 
 
-def test_sender_or_account_that_twilio_refuses_is_left_alone(
-    wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
-) -> None:
-    wrong = {"code": 21212, "message": "no"}
-    wire.post(address(settings), json=wrong, status=400)
-
-    answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
-
-    assert answer.code == "delivery_failed"
-    assert account().reason == "21212: no"
-
-
 @pytest.mark.parametrize(("code", "is_shut"), [("30002", True), ("30034", False)])
-def test_callback_that_accuses_the_account_is_heeded(
-    settings: Settings, code: str, is_shut: bool
-) -> None:
+def test_callback_that_accuses_the_account_is_heeded(code: str, is_shut: bool) -> None:
     body = f"MessageSid=SM1&MessageStatus=undelivered&ErrorCode={code}".encode()
-    call = twilio_call(
-        body,
-        settings.PROVIDER_ACCOUNTS["twilio"]["auth_token"],
-        f"{settings.PUBLIC_URL}/hooks/twilio",
-    )
 
-    answer = Client().post(
-        "/hooks/twilio",
-        body,
-        content_type="application/x-www-form-urlencoded",
-        headers=dict(call.headers),
-    )
-
-    assert answer.status_code == 200
+    assert call_webhook("twilio", body) == 200
     assert ProviderAlert.objects.get().code == code
     assert ProviderAccount.objects.filter(open_until__gt=timezone.now()).exists() is is_shut
 

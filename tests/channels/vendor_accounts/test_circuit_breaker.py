@@ -42,7 +42,7 @@ def trip(breakers: Breakers, call: Call, happened: Event, now: float = 0.0) -> T
 
 
 @pytest.mark.parametrize("kind", [EventKind.REFUSED, EventKind.UNREACHABLE, EventKind.BARRED])
-def test_what_concerns_one_message_never_opens_the_breaker(
+def test_refusals_of_single_messages_never_open_the_breaker(
     breakers: Breakers, kind: EventKind
 ) -> None:
     changes = {breakers.record(ONE, event(kind), 0.0) for _ in range(2 * MIN_CALLS)}
@@ -50,18 +50,25 @@ def test_what_concerns_one_message_never_opens_the_breaker(
     assert changes == {None}
 
 
-def test_refused_account_opens_the_breaker_at_once(breakers: Breakers) -> None:
-    change = trip(breakers, ONE, REFUSED)
+@pytest.mark.parametrize(
+    ("call", "happened", "cause", "pause"),
+    [
+        (ONE, REFUSED, Cause.REFUSED, 300),
+        (ONE, THROTTLED, Cause.THROTTLED, 7),
+        (PROBE, LOST, Cause.ERRORS, 20),
+        (PROBE, event(EventKind.RETRY), Cause.ERRORS, 20),
+        (Call("twilio", trips=1000), REFUSED, Cause.REFUSED, MAX_PAUSE),
+    ],
+    ids=["refused", "Retry-After", "probe lost", "probe failed", "longest pause"],
+)
+def test_breaker_opens_at_once_for_a_pause_by_the_cause(
+    breakers: Breakers, call: Call, happened: Event, cause: Cause, pause: float
+) -> None:
+    change = trip(breakers, call, happened)
 
-    assert (change.cause, change.reason) == (Cause.REFUSED, "20003: Authenticate")
-    assert 300 <= change.pause <= 300 * (1 + JITTER)
-
-
-def test_throttled_account_pauses_for_retry_after(breakers: Breakers) -> None:
-    change = trip(breakers, ONE, THROTTLED)
-
-    assert change.cause is Cause.THROTTLED
-    assert 7 <= change.pause <= 7 * (1 + JITTER)
+    assert change.cause is cause
+    assert pause <= change.pause <= pause * (1 + JITTER)
+    assert cause is not Cause.REFUSED or change.reason == "20003: Authenticate"
 
 
 @pytest.mark.parametrize(
@@ -100,11 +107,16 @@ def test_calls_outside_the_window_do_not_count(breakers: Breakers) -> None:
         assert breakers.record(ONE, LOST, n * (WINDOW / 10)) is None
 
 
-def test_accounts_are_counted_separately(breakers: Breakers) -> None:
-    for _ in range(19):
-        breakers.record(ONE, LOST, 0.0)
+@pytest.mark.parametrize(
+    ("between", "last"), [([], Call("twilio:kz")), ([(PROBE, TAKEN)], ONE)], ids=["other", "closed"]
+)
+def test_failures_of_another_account_or_before_it_was_closed_do_not_count(
+    breakers: Breakers, between: list[tuple[Call, Event]], last: Call
+) -> None:
+    for call, happened in [(ONE, LOST)] * 19 + between:
+        breakers.record(call, happened, 0.0)
 
-    assert breakers.record(Call("twilio:kz"), LOST, 0.0) is None
+    assert breakers.record(last, LOST, 0.0) is None
 
 
 def test_call_that_was_not_made_does_not_count(breakers: Breakers) -> None:
@@ -127,25 +139,3 @@ def test_probe_closes_the_breaker_or_is_free_again(
     breakers: Breakers, happened: Event, change: type[Close | Release]
 ) -> None:
     assert breakers.record(PROBE, happened, 0.0) == change(PROBE)
-
-
-@pytest.mark.parametrize("happened", [LOST, event(EventKind.RETRY)])
-def test_failed_probe_reopens_the_breaker_for_longer(breakers: Breakers, happened: Event) -> None:
-    change = trip(breakers, PROBE, happened)
-
-    assert change.cause is Cause.ERRORS
-    assert 20 <= change.pause <= 20 * (1 + JITTER)
-
-
-def test_pause_is_bounded(breakers: Breakers) -> None:
-    change = trip(breakers, Call("twilio", trips=1000), REFUSED)
-
-    assert MAX_PAUSE <= change.pause <= MAX_PAUSE * (1 + JITTER)
-
-
-def test_closed_breaker_resets_its_counts(breakers: Breakers) -> None:
-    for _ in range(19):
-        breakers.record(ONE, LOST, 0.0)
-    breakers.record(PROBE, TAKEN, 0.0)
-
-    assert breakers.record(ONE, LOST, 0.0) is None

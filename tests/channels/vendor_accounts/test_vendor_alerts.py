@@ -1,8 +1,5 @@
 """Vendors' alerts about our accounts reach the operator."""
 
-import hashlib
-import hmac
-import time
 from datetime import timedelta
 
 import pytest
@@ -17,14 +14,13 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Mail
 from channels import retention
-from channels.deliver import dispatcher
 from channels.models import ProviderAccount, ProviderAlert, Receipt
 from channels.providers.inbound import AccountAlert, AlertKind
 from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import vendor_alerts
 from tests.api.clients import Api
-from tests.channels.message_stages import claim, send
-from tests.channels.providers.vendors import PAYLOADS, meta_call, payload, whatsapp
+from tests.channels.message_stages import claimed, hand_over
+from tests.channels.providers.vendors import PAYLOADS, call_webhook, meta_call, payload, whatsapp
 from tests.factories import UserFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
@@ -33,26 +29,14 @@ TOO_FAST = AccountAlert("130429", "Too many messages", AlertKind.THROTTLED)
 PAUSED = AccountAlert("template_paused", "short_link ru", AlertKind.TEMPLATE)
 
 
-def tell_of(body: bytes, secret: str = "") -> int:
-    key = (secret or settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"]).encode()
-    signature = "sha256=" + hmac.new(key, body, hashlib.sha256).hexdigest()
-    answer = Client().post(
-        "/hooks/whatsapp",
-        body,
-        content_type="application/json",
-        headers={"X-Hub-Signature-256": signature},
-    )
-    return answer.status_code
-
-
 def kept() -> list[tuple[str, str, str, int]]:
     rows = ProviderAlert.objects.order_by("code")
     return [(row.provider, row.code, row.kind, row.times) for row in rows]
 
 
 def test_account_alert_is_stored_beside_receipts() -> None:
-    assert tell_of(payload("whatsapp_cloud", "out_of_band_error_2026-09.json")) == 200
-    assert tell_of(payload("whatsapp_cloud", "template_paused_2026-11.json")) == 200
+    for file in ("out_of_band_error_2026-09.json", "template_paused_2026-11.json"):
+        assert call_webhook("whatsapp_cloud", payload("whatsapp_cloud", file)) == 200
 
     assert kept() == [
         ("whatsapp_cloud", "130429", "throttled", 1),
@@ -163,12 +147,11 @@ def test_reservation_of_a_send_is_recorded_by_the_dispatcher(api: Api) -> None:
     held = payload("whatsapp_cloud", "accepted_held_2026-11.json")
     account = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]
     base = "{api_url}/{version}/{phone_number_id}".format_map(account)
-    send(api, channel="whatsapp")
-    (claimed,) = claim()
+    message = claimed(api, channel="whatsapp")
 
     with responses.RequestsMock() as wire:
         wire.post(f"{base}/messages", body=held)
-        event = dispatcher.hand_over(claimed, time.monotonic() + 60)
+        event = hand_over(message)
     vendor_alerts.record_queued()
 
     assert event.kind == "accepted"

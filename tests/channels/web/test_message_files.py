@@ -1,5 +1,6 @@
 """Long files of messages: made in parts, each row once, for the member who asked."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import AuditEvent, Member
+from accounts.models import AuditEvent, Company, Member
 from channels import retention
 from channels.history import export
 from channels.history.export import make_next
@@ -85,24 +86,6 @@ def test_filter_is_kept(client: Client, owner: Member) -> None:
     assert len(download(client, item)) == 3
 
 
-def _die_before_the_commit() -> None:
-    with transaction.atomic():
-        make_next(filter_of)
-        transaction.set_rollback(True)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_worker_that_dies_repeats_no_row(client: Client, owner: Member) -> None:
-    MessageFactory.create_batch(9, company=owner.company)
-    item = ask(client)
-    make_next(filter_of)
-    _die_before_the_commit()
-
-    make_message_files()
-
-    assert len(set(download(client, item))) == 10
-
-
 @pytest.mark.django_db(transaction=True)
 def test_workers_share_a_file_without_repeating(client: Client, owner: Member) -> None:
     MessageFactory.create_batch(21, company=owner.company)
@@ -118,15 +101,29 @@ def test_workers_share_a_file_without_repeating(client: Client, owner: Member) -
     assert len(rows) == len(set(rows)) == 22
 
 
-def test_message_sent_meanwhile_is_not_in_the_file_twice(client: Client, owner: Member) -> None:
-    MessageFactory.create_batch(5, company=owner.company)
+def _die_before_the_commit(_company: Company) -> None:
+    with transaction.atomic():
+        make_next(filter_of)
+        transaction.set_rollback(True)
+
+
+def _send_another(company: Company) -> None:
+    MessageFactory.create(company=company)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("meanwhile", [_die_before_the_commit, _send_another])
+def test_file_repeats_no_row_whatever_happens_between_its_parts(
+    client: Client, owner: Member, meanwhile: Callable[[Company], None]
+) -> None:
+    MessageFactory.create_batch(9, company=owner.company)
     item = ask(client)
     make_next(filter_of)
-    MessageFactory.create(company=owner.company)
 
+    meanwhile(owner.company)
     make_message_files()
 
-    assert len(set(download(client, item))) == 6
+    assert len(set(download(client, item))) == 10
 
 
 def test_file_is_for_its_member_alone(client: Client, owner: Member) -> None:

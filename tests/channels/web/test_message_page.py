@@ -81,7 +81,7 @@ def test_money_of_a_fallback_follows_its_cause(client: Client, owner: Member) ->
         (90_000, "1,5 мин"),
     ],
 )  # fmt: skip
-def test_duration_has_the_unit_that_shows_it(ms: int | None, words: str) -> None:
+def test_duration_is_shown_in_a_readable_unit(ms: int | None, words: str) -> None:
     assert took(ms).replace("\xa0", " ") == words
 
 

@@ -56,7 +56,7 @@ def test_tokens_end_at_the_pace_of_the_last_week(
     assert titles(owner, available) == said
 
 
-def test_open_drop_of_the_company_is_said(client: Client, owner: Member) -> None:
+def test_overview_shows_open_delivery_drops_of_the_company(client: Client, owner: Member) -> None:
     now = timezone.now()
     rows = {"share": 61.5, "usual": 97.25, "began_at": now, "seen_at": now}
     DeliveryDrop.objects.create(company=owner.company, channel="sms", **rows)
@@ -70,7 +70,7 @@ def test_open_drop_of_the_company_is_said(client: Client, owner: Member) -> None
     assert client.get(notice.url).status_code == 200
 
 
-def test_channel_that_is_down_is_said_to_those_who_used_it(client: Client, owner: Member) -> None:
+def test_overview_names_an_unavailable_channel_that_was_used(client: Client, owner: Member) -> None:
     open_breaker("twilio")
     availability.refresh()
     assert titles(owner) == []

@@ -9,7 +9,6 @@ from accounts.models import Member
 from catalogue.channels import BY_NAME
 from channels.history import phone_screens
 from channels.models import Message
-from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
 from tests.factories import MessageFactory
@@ -46,7 +45,6 @@ def test_each_channel_shows_its_own_words(
 
     by_gateway = body_of(client)
     set_account(settings, "telegram_gateway", {"token": ""})
-    registry.clear_caches()
     by_bot = body_of(client)
 
     assert f"{code} — ваш код подтверждения." in by_gateway

@@ -15,7 +15,6 @@ from channels.deliver import sweeps
 from channels.history.timeline import timeline
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
-from channels.vendor_accounts import registry
 from links.clicks import bot_detection, counting, delivery_proof
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
@@ -112,7 +111,6 @@ def test_operator_says_whether_a_click_proves_the_bots_delivery(
     api: Api, settings: Settings, delivered_on: str, balance: tuple[int, int]
 ) -> None:
     set_account(settings, "telegram_bot", {"delivered_on": delivered_on})
-    registry.clear_caches()
     message = sent(api, url=URL, channel="telegram")
     assert message.attempts.get().provider == "telegram_bot"
     click(message)

@@ -14,7 +14,6 @@ from pytest_django import Settings
 from accounts.models import Mail
 from channels import tasks
 from channels.models import ProviderAccount, ProviderAlert
-from channels.vendor_accounts import registry
 from links.clicks.buffer import STREAM
 from operator_admin import views
 from operator_admin.alerts import conditions
@@ -33,7 +32,6 @@ LATE = timedelta(hours=1)
 @pytest.fixture(autouse=True)
 def twilio(settings: Settings) -> None:
     set_account(settings, "twilio", {"auth_token": "t", "account_sid": "AC1", "sender": "+1"})
-    registry.clear_caches()
 
 
 def found(name: str) -> list[conditions.Problem]:

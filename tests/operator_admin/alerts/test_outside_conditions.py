@@ -1,8 +1,6 @@
 """What others say of us becomes alerts: certificates, vendors, the doctor's other checks."""
 
-import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -15,10 +13,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pytest_django import Settings
 
-from channels.vendor_accounts import registry
 from operator_admin.alerts import conditions
 from operator_admin.doctor import public_access, stores
 from tests.channels.accounts import set_account
+from tests.loopback import server
 
 
 def certificate(folder: Path, days: int, host: str = "localhost") -> Path:
@@ -49,26 +47,8 @@ def certificate(folder: Path, days: int, host: str = "localhost") -> Path:
 def tls_server(pem: Path) -> Iterator[int]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
-    server = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        while True:
-            try:
-                plain, _ = server.accept()
-                context.wrap_socket(plain, server_side=True).close()
-            except ssl.SSLError:
-                continue
-            except OSError:
-                return
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        yield server.getsockname()[1]
-    finally:
-        server.shutdown(socket.SHUT_RDWR)
-        server.close()
-        thread.join()
+    with server(lambda plain: context.wrap_socket(plain, server_side=True).close()) as port:
+        yield port
 
 
 def problems(settings: Settings, port: int) -> list[tuple[str, dict[str, object]]]:
@@ -122,7 +102,6 @@ def test_account_that_the_vendor_refuses(settings: Settings) -> None:
     set_account(settings, "twilio", {"api_url": "http://127.0.0.1:1", "auth_token": "t"})
     for other in ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "max_bot"):
         set_account(settings, other, {"token": ""})
-    registry.clear_caches()
 
     ((name, facts),) = conditions.account_broken()
 

@@ -1,10 +1,8 @@
-import threading
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.contrib.messages import get_messages
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
@@ -12,6 +10,7 @@ from pytest_django import Settings
 from accounts.models import Company, User
 from billing.models import Transfer
 from billing.wallet import ledger
+from tests.api.races import at_once
 from tests.factories import CompanyFactory, MemberFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
@@ -125,22 +124,16 @@ def test_withdrawing_everything_twice_moves_tokens_once(client: Client, payer: C
 
 @pytest.mark.django_db(transaction=True)
 def test_double_click_moves_tokens_once(client: Client, payer: Company, operator: User) -> None:
-    once, barrier, statuses = uuid4(), threading.Barrier(4), []
+    once = uuid4()
 
-    def press() -> None:
+    def press() -> Any:
         twin = Client()
         twin.cookies = client.cookies
-        barrier.wait()
-        statuses.append(adjust(twin, payer, tokens=50, once=once).status_code)
-        connection.close()
+        return adjust(twin, payer, tokens=50, once=once)
 
-    threads = [threading.Thread(target=press) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    answers = at_once([press] * 4)
 
-    assert statuses == [302] * 4
+    assert [answer.status_code for answer in answers] == [302] * 4
     assert ledger.balance(payer.pk) == (50, 0)
     assert payer.audit.filter(action="wallet.adjusted").count() == 1
 

@@ -82,7 +82,6 @@ def test_page_tells_which_variables_are_set_and_no_secret(
     client: Client, settings: Settings
 ) -> None:
     set_account(settings, "twilio", {"auth_token": "s3cret-token", "sender": ""})
-    registry.clear_caches()
 
     page = shown(client, "twilio")
 
@@ -159,7 +158,6 @@ def test_dead_token_is_the_only_thing_that_is_said(client: Client, settings: Set
 @pytest.mark.usefixtures("english_operator")
 def test_bind_is_reported_by_its_own_process(client: Client, settings: Settings) -> None:
     set_account(settings, "smpp", {"host": "127.0.0.1", "source": "Kvitok"})
-    registry.clear_caches()
     facts = {"bound": 1, "unanswered": 0, "window": 10}
     Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
 

@@ -30,7 +30,7 @@ def wrong(code: str) -> str:
     return wrong_code(PHONE)
 
 
-def test_right_code(api: Api, code: str) -> None:
+def test_right_code_verifies_the_phone(api: Api, code: str) -> None:
     answer = check(api, code)
 
     verification = Verification.objects.get()

@@ -85,7 +85,7 @@ def test_cap_is_exact_when_all_guess_at_once(api: Api) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_guess_waits_for_the_one_before_it(api: Api) -> None:
+def test_parallel_guesses_are_counted_one_by_one(api: Api) -> None:
     purposes = ["one", "two", "three", "four"]
     for purpose in purposes:
         send(api, purpose)
@@ -199,7 +199,7 @@ def test_cap_of_failures_is_across_purposes_and_of_one_company(
     assert other.post("/otp/send", {"phone": PHONE}).status == 200
 
 
-def test_success_is_no_failure(api: Api) -> None:
+def test_right_code_counts_as_no_failed_attempt(api: Api) -> None:
     for _ in range(5):
         age_rows(seconds=61)
         send(api)

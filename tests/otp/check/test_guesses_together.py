@@ -70,7 +70,7 @@ def test_each_guess_has_its_own_verdict(
     assert alone == []
 
 
-def test_what_cannot_be_checked_says_why(api: Api, phones: list[str]) -> None:
+def test_guess_at_a_dead_code_has_its_own_error(api: Api, phones: list[str]) -> None:
     one, two, three, _four = phones
     api.post("/otp/verify", {"phone": two, "code": code_of(two)})
     used = Verification.objects.get(phone=two)

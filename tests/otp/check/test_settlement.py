@@ -185,7 +185,7 @@ def test_code_of_a_finished_message_is_settled_in_one_statement(
     assert Verification.objects.get().settled_at is not None
 
 
-def test_it_leaves_what_the_statements_of_any_code_would(api: Api) -> None:
+def test_code_of_a_finished_message_changes_no_money(api: Api) -> None:
     delivered(api)
     verify(api)
     messages = everything()

@@ -1,7 +1,6 @@
 """Vendors that ask for it are told of the codes that were entered."""
 
 import time
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -29,12 +28,6 @@ from tests.otp.sent_codes import age_rows, code_of, wrong_code
 pytestmark = pytest.mark.django_db
 OTHER_PHONES = [f"+7916123{number}" for number in range(4000, 4012)]
 Wire = responses.RequestsMock
-
-
-@pytest.fixture
-def wire() -> Iterator[Wire]:
-    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
-        yield mock
 
 
 @pytest.fixture
@@ -108,7 +101,7 @@ def test_entered_code_is_told_once_after_its_settlement(
     assert told(wire) == [{"request_id": attempt.provider_id, "code": code}]
 
 
-def test_thread_that_polls_tells_it(wire: Wire, url: str, api: Api) -> None:
+def test_polling_thread_reports_entered_codes(wire: Wire, url: str, api: Api) -> None:
     wire.post(url, json={"ok": True, "result": {}})
     apply_event(by_telegram(api), EventKind.DELIVERED)
     enter(api)

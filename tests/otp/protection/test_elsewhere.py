@@ -127,7 +127,7 @@ def test_losses_of_its_own_make_it_a_reason_for_others(company: Company, other: 
     assert (early.step, early.is_early) == (GuardStep.REFUSE, False)
 
 
-def test_company_may_stay_out_of_it(company: Company, other: Company) -> None:
+def test_company_may_ignore_attacks_on_others(company: Company, other: Company) -> None:
     user = UserFactory.create()
     assert restrictions.watch_others(company=other, watches=False, user=user)
     assert not restrictions.watch_others(company=other, watches=False, user=user)
@@ -140,7 +140,7 @@ def test_company_may_stay_out_of_it(company: Company, other: Company) -> None:
     assert event.company_id == other.pk
 
 
-def test_people_of_its_own_are_judged_as_always(company: Company, other: Company) -> None:
+def test_own_people_keep_the_usual_threshold(company: Company, other: Company) -> None:
     """Whoever attacks his own company must not make others refuse their people."""
     begin()
     attack(company)
@@ -190,7 +190,7 @@ def test_only_open_attacks_on_numbers_are_told(company: Company, other: Company)
     assert attacked.watched_by(company.pk) == {Scope(ScopeKind.COUNTRY, "KE")}
 
 
-def test_addresses_are_judged_as_always() -> None:
+def test_attack_elsewhere_leaves_the_threshold_of_addresses() -> None:
     guard = Guard(watched={Scope(ScopeKind.COUNTRY, "SO")})
     scopes = scopes_of("+252617654321", "SO", ip="f" * 24)
     for n in range(FEW):

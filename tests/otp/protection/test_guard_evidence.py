@@ -251,7 +251,7 @@ def test_test_codes_links_and_companies_that_are_off_are_not_counted(company: Co
     assert not GuardEvidence.objects.filter(kind="country").exists()
 
 
-def test_one_address_is_told_from_the_country_around_it(company: Company) -> None:
+def test_attack_from_one_address_restricts_that_address_alone(company: Company) -> None:
     begin()
     draw = random.Random(5)  # noqa: S311 - a simulation
     for n in range(200):

@@ -112,7 +112,7 @@ def test_address_is_refused_by_its_hash_alone(api: Api) -> None:
     assert ip not in str(answer.body)
 
 
-def test_what_is_told_of_the_person_is_kept_as_hashes(api: Api) -> None:
+def test_sender_ip_and_device_are_kept_as_hashes(api: Api) -> None:
     send(api, ip="8.8.4.9", device_id="phone-17")
 
     params = Message.objects.get().params
@@ -124,7 +124,7 @@ def test_what_is_told_of_the_person_is_kept_as_hashes(api: Api) -> None:
     assert hashed(api.company.pk + 1, "ip", "8.8.4.9") != params["sender"]["ip"]
 
 
-def test_messengers_alone_are_left(api: Api) -> None:
+def test_cheap_only_restriction_leaves_messengers(api: Api) -> None:
     api.company.falls_back, api.company.fallback_chain = True, ["telegram", "sms"]
     api.company.default_channel = "telegram"
     api.company.save()
@@ -176,7 +176,7 @@ def test_challenge_cannot_be_replayed(api: Api) -> None:
 
 
 @pytest.mark.parametrize("proof", ["x", "e30=", "AA==", "W10=", "eyJjaGFsbGVuZ2UiOjF9", "A" * 3999])
-def test_anything_else_is_no_proof(api: Api, proof: str) -> None:
+def test_malformed_proof_is_refused_with_a_new_challenge(api: Api, proof: str) -> None:
     hold(api, STEP.CHALLENGE)
 
     answer = send(api, challenge=proof)
@@ -254,7 +254,7 @@ def test_right_code_of_another_company_opens_no_door(api: Api) -> None:
     assert send(api).status == 429
 
 
-def test_watching_lets_through_and_counts(api: Api) -> None:
+def test_watching_company_sends_and_counts_the_restriction(api: Api) -> None:
     api.company.guard_mode = GuardMode.WATCH
     api.company.save()
     restriction = hold(api, STEP.REFUSE)
@@ -302,7 +302,7 @@ def test_restrictions_come_with_the_key_and_need_no_query(api: Api) -> None:
 @pytest.mark.parametrize(
     ("field", "value"), [("ip", 5), ("device_id", 7), ("trusted", "yes"), ("challenge", 1)]
 )
-def test_wrong_types_are_named(api: Api, field: str, value: object) -> None:
+def test_field_of_a_wrong_type_is_named(api: Api, field: str, value: object) -> None:
     answer = api.post("/otp/send", {"phone": PHONE, field: value})
 
     assert answer.status == 422

@@ -65,7 +65,7 @@ def due_in() -> timedelta:
     return GuardReport.objects.get().due_at - timezone.now()
 
 
-def test_figures_are_those_of_the_replay_and_stand_on_the_page(watching: Company) -> None:
+def test_week_report_has_the_figures_of_the_replay(watching: Company) -> None:
     people(watching)
     attack(watching)
     slow_attack(watching)
@@ -89,7 +89,7 @@ def test_figures_are_those_of_the_replay_and_stand_on_the_page(watching: Company
     assert "<li>refused 42 sends</li>" in letter.html
 
 
-def test_week_is_told_of_once(watching: Company) -> None:
+def test_week_report_is_sent_once_a_week(watching: Company) -> None:
     attack(watching)
 
     week_reports.run()
@@ -103,7 +103,7 @@ def test_week_is_told_of_once(watching: Company) -> None:
     assert len(letters()) == 2
 
 
-def test_that_nothing_would_have_been_held_back_is_told_once(watching: Company) -> None:
+def test_report_without_findings_is_sent_once(watching: Company) -> None:
     people(watching)
 
     week_reports.run()
@@ -144,7 +144,7 @@ def test_companies_from_before_the_guard_hear_after_their_first_week(company: Co
 
 
 @pytest.mark.parametrize("mode", [GuardMode.ENFORCE, GuardMode.OFF])
-def test_other_modes_hear_nothing(watching: Company, mode: GuardMode) -> None:
+def test_company_that_is_not_watching_gets_no_report(watching: Company, mode: GuardMode) -> None:
     attack(watching)
     Company.objects.update(guard_mode=mode)
 
@@ -242,7 +242,7 @@ def test_fault_of_one_company_keeps_no_other_waiting(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_workers_one_tells(watching: Company) -> None:
+def test_parallel_workers_send_one_week_report(watching: Company) -> None:
     attack(watching)
 
     at_once([week_reports.run, week_reports.run])

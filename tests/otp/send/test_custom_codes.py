@@ -34,12 +34,6 @@ CODE = "4821"
 LETTERS = "aB3xYz"
 
 
-@pytest.fixture(params=["redis", "postgres"])
-def _store(request: pytest.FixtureRequest) -> None:
-    if request.param == "postgres":
-        request.getfixturevalue("no_redis")
-
-
 def send(api: Api, code: object = CODE, **fields: object) -> Answer:
     return api.post("/otp/send", {"phone": PHONE, "code": code} | fields)
 
@@ -75,7 +69,7 @@ def test_custom_code_is_what_the_person_gets(api: Api, code: str) -> None:
 @pytest.mark.parametrize(
     "code", ["123", "12345678901", "12 34", "12-34", "абвг", "", 1234, ["1234"], "１２３４", "12é4"]
 )
-def test_what_is_no_code_is_refused_without_being_repeated(api: Api, code: object) -> None:
+def test_malformed_own_code_is_refused_without_being_quoted(api: Api, code: object) -> None:
     answer = send(api, code)
 
     assert (answer.status, answer.code, [*answer.body["errors"]]) == (
@@ -87,7 +81,7 @@ def test_what_is_no_code_is_refused_without_being_repeated(api: Api, code: objec
     assert Message.objects.count() == 0
 
 
-def test_code_of_ours_is_as_before(api: Api) -> None:
+def test_null_code_makes_a_code_of_ours(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE, "code": None})
 
     assert (Message.objects.get().content, SealedCode.objects.count()) == ("code", 0)
@@ -180,7 +174,6 @@ def test_withdrawn_code_ends_its_message_and_returns_the_tokens(api: Api) -> Non
 def _gateway_alone(settings: Settings) -> None:
     """Telegram Gateway takes 4 to 8 digits, our bot anything."""
     set_account(settings, "telegram_bot", {"token": ""})
-    registry.clear_caches()
 
 
 @pytest.mark.usefixtures("_gateway_alone")
@@ -218,7 +211,7 @@ def test_every_route_of_codes_carries_own_ones() -> None:
 # --- Repeats ---
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 def test_repeat_is_answered_with_the_first_message(api: Api) -> None:
     first, *repeats = (send(api) for _ in range(3))
 
@@ -228,7 +221,7 @@ def test_repeat_is_answered_with_the_first_message(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 1)
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("mode", ["live", "test"])
 def test_repeats_at_once_are_one_message(api: Api, test_api: Api, mode: str) -> None:
     client = api if mode == "live" else test_api
@@ -285,7 +278,7 @@ def test_repeat_of_a_failed_send_is_its_failure(test_api: Api) -> None:
     assert Message.objects.count() == 1
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("channel", [None, "sms"])
 def test_repeat_of_an_entered_code_is_the_same_message(api: Api, channel: str | None) -> None:
     """The webhook of an identity server may be repeated after the person was faster."""
@@ -311,7 +304,7 @@ def entered(api: Api) -> str:
     return message
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 def test_canceled_code_sent_again_is_held_by_the_cool_down(api: Api) -> None:
     cancel_delivered(api)
 

@@ -22,7 +22,7 @@ from billing.wallet import ledger
 from channels.models import BlockedPhone, Message
 from otp.models import Verification
 from otp.send import code_writes
-from tests.api.blocking import waiting
+from tests.api.blocking import end_waiting, waiting
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.groups import in_one_group
 from tests.factories import CompanyFactory
@@ -71,7 +71,9 @@ def company_with(tokens: int) -> Company:
     return company
 
 
-def test_each_gets_its_own_message(api: Api, client_of: ClientOf, statements: list[int]) -> None:
+def test_each_grouped_send_gets_its_own_message(
+    api: Api, client_of: ClientOf, statements: list[int]
+) -> None:
     other = client_of(company_with(100))
     answers = together(*(send(api, phone(n)) for n in range(3)), send(other, phone(0)))
 
@@ -85,7 +87,7 @@ def test_each_gets_its_own_message(api: Api, client_of: ClientOf, statements: li
     assert ledger.balance(other.company.pk) == (99, 1)
 
 
-def test_is_written_as_alone(api: Api) -> None:
+def test_grouped_sends_write_the_rows_of_a_single_send(api: Api) -> None:
     """Column by column, but for what each send has of its own."""
     alone = send(api, phone(0), locale="en", purpose="login")()
     together(*(send(api, phone(n), locale="en", purpose="login") for n in (1, 2)))
@@ -157,7 +159,7 @@ def test_refused_members_leave_the_others_alone(
     assert Message.objects.count() == 1
 
 
-def test_company_with_tokens_for_some_gets_these(client_of: ClientOf) -> None:
+def test_grouped_sends_pass_as_far_as_the_tokens_go(client_of: ClientOf) -> None:
     company = company_with(2)
     api = client_of(company)
 
@@ -169,7 +171,7 @@ def test_company_with_tokens_for_some_gets_these(client_of: ClientOf) -> None:
 
 
 @pytest.mark.parametrize("country", [Budget.DAY, "RU"])
-def test_budget_for_some_lets_these_pass(client_of: ClientOf, country: str) -> None:
+def test_grouped_sends_pass_as_far_as_the_budget_goes(client_of: ClientOf, country: str) -> None:
     company = company_with(100)
     api = client_of(company)
     budgets.set_fixed(company=company, tokens={country: 3}, user=None)
@@ -180,7 +182,7 @@ def test_budget_for_some_lets_these_pass(client_of: ClientOf, country: str) -> N
     assert Message.objects.count() == 3
 
 
-def test_limit_of_a_key_for_some_lets_these_pass(client_of: ClientOf) -> None:
+def test_grouped_sends_pass_as_far_as_the_key_limit_goes(client_of: ClientOf) -> None:
     company = company_with(100)
     limited, free = client_of(company), client_of(company)
     key = ApiKey.objects.get(digest=digest(limited.headers["Authorization"][7:]))
@@ -271,7 +273,9 @@ def bring_to(state: str, phones: list[str], api: Api) -> None:
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("channel", ["whatsapp", None])
-def test_each_state_of_a_phone_ends_as_alone(api: Api, state: str, channel: str | None) -> None:
+def test_grouped_send_ends_as_a_single_one_in_each_state(
+    api: Api, state: str, channel: str | None
+) -> None:
     phones = [phone(n) for n in range(3)]
     bring_to(state, phones, api)
     more = {"channel": channel} if channel else {}
@@ -299,7 +303,7 @@ def test_each_state_of_a_phone_ends_as_alone(api: Api, state: str, channel: str 
     assert sent == [sent[0]] * 3
 
 
-def test_who_waits_holds_no_connection(api: Api) -> None:
+def test_waiting_grouped_send_holds_no_connection(api: Api) -> None:
     """A key is looked for before: its connection would be missing to the one that writes."""
     used: list[int] = []
 
@@ -359,8 +363,7 @@ def test_lost_connection_is_told_to_each_and_writes_nothing(
         Wallet.objects.select_for_update().get(company=api.company)
         answers = pool.submit(together, send(api, phone(1)), send(api, phone(2)))
         wait_until(lambda: bool(waiting()), 2.5)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_terminate_backend(%s)", waiting())
+        end_waiting()
         statuses = [answer.status for answer in answers.result(20)]
 
     assert statuses == [503, 503]

@@ -23,13 +23,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=["redis", "postgres"])
-def _store(request: pytest.FixtureRequest) -> None:
-    """Both must give the same answers."""
-    if request.param == "postgres":
-        request.getfixturevalue("no_redis")
-
-
 def ask(api: Api, **fields: object) -> str:
     answer = api.post("/otp/send", {"phone": PHONE} | fields)
     return "ok" if answer.status == 200 else answer.code
@@ -39,7 +32,7 @@ def channels() -> list[str]:
     return list(Message.objects.order_by("id").values_list("channel", flat=True))
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 def test_channel_not_tried_yet_is_not_held(api: Api) -> None:
     asked = [{}, {"channel": "sms"}, {"channel": "sms"}, {"channel": "whatsapp"}, {}]
 
@@ -52,7 +45,7 @@ def test_channel_not_tried_yet_is_not_held(api: Api) -> None:
     }
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 def test_code_of_another_purpose_is_held(api: Api) -> None:
     ask(api)
 
@@ -60,8 +53,7 @@ def test_code_of_another_purpose_is_held(api: Api) -> None:
     assert channels() == ["whatsapp"]
 
 
-@pytest.mark.usefixtures("_store")
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(
     "other", [{"code": "7777"}, {"bind": {"amount": "1", "payee": "Shop"}}, {"code_length": 5}]
 )
@@ -83,7 +75,7 @@ def test_used_code_is_not_sent_again(api: Api) -> None:
     assert channels() == ["whatsapp"]
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 def test_code_with_little_time_left_is_not_sent_again(api: Api) -> None:
     """A new code would be made, and that is held."""
     ask(api)
@@ -104,7 +96,7 @@ def test_code_that_cannot_be_resent_is_refused_with_its_reason(api: Api) -> None
     assert channels() == ["whatsapp"]
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 def test_attempts_are_shared_and_not_refilled(api: Api) -> None:
     ask(api)
     api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
@@ -115,7 +107,7 @@ def test_attempts_are_shared_and_not_refilled(api: Api) -> None:
     assert api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)}).status == 200
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 @override_settings(CODE_LIMITS=[(2, 600), (10, 3600), (20, 86_400)])
 def test_limits_of_the_phone_count_such_sends(api: Api) -> None:
     asked = ("whatsapp", "sms", "telegram")
@@ -123,7 +115,7 @@ def test_limits_of_the_phone_count_such_sends(api: Api) -> None:
     assert [ask(api, channel=name) for name in asked] == ["ok", "ok", "send_limit"]
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 def test_of_several_at_once_one_is_sent(api: Api) -> None:
     ask(api)
 
@@ -134,7 +126,7 @@ def test_of_several_at_once_one_is_sent(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (983, 17)
 
 
-@pytest.mark.usefixtures("_store")
+@pytest.mark.usefixtures("store")
 def test_several_channels_at_once_are_one_message_each(api: Api) -> None:
     ask(api)
 
@@ -210,7 +202,7 @@ def test_fallback_and_the_same_channel_asked_for_at_once_are_one_message(api: Ap
         assert [row.channel for row in sent].count("sms") == 1
 
 
-def test_first_send_is_as_before(api: Api) -> None:
+def test_first_send_starts_the_cool_down(api: Api) -> None:
     assert ask(api, channel="sms") == "ok"
     assert ask(api) == "resend_too_soon"
     assert Attempt.objects.count() == 0

@@ -115,7 +115,7 @@ def test_code_that_two_channels_may_have_brought_proves_neither_by_itself(compan
     assert Standing.PROVED not in {standing("telegram"), standing("sms")}
 
 
-def test_young_codes_wait(company: Company) -> None:
+def test_codes_of_the_last_minutes_are_not_learned_yet(company: Company) -> None:
     begin()
     tried(company, {"channel": "sms", "delivered": 4.0}, ago=60)
 

@@ -94,7 +94,7 @@ def test_days_are_counted_once_and_forgotten_in_time(company: Company, settings:
     assert not SpentDay.objects.exists()
 
 
-def test_what_somebody_has_set_stays(company: Company) -> None:
+def test_budget_set_by_hand_is_not_overwritten(company: Company) -> None:
     budgets.set_fixed(company=company, tokens={"": 7, "RU": 5}, user=None)
     spent(company, 5000)
 

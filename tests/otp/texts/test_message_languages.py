@@ -10,7 +10,6 @@ from catalogue.languages import message_languages
 from channels.deliver import dispatcher
 from channels.models import Message
 from channels.providers.base import Outgoing
-from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import claim, send
@@ -123,7 +122,6 @@ def test_words_in_a_template_are_in_its_language(
     api: Api, settings: Settings, locale: str, code: str
 ) -> None:
     set_account(settings, "whatsapp_cloud", {"languages": {"ru": "ru", "en": "en_US"}})
-    registry.clear_caches()
 
     api.post("/links/send", {"phone": "+79161234567", "url": URL, "locale": locale})
 

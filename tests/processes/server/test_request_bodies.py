@@ -1,6 +1,5 @@
-from threading import Barrier, Thread
-
 from processes.server.request_bodies import BodyLimits, BufferedBodies, BufferedBody
+from tests.api.races import at_once
 
 
 class Clock:
@@ -114,26 +113,15 @@ def test_late_bodies_are_removed_once() -> None:
 
 def test_body_is_removed_by_one_of_two_threads() -> None:
     several, clock = bodies(max_bodies=1000, max_per_sender=1000)
-    taken: list[BufferedBody] = []
-    barrier = Barrier(2)
     many = [body("a") for _ in range(500)]
     for item in many:
         several.add(item)
     clock.now += 11
 
-    def finish() -> None:
-        barrier.wait()
-        taken.extend(item for item in many if several.take(item))
+    def finish() -> list[BufferedBody]:
+        return [item for item in many if several.take(item)]
 
-    def sweep() -> None:
-        barrier.wait()
-        taken.extend(several.take_late())
+    finished, swept = at_once([finish, lambda: list(several.take_late())])
 
-    threads = [Thread(target=finish), Thread(target=sweep)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert sorted(map(id, taken)) == sorted(map(id, many))
+    assert sorted(map(id, [*finished, *swept])) == sorted(map(id, many))
     assert len(several) == 0

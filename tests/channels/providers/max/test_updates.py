@@ -262,5 +262,5 @@ def test_body_of_unexpected_shape_says_nothing(path: str, value: object) -> None
         if not path.name.startswith(("accepted", "error", "subscriptions", "dialog_muted"))
     ),
 )
-def test_stored_updates_are_as_the_schema_has_them(name: str) -> None:
+def test_stored_updates_match_the_published_schema(name: str) -> None:
     schema.judge(schema.UPDATE, stored(name))

@@ -220,7 +220,7 @@ def test_receipt_that_is_not_understood_is_reported(
 
 
 @pytest.mark.parametrize("esm_class", [0x00, 0x40, 0x08, 0x10])
-def test_what_is_no_receipt_is_none(esm_class: int) -> None:
+def test_deliver_sm_of_another_class_is_no_receipt(esm_class: int) -> None:
     assert receipt(deliver("id:7 stat:DELIVRD", esm_class), SAME) is None
 
 

@@ -181,7 +181,7 @@ def test_asks_for_the_contact(wire: responses.RequestsMock, locale: str, label: 
     }
 
 
-def test_asking_someone_who_blocked_the_bot_says_so(wire: responses.RequestsMock) -> None:
+def test_answer_to_who_blocked_the_bot_is_unreachable(wire: responses.RequestsMock) -> None:
     wire.post(URL, body=payload("telegram_bot", "error_blocked_2026-09.json"), status=403)
 
     with pytest.raises(UnreachableError):

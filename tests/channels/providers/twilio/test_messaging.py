@@ -74,7 +74,7 @@ def test_a_sender_named_like_a_service_is_a_sender(wire: responses.RequestsMock)
     assert sent(wire, message(), sender="MGSHOP")["From"] == "MGSHOP"
 
 
-def test_a_callback_with_a_query_keeps_it(wire: responses.RequestsMock) -> None:
+def test_callback_url_keeps_its_query(wire: responses.RequestsMock) -> None:
     form = sent(wire, message(ref="a b"), callback_url="https://k.example.com/hooks/twilio?v=1")
 
     assert form["StatusCallback"] == "https://k.example.com/hooks/twilio?v=1&ref=a+b"
@@ -259,7 +259,7 @@ def test_our_reference_cannot_be_exchanged() -> None:
 @pytest.mark.parametrize(
     "body", [b"MessageStatus", b"a=1&a=2", b"MessageSid=%ff", b"\xff=1", b"a=1&&b=2", b"{}"]
 )
-def test_what_is_no_strict_form_is_refused(body: bytes) -> None:
+def test_body_that_is_no_strict_form_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidWebhookError):
         twilio().parse_webhook(twilio_call(body))
 

@@ -1,8 +1,14 @@
+"""WhatsApp's Cloud API: bodies as Meta and its client library have them, and Meta's errors."""
+
+from collections.abc import Callable
 from typing import Any
 
+import httpx
 import orjson
 import pytest
 import responses
+from pywa.client import WhatsApp
+from pywa.types.templates import BodyText, CopyCodeOTPButton, TemplateLanguage, URLButton
 
 from channels.providers.base import (
     Accepted,
@@ -17,6 +23,7 @@ from channels.providers.base import (
 )
 from channels.providers.inbound import AccountAlert, AlertKind
 from tests.channels.providers.vendors import (
+    CODE,
     VENDORS,
     body_of,
     code_with_link,
@@ -153,7 +160,7 @@ def test_template_is_looked_for_as_texts_are(
         ("something new", None),
     ],
 )
-def test_what_meta_took_with_a_reservation_is_told_of(
+def test_message_held_by_meta_raises_an_alert(
     wire: responses.RequestsMock, word: str, alert: AlertKind | None
 ) -> None:
     taken = payload("whatsapp_cloud", "accepted_held_2026-11.json")
@@ -165,14 +172,14 @@ def test_what_meta_took_with_a_reservation_is_told_of(
     assert (accepted.provider_id, accepted.alert) == (WAMID, kept)
 
 
-def test_answer_names_the_person_as_meta_knows_them(wire: responses.RequestsMock) -> None:
+def test_acceptance_keeps_the_whatsapp_id_of_the_recipient(wire: responses.RequestsMock) -> None:
     taken = {"messages": [{"id": WAMID}], "contacts": [{"input": "998901234567", "wa_id": "1555"}]}
     wire.post(URL, json=taken)
 
     assert whatsapp().send(message()) == Accepted(WAMID, recipient_id="1555")
 
 
-def test_an_acceptance_without_an_id_is_ambiguous(wire: responses.RequestsMock) -> None:
+def test_acceptance_without_an_id_is_ambiguous(wire: responses.RequestsMock) -> None:
     error = refused(wire, b'{"messaging_product":"whatsapp","messages":[{}]}', 200)
 
     assert error.code == "http_200"
@@ -248,3 +255,57 @@ def test_throttling_keeps_the_wait_meta_names(wire: responses.RequestsMock) -> N
         whatsapp().send(message())
 
     assert caught.value.retry_after == 12
+
+
+BODY: Any = BodyText.params  # annotated to take itself
+LANGUAGES = {"ru": TemplateLanguage.RUSSIAN, "en": TemplateLanguage.ENGLISH_US}
+
+
+def pywa_sends(name: str, language: TemplateLanguage, params: list[Any]) -> dict[str, Any]:
+    seen: list[bytes] = []
+
+    def vendor(request: httpx.Request) -> httpx.Response:
+        seen.append(request.content)
+        return httpx.Response(200, content=ACCEPTED)
+
+    with httpx.Client(transport=httpx.MockTransport(vendor)) as session:
+        client = WhatsApp(phone_id="106540352242922", token="t", session=session)
+        client.send_template("998901234567", name, language, params, tracker="att-1")
+    body: dict[str, Any] = orjson.loads(seen[0])
+    for component in body["template"]["components"]:  # Meta takes either spelling
+        component["type"] = component["type"].lower()
+        if "index" in component:
+            component["index"] = str(component["index"])
+            component["sub_type"] = component["sub_type"].lower()
+    return body
+
+
+def we_send(wire: responses.RequestsMock, outgoing: Outgoing) -> dict[str, Any]:
+    wire.post(VENDORS["whatsapp_cloud"].send_url, body=ACCEPTED)
+    whatsapp().send(outgoing)
+    body: dict[str, Any] = orjson.loads(body_of(wire.calls[0].request))
+    return body
+
+
+def button(slug: str) -> Any:
+    return URLButton.params(url_variable=slug, index=0)
+
+
+Make = Callable[..., Outgoing]
+
+
+@pytest.mark.parametrize("locale", LANGUAGES)
+@pytest.mark.parametrize(
+    ("make", "name", "params"),
+    [
+        (message, "verification_code", [BODY(CODE), CopyCodeOTPButton.params(otp=CODE)]),
+        (link, "short_link", [BODY("Demo text"), button("bcdfghjk")]),
+        (code_with_link, "code_with_link", [BODY(CODE, "Demo"), button("bcdfghjkmn")]),
+    ],
+)
+def test_pywa_fills_the_same_templates(
+    wire: responses.RequestsMock, locale: str, make: Make, name: str, params: list[Any]
+) -> None:
+    outgoing = make(locale=locale, text="Demo text")
+
+    assert we_send(wire, outgoing) == pywa_sends(name, LANGUAGES[locale], params)

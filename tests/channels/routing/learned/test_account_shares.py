@@ -89,7 +89,7 @@ def test_operator_s_change_begins_anew_and_an_account_set_apart_gets_its_share_b
     assert set(factors().values()) == {1.0}
 
 
-def test_paused_account_comes_back_with_what_is_known_of_it() -> None:
+def test_paused_account_keeps_its_learned_share() -> None:
     router = Router({})
     account_shares.adopt(router, account_shares.groups())
     played(router, 2000, rates={KZ: 0.55, UZ: 0.92})

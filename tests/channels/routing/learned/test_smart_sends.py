@@ -143,7 +143,7 @@ def test_company_that_chose_nothing_sees_no_change(api: Api) -> None:
     assert "route" not in Message.objects.get().params
 
 
-def test_test_keys_and_links_go_as_before(smart_api: Api, test_api: Api) -> None:
+def test_test_keys_and_links_are_not_routed_smartly(smart_api: Api, test_api: Api) -> None:
     choose(test_api, StoredRule(smart=True, channels=ALL))
     remember(telegram="proved")
 
@@ -218,7 +218,7 @@ def test_reason_is_told_in_words(smart_api: Api) -> None:
     assert {"channels", "tokens"} == set(route["alternatives"][0])
 
 
-def test_what_others_sent_to_a_number_is_told_nobody(smart_api: Api) -> None:
+def test_reason_hides_deliveries_of_other_companies(smart_api: Api) -> None:
     unknown = smart_api.get("/policy/preview", {"phone": PHONE}).body["steps"]
     remember(telegram="proved", whatsapp="refused")
 

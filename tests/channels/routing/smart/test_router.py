@@ -1,12 +1,17 @@
+"""The router's plan and what it learns: channels, their times, and shares of accounts."""
+
 import random
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from channels.routing.learned import learned_router
 from channels.routing.smart.account_balance import MIN_SHARE, REVIEW, AccountBalance
-from channels.routing.smart.decay import DAY, quantile
+from channels.routing.smart.decay import DAY, SECONDS, log_normal_cdf, quantile
 from channels.routing.smart.health import Health
+from channels.routing.smart.plans import LOSS_ALLOWED, Candidate, choose
 from channels.routing.smart.reach import EXPIRY, Area, PhoneMemory, Standing
 from channels.routing.smart.router import EVERYWHERE, MAX_GAP, Exploration, ReasonCode, Router
 
@@ -14,7 +19,7 @@ AREA = Area("RU", "+7916")
 PRICES = {"telegram": 1, "sms": 16}
 
 
-def test_a_proven_channel_goes_first_and_the_reason_says_so() -> None:
+def test_proven_channel_goes_first_with_the_reason_proved() -> None:
     memory = PhoneMemory()
     memory.proved("telegram", 0.0)
 
@@ -25,7 +30,7 @@ def test_a_proven_channel_goes_first_and_the_reason_says_so() -> None:
     assert decision.proved_before == 3 * DAY
 
 
-def test_what_is_barred_is_not_asked() -> None:
+def test_barred_channel_is_in_no_plan() -> None:
     memory = PhoneMemory()
     memory.refused("sms", 0.0, barred=True)
 
@@ -34,7 +39,7 @@ def test_what_is_barred_is_not_asked() -> None:
     assert [step.channel for step in decision.plan] == ["telegram"]
 
 
-def test_memory_expires() -> None:
+def test_proved_channel_is_new_again_after_the_expiry() -> None:
     memory = PhoneMemory()
     memory.proved("telegram", 0.0)
 
@@ -123,7 +128,7 @@ def test_number_of_no_country_leaves_the_others_alone() -> None:
     assert sum(router.codes[EVERYWHERE, "sms"].bins) > 0
 
 
-def test_times_borrow_after_a_restart_as_before() -> None:
+def test_decoded_times_still_borrow_from_all_countries() -> None:
     router = Router(PRICES)
     for n in range(100):
         item = router.asked(1000.0 + n, Area("RU", ""), PhoneMemory(), "sms", 0)
@@ -206,3 +211,48 @@ def test_twenty_accounts_keep_the_least_share_they_have() -> None:
     shares = shares_after(balance, dict.fromkeys(names, 0.5), 50)
 
     assert shares == balance.resting
+
+
+PROOF = tuple(log_normal_cdf(3, 0.6)(second) for second in range(SECONDS))
+CODE = tuple(log_normal_cdf(13, 0.6)(second) for second in range(SECONDS))
+STAYS = tuple(max(0.2, 1 - second / 150) for second in range(SECONDS))
+shares = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0])
+
+
+def candidate(channel: str, delivered: float, told: float = 0.5) -> Candidate:
+    price = 16 if channel == "sms" else 1
+    return Candidate(channel, price, delivered, delivered, told, PROOF, CODE)
+
+
+def order(*candidates: Candidate) -> list[str]:
+    return [step.channel for step in choose(candidates, STAYS).best.plan]
+
+
+def test_a_proven_messenger_goes_first() -> None:
+    assert order(candidate("telegram", 0.97), candidate("sms", 0.95)) == ["telegram", "sms"]
+
+
+def test_a_messenger_that_reaches_nobody_is_left_out() -> None:
+    assert order(candidate("telegram", 0.02), candidate("sms", 0.95)) == ["sms"]
+
+
+def test_without_sms_the_surest_plan_is_chosen() -> None:
+    plan = order(candidate("telegram", 0.4), candidate("whatsapp", 0.9))
+
+    assert plan[0] == "whatsapp"
+
+
+def test_a_failing_sms_is_no_measure() -> None:
+    assert order(candidate("telegram", 0.6), candidate("sms", 0.1)) == ["telegram", "sms"]
+
+
+@given(first=shares, second=shares, text=st.sampled_from([0.8, 0.9, 0.97]), told=shares)
+def test_no_plan_loses_more_right_codes_than_allowed(
+    first: float, second: float, text: float, told: float
+) -> None:
+    sms = candidate("sms", text)
+    best = choose((candidate("a", first, told), candidate("b", second, told), sms), STAYS).best
+    sms_first = choose((sms,), STAYS).best
+
+    assert best.verified >= sms_first.verified - LOSS_ALLOWED
+    assert best.tokens <= sms_first.tokens or best.verified > sms_first.verified
