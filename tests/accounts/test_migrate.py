@@ -56,7 +56,7 @@ def test_a_lock_is_given_up_before_writers_wait_longer(threads: ThreadPoolExecut
     assert "trying again" in output
 
 
-def test_it_ends_with_an_error_once_it_has_tried_long_enough() -> None:
+def test_migration_that_never_gets_its_lock_ends_with_an_error() -> None:
     with long_transaction(), pytest.raises(CommandError, match=r"api_docs\.0002_column"):
         migrate("0002", lock_timeout=LOCK_TIMEOUT, give_up_after=1)
 

@@ -46,7 +46,7 @@ def check_envelope(answer: Answer) -> None:
 @pytest.mark.parametrize("path", ["", "/", "/opt", "/otp/send/x", "/otp//send", "/%00", "/%0Ax",
                                   "/opt/send%0A", "/messages/a/b", "/%D1%84", "/%FF"])  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "POST", "BREW"])
-def test_unknown_path(api: Api, method: str, path: str) -> None:
+def test_unknown_path_is_answered_404_in_the_envelope(api: Api, method: str, path: str) -> None:
     answer = api.call(method, path)
 
     check_envelope(answer)
@@ -198,7 +198,7 @@ MALFORMED: list[bytes] = [
 
 @pytest.mark.parametrize("body", MALFORMED, ids=range(len(MALFORMED)))
 @pytest.mark.parametrize("path", ["/otp/send", "/links/shorten"])
-def test_malformed_json(api: Api, path: str, body: bytes) -> None:
+def test_malformed_json_is_refused_in_the_envelope(api: Api, path: str, body: bytes) -> None:
     answer = api.call("POST", path, body, Idempotency_Key="k")
 
     check_envelope(answer)

@@ -222,7 +222,7 @@ def test_links_by_every_call_share_the_quota(test_api: Api) -> None:
 
 
 @pytest.mark.django_db
-def test_messages(test_api: Api) -> None:
+def test_messages_of_test_keys_are_limited_a_day(test_api: Api) -> None:
     sent = [test_api.post("/otp/send", {"phone": PHONE.format(5000 + n)}) for n in range(4)]
 
     assert {item.status for item in sent} == {200}
@@ -263,7 +263,7 @@ def test_keys_count_the_kilobytes_of_their_answers(test_api: Api, api: Api) -> N
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("call", CHANGES, ids=lambda call: str(call.name))
-def test_changes(test_api: Api, api: Api, call: Call) -> None:
+def test_changes_by_test_keys_are_limited_a_day(test_api: Api, api: Api, call: Call) -> None:
     """Each is in the audit log, whose rows are kept for ever."""
     link = test_api.post("/links/shorten", {"url": URL}).body["id"]
     for _ in range(2):

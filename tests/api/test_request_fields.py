@@ -94,7 +94,7 @@ def test_number_of_another_type_or_size(api: Api, path: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "name"), TEXTS)
-def test_control_characters(api: Api, path: str, name: str) -> None:
+def test_control_characters_are_refused_in_every_text_field(api: Api, path: str, name: str) -> None:
     good = GOOD[path][name]
     hostile = ["\0", "\x01", "\x1b[31m", "\x7f"]
     if name not in {"phone", "code"}:  # of which white space and marks are dropped
@@ -116,7 +116,7 @@ def test_text_far_too_long(api: Api, path: str, name: str) -> None:
     ("path", "name"), [(path, name) for path in GOOD for name in REQUIRED[path]]
 )
 @pytest.mark.parametrize("value", [None, "", "absent"])
-def test_required_field(api: Api, path: str, name: str, value: str | None) -> None:
+def test_absent_required_field_is_named(api: Api, path: str, name: str, value: str | None) -> None:
     payload = GOOD[path] | {name: value}
     if value == "absent":
         del payload[name]
@@ -242,7 +242,9 @@ def test_text_of_500_characters_is_the_longest(api: Api) -> None:
         ("ру\u0301с", "ру\u0301с"),
     ],
 )
-def test_what_people_write_in_a_text_is_accepted(api: Api, text: str, sent: str) -> None:
+def test_line_breaks_and_joined_characters_of_a_text_are_accepted(
+    api: Api, text: str, sent: str
+) -> None:
     answer = api.post("/links/send", {"phone": PHONE, "url": URL, "text": text})
 
     assert answer.status == 200

@@ -239,7 +239,7 @@ def test_events_have_the_data_that_are_written_down(dispatcher: Dispatcher, test
     assert sent_fields == {kind: set(webhook_events.data_of(kind)) for kind in sent_fields}
 
 
-def test_published_signature_is_right() -> None:
+def test_published_webhook_signature_verifies() -> None:
     signed = webhook_events.signed()
 
     with time_machine.travel(webhook_events.SIGNED_AT, tick=False):

@@ -62,7 +62,7 @@ def test_banner_on_any_page_keeps_the_company(
     expect(page.locator("#closing-notice")).to_have_count(0)
 
 
-def test_operator_hastens_and_keeps_it(
+def test_operator_hastens_and_cancels_a_company_s_deletion(
     page: Page, live_server: LiveServer, settings: Settings
 ) -> None:
     settings.OPERATOR_MFA = True

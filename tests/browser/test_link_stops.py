@@ -68,7 +68,7 @@ def test_all_links_are_stopped_and_released(page: Page, member: Member) -> None:
     assert not Stop.objects.exists()
 
 
-def test_what_the_operator_stopped_has_no_button(page: Page, member: Member) -> None:
+def test_link_stopped_by_the_operator_has_no_restart_button(page: Page, member: Member) -> None:
     stopping.stop(company=member.company, by_operator=True)
     open_links(page)
 

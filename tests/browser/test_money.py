@@ -1,5 +1,6 @@
-"""Buying tokens in a browser: by the sandbox, and by an invoice that is confirmed."""
+"""Buying tokens in a browser: by the sandbox, by a confirmed invoice, and automatically."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -10,10 +11,11 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Member
 from billing.gateways import registry
-from billing.models import Order, Payment
+from billing.models import AutoTopUp, BalanceAlert, Order, Payment
+from billing.orders import auto_top_up, payments
 from billing.wallet import ledger
-from tests.billing.top_ups import fill_billing_details
-from tests.browser.test_cabinet import sign_in
+from tests.billing.top_ups import fill_billing_details, payment_event
+from tests.browser.test_cabinet import confirm, sign_in
 from tests.factories import PASSWORD, PackageFactory, SellerFactory, TariffFactory, UserFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -162,3 +164,68 @@ def test_balance_on_a_phone_and_its_settings(page: Page, shopper: Member) -> Non
     expect(page.get_by_text("Реквизиты сохранены.")).to_be_visible()
     expect(page.get_by_label("Полное название")).to_have_value("ООО «Ромашка»")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_owner_turns_automatic_top_ups_on_and_off(page: Page, live_server: LiveServer) -> None:
+    company = sign_in(page, live_server).company
+    PackageFactory.create(tokens=1000, price=Decimal("1900.00"), currency="RUB")
+    page.goto(f"{live_server.url}/cabinet/balance")
+    page.get_by_role("link", name="Автопополнение").click()
+    expect(page.get_by_role("heading", name="Выключено")).to_be_visible()
+
+    page.get_by_label("Когда доступно меньше токенов, чем").fill("100")
+    page.get_by_label("Пробная оплата").check()
+    page.get_by_label("Не больше, ₽ в месяц").fill("10 000")
+    page.get_by_label("Я согласен").check()
+    page.get_by_role("button", name="Включить").click()
+    confirm(page)
+    expect(page.get_by_label("Я согласен")).to_be_checked()
+    page.get_by_role("button", name="Включить").click()
+    expect(page).to_have_url(re.compile("/balance/top-ups/"))
+    page.goto(f"{live_server.url}/cabinet/balance/automatic")
+    page.get_by_role("button", name="Оплатить и сохранить карту").click()
+    expect(page).to_have_url(re.compile("/balance/top-ups/"))
+    payments.apply_event("sandbox", payment_event(Order.objects.latest("pk")))
+    auto_top_up.keep_methods()
+
+    ledger.withdraw(company=company, amount=ledger.balance(company.pk)[0], reason="test")
+    assert auto_top_up.run() == 1
+    page.goto(f"{live_server.url}/cabinet/balance/automatic")
+    expect(page.get_by_text("Demo •••• 4242")).to_be_visible()
+    expect(page.get_by_role("heading", name="Куплено автоматически")).to_be_visible()
+    page.get_by_role("button", name="Выключить").click()
+    expect(page.get_by_role("status").filter(has_text="Автопополнение выключено")).to_be_visible()
+    page.get_by_label("Не больше, ₽ в месяц").fill("10 000")
+    page.get_by_label("Я согласен").check()
+    page.get_by_role("button", name="Включить").click()
+    expect(page.get_by_role("status").filter(has_text="Автопополнение включено")).to_be_visible()
+
+    AutoTopUp.objects.update(paused_at="2026-11-25T12:00:00Z", paused_for="declined")
+    page.reload()
+    page.get_by_role("button", name="Возобновить").click()
+    expect(page.get_by_role("heading", name="Включено")).to_be_visible()
+    page.get_by_role("button", name="Удалить карту").click()
+    expect(page.get_by_role("heading", name="Выключено")).to_be_visible()
+    assert not AutoTopUp.objects.get().is_on
+    page.set_viewport_size({"width": 320, "height": 900})
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not page.evaluate(wide)
+
+
+def test_alerts_are_added_and_removed(page: Page, live_server: LiveServer) -> None:
+    sign_in(page, live_server)
+    page.goto(f"{live_server.url}/cabinet/balance")
+    page.get_by_label("За чем следить", exact=True).select_option("days")
+    page.get_by_label("Порог", exact=True).fill("5")
+
+    page.get_by_role("button", name="Добавить уведомление").click()
+
+    expect(page.get_by_text("токенов меньше чем на 5 дней")).to_be_visible()
+    page.get_by_label("За чем следить", exact=True).select_option("budget")
+    page.get_by_label("Порог", exact=True).fill("101")
+    page.get_by_role("button", name="Добавить уведомление").click()
+    expect(page.get_by_role("alert").filter(has_text="не больше 100")).to_be_visible()
+
+    page.get_by_role("button", name="Удалить осталось дней").click()
+    expect(page.get_by_text("Пока нет.")).to_be_visible()
+    assert not BalanceAlert.objects.exists()

@@ -203,7 +203,7 @@ def test_vendors_page_breaks_no_rule_of_accessibility(
     assert page.evaluate(RUN_AXE, [RULES, False]) == []
 
 
-def test_what_doctor_found_can_be_read_on_a_phone(page: Page, live_server: LiveServer) -> None:
+def test_doctor_s_findings_fit_a_phone_s_width(page: Page, live_server: LiveServer) -> None:
     enter(page, live_server)
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"{live_server.url}/admin/system/")

@@ -93,7 +93,9 @@ def test_sums_are_for_roles_that_see_money(client: Client, role: str, *, is_show
     ],
     ids=str,
 )
-def test_filters(client: Client, owner: Member, query: dict[str, str], found: list[str]) -> None:
+def test_audit_events_are_filtered_by_kind_section_person_and_day(
+    client: Client, owner: Member, query: dict[str, str], found: list[str]
+) -> None:
     company, boris = owner.company, UserFactory.create(email="boris@example.com")
     companies.change_settings(company=company, user=owner.user, changes={"cool_down": 90})
     company_keys.create_api_key(company=company, user=owner.user, mode="test", name="x")

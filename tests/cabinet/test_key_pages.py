@@ -50,7 +50,9 @@ def test_create_keeps_scopes_addresses_and_the_last_day(client: Client, owner: M
     ],
     ids=str,
 )
-def test_create_refuses(client: Client, owner: Member, wrong: dict[str, object]) -> None:
+def test_key_with_a_wrong_field_is_not_created(
+    client: Client, owner: Member, wrong: dict[str, object]
+) -> None:
     response = client.post(reverse("key-create"), FORM | wrong)
 
     assert response.status_code == 200

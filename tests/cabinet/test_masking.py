@@ -362,5 +362,5 @@ def test_text_without_a_phone_is_unchanged(text: str) -> None:
         ("+998901234567", "+9989•••••67"),
     ],
 )
-def test_mask(phone: str, masked: str) -> None:
+def test_middle_digits_of_a_phone_are_masked(phone: str, masked: str) -> None:
     assert mask_phone(phone) == masked

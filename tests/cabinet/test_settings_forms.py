@@ -53,7 +53,7 @@ def test_every_field_of_a_section_is_on_the_page(client: Client, owner: Member) 
     ],
     ids=str,
 )
-def test_settings_refuse(
+def test_wrong_setting_is_refused_at_its_field(
     client: Client, owner: Member, slug: str, fields: dict[str, Any], at_fault: str
 ) -> None:
     response = send(client, slug, fields)

@@ -88,7 +88,7 @@ def test_scan_finds_a_list(text: str) -> None:
 
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=list(BY_NAME))
-def test_declaration_fits_what_reads_it(channel: Channel) -> None:
+def test_channel_declaration_fits_its_readers(channel: Channel) -> None:
     style = (ROOT / "static" / "figures.css").read_text(encoding="utf-8")
 
     assert len(channel.name) <= (Message._meta.get_field("channel").max_length or 0)

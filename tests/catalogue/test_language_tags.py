@@ -60,7 +60,7 @@ def test_tags_of_the_standard_are_read(tag: str) -> None:
         "en-US-GB",
     ],
 )
-def test_what_is_no_tag_is_refused(text: str) -> None:
+def test_malformed_language_tag_is_refused(text: str) -> None:
     assert tags.canonical(text) == ""
 
 
@@ -168,7 +168,7 @@ def test_language_of_the_pages_for_one_of_messages(tag: str, language: str) -> N
     assert page_languages.nearest(tag) == language
 
 
-def test_titles() -> None:
+def test_languages_are_titled_in_words() -> None:
     assert page_languages.title("pt-BR") == "португальский (Бразилия)"
     assert page_languages.title("x-private") == "x-private"
     assert message_languages.native_name("kk") == "Қазақша"

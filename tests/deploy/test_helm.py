@@ -120,7 +120,7 @@ def test_every_container_is_confined_and_limited(everything: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("name", ["beat", "smpp", "smpp-kz"])
-def test_what_runs_once_is_replaced_not_doubled(everything: dict[str, Any], name: str) -> None:
+def test_single_deployments_are_replaced_not_doubled(everything: dict[str, Any], name: str) -> None:
     spec = everything[f"Deployment demo-kvitok-{name}"]["spec"]
 
     assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})

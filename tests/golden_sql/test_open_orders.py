@@ -29,7 +29,9 @@ ANALYZE billing_payment"""
     ],
     ids=["overdue orders", "payments to review"],
 )
-def test_what_waits_is_found_by_its_index(rows: QuerySet[Order | Payment], index: str) -> None:
+def test_overdue_orders_and_payments_to_review_are_found_by_index(
+    rows: QuerySet[Order | Payment], index: str
+) -> None:
     company = CompanyFactory.create()
     with connection.cursor() as cursor:
         for statement in _HISTORY.split(";\n"):

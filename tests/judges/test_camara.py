@@ -26,7 +26,7 @@ def address(stack: Stack) -> str:
     return f"{stack.url}/compat/camara"
 
 
-def test_scenarios_pass(stack: Stack, address: str) -> None:
+def test_camara_scenarios_pass_against_the_service(stack: Stack, address: str) -> None:
     """All but one, which needs an operator's network; each answer is held against the YAML."""
     company = stack.sender().company
     BlockedPhone.objects.get_or_create(phone=BLOCKED)

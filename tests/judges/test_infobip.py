@@ -11,7 +11,7 @@ from tests.stack.stack import Stack
 pytestmark = pytest.mark.long
 
 
-def test_python_client(stack: Stack) -> None:
+def test_python_client_of_infobip_is_served(stack: Stack) -> None:
     company = stack.sender().company
     reader = ApiKeyFactory.create(company=company, mode=Mode.TEST).plaintext
     key = client_key(company).plaintext

@@ -18,9 +18,9 @@ def arguments(stack: Stack) -> list[str]:
     return [f"{stack.url}/compat/prelude", client_key(company).plaintext, reader]
 
 
-def test_python_client(arguments: list[str]) -> None:
+def test_python_client_of_prelude_is_served(arguments: list[str]) -> None:
     assert "12 cases passed" in run("prelude_sdk.py", *arguments)
 
 
-def test_node_client(arguments: list[str]) -> None:
+def test_node_client_of_prelude_is_served(arguments: list[str]) -> None:
     assert run_node("prelude_sdk.mjs", *arguments) == "ok"

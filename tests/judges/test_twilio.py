@@ -25,11 +25,11 @@ def arguments(stack: Stack) -> list[str]:
     return [f"{stack.url}/compat/twilio", key, service, reader]
 
 
-def test_python_client(arguments: list[str]) -> None:
+def test_python_client_of_twilio_is_served(arguments: list[str]) -> None:
     assert "8 cases passed" in run("twilio_sdk.py", *arguments)
 
 
-def test_node_client(arguments: list[str]) -> None:
+def test_node_client_of_twilio_is_served(arguments: list[str]) -> None:
     assert run_node("twilio_sdk.mjs", *arguments) == "ok"
 
 

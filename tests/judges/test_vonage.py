@@ -31,9 +31,9 @@ def arguments(stack: Stack, tmp_path: Path) -> list[str]:
     return [f"{stack.url}/compat/vonage", key.plaintext, reader, key.application_id, str(file)]
 
 
-def test_python_client(arguments: list[str]) -> None:
+def test_python_client_of_vonage_is_served(arguments: list[str]) -> None:
     assert "14 cases passed" in run("vonage_sdk.py", *arguments)
 
 
-def test_node_client(arguments: list[str]) -> None:
+def test_node_client_of_vonage_is_served(arguments: list[str]) -> None:
     assert run_node("vonage_sdk.mjs", *arguments) == "ok"

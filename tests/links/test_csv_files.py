@@ -111,7 +111,7 @@ def test_file_of_a_company_export_is_read(company: Company) -> None:
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1251"]
 )
-def test_spreadsheets_encodings(encoding: str) -> None:
+def test_csv_is_read_in_every_encoding_of_spreadsheets(encoding: str) -> None:
     table = link_imports.read(f"url;клиент\n{URL};Анна\n".encode(encoding))
 
     assert table.rows == [{"url": URL}]
@@ -127,6 +127,6 @@ def test_spreadsheets_encodings(encoding: str) -> None:
     ],
     ids=["empty", "blank", "header", "xlsx", "zeros", "large", "long", "one quote"],
 )  # fmt: skip
-def test_what_is_no_table_is_refused(content: bytes) -> None:
+def test_file_that_is_no_table_is_refused(content: bytes) -> None:
     with pytest.raises(ValidationError):
         link_imports.read(content)

@@ -70,7 +70,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return to_patch
 
 
-def test_what_git_diff_writes_is_read(write: Callable[..., Path], tmp_path: Path) -> None:
+def test_patch_as_git_diff_writes_it_is_read(write: Callable[..., Path], tmp_path: Path) -> None:
     mutant = read(write(PATCH))
 
     assert (mutant.name, mutant.guard, mutant.checks) == ("open_doors", "doors are shut", (CHECK,))

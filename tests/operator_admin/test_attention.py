@@ -67,7 +67,7 @@ def test_every_kind_is_shown_and_leads_to_a_page(client: Client, operator: User)
     assert answer.context["total"] == len(KINDS)
 
 
-def test_what_is_done_with_is_not_shown(client: Client, operator: User) -> None:
+def test_settled_cases_are_not_counted(client: Client, operator: User) -> None:
     fill()
     Company.objects.update(status="approved")
     now = timezone.now()

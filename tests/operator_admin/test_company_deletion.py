@@ -25,7 +25,7 @@ def url(company: Company) -> str:
     return reverse("admin:company-deletion", args=[company.pk])
 
 
-def test_list_finds_them(client: Client, member: Member) -> None:
+def test_companies_are_filtered_by_stage_of_deletion(client: Client, member: Member) -> None:
     CompanyFactory.create(name="Stays")
     CompanyFactory.create(name="Gone", closes_at=timezone.now(), deleted_at=timezone.now())
 
@@ -43,7 +43,7 @@ def test_page_of_the_company_leads_there(client: Client, member: Member) -> None
     assert client.get(url(member.company)).status_code == 200
 
 
-def test_operator_keeps_it(client: Client, member: Member) -> None:
+def test_operator_cancels_a_planned_deletion(client: Client, member: Member) -> None:
     client.post(url(member.company))
 
     member.company.refresh_from_db()

@@ -39,7 +39,7 @@ def test_host_is_stored_in_ascii_and_usable_at_once(client: Client, typed: str, 
     "name", ["https://go.brand.example", "go.brand.example:8443", "a b", "localhost", "127.0.0.1",
              "taken.example", "www.taken.example"],
 )  # fmt: skip
-def test_what_can_be_no_host_is_refused(client: Client, name: str) -> None:
+def test_malformed_link_host_is_refused(client: Client, name: str) -> None:
     ShortHost.objects.create(host="taken.example", company=CompanyFactory.create())
 
     response = add_host(client, name)

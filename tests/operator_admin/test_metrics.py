@@ -149,7 +149,7 @@ def test_gauges_are_what_the_database_says() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_held_back_as_pumping_is_exported() -> None:
+def test_sends_held_back_as_pumping_are_exported() -> None:
     now = timezone.now()
     shared = {"company": CompanyFactory.create(), "kind": "prefix-4", "until": now, "began_at": now}
     step = GuardRestriction.Step

@@ -79,7 +79,7 @@ def test_open_message_is_named(client: Client, operator: User, company: Company)
     assert Message.objects.filter(phone=PHONE).exists()
 
 
-def test_what_is_no_phone_is_refused(client: Client, operator: User) -> None:
+def test_malformed_phone_is_refused_by_the_persons_page(client: Client, operator: User) -> None:
     page = client.post(reverse("admin:persons"), {"phone": "somebody", "export": "yes"})
 
     assert "Это не номер телефона" in page.content.decode()

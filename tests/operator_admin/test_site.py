@@ -152,7 +152,7 @@ def test_lost_second_factor_is_reset_on_the_record(client: Client) -> None:
     assert event.subject.startswith(locked_out.email)
 
 
-def test_production_cannot_do_without_it() -> None:
+def test_second_factor_of_operators_cannot_be_off_in_production() -> None:
     refused = start(
         OPERATOR_MFA="0",
         ENVIRONMENT="production",

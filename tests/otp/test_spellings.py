@@ -41,7 +41,7 @@ def test_code_sent_to_one_spelling_is_verified_in_any(api: Api, phone: str) -> N
 
 
 @pytest.mark.parametrize("written", ["\u200b{}{}\ufeff", "\u202a{}{}\u202c\n", "{}-{}"])
-def test_code_is_read_as_people_write_it(api: Api, written: str) -> None:
+def test_code_with_marks_or_a_hyphen_is_read(api: Api, written: str) -> None:
     api.post("/otp/send", {"phone": PHONE})
     code = code_of(PHONE)
 

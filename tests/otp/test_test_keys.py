@@ -127,7 +127,7 @@ def test_delivered_after_half_a_minute(dispatcher: Dispatcher, test_api: Api) ->
         assert Message.objects.get().state == state
 
 
-def test_never_delivered(dispatcher: Dispatcher, test_api: Api) -> None:
+def test_phone_of_undelivered_messages_expires_them(dispatcher: Dispatcher, test_api: Api) -> None:
     answer = send(test_api, "0007")
     assert (answer.status, answer.body["status"]) == (200, "sent")
 
@@ -200,7 +200,9 @@ def test_queued_is_answered_at_once_and_delivered_later(
     wait_until(lambda: Message.objects.get().state == "delivered")
 
 
-def test_what_the_phone_would_have_shown(dispatcher: Dispatcher, test_api: Api) -> None:
+def test_messages_of_test_keys_are_listed_with_text_code_and_link(
+    dispatcher: Dispatcher, test_api: Api
+) -> None:
     code = send(test_api, "4567", link=URL)
     link = send_link(test_api, "4568", locale="en", channel="telegram")
 

@@ -46,14 +46,16 @@ NO_HOSTS = [
 
 
 @pytest.mark.parametrize(("text", "ascii_form", "unicode_form"), HOSTS)
-def test_host(text: str, ascii_form: str, unicode_form: str) -> None:
+def test_host_is_converted_between_ascii_and_unicode(
+    text: str, ascii_form: str, unicode_form: str
+) -> None:
     assert ascii_host(text) == ascii_form
     assert ascii_host(ascii_form) == ascii_form
     assert unicode_host(ascii_form) == unicode_form
 
 
 @pytest.mark.parametrize("text", NO_HOSTS)
-def test_what_is_no_host(text: str) -> None:
+def test_malformed_host_is_refused(text: str) -> None:
     with pytest.raises(HostError):
         ascii_host(text)
 

@@ -191,7 +191,7 @@ def test_other_companies_keep_everything(owner: Member) -> None:
     assert api_keys.find(key.plaintext) is not None
 
 
-def test_what_is_still_under_way_is_erased_later(owner: Member) -> None:
+def test_messages_under_way_are_erased_later(owner: Member) -> None:
     company = owner.company
     message = MessageFactory.create(company=company, phone=PHONE, state="sent")
     leave(company, OTHER)
@@ -280,7 +280,7 @@ def test_deleting_again_changes_nothing(owner: Member) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_books_balance_after_it() -> None:
+def test_books_balance_after_a_company_s_deletion() -> None:
     company = CompanyFactory.create(closes_at=timezone.now())
     leave(company)
 

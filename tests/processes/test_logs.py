@@ -60,7 +60,7 @@ def test_request_that_django_refuses_is_no_error() -> None:
 
 
 @pytest.mark.parametrize("agent", ["Phone79161234567", "a79161234567b/1.0", "tel_+79161234567"])
-def test_what_a_client_calls_itself_is_not_logged(agent: str) -> None:
+def test_user_agent_is_not_logged(agent: str) -> None:
     event = mask_event(None, "", {"event": "request_started", "user_agent": agent})
 
     assert event == {"event": "request_started"}

@@ -33,7 +33,7 @@ def git(root: Path, *words: str) -> None:
     subprocess.run(["git", "-C", root, *words], check=True)
 
 
-def test_it_is_found_by_the_subject_of_its_commit(root: Path) -> None:
+def test_last_release_is_found_by_its_commit_subject(root: Path) -> None:
     result = last_release(root)
 
     assert result.version == "0.2.0"

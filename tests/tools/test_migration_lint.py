@@ -31,7 +31,7 @@ def faults(*statements: str, atomic: bool = True, **exceptions: str) -> list[str
         ('ALTER TABLE "t" ALTER COLUMN "a" TYPE bigint;', "changing-column-type"),
     ],
 )
-def test_what_blocks_others_or_breaks_the_last_release_is_refused(
+def test_migration_that_blocks_others_or_breaks_the_last_release_is_refused(
     statement: str, rule: str
 ) -> None:
     assert faults(statement) == [rule]
@@ -46,11 +46,11 @@ def test_what_blocks_others_or_breaks_the_last_release_is_refused(
         ['CREATE INDEX IF NOT EXISTS "i" ON ONLY "channels_message" ("note");'],
     ],
 )
-def test_what_blocks_nobody_is_accepted(statements: list[str]) -> None:
+def test_migration_that_blocks_nobody_is_accepted(statements: list[str]) -> None:
     assert faults(*statements) == []
 
 
-def test_what_runs_outside_a_transaction_must_be_repeatable() -> None:
+def test_migration_outside_a_transaction_must_be_repeatable() -> None:
     concurrently = 'CREATE INDEX CONCURRENTLY {}"note" ON "channels_message" ("note");'
 
     assert faults(concurrently.format(""), atomic=False) == ["prefer-robust-stmts"]

@@ -44,7 +44,9 @@ def series(change: Callable[[Sample, int], Sample]) -> list[Sample]:
         (lambda item, n: replace(item, open_messages=30 + n), "open messages"),
     ],
 )
-def test_what_rises_is_named(change: Callable[[Sample, int], Sample], named: str) -> None:
+def test_steadily_rising_figure_is_named(
+    change: Callable[[Sample, int], Sample], named: str
+) -> None:
     (line,) = rises(series(change))
     assert line.startswith(named)
 
@@ -58,7 +60,7 @@ def test_what_rises_is_named(change: Callable[[Sample, int], Sample], named: str
         lambda item, n: replace(item, redis=5.0 + n, answered=200 * n),  # kept on purpose
     ],
 )
-def test_what_stays_level_is_not(change: Callable[[Sample, int], Sample]) -> None:
+def test_level_figures_are_not_named(change: Callable[[Sample, int], Sample]) -> None:
     assert rises(series(change)) == []
 
 

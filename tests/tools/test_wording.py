@@ -21,7 +21,7 @@ def test_phrases_and_variables_are_refused(tmp_path: Path) -> None:
     assert wrong == [*phrases, "5: `found`", "6: `one`"]
 
 
-def test_idioms_pass(tmp_path: Path) -> None:
+def test_plain_wording_has_no_faults(tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text(TEXT, encoding="utf-8")
 
     assert list(faults(str(tmp_path / "page.md"))) == []

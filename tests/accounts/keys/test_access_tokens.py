@@ -37,7 +37,7 @@ def test_token_of_a_revoked_key_is_worth_nothing(company: Company) -> None:
 
 
 @pytest.mark.parametrize("changed", ["", "x", "x:y:z", "é", "A" * 9000, "::", "\0"])
-def test_what_is_no_token_is_none(changed: str) -> None:
+def test_malformed_client_token_is_none(changed: str) -> None:
     assert client_tokens.find_issued(changed) is None
 
 

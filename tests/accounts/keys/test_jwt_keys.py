@@ -118,7 +118,7 @@ def test_no_key_is_looked_up_for_a_token_that_cannot_be_valid(
 
 
 @pytest.mark.parametrize("text", ["", ".", "..", "a.b.c", "é.é.é", "e30.e30.e30", "A" * 9000])
-def test_what_is_no_token_is_none(key: IssuedKey, text: str) -> None:
+def test_malformed_jwt_is_none(key: IssuedKey, text: str) -> None:
     assert client_tokens.find_signed(text) is None
 
 

@@ -217,7 +217,7 @@ def test_answer_of_another_issuer_is_refused(client: Client, forger: Forger, use
     assert f"{ISSUER}/token" not in [call.request.url for call in forger.wire.calls]
 
 
-def test_refusal_of_the_provider_is_said(client: Client, forger: Forger) -> None:
+def test_refusal_of_the_sign_in_provider_is_shown(client: Client, forger: Forger) -> None:
     sent = forger.begin(client)
     query = {"state": sent["state"], "error": "access_denied"}
 

@@ -139,7 +139,7 @@ def test_elements_become_lines(body: str, text: str) -> None:
     assert text_of(body) == text
 
 
-def test_what_is_for_html_alone_is_left_out() -> None:
+def test_html_only_parts_are_left_out_of_the_plain_text() -> None:
     button = "<table class='x html-only'><tr><td><a href='https://a/'>Go</a></td></tr></table>"
 
     assert (

@@ -30,7 +30,7 @@ def sign_in(client: Client, address: str) -> bool:
 
 
 @pytest.mark.parametrize("typed", PASTED)
-def test_what_is_pasted_along_is_no_part_of_an_address(client: Client, typed: str) -> None:
+def test_words_pasted_around_an_address_are_dropped(client: Client, typed: str) -> None:
     form = {"email": typed, "company": "Demo", "country": "RU", "password1": PASSWORD}
 
     client.post(reverse("account_signup"), form)

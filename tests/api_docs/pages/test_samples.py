@@ -47,7 +47,7 @@ def test_example_is_found_under_each_language_s_name() -> None:
     assert result["go"].file == "go/send_code/main.go"
 
 
-def test_what_is_not_written_is_not_shown() -> None:
+def test_unwritten_sample_is_empty() -> None:
     assert samples.samples("verify_webhook") == {}
 
 

@@ -172,7 +172,7 @@ class TestStripe:
         for part in ("off_session=true", "confirm=true", "customer=cus_1", "payment_method=m-1"):
             assert part in str(sent.body)
 
-    def test_decline_pauses(self, payer: Company) -> None:
+    def test_declined_card_pauses_the_top_ups_and_cancels_the_order(self, payer: Company) -> None:
         error = {
             "type": "card_error",
             "code": "card_declined",

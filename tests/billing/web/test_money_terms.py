@@ -104,7 +104,7 @@ def test_terms_of_money_are_confirmed(
     assert kept(paused) != before
 
 
-def test_what_was_typed_survives_the_confirmation(client: Client, paused: Company) -> None:
+def test_typed_billing_details_survive_the_confirmation(client: Client, paused: Company) -> None:
     member = paused.members.get()
     client.force_login(member.user)
     typed = BILLING_DETAILS | {"legal_name": "ООО «Лютик»", "kpp": "780001001", "tokens": "500"}

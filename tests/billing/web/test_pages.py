@@ -68,7 +68,9 @@ def test_package_by_invoice(client: Client, member: Member) -> None:
 
 
 @pytest.mark.parametrize("text", ["1500", "1 500", "1\u00a0500", " 1500 "])
-def test_number_of_tokens_as_people_write_it(client: Client, member: Member, text: str) -> None:
+def test_number_of_tokens_may_be_written_with_spaces(
+    client: Client, member: Member, text: str
+) -> None:
     buy(client, package="", tokens=text)
 
     assert [(order.tokens, order.amount) for order in Order.objects.all()] == [
@@ -121,7 +123,9 @@ def test_viewer_sees_and_changes_nothing(client: Client, member: Member) -> None
     assert buy(client, package="start").status_code == 403
 
 
-def test_threshold_is_set(client: Client, member: Member) -> None:
+def test_low_balance_threshold_is_stored_and_a_negative_one_refused(
+    client: Client, member: Member
+) -> None:
     client.post(reverse("balance-alert"), {"low_balance": "2 500"})
     client.post(reverse("balance-alert"), {"low_balance": "-1"})
 

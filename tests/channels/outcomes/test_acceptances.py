@@ -76,7 +76,7 @@ def test_acceptance_is_one_statement(
 
 @pytest.mark.parametrize("pollable", [True, False])
 @pytest.mark.parametrize("chain", [{}, {"channel": "auto"}])
-def test_it_writes_what_the_state_machine_would(
+def test_acceptance_in_one_statement_writes_what_the_state_machine_would(
     api: Api, pollable: bool, chain: dict[str, str]
 ) -> None:
     if chain:

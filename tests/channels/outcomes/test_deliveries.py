@@ -76,7 +76,7 @@ def test_delivery_is_one_statement_beside_the_look_whether_any_is_due(
 @pytest.mark.parametrize("chain", [[], ["whatsapp", "sms"]])
 @pytest.mark.parametrize("at", [None, timedelta(hours=-1), timedelta(0), timedelta(hours=1)])
 @pytest.mark.parametrize("is_polled", [True, False])
-def test_it_writes_what_the_state_machine_would(
+def test_delivery_in_one_statement_writes_what_the_state_machine_would(
     api: Api, chain: list[str], at: timedelta | None, is_polled: bool
 ) -> None:
     if chain:

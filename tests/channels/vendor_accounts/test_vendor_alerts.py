@@ -168,7 +168,7 @@ def test_alerts_are_purged_after_a_month() -> None:
     assert [row.code for row in ProviderAlert.objects.all()] == ["template_paused"]
 
 
-def test_operator_sees_them(client: Client) -> None:
+def test_operator_page_shows_paused_templates_and_refused_accounts(client: Client) -> None:
     sign_in(client, make_operator(), "password", "mfa")
     vendor_alerts.record("whatsapp_cloud", PAUSED)
     vendor_alerts.record("whatsapp_cloud", AccountAlert("131031", "Locked", AlertKind.REFUSED))

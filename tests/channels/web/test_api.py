@@ -95,7 +95,9 @@ FILTERS = [
 
 
 @pytest.mark.parametrize(("query", "expected"), FILTERS)
-def test_filters(api: Api, query: dict[str, str], expected: str) -> None:
+def test_listed_messages_match_the_query_filters(
+    api: Api, query: dict[str, str], expected: str
+) -> None:
     several = {
         "d": made(api, NOON - timedelta(days=1), kind="link", phone="+79161234568"),
         "c": made(api, NOON, channel="sms", state="failed", phone="+79161234569"),

@@ -71,7 +71,9 @@ def test_modes_are_apart(client: Client, owner: Member) -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_filters(client: Client, owner: Member, query: dict[str, str], expected: list[str]) -> None:
+def test_cabinet_list_shows_messages_that_match_the_filters(
+    client: Client, owner: Member, query: dict[str, str], expected: list[str]
+) -> None:
     MessageFactory.create(company=owner.company, phone="+79160000001", kind="link")
     MessageFactory.create(
         company=owner.company,

@@ -118,7 +118,7 @@ def test_two_answers_to_one_question_are_refused(key: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff", b"%", b"{}"])
-def test_what_is_no_form_is_an_invalid_request(db: None, body: bytes) -> None:
+def test_malformed_form_is_an_invalid_request(db: None, body: bytes) -> None:
     client = DialectClient(DIALECT, None)
 
     for content_type in (FORM, "application/json"):

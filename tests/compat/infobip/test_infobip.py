@@ -164,7 +164,7 @@ def test_national_number_is_refused(client: DialectClient, to: str) -> None:
     assert Message.objects.count() == 0
 
 
-def test_what_a_client_creates_is_answered_with_what_there_is(client: DialectClient) -> None:
+def test_application_and_template_that_exist_answer_a_creation(client: DialectClient) -> None:
     asked = {"name": "Shop", "enabled": True, "configuration": {"pinAttempts": 10}}
     template = {"messageText": "Your pin is {{pin}}", "pinType": "NUMERIC", "pinLength": 4}
 

@@ -259,7 +259,9 @@ def test_code_that_was_entered_is_not_canceled(twilio: Twilio) -> None:
     ],
     ids=str,
 )
-def test_create_refuses(twilio: Twilio, fields: dict[str, str], code: int, named: str) -> None:
+def test_verification_with_a_wrong_field_is_refused_by_code(
+    twilio: Twilio, fields: dict[str, str], code: int, named: str
+) -> None:
     answer = twilio.create(**fields)
 
     assert error_of(answer) == (400, code)
@@ -274,7 +276,7 @@ def test_create_refuses(twilio: Twilio, fields: dict[str, str], code: int, named
      {"TemplateCustomSubstitutions": '{"a": "b"}'}, {"RateLimits": "{}"}, {"Locale": "de-DE"}],
     ids=str,
 )  # fmt: skip
-def test_create_takes(twilio: Twilio, fields: dict[str, str]) -> None:
+def test_verification_takes_every_known_option(twilio: Twilio, fields: dict[str, str]) -> None:
     answer = twilio.create(**fields)
 
     assert (answer.status, answer.body["channel"]) in {(201, "sms"), (201, "whatsapp")}

@@ -288,7 +288,7 @@ def test_next_workflow_of_one_that_is_over_is_not_found(client: DialectClient) -
     check(answer, 404, "Not Found", "not-found")
 
 
-def test_low_balance_is_said(live: DialectClient, company: Company) -> None:
+def test_low_balance_is_answered_402(live: DialectClient, company: Company) -> None:
     Wallet.objects.filter(company=company).update(available=3)
 
     check(start(live), 402, "Low balance", "low-balance")

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from accounts.oidc.grants import Grant
+from config.environment.mail_address import parse
+from config.environment.oidc_settings import parse_roles
 from config.environment.production_checks import problems, require_safe, weakness
 from config.environment.variables import ROOT
 from config.settings import EMAIL_BACKEND as DEFAULT_EMAIL_BACKEND
@@ -249,3 +252,116 @@ def test_image_builds_with_settings_that_start() -> None:
 
     assert done.returncode == 0, done.stderr
     assert "PRODUCTION = True" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("url", "port", "encryption"),
+    [
+        ("smtp://mail.example", 25, ""),
+        ("smtp://mail.example:2525", 2525, ""),
+        ("smtp://mail.example:587?tls=1", 587, "TLS"),
+        ("smtp://mail.example?tls=True", 587, "TLS"),
+        ("smtp://mail.example:587?tls=0", 587, ""),
+        ("smtp://mail.example:465?ssl=1", 465, "SSL"),
+        ("smtp://mail.example:465", 465, "SSL"),
+        ("smtp://mail.example:465?tls=1", 465, "SSL"),
+        ("submission://mail.example", 587, "TLS"),
+        ("smtp+tls://mail.example:587", 587, "TLS"),
+        ("smtp+ssl://mail.example", 465, "SSL"),
+        ("smtps://mail.example", 465, "SSL"),
+        ("smtps://mail.example:587", 587, "TLS"),
+        ("smtps://mail.example:2465", 2465, "SSL"),
+    ],
+)
+def test_encryption_is_what_the_url_says(url: str, port: int, encryption: str) -> None:
+    result = parse(url)
+
+    assert (result["EMAIL_HOST"], result["EMAIL_PORT"]) == ("mail.example", port)
+    assert [name for name in ("TLS", "SSL") if result[f"EMAIL_USE_{name}"]] == encryption.split()
+
+
+def test_user_and_password_are_decoded() -> None:
+    result = parse("smtp://me%40x.example:p%23a%2Fs+s%25$@mail.example:587?tls=1")
+
+    assert result["EMAIL_HOST_USER"] == "me@x.example"
+    assert result["EMAIL_HOST_PASSWORD"] == "p#a/s+s%$"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mail.example:25",
+        "mail.example",
+        "//mail.example",
+        "smtp://",
+        "smtp+starttls://me:hunter2@mail.example",
+        "http://me:hunter2@mail.example",
+        "smtp://me:hunter2#x@mail.example:25",
+        "smtp://me:hunter2/x?y@mail.example:25",
+        "smtp://me:hunter2@mail.example:587?starttls=1",
+        "smtp://me:hunter2@mail.example:587?tls=perhaps",
+        "smtp://me:hunter2@mail.example:smtp",
+        "smtp://me:hunter2@mail.example:587/?tls=1#x",
+    ],
+)
+def test_what_would_send_in_the_clear_is_refused_unquoted(url: str) -> None:
+    with pytest.raises(ImproperlyConfigured) as caught:
+        parse(url)
+
+    assert str(caught.value).startswith("EMAIL_URL")
+    assert "hunter2" not in str(caught.value)
+
+
+PROVIDER = {"OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_ID": "kvitok"}
+
+
+@pytest.mark.parametrize(
+    ("text", "grants"),
+    [
+        ("", ()),
+        (" , ", ()),
+        ("admins=superuser", (Grant("admins", "superuser"),)),
+        ("a = staff , b=staff: Support", (Grant("a", "staff"), Grant("b", "staff", "Support"))),
+        ("/acme/devs=developer:17", (Grant("/acme/devs", "developer", "17"),)),
+        ("CN=Owners=owner:1", (Grant("CN=Owners", "owner", "1"),)),
+        ("a=viewer:1,a=accountant:2", (Grant("a", "viewer", "1"), Grant("a", "accountant", "2"))),
+    ],
+)
+def test_roles_are_read_in_their_order(text: str, grants: tuple[Grant, ...]) -> None:
+    assert parse_roles(text) == grants
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "admins",
+        "=superuser",
+        "admins=",
+        "admins=superuser:1",
+        "admins=administrator",
+        "devs=developer",
+        "devs=developer:acme",
+        "devs=developer:١٧",
+        "devs=developer:-1",
+    ],
+)
+def test_rules_that_grant_nothing_are_refused(text: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="OIDC_ROLES"):
+        parse_roles(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"OIDC_ISSUER": "https://id.example.com"}, "OIDC_ISSUER needs OIDC_CLIENT_ID"),
+        (PROVIDER | {"OIDC_ISSUER": "id.example.com"}, "OIDC_ISSUER must be an https:// address"),
+        (PROVIDER | {"OIDC_SCOPES": "email"}, "OIDC_SCOPES must name openid"),
+        ({"OIDC_ROLES": "a=superuser"}, "need OIDC_ISSUER"),
+        (PROVIDER | {"OIDC_SESSION_HOURS": "0"}, "OIDC_SESSION_HOURS must be 1 or more"),
+        (PROVIDER | {"PROXIES": "oidc=proxy"}, "PROXIES: oidc must be"),
+    ],
+)
+def test_provider_that_cannot_work_is_refused_at_start(changes: dict[str, str], words: str) -> None:
+    refused = start(**changes)
+
+    assert words in refused.stderr.strip().splitlines()[-1]

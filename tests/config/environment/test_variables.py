@@ -64,7 +64,7 @@ def test_hosts_are_read_as_links_are(
 
 
 @pytest.mark.parametrize("text", ["https://casino.example/", "casino.example:443", "a b.example"])
-def test_what_is_no_host_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_malformed_host_variable_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("LINK_BLOCKLIST", text)
 
     with pytest.raises(ImproperlyConfigured, match="is no host"):

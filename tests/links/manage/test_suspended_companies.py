@@ -66,7 +66,7 @@ def test_links_can_be_ended(client: Client, company: Company) -> None:
     assert company.link_stops.filter(batch_id=link.batch_id).exists()
 
 
-def test_operator_releases_them(company: Company) -> None:
+def test_operator_releases_links_of_a_suspended_company(company: Company) -> None:
     stopping.stop(company=company)
 
     assert stopping.release(company=company, by_operator=True)

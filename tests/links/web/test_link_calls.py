@@ -25,7 +25,7 @@ def bulk(api: Api, *links: object, **headers: str) -> Answer:
     return api.post("/links/bulk", {"links": list(links)}, **headers)
 
 
-def test_one_link(api: Api) -> None:
+def test_link_is_answered_with_all_its_fields(api: Api) -> None:
     link = LinkFactory.create(company=api.company, slug="Sale", is_alias=True)
 
     body = api.get(f"/links/{link.public_id}").body

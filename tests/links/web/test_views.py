@@ -190,7 +190,7 @@ def test_every_setting_is_stored_in_its_one_form(
     ],
     ids=str,
 )
-def test_settings_refuse(
+def test_wrong_link_setting_is_refused_at_its_field(
     client: Client, owner: Member, host: ShortHost, wrong: dict[str, str]
 ) -> None:
     BlockedHost.objects.create(host="fraud.example")

@@ -157,7 +157,7 @@ def test_breach_that_the_schedule_found() -> None:
     assert found("ledger-breach") == []
 
 
-def test_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported_with_its_free_share(monkeypatch: pytest.MonkeyPatch) -> None:
     def usage(_path: Any) -> SimpleNamespace:
         return SimpleNamespace(total=100, free=7)
 

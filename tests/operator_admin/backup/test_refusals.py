@@ -151,7 +151,7 @@ def test_session_that_is_just_ending_is_waited_for(backup: Path) -> None:
     assert last.closed
 
 
-def test_replacement(backup: Path, copy: Copy) -> None:
+def test_database_is_replaced_only_once_its_name_is_confirmed(backup: Path, copy: Copy) -> None:
     copy.execute("CREATE TABLE precious ()")
 
     doubtful = copy.manage("restore", backup, "--replace", "--confirm", "another")

@@ -112,7 +112,7 @@ def test_changelists_open_and_search(client: Client, operator: User, model: type
 
 
 @pytest.mark.parametrize("model", READ_ONLY + EDITABLE)
-def test_rows_open(client: Client, operator: User, model: type[Model]) -> None:
+def test_page_of_every_row_opens(client: Client, operator: User, model: type[Model]) -> None:
     create_rows()
     row = model._default_manager.first()
     assert row is not None
@@ -165,7 +165,7 @@ def test_digest_of_a_key_is_not_shown(client: Client, operator: User) -> None:
     assert "digest" not in body.lower()
 
 
-def test_revoke_action(client: Client, operator: User) -> None:
+def test_operator_revokes_selected_keys(client: Client, operator: User) -> None:
     key = ApiKeyFactory.create()
 
     client.post(page(ApiKey, "changelist"), {"action": "revoke", "_selected_action": [key.pk]})

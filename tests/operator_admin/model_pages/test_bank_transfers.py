@@ -83,7 +83,9 @@ def test_one_action_settles(client: Client, invoice: Order, action: str, state: 
     assert ledger.balance(invoice.company_id) == (0, 0)
 
 
-def test_paid_invoice_says_so(client: Client, invoice: Order) -> None:
+def test_second_transfer_for_a_paid_invoice_is_left_for_review(
+    client: Client, invoice: Order
+) -> None:
     received(paid(invoice))
     second = received(paid(invoice, document_number="18"))
 

@@ -39,7 +39,7 @@ def test_wrong_price_is_refused(client: Client, fields: dict[str, Any]) -> None:
     assert SmsPrice.objects.count() == 0
 
 
-def test_what_has_begun_is_history(client: Client) -> None:
+def test_price_that_has_begun_cannot_be_changed(client: Client) -> None:
     price = SmsPrice.objects.create(country="KZ", tokens=22)
     address = reverse("admin:billing_smsprice_change", args=[price.pk])
 

@@ -136,7 +136,7 @@ def test_changes_are_saved_and_audited(client: Client, english_operator: User) -
     [{"prefixes": "7701"}, {"prefixes": "+0"}, {"weight": "0"}, {"max_per_second": "0"},
      {"position": "-1"}],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused(
+def test_wrong_account_settings_are_refused(
     client: Client, english_operator: User, wrong: dict[str, str]
 ) -> None:
     item = create_account("twilio", position=30)

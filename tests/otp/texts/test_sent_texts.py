@@ -169,7 +169,7 @@ def test_last_lines_of_an_sms_are_for_programs(api: Api) -> None:
     ]
 
 
-def test_telegram_has_none_of_them(api: Api) -> None:
+def test_telegram_text_has_no_autofill_lines(api: Api) -> None:
     Autofill.objects.create(company=api.company, webotp_host="example.com", app_hash="FA+9qCX9VSu")
 
     send(api, channel="telegram")

@@ -44,7 +44,7 @@ def test_text_is_added_changed_and_deleted(client: Client, owner: Member) -> Non
     ],
     ids=str,
 )
-def test_form_refuses(
+def test_wrong_code_text_is_refused_at_its_field(
     client: Client, owner: Member, wrong: dict[str, str], field: str, words: str
 ) -> None:
     response = client.post(reverse("text-create"), FORM | wrong)
@@ -94,7 +94,7 @@ def test_character_that_costs_a_segment_is_named(client: Client, owner: Member) 
     assert "alert" not in russian
 
 
-def test_what_is_written_is_shown_as_text(client: Client, owner: Member) -> None:
+def test_markup_in_a_code_text_is_escaped(client: Client, owner: Member) -> None:
     CodeTextFactory.create(company=owner.company, body="<b>{code}</b> & “{brand}”")
 
     body = body_of(client, "text-list")

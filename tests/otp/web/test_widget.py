@@ -33,7 +33,7 @@ def test_everything_vendored_has_its_licence() -> None:
 
 
 @pytest.mark.parametrize(("address", "file"), ADDRESSES.items())
-def test_any_page_may_load_and_keep_it(
+def test_widget_is_loaded_from_any_origin_and_cached_for_a_day(
     client: Client,
     db: None,
     address: str,
@@ -55,7 +55,7 @@ def test_any_page_may_load_and_keep_it(
     }
 
 
-def test_it_travels_packed(client: Client) -> None:
+def test_widget_is_served_compressed(client: Client) -> None:
     response = client.get("/otp/altcha.js", headers={"Accept-Encoding": "br, gzip"})
 
     assert response["Content-Encoding"] == "gzip"
@@ -64,7 +64,7 @@ def test_it_travels_packed(client: Client) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
-def test_who_has_it_is_told_so(client: Client, encoding: str) -> None:
+def test_unchanged_widget_is_answered_304(client: Client, encoding: str) -> None:
     etag = client.get("/otp/altcha.js")["ETag"]
 
     response = client.get(
@@ -80,7 +80,7 @@ def test_who_has_it_is_told_so(client: Client, encoding: str) -> None:
     ("accepted", "is_packed"),
     [("gzip", True), ("gzip;q=0.5, br", True), ("gzip;q=0", False), ("", False)],
 )
-def test_it_is_packed_for_those_who_take_that(
+def test_widget_is_compressed_only_for_clients_that_accept_gzip(
     client: Client, accepted: str, *, is_packed: bool
 ) -> None:
     response = client.get("/otp/altcha.js", headers={"Accept-Encoding": accepted})

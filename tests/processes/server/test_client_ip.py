@@ -34,7 +34,7 @@ def test_client_has_one_address_however_it_is_written(
 
 
 @pytest.mark.parametrize("written", ["unknown", "203.0.113.7:", ":1", "[]:1", "[x]:1", "a:1"])
-def test_what_is_no_address_stays_as_it_came(settings: Settings, written: str) -> None:
+def test_malformed_client_address_stays_as_it_came(settings: Settings, written: str) -> None:
     settings.TRUSTED_PROXY_COUNT = 1
     meta = {"HTTP_X_FORWARDED_FOR": written}
 

@@ -57,7 +57,9 @@ def live(company: Company) -> Verification:
 
 
 @pytest.mark.parametrize(("code", "status"), [("123456", 200), ("000000", 422)])
-def test_verify(company: Company, api: Api, code: str, status: int) -> None:
+def test_floor_of_verify_answers_and_writes_as_the_product_does(
+    company: Company, api: Api, code: str, status: int
+) -> None:
     here, there = live(company), live(company)
 
     floor = ask(views.verify, company_id=company.pk, phone=here.phone, mac=guess(here, code))
@@ -71,7 +73,7 @@ def test_verify(company: Company, api: Api, code: str, status: int) -> None:
     assert (there.attempts, there.verified_at is None) == (1, status == 422)
 
 
-def test_send(company: Company, api: Api) -> None:
+def test_floor_of_send_answers_and_writes_as_the_product_does(company: Company, api: Api) -> None:
     key = ApiKey.objects.get(company=company)
 
     floor = ask(views.send, company_id=company.pk, key_id=key.pk, phone="+79160000001")
@@ -84,7 +86,9 @@ def test_send(company: Company, api: Api) -> None:
     assert ledger.balance(company.pk)[1] == 2
 
 
-def test_shorten(company: Company, api: Api) -> None:
+def test_floor_of_shorten_answers_and_writes_as_the_product_does(
+    company: Company, api: Api
+) -> None:
     floor = ask(views.shorten, company_id=company.pk, url=hello.URL)
     ours = api.post("/links/shorten", {"url": hello.URL})
 
@@ -93,7 +97,7 @@ def test_shorten(company: Company, api: Api) -> None:
     assert list(Link.objects.values_list("url", flat=True)) == [hello.URL] * 2
 
 
-def test_bulk(company: Company, api: Api) -> None:
+def test_floor_of_bulk_answers_and_writes_as_the_product_does(company: Company, api: Api) -> None:
     links = [{"url": f"{hello.URL}&n={number}"} for number in range(3)]
 
     floor = ask(views.bulk, company_id=company.pk, links=links)
@@ -107,7 +111,7 @@ def test_bulk(company: Company, api: Api) -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_follow(company: Company, *, is_there: bool) -> None:
+def test_floor_of_follow_answers_as_the_product_does(company: Company, *, is_there: bool) -> None:
     connection.ensure_connection()
     account = Account(company.pk, 0, "")
     made = seed.links(connection.connection, account, 1, url=hello.URL)

@@ -87,7 +87,7 @@ def test_demo_has_a_hook_of_each_kind_that_works(
 
 
 @pytest.mark.parametrize("words", [[], ["history", "--messages", "1"]])
-def test_production_refuses(words: list[str], settings: Settings) -> None:
+def test_demo_data_is_refused_in_production(words: list[str], settings: Settings) -> None:
     settings.PRODUCTION = True
 
     with pytest.raises(DemoError):

@@ -32,7 +32,7 @@ def found(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Breach
         empty_database()
 
 
-def test_books_agree(found: list[Breach]) -> None:
+def test_books_of_demo_companies_balance(found: list[Breach]) -> None:
     assert found == []
     assert not Transfer.objects.filter(balance_after__lt=0).exists()
     assert not Wallet.objects.exclude(held=0).exists()

@@ -20,7 +20,7 @@ def trial_of(example: Path) -> ExampleRun:
     return ExampleRun(PYTHON, Toolchain("", lambda _file: [sys.executable, example]), NOWHERE)
 
 
-def test_the_receiver_is_right() -> None:
+def test_webhook_receiver_of_the_examples_passes_its_check() -> None:
     verify_webhook(trial_of(SOURCES / "python/verify_webhook.py"))
 
 

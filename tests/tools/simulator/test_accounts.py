@@ -1,11 +1,18 @@
-"""Incomplete simulated accounts: our own checks name what is missing."""
+"""Simulated accounts: our checks name what they lack, our providers read their approvals."""
 
 from collections.abc import Iterator
 
 import pytest
 import requests
 
-from channels.providers.base import AccountRequirements, Check, Provider
+from channels.providers.base import (
+    AccountRequirements,
+    Approval,
+    ApprovalKind,
+    ApprovalStatus,
+    Check,
+    Provider,
+)
 from tests.channels.providers.vendors import bot, gateway, max_bot, smsc, twilio, whatsapp
 from tests.tools.simulator.peers import ACCOUNT, Simulator
 
@@ -125,3 +132,27 @@ def test_each_lack_is_named(
     assert lack(simulator, word).status_code == 200
 
     assert failed(simulator, vendor) == [(topic, detail)]
+
+
+def read(simulator: Simulator, vendor: str, *lacks: str) -> list[Approval]:
+    lack(simulator, *lacks)
+    approvals = account(simulator, vendor).approvals()
+    assert approvals is not None
+    return approvals
+
+
+@pytest.mark.parametrize("vendor", ["whatsapp", "smsc", "service"])
+def test_whole_account_has_everything_it_uses_approved(simulator: Simulator, vendor: str) -> None:
+    used = [item for item in read(simulator, vendor) if item.is_used]
+
+    assert used
+    assert {item.status for item in used} == {ApprovalStatus.APPROVED}
+
+
+def test_templates_are_rejected_and_paused_with_reason_and_quality(simulator: Simulator) -> None:
+    result = read(simulator, "whatsapp", "template_rejected", "template_paused")
+
+    (rejected,) = [item for item in result if item.status is ApprovalStatus.REJECTED]
+    (paused,) = [item for item in result if item.status is ApprovalStatus.PAUSED]
+    assert (rejected.kind, rejected.reason) == (ApprovalKind.TEMPLATE, "INVALID_FORMAT")
+    assert (paused.word, paused.quality) == ("PAUSED", "RED")

@@ -73,7 +73,7 @@ def card_of(update: Json) -> Json:
         ("dialog_muted", []),
     ],
 )
-def test_reads_updates(name: str, expected: list[BotUpdate]) -> None:
+def test_max_updates_become_contacts_starts_and_stops(name: str, expected: list[BotUpdate]) -> None:
     assert read(stored(name)) == expected
 
 

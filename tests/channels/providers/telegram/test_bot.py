@@ -238,7 +238,9 @@ def test_link_to_the_bot(username: str, url: str) -> None:
         ("chat_2026-09.json", [Said("когда придёт код?", CHAT, "ru")]),
     ],
 )
-def test_reads_updates(file: str, expected: list[BotUpdate]) -> None:
+def test_telegram_updates_become_contacts_starts_and_stops(
+    file: str, expected: list[BotUpdate]
+) -> None:
     assert bot().parse_webhook(bot_call(payload("telegram_bot", file))).bot_updates == expected
 
 

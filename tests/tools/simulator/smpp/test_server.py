@@ -171,7 +171,7 @@ def test_query_tells_what_became_of_a_message(centre: Simulator, phone: str) -> 
         ({"text": b"\x05\x00\x03\x01\x02\x01" + b"x" * 154, "esm_class": 0x40}, 0x01),
     ],
 )
-def test_what_no_network_would_take_is_refused(
+def test_invalid_submission_is_refused_by_the_message_centre(
     centre: Simulator, phone: str, changed: dict[str, object], status: int
 ) -> None:
     async def work(smsc: smpp34.Smsc) -> None:
