@@ -19,7 +19,7 @@ from accounts import audit
 from accounts.audit import ACTION_LABELS, changes_between, record, subject
 from accounts.models import AuditEvent, Company, User
 from accounts.security import notifications
-from tests.accounts.security.people import add_app, confirm, make_person, signed_in
+from tests.accounts.security.people import add_app, confirm, signed_in
 from tests.factories import PASSWORD, CompanyFactory, UserFactory
 from tests.operator_admin.operators import code_now
 from tests.packages import PACKAGES, ROOT
@@ -27,11 +27,6 @@ from tests.packages import PACKAGES, ROOT
 pytestmark = pytest.mark.django_db
 
 NEW = "another long passphrase 7"
-
-
-@pytest.fixture
-def user() -> User:
-    return make_person()
 
 
 @pytest.fixture

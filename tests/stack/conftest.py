@@ -64,6 +64,12 @@ def sender(stack: Stack) -> Sender:
 
 
 @pytest.fixture
+def unlimited_sender(stack: Stack) -> Sender:
+    """A company without an effective rate limit."""
+    return stack.sender(api_rate=1_000_000)
+
+
+@pytest.fixture
 def threads() -> Iterator[ThreadPoolExecutor]:
     """For requests only: none of them may touch the database."""
     with ThreadPoolExecutor(64) as pool:

@@ -36,12 +36,6 @@ def recovery(stack: Stack) -> Iterator[None]:
     stack.new_errors()
 
 
-@pytest.fixture
-def unlimited_sender(stack: Stack) -> Sender:
-    """A company without an effective rate limit."""
-    return stack.sender(api_rate=1_000_000)
-
-
 def test_redis_killed_and_back_empty_in_the_middle_of_sends(
     stack: Stack, unlimited_sender: Sender, threads: ThreadPoolExecutor
 ) -> None:

@@ -31,11 +31,6 @@ def recovery(stack: Stack) -> Iterator[None]:
 
 
 @pytest.fixture
-def unlimited_sender(stack: Stack) -> Sender:
-    return stack.sender(api_rate=1_000_000)
-
-
-@pytest.fixture
 def redis_operator(stack: Stack) -> Iterator[redis.Redis]:
     """A connection whose rights nobody takes away; afterwards Redis refuses nothing."""
     with redis.Redis.from_url(stack.redis.url) as client:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 import pytest
 
 from accounts.models import Company
-from tests.factories import CompanyFactory, EndpointFactory
+from tests.factories import CompanyFactory, DeliveryFactory, EndpointFactory
 from tests.webhooks.receivers import Receiver
 from webhooks.dispatcher import WebhookDispatcher
-from webhooks.models import Endpoint
+from webhooks.models import Delivery, Endpoint
 
 
 @pytest.fixture
@@ -19,6 +19,11 @@ def company(db: None) -> Company:
 def endpoint(company: Company, receiver: Receiver) -> Endpoint:
     """At the receiver."""
     return EndpointFactory.create(company=company, url=receiver.url)
+
+
+@pytest.fixture
+def delivery(endpoint: Endpoint) -> Delivery:
+    return DeliveryFactory.create(endpoint=endpoint, event__data={"id": "msg_1", "имя": "Ромашка"})
 
 
 @pytest.fixture

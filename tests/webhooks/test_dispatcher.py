@@ -25,11 +25,6 @@ from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event, EventKin
 NOBODY = "http://127.0.0.1:9/hook"
 
 
-@pytest.fixture
-def delivery(endpoint: Endpoint) -> Delivery:
-    return DeliveryFactory.create(endpoint=endpoint, event__data={"id": "msg_1", "имя": "Ромашка"})
-
-
 @pytest.mark.parametrize(
     "change", [{"disabled_at": timezone.now()}, {"deleted_at": timezone.now()}]
 )

@@ -130,11 +130,6 @@ def test_member_who_switched_webhook_letters_off_gets_none(
     assert recipients() == {other.email}
 
 
-@pytest.fixture
-def delivery(endpoint: Endpoint) -> Delivery:
-    return DeliveryFactory.create(endpoint=endpoint, event__data={"id": "msg_1", "имя": "Ромашка"})
-
-
 def test_rotated_secret_signs_beside_the_old_one_for_a_day(
     delivery: Delivery, endpoint: Endpoint, receiver: Receiver
 ) -> None:

@@ -19,11 +19,6 @@ from webhooks.models import Delivery, Endpoint, EventKind
 NOBODY = "http://127.0.0.1:9/hook"
 
 
-@pytest.fixture
-def delivery(endpoint: Endpoint) -> Delivery:
-    return DeliveryFactory.create(endpoint=endpoint, event__data={"id": "msg_1", "имя": "Ромашка"})
-
-
 def test_event_arrives_signed(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:
     make_round()
 

@@ -22,7 +22,6 @@ from tests.accounts.security.people import (
     confirm_by_code,
     emails_to,
     is_asked,
-    make_person,
     signed_in,
 )
 from tests.browser.people import add_second_factors
@@ -56,11 +55,6 @@ PASSKEY = json.dumps(  # well-formed, and nobody's
         },
     }
 )
-
-
-@pytest.fixture
-def user() -> User:
-    return make_person()
 
 
 @pytest.fixture

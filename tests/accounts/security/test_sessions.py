@@ -28,11 +28,6 @@ NEW = "another long passphrase 7"
 
 
 @pytest.fixture
-def user() -> User:
-    return make_person()
-
-
-@pytest.fixture
 def client(user: User) -> Client:
     return signed_in(user)
 

@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from tests.accounts.security.people import confirm, make_person, signed_in
+from tests.accounts.security.people import confirm, signed_in
 from tests.browser.people import add_second_factors
 
 pytestmark = pytest.mark.django_db
@@ -50,11 +50,6 @@ CREDENTIALS: list[object] = [
 ]
 MALFORMED = [json.dumps(item) for item in CREDENTIALS]
 ONE_OF_EACH_KIND = MALFORMED[::4]  # all views read a credential alike
-
-
-@pytest.fixture
-def user() -> User:
-    return make_person()
 
 
 def post(client: Client, name: str, text: str) -> int:

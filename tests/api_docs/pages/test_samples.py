@@ -87,12 +87,6 @@ def test_snippet_keeps_what_the_shell_needs() -> None:
     assert "http://h/?a=1&amp;b=&lt;2&gt;" in plain
 
 
-@pytest.fixture
-def english() -> Iterator[None]:
-    with translation.override("en"):
-        yield
-
-
 @pytest.mark.usefixtures("english")
 @pytest.mark.parametrize(
     ("seconds", "words"),

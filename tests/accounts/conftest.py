@@ -1,0 +1,9 @@
+import pytest
+
+from accounts.models import User
+from tests.accounts.security.people import make_person
+
+
+@pytest.fixture
+def user() -> User:
+    return make_person()
