@@ -166,10 +166,10 @@ def test_clicks_that_wait_keep_no_other_event_waiting(endpoint: Endpoint, kind: 
     Delivery.objects.update(due_at=timezone.now() - timedelta(hours=1))
     events.emit(kind=kind, key="late", **of_endpoint)
 
-    first, *others = dispatcher.claim(MAX_CALLS_PER_ENDPOINT)
+    claimed = [item.kind for item in dispatcher.claim(MAX_CALLS_PER_ENDPOINT)]
 
-    assert first.kind == kind
-    assert [other.kind for other in others] == ["link.clicked"] * (MAX_CALLS_PER_ENDPOINT - 1)
+    assert claimed.count("link.clicked") == MAX_CALLS_PER_ENDPOINT - 1
+    assert kind in claimed  # wherever: the database returns them in any order
 
 
 def test_calls_under_way_count_towards_the_share(company: Company) -> None:
