@@ -1,10 +1,11 @@
 """Handles a server's call: who called, what it asks for, and the message that is sent."""
 
 import re
+import time
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -36,6 +37,7 @@ from links.api.parsing import new_link
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
 from links.make.send import LinkSendRequest, send_link
 from otp.protection.requesters import Requester, hashed, network_of
+from otp.send.custom_code_repeats import PAUSE
 from otp.send.send import CodeSendRequest, send_code
 from parsing.characters import is_line
 
@@ -150,14 +152,19 @@ def _send_link(hook: Hook, sender: Sender, number: str, message: WantedMessage) 
     locale = _locale(principal, number, "", message.locale)
     request = LinkSendRequest(number, locale, None, "", link)
     key = _link_key(hook, principal, number, message.link)
-    if sent := _find(key):
-        return sent
-    try:
-        return send_link(sender=_with(sender, key), request=request).outcome
-    except (DomainError, IntegrityError):
-        if sent := _find(key):  # the same call was faster
-            return sent
-        raise
+    give_up_at = time.monotonic() + WAIT
+    while not (sent := _find(key)):
+        try:
+            return send_link(sender=_with(sender, key), request=request).outcome
+        except (DomainError, IntegrityError) as error:
+            if sent := _find(key):  # the same call was faster
+                return sent
+            is_running = getattr(error, "error", None) is Error.REQUEST_IN_PROGRESS
+            if not is_running or time.monotonic() > give_up_at:
+                raise
+        connection.close()  # nothing is held while the first is written
+        time.sleep(PAUSE)
+    return sent
 
 
 def _with(sender: Sender, key: IdempotencyKey) -> Sender:

@@ -340,6 +340,18 @@ def test_logto_invitation_becomes_a_link(company: Company) -> None:
     assert "example.com" not in message.params["text"]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_repeats_of_a_link_at_once_are_one_message(company: Company) -> None:
+    link = {"link": "https://example.com/invitation?token=1"}
+    payload = {"to": PHONE, "type": "OrganizationInvitation", "payload": link}
+    hook = make_hook(company, "logto")
+
+    answers = at_once([partial(mine, hook, payload)] * 30)
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({body_of(answer)["id"] for answer in answers}) == Message.objects.count() == 1
+
+
 @pytest.mark.parametrize("link", ["http://10.0.0.1/", "not a link", "javascript:alert(1)"])
 def test_link_that_may_not_be_shortened_is_refused(company: Company, link: str) -> None:
     hook = make_hook(company, "logto")
