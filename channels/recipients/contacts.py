@@ -68,7 +68,7 @@ def share(provider: str, *, phone: str, chat_id: int, at: datetime | None = None
 
     A bot's shares and stops take turns: two that exchange their phones would wait for each other.
     """
-    at = at or timezone.now()
+    at = at or timezone.now().replace(microsecond=0)
     advisory_locks.lock(f"share:{provider}")
     of_bot = Contact.objects.filter(provider=provider)
     replaced = of_bot.filter(Q(chat_id=chat_id) | Q(phone=phone))
@@ -87,7 +87,7 @@ def share(provider: str, *, phone: str, chat_id: int, at: datetime | None = None
 @transaction.atomic
 def stop(provider: str, chat_id: int, at: datetime | None = None) -> None:
     """Stops the bot's messages to this chat; other channels are not affected."""
-    at = at or timezone.now()
+    at = at or timezone.now().replace(microsecond=0)
     advisory_locks.lock(f"share:{provider}")
     chat = Contact.objects.filter(provider=provider, chat_id=chat_id)
     if not chat.exists():
@@ -102,7 +102,7 @@ def _stop_key(provider: str, chat_id: int) -> str:
 
 def resume(provider: str, chat_id: int, at: datetime | None = None) -> bool:
     """Lets the bot write again; returns whether the chat has a contact that it may write to."""
-    at = at or timezone.now()
+    at = at or timezone.now().replace(microsecond=0)
     chat = Contact.objects.filter(provider=provider, chat_id=chat_id)
     allowed = chat.exclude(blocked_at__gt=at)
     return bool(allowed.update(blocked_at=None, shared_at=Greatest("shared_at", at)))
