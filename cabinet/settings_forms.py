@@ -166,9 +166,9 @@ class ChannelsSection(fallback_forms.WithFallback, SectionForm):
         channel = cast(forms.ChoiceField, self.fields["default_channel"])
         _blank, *choices = channel.choices  # type: ignore[misc]
         channel.choices = [("", _("The first connected one")), *choices]
-        facts = {"channels": channels.join_titles()}
+        values = {"channels": channels.join_titles()}
         channel.help_text = (
-            _("Taken in this order: %(channels)s.") % facts + f" {channel.help_text}"
+            _("Taken in this order: %(channels)s.") % values + f" {channel.help_text}"
         )
         company = self.instance
         chain = company.fallback_chain or fallback_forms.offered_chain(company.default_channel)

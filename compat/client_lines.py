@@ -1,7 +1,7 @@
 """The cabinet's page “Change one line”: what a program changes to use a dialect.
 
 A dialect has them in files, `snippets/<language>.txt`, with `{{ address }}`, `{{ key }}`,
-`{{ phone }}` and its own facts to be filled in.
+`{{ phone }}` and its own identifiers to be filled in.
 """
 
 import re
@@ -46,7 +46,7 @@ class DialectLines(NamedTuple):
 
     dialect: Dialect
     address: str
-    facts: Mapping[str, str]
+    identifiers: Mapping[str, str]
     snippets: list[Snippet]
 
 
@@ -58,7 +58,7 @@ def lines_for(key: ApiKey, plaintext: str) -> list[DialectLines]:
 
 def _lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
     address = f"{settings.PUBLIC_URL}{dialect.path}"
-    facts = dialect.facts(key.company_id, key.mode, key.purpose)
+    identifiers = dialect.identifiers(key.company_id, key.mode, key.purpose)
     phone = TEST_PHONE if key.mode == Mode.TEST else OWN_PHONE
     values = {
         "address": address,
@@ -67,7 +67,7 @@ def _lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
         "application_id": key.application_id if key.public_key else OWN_APPLICATION,
         "phone": phone,
         "digits": phone.removeprefix("+"),
-        **facts,
+        **identifiers,
     }
     snippets = [
         Snippet(
@@ -77,7 +77,7 @@ def _lines(dialect: Dialect, key: ApiKey, plaintext: str) -> DialectLines:
         )
         for name, text in _files(dialect.name)
     ]
-    return DialectLines(dialect, address, facts, snippets)
+    return DialectLines(dialect, address, identifiers, snippets)
 
 
 @cache

@@ -49,7 +49,7 @@ class Dialect:
     open_paths: frozenset[str] = frozenset()
     # What a client's settings hold beside address and key, under the vendor's names: made of the
     # company, mode and purpose of the key.
-    facts: Callable[[int, str, str], Mapping[str, str]] = lambda *_key: {}
+    identifiers: Callable[[int, str, str], Mapping[str, str]] = lambda *_key: {}
     # Headers of a request that every answer to it repeats.
     echoed: Callable[[Headers], Mapping[str, str]] = lambda _headers: {}
 
@@ -94,11 +94,11 @@ def by_basic_password(headers: Headers) -> Principal | None:
 
 
 @lru_cache(maxsize=4096)
-def derived_id(dialect: str, *facts: object) -> str:
+def derived_id(dialect: str, *parts: object) -> str:
     """32 hexadecimal digits that never change, as clients have them in their settings. No secret:
     the key is.
     """
-    text = ":".join(map(str, (dialect, *facts)))
+    text = ":".join(map(str, (dialect, *parts)))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

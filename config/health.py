@@ -92,7 +92,7 @@ def _written() -> str:
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_LIMITS)
-            HeartbeatWriter("web").write(outcome_signals.facts())
+            HeartbeatWriter("web").write(outcome_signals.details())
             cursor.execute(_NEEDS_ROOM)
             cursor.execute(_NEEDS_TIME_ZONE, [settings.TIME_ZONE])
     except (DatabaseError, PoolTimeout) as error:

@@ -71,7 +71,7 @@ class Heartbeat:
     kind: str
     process: str
     age: float  # seconds
-    facts: dict[str, int]
+    details: dict[str, int]
     keys: dict[str, list[str]]  # `storage.key_rings.identities` of the process
 
     @property
@@ -133,11 +133,11 @@ def heartbeats() -> list[Heartbeat]:
     return rows(_heartbeat, sql.HEARTBEATS)
 
 
-def _heartbeat(*, facts: str, **columns: Any) -> Heartbeat:
-    """Parses `facts` here, since Django leaves jsonb as text on raw cursors."""
-    reported = orjson.loads(facts)
+def _heartbeat(*, details: str, **columns: Any) -> Heartbeat:
+    """Parses `details` here, since Django leaves jsonb as text on raw cursors."""
+    reported = orjson.loads(details)
     keys = reported.pop("keys", {})
-    return Heartbeat(facts=reported, keys=keys, **columns)
+    return Heartbeat(details=reported, keys=keys, **columns)
 
 
 @dataclass(frozen=True, slots=True)

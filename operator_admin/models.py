@@ -26,7 +26,7 @@ class Alert(models.Model):
 
     rule = models.CharField(max_length=40)
     subject = models.CharField(max_length=120, blank=True)  # an account, a host, a check
-    facts = models.JSONField(default=dict)  # fill the rule's texts
+    details = models.JSONField(default=dict)  # fill the rule's texts
     began_at = models.DateTimeField()
     missing_since = models.DateTimeField(null=True)  # not seen lately: over soon
     ended_at = models.DateTimeField(null=True)

@@ -106,10 +106,10 @@ def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamil
     for kind, seconds in youngest.items():
         age.add_metric([kind], seconds)
     yield age
-    yield from _bind_gauges([beat for beat in beats if "bound" in beat.facts and beat.is_alive])
-    web = [beat.facts for beat in beats if beat.kind == "web" and beat.is_alive]
-    waiters = sum(facts.get("waiters", 0) for facts in web)
-    listening = [facts["listening"] for facts in web if "listening" in facts]
+    yield from _bind_gauges([beat for beat in beats if "bound" in beat.details and beat.is_alive])
+    web = [beat.details for beat in beats if beat.kind == "web" and beat.is_alive]
+    waiters = sum(details.get("waiters", 0) for details in web)
+    listening = [details["listening"] for details in web if "listening" in details]
     yield GaugeMetricFamily("kvitok_waiters", "Sends that wait for their outcome", waiters)
     yield GaugeMetricFamily(
         "kvitok_listeners_down", "Web processes that hear no outcomes", listening.count(0)
@@ -127,7 +127,7 @@ def _bind_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
     for name, (fact, help_text) in BINDS.items():
         gauge = GaugeMetricFamily(name, help_text, labels=["account"])
         for beat in beats:
-            gauge.add_metric([beat.kind], beat.facts.get(fact, 0))
+            gauge.add_metric([beat.kind], beat.details.get(fact, 0))
         yield gauge
 
 

@@ -39,7 +39,7 @@ SELECT
 """
 
 HEARTBEATS = """
-SELECT kind, process, EXTRACT(epoch FROM clock_timestamp() - at)::float AS age, facts
+SELECT kind, process, EXTRACT(epoch FROM clock_timestamp() - at)::float AS age, details
 FROM channels_heartbeat ORDER BY kind, at DESC
 """
 

@@ -108,7 +108,7 @@ def system(request: HttpRequest) -> HttpResponse:
 
 
 def describe(name: str, rule: Rule) -> dict[str, str | int]:
-    """A rule without an alert, whose facts are not there yet."""
+    """A rule without an alert, whose details are not there yet."""
     return {
         "name": name,
         "title": PLACEHOLDER.sub("…", str(rule.title)),

@@ -129,7 +129,7 @@ NOT_OF_RECIPIENTS = {
     "channels_deliverydrop": "channel share usual",
     "channels_routeday": "arm codes entered tokens tokens_squared seconds",
     "channels_routerstate": "version state",  # by operator's range
-    "channels_heartbeat": "process kind facts",
+    "channels_heartbeat": "process kind details",
     "channels_provideraccount": "credentials name prefixes reason pause_reason share_factor",
     "channels_vendorapproval": "provider kind name language status vendor_status quality reason",
     "django_admin_log": "object_id",
@@ -142,7 +142,7 @@ NOT_OF_RECIPIENTS = {
     "links_linkimport": "file_name ignored state reason",
     "links_shorthost": "host",
     "mfa_authenticator": "type data",
-    "operator_admin_alert": "rule subject facts",  # vendors, processes, figures
+    "operator_admin_alert": "rule subject details",  # vendors, processes, figures
     "operator_admin_alertrun": "group",
     "operator_admin_companynote": "text",
     "operator_admin_incident": "titles impact state channel",

@@ -67,11 +67,11 @@ TEXTS = {
 
 
 class VerifyError(Exception):
-    """`code` is one of `TEXTS`, `facts` what the text names."""
+    """`code` is one of `TEXTS`, `values` what the text names."""
 
-    def __init__(self, code: str, **facts: Any) -> None:
-        super().__init__(TEXTS[code].format(**facts))
-        self.code, self.facts = code, facts
+    def __init__(self, code: str, **values: Any) -> None:
+        super().__init__(TEXTS[code].format(**values))
+        self.code, self.values = code, values
 
 
 class BrokenError(VerifyError):

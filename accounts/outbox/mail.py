@@ -255,7 +255,7 @@ def _has_too_many(template: str, to: str) -> bool:
     if lately.filter(template=template, to__iexact=to, key=None).count() >= MAX_PER_HOUR:
         return True
     box = atomic_limits.hashed(to.casefold())
-    return atomic_limits.seconds_over(Window(f"mail:{template}:{box}", MAX_PER_HOUR, 3600)) > 0
+    return atomic_limits.count_or_wait(Window(f"mail:{template}:{box}", MAX_PER_HOUR, 3600)) > 0
 
 
 log = structlog.get_logger(__name__)

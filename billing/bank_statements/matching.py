@@ -70,7 +70,7 @@ class StatementLine:
 
         Not the bank's id of the operation: T-Bank may change it overnight, and files have none.
         """
-        facts = (
+        parts = (
             self.account,
             "in" if self.is_incoming else "out",
             self.document_number.lstrip("0") or self.operation_id,
@@ -80,7 +80,7 @@ class StatementLine:
             "".join(one_line(self.purpose).split()).casefold()[:100],
             str(self.occurrence),
         )
-        return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def is_clean(text: str) -> bool:

@@ -79,13 +79,13 @@ def _status(pdf: FPDF, document: Document) -> None:
 
 def _facts(pdf: FPDF, document: Document) -> None:
     pdf.set_font(FONT_FAMILY, size=SMALL + 0.5)
-    for label, text in facts(document):
+    for label, text in details(document):
         pdf.cell(LABEL_WIDTH, LINE, f"{label}:")
         pdf.multi_cell(WIDTH - LABEL_WIDTH, LINE, text, align="L", new_x="LMARGIN", new_y="NEXT")
     pdf.ln(3)
 
 
-def facts(document: Document) -> list[tuple[str, str]]:
+def details(document: Document) -> list[tuple[str, str]]:
     """The lines above the table, with the numbers they have in the Russian form."""
     seller, buyer = document.seller, document.buyer
     if not is_russian(document):

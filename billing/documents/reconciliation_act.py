@@ -97,8 +97,8 @@ def _payments(company: Company, first: date, last: date) -> Iterator[Row]:
 
 def _title(entry: prepaid.Entry) -> str:
     if not entry.is_refund:
-        facts = {"order": entry.title, "reference": entry.reference}
-        return _("Payment of %(order)s (%(reference)s)") % facts
+        values = {"order": entry.title, "reference": entry.reference}
+        return _("Payment of %(order)s (%(reference)s)") % values
     if entry.amount > 0:
         return _("Refund of %(order)s canceled") % {"order": entry.title}
     return _("Refund of %(order)s") % {"order": entry.title}

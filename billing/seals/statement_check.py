@@ -32,7 +32,7 @@ class Verdict:
     """`problem` is the program's code of the fault; empty: proved."""
 
     problem: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)  # what a sentence about it names
+    values: Mapping[str, Any] = field(default_factory=dict)  # what a sentence about it names
     heads: int = 0
     last_day: str = ""
     last_head: str = ""
@@ -69,7 +69,7 @@ def check(company: Company, content: bytes, *, begins_after: datetime | None = N
             rows = verify.read_statement(Path(file.name))
             chain = verify.verify(rows, heads, after)
         except verify.VerifyError as error:
-            return Verdict(problem=error.code, facts=error.facts)
+            return Verdict(problem=error.code, values=error.values)
     last_row = chain.last.row if chain.last else 1
     return Verdict(
         heads=len(heads),
@@ -134,4 +134,4 @@ TEXTS = {Tone.FORGED: _FORGED, Tone.UNSUITABLE: _UNSUITABLE, Tone.EARLY: _EARLY}
 
 def sentence(verdict: Verdict) -> Sentence:
     tone = next(tone for tone, texts in TEXTS.items() if verdict.problem in texts)
-    return Sentence(tone, str(TEXTS[tone][verdict.problem]) % verdict.facts)
+    return Sentence(tone, str(TEXTS[tone][verdict.problem]) % verdict.values)

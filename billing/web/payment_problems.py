@@ -58,11 +58,11 @@ def _of_transfer(order: Order, transfer: BankTransfer) -> PaymentProblem:
 
 
 def _waiting(order: Order, problem: str, amount: Decimal, currency: str) -> PaymentProblem:
-    facts = {"sum": money(amount, currency), "due": money(order.amount, order.currency)}
+    values = {"sum": money(amount, currency), "due": money(order.amount, order.currency)}
     if problem in _WRONG:
         text = _("%(sum)s arrived instead of %(due)s. We are looking into it, do not pay again.")
     elif problem == Problem.SECOND:
         text = _("It was paid once more: %(sum)s. We are looking into it.")
     else:
         text = _("A transfer of %(sum)s arrived. We are looking into it, do not pay again.")
-    return PaymentProblem(text % facts, is_waiting=True)
+    return PaymentProblem(text % values, is_waiting=True)

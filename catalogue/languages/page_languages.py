@@ -63,12 +63,12 @@ def active() -> str:
     return code if code in codes() else settings.LANGUAGE_CODE
 
 
-def in_each(text: StrOrPromise, **facts: StrOrPromise) -> dict[str, str]:
+def in_each(text: StrOrPromise, **values: StrOrPromise) -> dict[str, str]:
     """A translated text by language, with its `%(name)s` filled in."""
     loaded = {}
     for code in codes():
         with translation.override(code):
-            loaded[code] = str(text) % facts
+            loaded[code] = str(text) % values
     return loaded
 
 

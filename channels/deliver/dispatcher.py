@@ -94,8 +94,8 @@ class Dispatcher:
 
     def _round(self) -> None:
         self.dispatch()
-        facts = self.hosted.facts() if self.hosted else {}
-        self.heartbeat.beat({"in_flight": self.in_flight.total(), **facts})
+        details = self.hosted.details() if self.hosted else {}
+        self.heartbeat.beat({"in_flight": self.in_flight.total(), **details})
 
     def dispatch(self) -> None:
         """Writes outcomes first: they free threads and answer waiting senders.
@@ -245,8 +245,8 @@ def _first_claim(claimed: ClaimedMessage) -> FirstClaim | None:
     return FirstClaim(claimed.claim_xid, claimed.mode, claimed.channel, claimed.price)
 
 
-def _event(claimed: ClaimedMessage, kind: EventKind, **facts: Any) -> Event:
-    return Event(claimed.message_id, claimed.attempt_id, kind, **facts)
+def _event(claimed: ClaimedMessage, kind: EventKind, **fields: Any) -> Event:
+    return Event(claimed.message_id, claimed.attempt_id, kind, **fields)
 
 
 def _pollable_if_ambiguous(event: Event, claimed: ClaimedMessage) -> Event:

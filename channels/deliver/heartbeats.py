@@ -12,14 +12,14 @@ from processes.background import PeriodicThread
 from storage import key_rings
 
 INTERVAL = 5.0  # seconds
-Facts = Mapping[str, int]
+Details = Mapping[str, int]
 
 # Deletes the row of a process that has been silent for an hour.
 _UPSERT = """
 WITH gone AS (DELETE FROM channels_heartbeat WHERE at < now() - interval '1 hour')
-INSERT INTO channels_heartbeat (process, kind, at, facts)
+INSERT INTO channels_heartbeat (process, kind, at, details)
 VALUES (%s, %s, clock_timestamp(), %s::jsonb)
-ON CONFLICT (process) DO UPDATE SET at = excluded.at, facts = excluded.facts
+ON CONFLICT (process) DO UPDATE SET at = excluded.at, details = excluded.details
 """
 
 
@@ -31,15 +31,15 @@ class HeartbeatWriter:
         self._shared = shared  # one row for all processes of the kind
         self._beaten_at = -INTERVAL
 
-    def beat(self, facts: Facts | None = None) -> None:
+    def beat(self, details: Details | None = None) -> None:
         if time.monotonic() - self._beaten_at < INTERVAL:
             return
         self._beaten_at = time.monotonic()
-        self.write(facts or {})
+        self.write(details or {})
 
-    def write(self, facts: Facts) -> None:
+    def write(self, details: Details) -> None:
         identities = {} if self._shared else {"keys": key_rings.identities()}
-        written = orjson.dumps({**facts, **identities}).decode()
+        written = orjson.dumps({**details, **identities}).decode()
         with connection.cursor() as cursor:
             cursor.execute(_UPSERT, [self._process(), self.kind, written])
 
@@ -48,7 +48,7 @@ class HeartbeatWriter:
         return name[:120]
 
 
-def start_heartbeat(kind: str, facts: Callable[[], Facts]) -> None:
+def start_heartbeat(kind: str, details: Callable[[], Details]) -> None:
     """Writes heartbeats from a thread for the life of the process."""
     writer = HeartbeatWriter(kind)
-    PeriodicThread(f"{kind}-heartbeat", lambda: writer.write(facts()), INTERVAL).start()
+    PeriodicThread(f"{kind}-heartbeat", lambda: writer.write(details()), INTERVAL).start()

@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                 ('process', models.CharField(max_length=120, primary_key=True, serialize=False)),
                 ('kind', models.CharField(choices=[('web', 'web'), ('delivery', 'delivery'), ('beat', 'beat'), ('smpp', 'SMPP')], max_length=40)),
                 ('at', models.DateTimeField()),
-                ('facts', models.JSONField(default=dict)),
+                ('details', models.JSONField(default=dict)),
             ],
             options={
                 'verbose_name': 'heartbeat',

@@ -58,7 +58,7 @@ class MessageExportPart(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The last heartbeat of a background process, with facts it reports about itself."""
+    """The last heartbeat of a background process, with details it reports about itself."""
 
     class Kind(models.TextChoices):
         WEB = "web", _("web")
@@ -70,7 +70,7 @@ class Heartbeat(models.Model):
     # Or the account that the process hosts.
     kind = models.CharField(max_length=40, choices=Kind.choices)
     at = models.DateTimeField()
-    facts = models.JSONField(default=dict)
+    details = models.JSONField(default=dict)
 
     class Meta:
         verbose_name = _("heartbeat")

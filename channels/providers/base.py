@@ -298,5 +298,5 @@ class HostedProvider(Provider):
         """Stores what was received and disconnects; call it once no thread calls `send`."""
 
     @abstractmethod
-    def facts(self) -> Mapping[str, int]:
+    def details(self) -> Mapping[str, int]:
         """Values for the heartbeat."""

@@ -29,7 +29,7 @@ FROM channels_provideraccount
 
 _READ_BOUND = """
 SELECT DISTINCT kind FROM channels_heartbeat
-WHERE kind = ANY(%s) AND (facts->>'bound')::int > 0 AND at > now() - make_interval(secs => %s)
+WHERE kind = ANY(%s) AND (details->>'bound')::int > 0 AND at > now() - make_interval(secs => %s)
 """
 
 

@@ -35,11 +35,11 @@ def hook_url(provider: str) -> str:
 def setup_steps(name: str) -> list[SetupStep]:
     """The account may be configured or not."""
     vendor = VENDORS[vendor_of(name)]
-    facts = {"hook_url": hook_url(name), "short_url": settings.SHORT_URL}
-    facts |= settings.PROVIDER_ACCOUNTS[vendor.name]
+    values = {"hook_url": hook_url(name), "short_url": settings.SHORT_URL}
+    values |= settings.PROVIDER_ACCOUNTS[vendor.name]
 
     def filled(copies: Iterable[Snippet]) -> tuple[Snippet, ...]:
-        return tuple(Snippet(item.label, item.text.format(**facts)) for item in copies)
+        return tuple(Snippet(item.label, item.text.format(**values)) for item in copies)
 
     return [replace(step, copies=filled(step.copies)) for step in vendor.steps]
 

@@ -79,7 +79,7 @@ def waiter(message_id: UUID) -> Iterator[Waiter | None]:
         _slots.release()
 
 
-def facts() -> dict[str, int]:
+def details() -> dict[str, int]:
     """For the heartbeat; a process listens from its first send on."""
     values = {"waiters": len(_waiters)}
     if _listener_pid == os.getpid():

@@ -103,12 +103,12 @@ class Lookup(ApiView):
         query.check()
         number = phone_numbers.normalise(phone, self.principal.country)
         self.phone = mask_phone(number)
-        facts = look_up(self.principal, number, purpose)
+        phone_info = look_up(self.principal, number, purpose)
         body = {
-            "phone": facts.phone,
-            "country": facts.country or None,
-            "type": facts.type,
-            "channels": [CHANNEL_REACH.body_of(item) for item in facts.channels],
+            "phone": phone_info.phone,
+            "country": phone_info.country or None,
+            "type": phone_info.type,
+            "channels": [CHANNEL_REACH.body_of(item) for item in phone_info.channels],
         }
         return ApiResponse(self.success(body))
 

@@ -50,7 +50,7 @@ def derived(name: str, company_id: int, mode: str, purpose: str) -> str:
     return derived_id("infobip", name, company_id, mode, purpose).upper()
 
 
-def _facts(company_id: int, mode: str, purpose: str) -> Mapping[str, str]:
+def _identifiers(company_id: int, mode: str, purpose: str) -> Mapping[str, str]:
     key = (company_id, mode, purpose)
     return {
         "applicationId": derived("application", *key),
@@ -66,5 +66,5 @@ DIALECT = Dialect(
     errors=ERRORS,
     refuse=refuse,
     challenge="App",
-    facts=_facts,
+    identifiers=_identifiers,
 )

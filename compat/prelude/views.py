@@ -184,9 +184,11 @@ class Checks(PreludeView):
 
 class Lookup(PreludeView):
     def get(self, _request: HttpRequest, phone: str) -> HttpResponse:
-        facts = look_up(self.principal, self.number(phone), self.principal.purpose)
-        line = LINES.get(facts.type, "unknown")
-        return self.answered(phone_number=facts.phone, country_code=facts.country, line_type=line)
+        phone_info = look_up(self.principal, self.number(phone), self.principal.purpose)
+        line = LINES.get(phone_info.type, "unknown")
+        return self.answered(
+            phone_number=phone_info.phone, country_code=phone_info.country, line_type=line
+        )
 
 
 class Feedback(PreludeView):

@@ -90,5 +90,5 @@ DIALECT = Dialect(
     errors=ERRORS,
     refuse=refuse,
     challenge='Basic realm="Twilio API"',
-    facts=lambda *key: {"ServiceSid": service_sid(*key)},
+    identifiers=lambda *key: {"ServiceSid": service_sid(*key)},
 )

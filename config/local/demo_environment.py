@@ -194,13 +194,13 @@ def _read(path: Path) -> dict[str, str]:
     return stored
 
 
-def _write(path: Path, facts: Mapping[str, str]) -> None:
+def _write(path: Path, values: Mapping[str, str]) -> None:
     # Renamed into place: a crash leaves either the old file or the new one.
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(facts, file, indent=2)
+        json.dump(values, file, indent=2)
         file.flush()
         os.fsync(file.fileno())
     new.rename(path)

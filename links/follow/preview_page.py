@@ -75,7 +75,7 @@ def _report(link: Link, target: LinkTarget, visit: Visit) -> VisitorResponse:
     if not visitor_forms.is_nonce_valid(target.link_id, posted.get("nonce")):
         return _show(link, target, visit, form, FORBIDDEN)
     if not form.is_by_bot:
-        if wait := responses.seconds_over(visit, "report", REPORT_LIMIT):
+        if wait := responses.count_or_wait(visit, "report", REPORT_LIMIT):
             return error_page(responses.TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
         fields = form.cleaned_data
         submit(link_id=link.pk, reason=fields["reason"], text=fields["words"])

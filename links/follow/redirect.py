@@ -55,7 +55,7 @@ def _respond(text: str, visit: Visit) -> VisitorResponse:
     if (
         outcome is NOT_FOUND
         and mistyped_slugs.repair(slug)
-        and (wait := responses.seconds_over(visit, "misses", settings.LINK_MISS_LIMIT))
+        and (wait := responses.count_or_wait(visit, "misses", settings.LINK_MISS_LIMIT))
     ):
         return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
     if preview_slug is not None and outcome is not NOT_FOUND:

@@ -153,10 +153,10 @@ def _content_security_policy(is_short_host: bool, more: str) -> tuple[str, str]:
     return "Content-Security-Policy", f"default-src 'none'; style-src {source}{more}"
 
 
-def seconds_over(visit: Visit, what: str, limit: tuple[int, int]) -> int:
+def count_or_wait(visit: Visit, what: str, limit: tuple[int, int]) -> int:
     """Counts what a visitor does; 0, or the seconds to wait for whoever did it more than `limit`, a
     count in seconds. Nothing is limited without an address, and while Redis is away.
     """
     visitor = client_network(client_ip(visit.environ))
     key = f"{what}:{atomic_limits.hashed(visitor)}"
-    return atomic_limits.seconds_over(Window(key, *limit)) if visitor else 0
+    return atomic_limits.count_or_wait(Window(key, *limit)) if visitor else 0

@@ -27,8 +27,8 @@ from operator_admin.doctor import (
 )
 from storage import clickhouse
 
-Facts = dict[str, Any]
-Problem = tuple[str, Facts]  # the subject, the facts
+Details = dict[str, Any]
+Problem = tuple[str, Details]  # the subject, the details
 Condition = Callable[[], Iterator[Problem]]
 
 SILENT, LATE_CLICKS = 60.0, 300.0  # seconds
@@ -51,7 +51,7 @@ def bind_down() -> Iterator[Problem]:
     beats = figures.heartbeats()
     for name in registry.hosted_providers():
         alive = [beat for beat in beats if beat.kind == name and beat.is_alive]
-        if not any(beat.facts.get("bound") for beat in alive):
+        if not any(beat.details.get("bound") for beat in alive):
             yield name, {"alive": len(alive)}
 
 
@@ -103,7 +103,7 @@ def balance_low() -> Iterator[Problem]:
 
 def listener_down() -> Iterator[Problem]:
     alive = [beat for beat in figures.heartbeats() if beat.kind == "web" and beat.is_alive]
-    if deaf := sum(beat.facts.get("listening") == 0 for beat in alive):
+    if deaf := sum(beat.details.get("listening") == 0 for beat in alive):
         yield "", {"count": deaf}
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from operator_admin.alerts import notices
-from operator_admin.alerts.conditions import Facts
+from operator_admin.alerts.conditions import Details
 from operator_admin.alerts.rules import RULES, Group
 from operator_admin.models import Alert, AlertRun
 
@@ -41,12 +41,12 @@ def run(group: Group) -> bool:
     at = _claim(group)
     if at is None:
         return False
-    facts, evaluated = _evaluate(group)
+    details, evaluated = _evaluate(group)
     with transaction.atomic():
         # A run that took so long that another began has nothing new to say.
         if not AlertRun.objects.select_for_update().filter(group=group, at=at).exists():
             return False
-        notices.append(*_apply(facts, evaluated, at))
+        notices.append(*_apply(details, evaluated, at))
         Alert.objects.filter(ended_at__lt=at - RETENTION).delete()
     return True
 
@@ -58,9 +58,9 @@ def _claim(group: Group) -> datetime | None:
     return row[0] if row else None
 
 
-def _evaluate(group: Group) -> tuple[dict[Key, Facts], set[str]]:
+def _evaluate(group: Group) -> tuple[dict[Key, Details], set[str]]:
     """The problems, and the rules that could be evaluated: alerts of the others stay."""
-    open_now: dict[Key, Facts] = {}
+    open_now: dict[Key, Details] = {}
     evaluated: set[str] = set()
     for name, rule in RULES.items():
         if rule.group is not group:
@@ -73,24 +73,24 @@ def _evaluate(group: Group) -> tuple[dict[Key, Facts], set[str]]:
             continue
         evaluated.add(name)
         open_now |= {
-            (name, subject[:120]): facts
-            for subject, facts in problems
+            (name, subject[:120]): details
+            for subject, details in problems
             if settings.OPERATOR_MUTED_ALERTS.isdisjoint({name, f"{name}:{subject}"})
         }
     return open_now, evaluated
 
 
 def _apply(
-    facts: Mapping[Key, Facts], evaluated: Collection[str], at: datetime
+    details: Mapping[Key, Details], evaluated: Collection[str], at: datetime
 ) -> tuple[list[Alert], list[Alert]]:
     """The alerts that began, or go on and are reminded of, and those that are over."""
     rows = Alert.objects.select_for_update().filter(ended_at=None, rule__in=RULES).order_by("pk")
     alerts = {(alert.rule, alert.subject): alert for alert in rows}
-    alerts |= {key: _begin(key, at) for key in facts if key not in alerts}
+    alerts |= {key: _begin(key, at) for key in details if key not in alerts}
     over: list[Alert] = []
     for key, alert in alerts.items():
-        if key in facts:
-            alert.facts, alert.missing_since = facts[key], None
+        if key in details:
+            alert.details, alert.missing_since = details[key], None
         elif alert.rule in evaluated and _is_over(alert, at):
             alert.ended_at = at
             over.append(alert)

@@ -22,7 +22,7 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`title` and `detail` are filled by the alert's facts, and by `subject` in words."""
+    """`title` and `detail` are filled by the alert's details, and by `subject` in words."""
 
     condition: conditions.Condition
     title: StrOrPromise
@@ -36,8 +36,8 @@ class Rule:
 
     def words_of(self, alert: Alert) -> tuple[str, str, str]:
         """The title, the detail and the cure."""
-        facts = {**alert.facts, "subject": self.subject_title(alert.subject)}
-        return str(self.title) % facts, str(self.detail) % facts, str(self.cure) % facts
+        details = {**alert.details, "subject": self.subject_title(alert.subject)}
+        return str(self.title) % details, str(self.detail) % details, str(self.cure) % details
 
 
 def _channel_title(name: str) -> StrOrPromise:

@@ -98,15 +98,15 @@ def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
             unit=unit
         )
         return failed(title, _("no heartbeat from its process"), cure)
-    facts = alive[0].facts
+    details = alive[0].details
     cure = _(
         "Read the log of {unit}: it says why the SMS centre refuses the bind. Compare SMPP_URL "
         "with what the vendor gave you."
     ).format(unit=unit)
     detail = _("bound, {unanswered} of {window} under way").format(
-        unanswered=facts.get("unanswered", 0), window=facts.get("window", 0)
+        unanswered=details.get("unanswered", 0), window=details.get("window", 0)
     )
-    is_bound = bool(facts.get("bound"))
+    is_bound = bool(details.get("bound"))
     return verdict(title, detail if is_bound else _("not bound"), cure, ok=is_bound)
 
 

@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('rule', models.CharField(max_length=40)),
                 ('subject', models.CharField(blank=True, max_length=120)),
-                ('facts', models.JSONField(default=dict)),
+                ('details', models.JSONField(default=dict)),
                 ('began_at', models.DateTimeField()),
                 ('missing_since', models.DateTimeField(null=True)),
                 ('ended_at', models.DateTimeField(null=True)),

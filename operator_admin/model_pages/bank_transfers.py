@@ -91,8 +91,8 @@ def _assign(request: HttpRequest, transfer: BankTransfer, form: AssignForm) -> b
     if is_done:
         text = _("%(order)s of %(company)s is credited: %(tokens)s tokens.")
         credited = transfer.order or order
-        facts = {"order": credited, "company": order.company, "tokens": credited.tokens}
-        messages.success(request, text % facts)
+        values = {"order": credited, "company": order.company, "tokens": credited.tokens}
+        messages.success(request, text % values)
     else:
         messages.warning(request, _("This transfer is settled already."))
     return True

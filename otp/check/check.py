@@ -60,8 +60,8 @@ SUPERSEDED = _("A newer code replaced this one")
 NO_SUCH_CODE = _("There is no code with this id")
 
 
-def check_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
-    """Decided without comparing the code, so the answer is no oracle."""
+def count_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
+    """Counts a check that compared no code, and words why: so the answer is no oracle."""
     if state and state.is_exhausted and not state.is_over:
         return _attempts_exhausted(principal, phone)
     limit, seconds = settings.REFUSED_VERIFY_LIMIT
@@ -70,7 +70,7 @@ def check_refusal(principal: Principal, phone: str, state: RefusalState | None) 
         f"refused:{principal.company_id}:{principal.mode}:{phone_key}", limit, seconds
     )
     # No code was compared, so a refusal that Redis does not count leaks nothing.
-    if wait := counters.seconds_over(window):
+    if wait := counters.count_or_wait(window):
         return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait)
     return DomainError(Error.CODE_NOT_FOUND) if state is None else _refusal_of(state)
 
@@ -90,7 +90,7 @@ def _refusal_of(state: RefusalState) -> DomainError:
 
 def send_refusal(principal: Principal, phone: str) -> DomainError:
     """Refuses a send when the cap would reject even the right new code."""
-    wait = max(1, _seconds_until_allowed(principal, phone))
+    wait = max(1, _read_seconds_until_allowed(principal, phone))
     text = format_lazy(_("Too many wrong codes. Ask for a new one in {wait}"), wait=_duration(wait))
     return DomainError(Error.TOO_MANY_ATTEMPTS, message=text, retry_after=wait)
 
@@ -100,7 +100,7 @@ def _attempts_exhausted(principal: Principal, phone: str) -> DomainError:
     send = send_limits.Send(
         uuid7(), principal.company_id, principal.mode, "code", phone, principal.own_limits
     )
-    wait = max(_seconds_until_allowed(principal, phone), send_limits.wait(send))
+    wait = max(_read_seconds_until_allowed(principal, phone), send_limits.wait(send))
     return DomainError(
         Error.TOO_MANY_ATTEMPTS, message=_attempts_exhausted_message(wait), retry_after=max(1, wait)
     )
@@ -121,7 +121,7 @@ def _duration(seconds: int) -> StrOrPromise:
     return format_lazy(_("{minutes} min"), minutes=ceil(seconds / 60))
 
 
-def _seconds_until_allowed(principal: Principal, phone: str) -> int:
+def _read_seconds_until_allowed(principal: Principal, phone: str) -> int:
     """Seconds until the cap lets a new code be sent and judged."""
     params = codes.owner(principal, phone, "") | cap_params()
     with connection.cursor() as cursor:
@@ -169,7 +169,7 @@ def check_code(
     lookup = of_phone | {"verification_id": verification_id, "binding": binding}
     checked = _guesses.run(_Guess(lookup, macs))
     if checked is None:
-        raise check_refusal(principal, phone, _refusal_state(lookup))
+        raise count_refusal(principal, phone, _read_refusal_state(lookup))
     if checked.right_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=checked.attempts_left)
     after_commit(wakeups.wake_workers)
@@ -196,7 +196,7 @@ class _PhoneOfId(NamedTuple):
     purpose: str
 
 
-def _refusal_state(lookup: Mapping[str, Any]) -> RefusalState | None:
+def _read_refusal_state(lookup: Mapping[str, Any]) -> RefusalState | None:
     statement = (_OF_ID if lookup["verification_id"] else _OF_PHONE)["refusal_state"]
     params = {**lookup, "binding": _json(lookup["binding"]), **cap_params()}
     return next(iter(fetch_rows(sql.in_live_months(statement), params, RefusalState)), None)

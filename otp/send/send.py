@@ -133,7 +133,9 @@ def _send(sender: Sender, *, request: CodeSendRequest, only_of: UUID | None) -> 
         principal, request.phone, request.requester, plan, restricted
     ) as allowed:
         link = request.link.for_channels(allowed.channel_names) if request.link else None
-        message = NewMessage("code", sender, request, _priced(principal, request, link, allowed))
+        message = NewMessage(
+            "code", sender, request, _with_segments(principal, request, link, allowed)
+        )
         other_channel = _other_channel(principal, request, message.plan, only_of)
         (code, url), outcome = acceptance.accept(
             message,
@@ -171,10 +173,10 @@ TOO_LONG_FOR_SMS = format_lazy(
 RETRIED_ON = {"verification_one_live", "link_key_once"}
 
 
-def _priced(
+def _with_segments(
     principal: Principal, request: CodeSendRequest, link: NewLink | None, plan: ChannelPlan
 ) -> ChannelPlan:
-    """The plan with the price of its segments."""
+    """The plan with the segments of its SMS; raises if they are too many."""
     if not plan.has_segments:
         return plan
     segments = _count_segments(principal, request, link)
@@ -284,17 +286,14 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
     extras: dict[str, Any] = {"text": request.text, "metadata": dict(request.metadata)}
     # The next channel, if it is asked for, is one of the order.
     extras |= {"door": request.door, "order": list(request.order.channels)}
-    extras["callback"] = request.callback
+    extras |= {"callback": request.callback, CUSTOM_CODE: request.custom_code is not None}
     params["params"] |= {name: value for name, value in extras.items() if value}
-    return params | _custom_code_params(message, request, params["params"])
+    return params | _custom_code_params(message, request)
 
 
-def _custom_code_params(
-    message: NewMessage, request: CodeSendRequest, renderer_params: dict[str, Any]
-) -> dict[str, Any]:
+def _custom_code_params(message: NewMessage, request: CodeSendRequest) -> dict[str, Any]:
     if request.custom_code is None:
         return {"custom_macs": None}
-    renderer_params[CUSTOM_CODE] = True
     sealed = sealed_codes.seal(request.custom_code, message.id)
     return {
         "custom_macs": custom_code_repeats.macs(message.sender.principal, request),

@@ -44,7 +44,7 @@ def fill() -> None:
     received(paid(place_order(CompanyFactory.create(), "invoice"), amount=Decimal(5)))
     ClosedMonthFactory.create(is_due=True)
     Alert.objects.create(
-        rule="redis-down", began_at=now - timedelta(days=2), due_at=now, notices=1, facts={}
+        rule="redis-down", began_at=now - timedelta(days=2), due_at=now, notices=1, details={}
     )
     ProviderAlert.objects.create(provider="twilio", code="30034", kind="warning")
     VendorApproval.objects.create(

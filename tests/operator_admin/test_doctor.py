@@ -119,11 +119,11 @@ def test_smpp_account_is_checked_by_its_process_heartbeat(settings: Settings) ->
     assert processes.binds() == []
     set_account(settings, "smpp", {"host": "127.0.0.1", "source": "Kvitok"})
     assert [bind.detail for bind in processes.binds()] == ["no heartbeat from its process"]
-    facts = {"bound": 0, "unanswered": 0, "window": 10}
-    row = Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
+    details = {"bound": 0, "unanswered": 0, "window": 10}
+    row = Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), details=details)
 
     (unbound,) = processes.binds()
-    row.facts = {"bound": 1, "unanswered": 3, "window": 10}
+    row.details = {"bound": 1, "unanswered": 3, "window": 10}
     row.save()
     (bound,) = processes.binds()
 

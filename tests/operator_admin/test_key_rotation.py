@@ -150,7 +150,7 @@ def test_silent_process_is_not_asked_for_its_keys(settings: Settings) -> None:
 
 
 def test_process_of_the_previous_release_is_not_judged(settings: Settings) -> None:
-    Heartbeat.objects.create(process="web-1", kind="web", at=timezone.now(), facts={"waiters": 1})
+    Heartbeat.objects.create(process="web-1", kind="web", at=timezone.now(), details={"waiters": 1})
     settings.OTP_KEYS = K2
 
     assert finding().ok

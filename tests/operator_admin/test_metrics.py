@@ -132,8 +132,10 @@ def test_gauges_are_what_the_database_says() -> None:
     beats = [("web a", "web", 2, 1), ("web b", "web", 3, 0), ("web gone", "web", 9, 0)]
     for process, kind, waiters, listening in beats:
         age = timedelta(seconds=90 if "gone" in process else 1)
-        facts = {"waiters": waiters, "listening": listening}
-        Heartbeat.objects.create(process=process, kind=kind, at=timezone.now() - age, facts=facts)
+        details = {"waiters": waiters, "listening": listening}
+        Heartbeat.objects.create(
+            process=process, kind=kind, at=timezone.now() - age, details=details
+        )
 
     result = gauges()
 
@@ -208,9 +210,9 @@ def redis_away(settings: Settings) -> Iterator[None]:
 
 @pytest.mark.django_db(transaction=True)
 def test_bind_is_exported_while_its_process_is_alive() -> None:
-    facts = {"in_flight": 3, "bound": 1, "unanswered": 3, "window": 10}
+    details = {"in_flight": 3, "bound": 1, "unanswered": 3, "window": 10}
     now = timezone.now()
-    beat = Heartbeat.objects.create(process="smpp a", kind="smpp", at=now, facts=facts)
+    beat = Heartbeat.objects.create(process="smpp a", kind="smpp", at=now, details=details)
 
     result = gauges()
     beat.at -= timedelta(seconds=90)

@@ -135,7 +135,7 @@ def test_falling_deliveries_degrade_their_channel_alone(client: Client) -> None:
     now = timezone.now()
     Alert.objects.create(
         rule="delivery-falls", subject="sms", began_at=now, due_at=now, notices=1,
-        facts={"delivered": 1, "final": 9},
+        details={"delivered": 1, "final": 9},
     )  # fmt: skip
 
     assert part(client)["status"] == "degraded"
@@ -148,7 +148,7 @@ def test_api_is_measured_minute_by_minute() -> None:
     row = StatusDay.objects.get(component="api")
     assert (row.total, row.good) == (1, 0)
 
-    Heartbeat.objects.create(process="web-1", kind="web", at=timezone.now(), facts={})
+    Heartbeat.objects.create(process="web-1", kind="web", at=timezone.now(), details={})
     StatusDay.objects.update(counted_at=timezone.now() - timedelta(minutes=2))
     summary.measure_api()
 

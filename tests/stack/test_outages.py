@@ -162,7 +162,7 @@ def _wait_for_notifications(stack: Stack, crowd: ConcurrentClients) -> None:
 def _listener_counts(client: "redis.Redis") -> tuple[int, int]:
     """(subscriptions of web to outcomes, workers that block on wake-ups)"""
     ((_, subscribed),) = client.pubsub_numsub(outcome_signals.PUBSUB_CHANNEL)
-    own = outcome_signals.facts().get("listening", 0)  # since a test before in this process
+    own = outcome_signals.details().get("listening", 0)  # since a test before in this process
     return subscribed - own, sum(item["cmd"] == "blpop" for item in client.client_list())
 
 

@@ -139,7 +139,7 @@ class Hot(Send):
 class Compat(Send):
     """The same send by Twilio's form, beside our own call."""
 
-    name, title = "compat", "a code by the door for Twilio's clients, beside POST /otp/send"
+    name, title = "compat", "a code by the dialect of Twilio, beside POST /otp/send"
     sides = ("own", "twilio")
     least, aim = 0.9, 1.0
 

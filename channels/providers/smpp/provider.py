@@ -125,7 +125,7 @@ class Smpp(HostedProvider):
         is_bound = self._bind is not None and self._bind.is_open
         return is_bound and time.monotonic() >= self._paused_until
 
-    def facts(self) -> Mapping[str, int]:
+    def details(self) -> Mapping[str, int]:
         bind = self._bind
         return {
             "bound": int(bind is not None and bind.is_open),

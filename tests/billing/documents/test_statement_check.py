@@ -84,11 +84,11 @@ def test_every_code_of_the_program_has_a_sentence() -> None:
     # The last two are about files and options that only the downloaded program gets.
     assert codes | {"heads", "no_opening"} == set(program.TEXTS)
 
-    facts = {name: name for name in ("row", "first", "last", "day", "shown", "sealed", "expected")}
+    values = {name: name for name in ("row", "first", "last", "day", "shown", "sealed", "expected")}
     with translation.override("ru"):
         for code in codes:
-            text = statement_check.sentence(statement_check.Verdict(code, facts)).text
-            words = set(re.findall("[A-Za-z]+", text)) - facts.keys() - {"UTF"}
+            text = statement_check.sentence(statement_check.Verdict(code, values)).text
+            words = set(re.findall("[A-Za-z]+", text)) - values.keys() - {"UTF"}
             assert not words, text
 
 

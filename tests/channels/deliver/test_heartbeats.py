@@ -17,7 +17,7 @@ def test_heartbeat_is_written_once_per_interval() -> None:
     heartbeat.beat({"waiters": 4})
 
     row = Row.objects.get()
-    assert (row.kind, row.facts["waiters"]) == ("web", 3)
+    assert (row.kind, row.details["waiters"]) == ("web", 3)
 
 
 @pytest.mark.django_db
@@ -46,7 +46,7 @@ def test_heartbeat_names_the_keys_of_the_process_in_order(settings: Settings) ->
 
     HeartbeatWriter("web").beat({"waiters": 3})
 
-    reported = Row.objects.get().facts["keys"]["OTP_KEYS"]
+    reported = Row.objects.get().details["keys"]["OTP_KEYS"]
     assert [item.partition(":")[0] for item in reported] == ["k2", "k1"]
 
 
@@ -54,4 +54,4 @@ def test_heartbeat_names_the_keys_of_the_process_in_order(settings: Settings) ->
 def test_row_that_processes_share_names_no_keys() -> None:
     HeartbeatWriter("beat", shared=True).write({})
 
-    assert Row.objects.get().facts == {}
+    assert Row.objects.get().details == {}

@@ -65,7 +65,7 @@ def test_workers_skip_a_bound_account(
     account: HostedProvider, api: Api, bound: int, called: set[str]
 ) -> None:
     now = timezone.now()
-    Heartbeat.objects.create(process="smpp 1", kind="smpp", at=now, facts={"bound": bound})
+    Heartbeat.objects.create(process="smpp 1", kind="smpp", at=now, details={"bound": bound})
     availability.reset()
     send(api, channel="sms")
     send(api, "+79160000001", channel="whatsapp")

@@ -17,10 +17,10 @@ TOKEN, CHAT = "42:operators-token", "-1001234567890"
 URL = f"https://telegram.test/bot{TOKEN}/sendMessage"
 
 
-def beat(kind: str, *, age: float = 0.0, **facts: int) -> Heartbeat:
+def beat(kind: str, *, age: float = 0.0, **details: int) -> Heartbeat:
     at = timezone.now() - timedelta(seconds=age)
     return Heartbeat.objects.update_or_create(
-        process=f"{kind} 1", defaults={"kind": kind, "at": at, "facts": facts}
+        process=f"{kind} 1", defaults={"kind": kind, "at": at, "details": details}
     )[0]
 
 

@@ -37,8 +37,8 @@ def twilio(settings: Settings) -> None:
 def found(name: str) -> list[conditions.Problem]:
     rule = RULES[name]
     problems = list(rule.condition())
-    for subject, facts in problems:  # the facts fill the texts
-        alert = Alert(rule=name, subject=subject, facts=facts, began_at=timezone.now())
+    for subject, details in problems:  # the details fill the texts
+        alert = Alert(rule=name, subject=subject, details=details, began_at=timezone.now())
         assert "%(" not in "".join(rule.words_of(alert))
     return problems
 
@@ -66,10 +66,10 @@ def test_silent_process_is_a_problem(kind: str, name: str) -> None:
 def test_queue_that_stands() -> None:
     MessageFactory.create(due_at=timezone.now() - LATE)
 
-    ((subject, facts),) = found("queue-stands")
+    ((subject, details),) = found("queue-stands")
 
-    assert (subject, facts["due"]) == ("", 1)
-    assert facts["age"] == pytest.approx(3600, abs=5)
+    assert (subject, details["due"]) == ("", 1)
+    assert details["age"] == pytest.approx(3600, abs=5)
 
 
 def test_outboxes_that_stand() -> None:
@@ -149,8 +149,8 @@ def test_breach_that_the_schedule_found() -> None:
     wallet = WalletFactory.create(available=7)  # without a transfer
     tasks.check_ledger(recent=False)
 
-    ((_subject, facts),) = found("ledger-breach")
-    assert facts["said"] == f"wallet differs from its transfers: company {wallet.company_id}"
+    ((_subject, details),) = found("ledger-breach")
+    assert details["said"] == f"wallet differs from its transfers: company {wallet.company_id}"
 
     wallet.delete()
     tasks.check_ledger(recent=False)
@@ -165,9 +165,9 @@ def test_full_disk_is_reported_with_its_free_share(monkeypatch: pytest.MonkeyPat
 
     problems = found("disk-full")
     assert problems
-    assert {facts["free"] for _subject, facts in problems} == {7}
+    assert {details["free"] for _subject, details in problems} == {7}
     with translation.override("en"):
-        alert = Alert(rule="disk-full", subject="/", facts={"free": 7})
+        alert = Alert(rule="disk-full", subject="/", details={"free": 7})
         assert RULES["disk-full"].words_of(alert)[1] == "/: 7% free."
 
 

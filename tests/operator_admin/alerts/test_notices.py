@@ -16,8 +16,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def alert(rule: str = "queue-stands", **fields: object) -> Alert:
-    facts = {"due": 12, "age": 95, "reason": "20003: Authenticate"}
-    values = {"facts": facts, "began_at": timezone.now(), "due_at": timezone.now(), "notices": 1}
+    details = {"due": 12, "age": 95, "reason": "20003: Authenticate"}
+    values = {
+        "details": details,
+        "began_at": timezone.now(),
+        "due_at": timezone.now(),
+        "notices": 1,
+    }
     return Alert.objects.create(rule=rule, **values | fields)
 
 
@@ -54,7 +59,7 @@ def test_language_is_the_settings(telegram: responses.RequestsMock, settings: Se
 def test_what_waited_for_telegram_goes_as_one_message(telegram: responses.RequestsMock) -> None:
     telegram.post(URL, body=ConnectionError("down"))
     for rule in ("queue-stands", "web-silent"):
-        notices.append([alert(rule, facts={"due": 1, "age": 2})], [])
+        notices.append([alert(rule, details={"due": 1, "age": 2})], [])
     with pytest.raises(ConnectionError):
         notices.deliver_telegram()  # a crash, as after kill -9: the lease runs out
     make_due()
@@ -115,7 +120,7 @@ def test_storm_is_cut_to_what_telegram_takes(telegram: responses.RequestsMock) -
     accept(telegram)
 
     notices.append(
-        [alert("balance-low", subject=f"x{n}", facts={"said": "0" * 90}) for n in range(60)], []
+        [alert("balance-low", subject=f"x{n}", details={"said": "0" * 90}) for n in range(60)], []
     )
     notices.deliver_telegram()
 

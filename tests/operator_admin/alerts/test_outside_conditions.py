@@ -74,10 +74,10 @@ def test_certificate_that_ends_within_two_weeks(
 
 def test_certificate_that_nobody_trusts(tmp_path: Path, settings: Settings) -> None:
     with tls_server(certificate(tmp_path, 30)) as port:
-        ((host, facts),) = problems(settings, port)
+        ((host, details),) = problems(settings, port)
 
     assert host == "localhost"
-    assert "not trusted" in str(facts["days"])
+    assert "not trusted" in str(details["days"])
 
 
 def test_plain_http_has_no_certificate(settings: Settings) -> None:
@@ -93,8 +93,8 @@ def test_failed_check_of_the_doctor_is_a_problem(
     assert list(conditions.failed_checks()) == []
 
     settings.DEBUG = True
-    ((name, facts),) = conditions.failed_checks()
-    assert (name, facts["said"]) == ("settings", "DEBUG is on")
+    ((name, details),) = conditions.failed_checks()
+    assert (name, details["said"]) == ("settings", "DEBUG is on")
 
 
 @pytest.mark.django_db
@@ -103,7 +103,7 @@ def test_account_that_the_vendor_refuses(settings: Settings) -> None:
     for other in ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "max_bot"):
         set_account(settings, other, {"token": ""})
 
-    ((name, facts),) = conditions.account_broken()
+    ((name, details),) = conditions.account_broken()
 
     assert name == "twilio"
-    assert "connection" in facts["said"]
+    assert "connection" in details["said"]

@@ -158,8 +158,8 @@ def test_dead_token_is_the_only_thing_that_is_said(client: Client, settings: Set
 @pytest.mark.usefixtures("english_operator")
 def test_bind_is_reported_by_its_own_process(client: Client, settings: Settings) -> None:
     set_account(settings, "smpp", {"host": "127.0.0.1", "source": "Kvitok"})
-    facts = {"bound": 1, "unanswered": 0, "window": 10}
-    Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
+    details = {"bound": 1, "unanswered": 0, "window": 10}
+    Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), details=details)
 
     assert states(ask(client, "smpp")[1]) == ["good"]
 

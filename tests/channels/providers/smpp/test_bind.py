@@ -82,7 +82,7 @@ def test_window_bounds_unanswered_requests(centre: Centre, bound: Bound) -> None
         sending = [pool.submit(item.send, message()) for _ in range(6)]
         wait_until(lambda: len(centre.submitted) == 3)
         time.sleep(0.1)
-        under_way = (len(centre.submitted), item.facts()["unanswered"])
+        under_way = (len(centre.submitted), item.details()["unanswered"])
         for number in range(6):
             wait_until(lambda number=number: len(centre.submitted) > number)  # type: ignore[misc]
             accept(centre.submitted[number], f"m{number}")
