@@ -11,7 +11,7 @@ from stdnum.eu import vat
 from stdnum.exceptions import ValidationError as NumberError
 from stdnum.ru import inn as russian
 
-# Not `\d`, which takes digits of any script, nor `$`, which takes a line end; zeros alone name
+# Not `\d`, which takes digits of any script, nor `$`, which takes a line end; only zeros name
 # nobody, whatever their control digit says.
 _SOME = r"\A(?!0+\Z)"
 # A tax office, a reason and a serial number, none of them zero.
@@ -103,7 +103,7 @@ def format_errors(*, country: str, inn: str, kpp: str) -> dict[str, Promise]:
     """Errors of the fields that are filled in, by field."""
     errors: dict[str, Promise] = {}
     if inn and not _names_somebody(inn):
-        return {"inn": _("Latin letters and digits, and not zeros alone.")}
+        return {"inn": _("Latin letters and digits, and not only zeros.")}
     if inn and country in CHECKS:
         is_valid, message = CHECKS[country]
         if not is_valid(inn):

@@ -29,8 +29,8 @@ from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
 from channels.phone_numbers import country_of, is_landline
 from channels.routing import company_policy
-from channels.routing.channel_plan import for_landline
 from channels.routing.company_policy import AskedOrder
+from channels.routing.landlines import for_landline
 from channels.vendor_accounts import availability
 from otp import sealed_codes, verifications
 from otp.check import check
@@ -196,7 +196,9 @@ def _next_channel(
     policy = company_policy.policy_for(principal, request.phone, request.purpose)
     policy = company_policy.in_order(policy, order)
     if is_landline(request.phone):
-        policy = for_landline(principal, request, policy)
+        policy = for_landline(
+            principal.mode, policy, channel=request.channel, content=request.content
+        )
     country = country_of(request.phone)
     for channel in policy.order:
         if (

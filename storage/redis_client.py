@@ -46,7 +46,7 @@ def blocking_redis_client() -> redis.Redis:
 
 
 class BackOff:
-    """Leaves Redis alone for a while after a failure, for each request would wait for a timeout."""
+    """Does not ask Redis for a while after a failure, for each request would wait for a timeout."""
 
     SECONDS = 1.0
 

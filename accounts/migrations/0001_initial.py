@@ -313,7 +313,7 @@ class Migration(migrations.Migration):
         ),
         # What the cache counts is worth no disk flush: after a crash of the database it starts empty.
         migrations.RunSQL("ALTER TABLE accounts_cacheentry SET UNLOGGED", "ALTER TABLE accounts_cacheentry SET LOGGED"),
-        RunSqlFile("storage/months/months.sql", "ad1e1049b6c99d9f"),
+        RunSqlFile("storage/months/months.sql", "7aeb779d822558b9"),
         migrations.RunPython(build_indexes, migrations.RunPython.noop),
         RunSqlFile("accounts/models/immutable_audit.sql", "8655ca5f31994b71"),
         RunSqlFile("accounts/keys/company_changes.sql", "98ea820f9ad34673"),

@@ -1,5 +1,5 @@
 -- Keeps the queue of open messages as the messages and their attempts are, whoever writes them.
--- A message's open row is written by those alone who hold the message's lock.
+-- A message's open row is written only by who holds the message's lock.
 
 CREATE OR REPLACE FUNCTION enqueue_open_message() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

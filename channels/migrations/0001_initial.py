@@ -276,7 +276,7 @@ class Migration(migrations.Migration):
                 ('provider_id', models.CharField(blank=True, max_length=200, verbose_name="provider's id")),
                 ('alternatives', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=200), db_default=[], default=list, size=None, verbose_name='other ids')),
                 ('phone', models.CharField(blank=True, db_default='', max_length=16, verbose_name='phone')),
-                ('needs_phone', models.BooleanField(db_default=False, default=False, verbose_name='of its phone alone')),
+                ('needs_phone', models.BooleanField(db_default=False, default=False, verbose_name='only of its phone')),
                 ('ref', models.UUIDField(null=True, verbose_name='our reference')),
                 ('state', models.CharField(max_length=12, verbose_name='state')),
                 ('word', models.CharField(max_length=40, verbose_name="provider's wording")),
@@ -509,5 +509,5 @@ class Migration(migrations.Migration):
         ),
         migrations.RunPython(partition_by_month("channels_message", "channels_attempt", "channels_receipt"), migrations.RunPython.noop),
         migrations.RunPython(setting("channels_message", "channels_attempt", "channels_receipt", "channels_openmessage"), migrations.RunPython.noop),
-        RunSqlFile("channels/deliver/open_messages.sql", "f28af5cf81622871"),
+        RunSqlFile("channels/deliver/open_messages.sql", "3f06e377c4310b7c"),
     ]

@@ -249,7 +249,7 @@ class Receipt(models.Model):
         models.CharField(max_length=200), verbose_name=_("other ids"), default=list, db_default=[]
     )
     phone = models.CharField(_("phone"), max_length=16, blank=True, db_default="")
-    needs_phone = models.BooleanField(_("of its phone alone"), default=False, db_default=False)
+    needs_phone = models.BooleanField(_("only of its phone"), default=False, db_default=False)
     ref = models.UUIDField(_("our reference"), null=True)
     state = models.CharField(_("state"), max_length=12)
     word = models.CharField(_("provider's wording"), max_length=40)

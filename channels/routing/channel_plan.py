@@ -15,7 +15,9 @@ from channels.lifecycle.states import FallbackStep
 from channels.phone_numbers import country_of, is_landline
 from channels.providers.base import Content
 from channels.routing import company_policy, scripted_numbers
+from channels.routing.allowed_countries import check_country
 from channels.routing.company_policy import SendPolicy, policy_for
+from channels.routing.landlines import for_landline
 from channels.routing.learned import smart_plan
 from channels.vendor_accounts import availability, registry
 
@@ -90,7 +92,9 @@ def plan_channels(
     if not policy.order:
         raise _barred(BY_NAME[order.channels[0]], request)
     if is_landline(request.phone):
-        policy = for_landline(principal, request, policy)
+        policy = for_landline(
+            principal.mode, policy, channel=request.channel, content=request.content
+        )
     channel = _first_channel(principal, request, policy)
     plan = ChannelPlan(
         channel=channel,
@@ -166,30 +170,6 @@ def _smart_prices(principal: Principal, request: SendRequest, policy: SendPolicy
 
 def _has_account(principal: Principal, request: SendRequest, name: str) -> bool:
     return availability.has_account(BY_NAME[name], request.content, principal.mode, request.phone)
-
-
-def for_landline(principal: Principal, request: SendRequest, policy: SendPolicy) -> SendPolicy:
-    """Without the channels that reach only mobiles; refuses if no other carries the content."""
-    reached = {name for name in BY_NAME if _reaches_landlines(name, principal, request)}
-    order = [channel for channel in policy.order if channel.name in reached]
-    carried = any(registry.carries(channel, request.content, principal.mode) for channel in order)
-    if not (request.channel in reached if request.channel else carried):
-        raise DomainError(Error.RECIPIENT_UNREACHABLE, message=LANDLINE)
-    fallback = policy.fallback and policy.fallback._replace(
-        chain=tuple(name for name in policy.fallback.chain if name in reached)
-    )
-    return replace(policy, order=order, fallback=fallback)
-
-
-def _reaches_landlines(name: str, principal: Principal, request: SendRequest) -> bool:
-    """Our bot writes to whoever shared a contact, of whatever number; the Gateway to mobiles."""
-    if not BY_NAME[name].needs_mobile:
-        return True
-    routes = registry.routes_by_key().get((principal.mode, name, request.content.value), [])
-    return bool(routes) and all(route.needs_contact for route in routes)
-
-
-LANDLINE = _("This is a landline, which gets neither SMS nor Telegram codes: use a mobile number")
 
 
 def _first_channel(principal: Principal, request: SendRequest, policy: SendPolicy) -> Channel:
@@ -302,21 +282,3 @@ def _fallback_steps(
 def price(channel: Channel, mode: str, country: str = "") -> int:
     """Tokens for a delivered message to a country."""
     return 0 if mode == "test" else message_prices.price_of(channel.name, country)
-
-
-def check_country(principal: Principal, phone: str) -> None:
-    """Enforces the company's allowed countries; test keys spend no money, so they are exempt."""
-    allowed, country = principal.allowed_countries, country_of(phone)
-    if allowed and country not in allowed and not principal.is_test:
-        name = country or phone[:4]
-        raise DomainError(
-            Error.COUNTRY_NOT_ALLOWED,
-            message=format_lazy(
-                _(
-                    "Sending to this country ({name}) is not switched on: add it in the cabinet, "
-                    "Settings → Allowed countries"
-                ),
-                name=name,
-            ),
-            country=country,
-        )

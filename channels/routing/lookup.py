@@ -16,7 +16,7 @@ from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone, Contact
 from channels.phone_numbers import LineType, country_of, is_landline, line_type, spellings
 from channels.providers.base import Content
-from channels.routing import channel_plan, company_policy, scripted_numbers
+from channels.routing import allowed_countries, company_policy, scripted_numbers
 from channels.routing.company_policy import SendPolicy
 from channels.vendor_accounts import availability, registry
 from storage import atomic_limits as counters
@@ -101,7 +101,7 @@ def _reason_for_all(principal: Principal, phone: str) -> Reason | None:
     if BlockedPhone.objects.filter(phone__in=spellings(phone)).exists():
         return Reason.BLOCKED
     try:
-        channel_plan.check_country(principal, phone)
+        allowed_countries.check_country(principal, phone)
     except DomainError:
         return Reason.COUNTRY
     return None

@@ -48,7 +48,7 @@ CODE_OF_FIELD = {
 }
 # Refusals under codes of their own, some of which an account without the feature gets.
 REFUSALS = {
-    "email_verification_not_allowed": ("target.type", "Codes go to phone numbers alone"),
+    "email_verification_not_allowed": ("target.type", "Codes go only to phone numbers"),
     "invalid_sender_id": ("options.sender_id", "The operator of this service sets the sender"),
     "invalid_callback_url": ("options.callback_url", "Add an endpoint on this host in the cabinet"),
     "custom_size_conflict": ("options.custom_code", "Give custom_code or code_size, not both"),

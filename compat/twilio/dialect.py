@@ -12,7 +12,7 @@ from uuid import UUID
 from django.utils.translation import gettext
 
 from catalogue.errors import DomainError, Error
-from channels.routing import channel_plan
+from channels.routing import landlines
 from compat.dialect import Answer, Dialect, Row, by_basic_password, complete, derived_id, limit_of
 
 ERRORS = complete(
@@ -47,7 +47,7 @@ _NAMES = {"phone": "To", "code": "CustomCode", "locale": "Locale", "channel": "C
 
 def refuse(error: DomainError, _request_id: str) -> Answer:
     row = ERRORS[Error.CHALLENGE_REQUIRED if limit_of(error) == "guard" else error.error]
-    if error.message is channel_plan.LANDLINE:
+    if error.message is landlines.LANDLINE:
         row = LANDLINE
     detail = _detail(error)
     if not detail and error.retry_after is not None:  # in words too: clients keep no header of it
@@ -63,7 +63,7 @@ def _detail(error: DomainError) -> str:
     if error.errors:
         names = ", ".join(_NAMES.get(name, name) for name in error.errors)
         return f"{names} ({'; '.join(error.texts)})"
-    if error.error is Error.RECIPIENT_UNREACHABLE and error.message is not channel_plan.LANDLINE:
+    if error.error is Error.RECIPIENT_UNREACHABLE and error.message is not landlines.LANDLINE:
         return f"To ({error.texts[0]})"
     is_plain = error.message is error.error.message and error.error not in EXPLAINED
     return "" if is_plain and ERRORS[error.error].message else error.texts[0]

@@ -106,7 +106,7 @@ def _fault(n: int, step: object) -> tuple[str, StrOrPromise] | None:
 
 CHECK = (guess("code"),)
 NO_FRAUD_CHECK = FORBIDDEN._replace(
-    detail="fraud_check: the protection against pumping is switched off in the cabinet alone"
+    detail="fraud_check: the protection against pumping is switched off only in the cabinet"
 )
 NO_TEMPLATES = FORBIDDEN._replace(detail="Templates management is not enabled for your account")
 RUNNING = CONFLICT._replace(detail="Concurrent verifications to the same number are not allowed")

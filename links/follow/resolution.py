@@ -1,8 +1,8 @@
 """Resolves a slug to its target, and publishes changes of links.
 
-A link is looked for in this process, where it is a second old at most, in Redis, left alone a while
-after a failure, then in PostgreSQL. Expiry and stops are checked on every hit, wherever it
-was found. Other processes' changes arrive through `change_feed`.
+A link is looked for in this process, where it is a second old at most, in Redis, which is not
+asked for a while after a failure, then in PostgreSQL. Expiry and stops are checked on every hit,
+wherever it was found. Other processes' changes arrive through `change_feed`.
 """
 
 import os

@@ -120,7 +120,7 @@ def database_texts() -> Finding:
             return failed("database texts", _("no UTF-8, but {}").format(encoding), TEXT_CURE)
         cursor.execute("SELECT upper('ж') = 'Ж'")
         is_cased = cursor.fetchone()[0]
-    detail = "UTF-8" if is_cased else _("LC_CTYPE knows ASCII alone: searches tell ж from Ж")
+    detail = "UTF-8" if is_cased else _("LC_CTYPE knows only ASCII: searches tell ж from Ж")
     return verdict("database texts", detail, TEXT_CURE, ok=is_cased)
 
 

@@ -125,7 +125,7 @@ def receipts_word(capabilities: Capabilities) -> str:
     elif capabilities.clicks_prove:
         proof = _("none: a click or the entered code is the proof")
     else:
-        proof = _("none: the entered code alone is the proof")
+        proof = _("none: only the entered code is the proof")
     polls = [_("can be asked")] if capabilities.pollable else []
     contacts = [_("only people who shared their contact")] if capabilities.needs_contact else []
     return ", ".join([proof, *polls, *contacts])

@@ -36,7 +36,7 @@ def check_host(text: str) -> str:
         host = ""
     if not _HOST.fullmatch(host):
         raise ValidationError(
-            _("The name of a site alone, without https:// and without a path: example.com.")
+            _("Only the name of a site, without https:// and without a path: example.com.")
         )
     return host
 

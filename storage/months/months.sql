@@ -71,7 +71,7 @@ BEGIN
 END $$;
 REVOKE ALL ON FUNCTION create_month_partition(regclass, date) FROM PUBLIC;
 
--- With the rights of the owner of the tables, and of its tables alone.
+-- With the rights of the owner of the tables, and only of its tables.
 CREATE OR REPLACE FUNCTION analyze_month_partition(month regclass) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

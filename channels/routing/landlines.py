@@ -1,0 +1,37 @@
+"""Landlines: sent to by the channels that reach them, refused where there are none."""
+
+from dataclasses import replace
+
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.channels import BY_NAME
+from catalogue.errors import DomainError, Error
+from channels.providers.base import Content
+from channels.routing.company_policy import SendPolicy
+from channels.vendor_accounts import registry
+
+
+def for_landline(
+    mode: str, policy: SendPolicy, *, channel: str | None, content: Content
+) -> SendPolicy:
+    """Without the channels that reach only mobiles; refuses if no other carries the content."""
+    reached = {name for name in BY_NAME if _reaches_landlines(name, mode, content)}
+    order = [each for each in policy.order if each.name in reached]
+    carried = any(registry.carries(each, content, mode) for each in order)
+    if not (channel in reached if channel else carried):
+        raise DomainError(Error.RECIPIENT_UNREACHABLE, message=LANDLINE)
+    fallback = policy.fallback and policy.fallback._replace(
+        chain=tuple(name for name in policy.fallback.chain if name in reached)
+    )
+    return replace(policy, order=order, fallback=fallback)
+
+
+def _reaches_landlines(name: str, mode: str, content: Content) -> bool:
+    """Our bot writes to whoever shared a contact, of whatever number; the Gateway to mobiles."""
+    if not BY_NAME[name].needs_mobile:
+        return True
+    routes = registry.routes_by_key().get((mode, name, content.value), [])
+    return bool(routes) and all(route.needs_contact for route in routes)
+
+
+LANDLINE = _("This is a landline, which gets neither SMS nor Telegram codes: use a mobile number")
