@@ -37,8 +37,10 @@ BATCH_SIZE = 2_000  # clicks in one entry
 FLUSH_INTERVAL = 0.25  # seconds
 RETRY_DELAY = 1.0
 REPORT_INTERVAL = 60.0
-# Clicks of one network in a minute that a process counts: a carrier's customers share one address.
+# Clicks of one network in a minute that a process counts, whatever they open: a carrier's customers
+# share one address. Of what it opens further, each link counts once, as many as are given here.
 NETWORK_CLICKS = 300
+NETWORK_LINKS = 2_000
 MAX_NETWORKS = 20_000
 
 log = structlog.get_logger(__name__)
@@ -54,17 +56,26 @@ class Networks:
 
     def __init__(self) -> None:
         self._minute, self._clicks = 0, Counter[str]()
+        self._links = set[tuple[str, str]]()
 
-    def is_loop(self, environ: Mapping[str, Any]) -> bool:
-        """Whether the visitor's network has clicked more often than people do."""
+    def is_loop(self, link_id: str, environ: Mapping[str, Any]) -> bool:
+        """Whether the visitor's network has clicked more often than people do.
+
+        A neighbour's loop hides no first click, which may prove that a message arrived.
+        """
         network = _public_network(client_ip(environ))
         if not network:
             return False
         minute = int(time.time() // 60)
         if minute != self._minute or len(self._clicks) >= MAX_NETWORKS:
-            self._minute, self._clicks = minute, Counter()
+            self._minute, self._clicks, self._links = minute, Counter(), set()
         self._clicks[network] += 1
-        return self._clicks[network] > NETWORK_CLICKS
+        if self._clicks[network] <= NETWORK_CLICKS:
+            return False
+        if (network, link_id) in self._links or len(self._links) >= NETWORK_LINKS:
+            return True
+        self._links.add((network, link_id))
+        return False
 
 
 @remembered(4096)
@@ -104,7 +115,7 @@ class ClickBuffer:
     def _add(self, link_id: str, environ: Mapping[str, Any]) -> None:
         if not self._is_started:
             self._start()
-        if self._networks.is_loop(environ):
+        if self._networks.is_loop(link_id, environ):
             self._left_out += 1
             return
         if len(self._clicks) == self._capacity:

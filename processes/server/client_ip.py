@@ -19,10 +19,10 @@ def client_ip(meta: Mapping[str, Any]) -> str:
 
     Everything further left is written by the client and cannot be trusted.
     """
-    count = settings.TRUSTED_PROXY_COUNT
-    forwarded = [part.strip() for part in meta.get("HTTP_X_FORWARDED_FOR", "").split(",")]
-    if count and len(forwarded) >= count and forwarded[-count]:
-        return _unmapped(_without_port(forwarded[-count]))
+    if count := settings.TRUSTED_PROXY_COUNT:
+        forwarded = [part.strip() for part in meta.get("HTTP_X_FORWARDED_FOR", "").split(",")]
+        if len(forwarded) >= count and forwarded[-count]:
+            return _unmapped(_without_port(forwarded[-count]))
     return _unmapped(str(meta.get("REMOTE_ADDR", "")))
 
 

@@ -80,10 +80,27 @@ def test_loop_of_a_network_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     buffer.add("person", VISIT | {"REMOTE_ADDR": "77.88.8.8"})
 
     clicked = [click[0] for click in buffer._clicks]
-    assert clicked == ["loop"] * click_buffer.NETWORK_CLICKS + ["person"]
+    assert clicked == ["loop"] * (click_buffer.NETWORK_CLICKS + 1) + ["person"]
     monkeypatch.setattr(time, "time", lambda: 1_800_000_060.0)
     buffer.add("later", VISIT | {"REMOTE_ADDR": "2a02:6b8::"})
     assert buffer._clicks[-1][0] == "later"
+
+
+def test_loop_hides_no_first_click_of_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Customers of a carrier share its address, and their clicks prove deliveries."""
+    monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0)
+    buffer = click_buffer.ClickBuffer()
+    buffer._is_started = True
+    shared = VISIT | {"REMOTE_ADDR": "77.88.8.8"}
+
+    for _visit in range(2 * click_buffer.NETWORK_CLICKS):
+        buffer.add("loop", shared)
+    for number in range(2 * click_buffer.NETWORK_LINKS):
+        buffer.add(f"link-{number}", shared)
+
+    clicked = [click[0] for click in buffer._clicks]
+    assert "link-7" in clicked
+    assert len(clicked) == click_buffer.NETWORK_CLICKS + click_buffer.NETWORK_LINKS
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "172.18.0.1", "fd00::1", ""])
