@@ -146,7 +146,7 @@ def test_parallel_settlements_end_a_link_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize("until", ["time", 5])
-def test_other_ends_are_refused(api: Api, until: object) -> None:
+def test_unknown_link_until_is_refused(api: Api, until: object) -> None:
     answer = api.post("/otp/send", {"phone": PHONE, "link": URL, "link_until": until})
 
     assert (answer.status, list(answer.body["errors"])) == (422, ["link_until"])

@@ -269,7 +269,7 @@ def test_step_and_the_right_code_at_once(api: Api) -> None:
         assert claim() == []
 
 
-def test_attempts_are_shared(api: Api) -> None:
+def test_next_channel_keeps_the_attempts_left(api: Api) -> None:
     verification = sent(api)
     api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
 

@@ -202,7 +202,7 @@ def test_code_lives_as_long_as_the_request_says(api: Api) -> None:
     assert verify(api, answer.body["verification"], code).status == 200
 
 
-def test_short_life_ends(api: Api) -> None:
+def test_code_with_a_short_life_expires(api: Api) -> None:
     public_id = sent(api, expires_in=60)
     code = code_of(PHONE)
     assert sent(api, expires_in=900) == public_id

@@ -58,7 +58,7 @@ OF_CODES = {"0005", "0012"}  # a cool-down and a cap of guesses, which links hav
         if call is send or case[0] not in OF_CODES
     ],
 )
-def test_refused_at_once(
+def test_refusing_test_phone_is_refused_at_once(
     test_api: Api, *, call: type, digits: str, status: int, code: str, more: dict[str, object]
 ) -> None:
     before = books()
@@ -79,7 +79,7 @@ def test_refused_at_once(
     [("0003", 422, "recipient_unreachable"), ("0008", 502, "delivery_failed")],
 )
 @pytest.mark.parametrize("call", [send, send_link])
-def test_refused_by_the_channel(
+def test_test_phone_is_refused_by_the_channel(
     dispatcher: Dispatcher, test_api: Api, *, call: type, digits: str, status: int, code: str
 ) -> None:
     answer = call(test_api, digits, channel="sms")
@@ -93,7 +93,7 @@ def test_refused_by_the_channel(
 
 @pytest.mark.parametrize("digits", ["0000", "4567"])
 @pytest.mark.parametrize("channel", ["whatsapp", "telegram", "sms"])
-def test_delivered_at_once(
+def test_test_phone_receives_at_once(
     dispatcher: Dispatcher, test_api: Api, digits: str, channel: str
 ) -> None:
     answer = send(test_api, digits, channel=channel, link=URL)

@@ -192,7 +192,7 @@ SEPARATORS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
         *(("\n", item) for item in f"{SEPARATORS}\r"),
     ],
 )
-def test_purpose_begins_no_line(newline: str, separator: str) -> None:
+def test_line_break_in_a_purpose_begins_no_line(newline: str, separator: str) -> None:
     """The payer words the purpose: its document is unreadable, and no other one appears."""
     text = FILE.replace("\n", newline)
     words = FORGED.replace("\n", separator)

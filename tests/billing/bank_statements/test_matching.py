@@ -76,7 +76,7 @@ def test_exact_transfer_pays_the_invoice(invoice: Order) -> None:
     assert (Order.objects.get().state, balance(invoice)) == ("paid", 1000)
 
 
-def test_repeats_change_nothing(invoice: Order) -> None:
+def test_repeated_line_of_a_statement_is_one_transfer(invoice: Order) -> None:
     line = paid(invoice)
 
     kept = [

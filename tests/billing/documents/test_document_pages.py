@@ -51,7 +51,7 @@ def accountant(client: Client) -> Member:
     return member
 
 
-def test_document_as_pdf(client: Client, accountant: Member) -> None:
+def test_document_is_downloaded_as_pdf(client: Client, accountant: Member) -> None:
     document = Document.objects.get(kind="closing")
 
     response = client.get(reverse("document-download", args=[document.public_id, "pdf"]))

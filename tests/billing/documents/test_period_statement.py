@@ -47,7 +47,7 @@ def one() -> Company:
     return row
 
 
-def test_months_and_their_sum(one: Company) -> None:
+def test_period_statement_lists_months_and_sums_them(one: Company) -> None:
     statement = period_statement.make(one, SEPTEMBER, NOVEMBER + DAY)
 
     assert [period.tokens for period in statement.periods] == [

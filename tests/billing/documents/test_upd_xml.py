@@ -184,7 +184,7 @@ def test_odd_characters_leave_the_file_readable() -> None:
         ("Ли Мин", None),
     ],
 )
-def test_names_of_people(text: str, name: Name | None) -> None:
+def test_name_of_a_person_is_parsed(text: str, name: Name | None) -> None:
     assert upd_xml.parse_name(text) == name
 
 

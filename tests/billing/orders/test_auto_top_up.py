@@ -123,7 +123,7 @@ def test_company_that_cannot_send_buys_nothing(payer: Company, over: dict[str, A
 
 
 @pytest.mark.parametrize("call", ["turn_off", "remove_method"])
-def test_turned_off_buys_nothing(payer: Company, call: str) -> None:
+def test_top_ups_turned_off_buy_nothing(payer: Company, call: str) -> None:
     agree(payer)
     save(payer)
 
@@ -144,7 +144,7 @@ class TestCurrency:
         save(payer)
 
     @pytest.mark.parametrize("by", ["country", "profile_country", "profile_currency"])
-    def test_another_currency_pauses(self, payer: Company, by: str) -> None:
+    def test_changed_currency_pauses_the_top_ups(self, payer: Company, by: str) -> None:
         BillingProfile.objects.create(company=payer)
         if by == "country":
             Company.objects.filter(pk=payer.pk).update(country="US")
@@ -158,7 +158,7 @@ class TestCurrency:
         assert Mail.objects.get(template="auto_top_up_paused").text.count("другой валюте") == 1
         assert not auto_top_up.resume(company=payer, user=user_of(payer))
 
-    def test_new_terms_resume(self, payer: Company) -> None:
+    def test_new_terms_resume_paused_top_ups(self, payer: Company) -> None:
         Company.objects.filter(pk=payer.pk).update(country="US")
         auto_top_up.run()
 
@@ -191,7 +191,7 @@ class TestCurrency:
 
 
 class TestPauses:
-    def test_package_off_sale(self, payer: Company) -> None:
+    def test_package_off_sale_pauses_the_top_ups(self, payer: Company) -> None:
         agree(payer)
         save(payer)
         Package.objects.update(is_active=False)
@@ -214,14 +214,14 @@ class TestPauses:
         assert "дороже, чем вы разрешили" in Mail.objects.get().text
         assert not auto_top_up.resume(company=payer, user=user_of(payer))
 
-    def test_invoice_without_billing_details(self, payer: Company) -> None:
+    def test_invoice_without_billing_details_pauses_the_top_ups(self, payer: Company) -> None:
         agree(payer, "invoice")
 
         auto_top_up.run()
 
         assert pause_of(payer) == Pause.REQUISITES
 
-    def test_gateway_that_was_removed(self, payer: Company, settings: Any) -> None:
+    def test_removed_gateway_pauses_the_top_ups(self, payer: Company, settings: Any) -> None:
         agree(payer)
         save(payer)
         settings.PAYMENT_GATEWAYS = ["invoice"]

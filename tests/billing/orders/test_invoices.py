@@ -108,7 +108,7 @@ def test_english_invoice_has_the_details_abroad(issue: Callable[..., Order]) -> 
     assert "рубл" not in text
 
 
-def test_code_to_scan(issue: Callable[..., Order]) -> None:
+def test_invoice_s_code_to_scan_has_the_bank_fields(issue: Callable[..., Order]) -> None:
     fields = invoices.document(issue()).code.split("|")
 
     assert fields == [

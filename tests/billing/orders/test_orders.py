@@ -72,7 +72,7 @@ def test_vat_is_inside_the_amount(rate: str | None, part: str | None) -> None:
     assert (str(result) if result is not None else None) == part
 
 
-def test_order_by_the_sandbox(company: Company) -> None:
+def test_sandbox_order_is_pending_with_a_payment_page(company: Company) -> None:
     SellerFactory.create()
 
     order = place_order(company, return_url="https://shop.example/back")

@@ -32,7 +32,7 @@ from billing.wallet import amounts
         ),
     ],
 )
-def test_sum_in_words(amount: str, words: str) -> None:
+def test_sum_is_written_in_words(amount: str, words: str) -> None:
     assert amounts.in_words(Decimal(amount)) == words
 
 
@@ -45,7 +45,7 @@ def test_sum_in_words(amount: str, words: str) -> None:
         ("en", "CHF", "CHF\u00a01,234,567.50"),
     ],
 )
-def test_sum_in_figures(language: str, currency: str, text: str) -> None:
+def test_sum_is_written_in_figures(language: str, currency: str, text: str) -> None:
     with translation.override(language):
         assert amounts.money(Decimal("1234567.5"), currency) == text
 

@@ -83,7 +83,7 @@ def test_every_kind_names_its_two_accounts() -> None:
     assert all(debited != credited for debited, credited in ACCOUNTS.values())
 
 
-def test_grant_and_withdraw(poor: Company) -> None:
+def test_granted_tokens_are_withdrawn_to_zero(poor: Company) -> None:
     user = UserFactory.create()
 
     granted = ledger.grant(company=poor, amount=100, reason="gift", user=user)

@@ -50,7 +50,7 @@ def test_top_up_by_invoice_is_the_default(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (1000, 0)
 
 
-def test_package_by_the_sandbox(api: Api) -> None:
+def test_package_is_bought_by_the_sandbox_over_the_api(api: Api) -> None:
     wish = {"package": "start", "gateway": "sandbox", "return_url": "https://shop.example/back"}
 
     body = api.post("/top-up", wish).body
@@ -154,7 +154,7 @@ def test_without_any_way_to_pay(api: Api) -> None:
 
 
 @override_settings(MAX_OPEN_ORDERS=1)
-def test_too_many_unpaid_ones(api: Api) -> None:
+def test_order_beside_too_many_unpaid_ones_is_refused(api: Api) -> None:
     api.post("/top-up", {"tokens": 150})
 
     answer = api.post("/top-up", {"tokens": 150}, Accept_Language="en")

@@ -139,7 +139,7 @@ def settings_of(company: Company) -> dict[str, str]:
     ("role", "is_fresh", "country"),
     [("owner", False, "RU"), ("owner", True, "US"), ("developer", True, "RU")],
 )
-def test_country_of_the_company(
+def test_country_is_changed_by_an_owner_once_confirmed(
     client: Client, paused: Company, role: str, is_fresh: bool, country: str
 ) -> None:
     member = MemberFactory.create(company=paused, role=role)

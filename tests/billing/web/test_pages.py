@@ -56,7 +56,7 @@ def buy(client: Client, **fields: str) -> Any:
     return client.post(reverse("balance"), {"gateway": "invoice"} | fields)
 
 
-def test_package_by_invoice(client: Client, member: Member) -> None:
+def test_package_is_bought_by_invoice(client: Client, member: Member) -> None:
     response = buy(client, package="start")
 
     order = Order.objects.get()

@@ -114,7 +114,7 @@ class TestBothStores:
         assert link.headers["Retry-After"] == str(link.body["retry_after"])
         assert post(api).status == 200
 
-    def test_reserve_is_exhausted_too(self, api: Api) -> None:
+    def test_emptied_reserve_refuses_the_next_company(self, api: Api) -> None:
         empty_pool()
         for _ in range(5):
             sent_to_phone(CompanyFactory.create(), 2)
@@ -124,7 +124,7 @@ class TestBothStores:
         assert (answer.status, answer.code) == (429, "send_limit")
         assert answer.body["retry_after"] <= PLACE
 
-    def test_company_limit_is_capped(self, company: Company) -> None:
+    def test_company_limit_cannot_exceed_the_limit_of_a_phone(self, company: Company) -> None:
         Company.objects.filter(pk=company.pk).update(**MAX_SETTINGS)
         sent_to_phone(company, 20)
 

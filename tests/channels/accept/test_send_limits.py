@@ -101,7 +101,9 @@ class TestBothStores:
         [(4, 9, 200), (5, 9, 429), (5, 11, 200), (9, 59, 200), (10, 59, 429), (10, 61, 200),
          (19, 23 * 60, 200), (20, 23 * 60, 429), (20, 24 * 60 + 1, 200)],
     )  # fmt: skip
-    def test_windows_of_codes(self, api: Api, count: int, minutes: int, status: int) -> None:
+    def test_codes_are_limited_by_window(
+        self, api: Api, count: int, minutes: int, status: int
+    ) -> None:
         sent_before(api, count, minutes=minutes)
 
         answer = send_code(api)
@@ -115,7 +117,9 @@ class TestBothStores:
         ("count", "minutes", "status"),
         [(4, 9, 200), (5, 9, 429), (19, 59, 200), (20, 59, 429), (20, 24 * 60 + 1, 200)],
     )
-    def test_windows_of_links(self, api: Api, count: int, minutes: int, status: int) -> None:
+    def test_links_are_limited_by_window(
+        self, api: Api, count: int, minutes: int, status: int
+    ) -> None:
         sent_before(api, count, kind="link", minutes=minutes)
 
         assert send_link(api).status == status
@@ -339,7 +343,9 @@ def link(api: Api) -> str:
     ],
     ids=["fewer", "more", "longest window", "removed"],
 )
-def test_company_limits_its_codes(test_api: Api, limits: dict[str, int | None], sent: int) -> None:
+def test_company_s_own_limit_of_codes_counts(
+    test_api: Api, limits: dict[str, int | None], sent: int
+) -> None:
     set_limits(test_api.company, codes_per_10_min=1)
     set_limits(test_api.company, **limits)
 

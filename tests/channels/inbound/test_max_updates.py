@@ -102,7 +102,7 @@ def test_contact_that_nobody_asked_for_is_asked_for_first(
     assert replies == [("Поделитесь", "request_contact"), ("Готово:", "")]
 
 
-def test_request_is_one_persons(settings: SettingsFixture) -> None:
+def test_request_of_another_person_or_bot_stays_open(settings: SettingsFixture) -> None:
     cache.set(f"bot-request:max_bot:{USER + 1}", 1)
     cache.set(f"bot-request:telegram_bot:{USER}", 1)
 

@@ -66,7 +66,7 @@ def test_refusal_by_whatsapp_falls_back_to_sms_in_the_request(
         ({"error": {"code": 132001, "message": "no template"}}, 502, "delivery_failed"),
     ],
 )
-def test_whole_chain_fails(
+def test_send_that_every_channel_refuses_is_answered_by_the_last(
     wire: responses.RequestsMock,
     falling_api: Api,
     whatsapp: dict[str, object],

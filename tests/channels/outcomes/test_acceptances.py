@@ -148,7 +148,7 @@ def test_second_attempt_is_not_taken(api: Api) -> None:
     assert (second.n, second.claim_xid) == (2, None)
 
 
-def test_subscribers_get_their_event(api: Api) -> None:
+def test_acceptance_with_a_subscriber_takes_the_long_way(api: Api) -> None:
     EndpointFactory.create(company=api.company)
 
     assert claimed(api).claim_xid is None

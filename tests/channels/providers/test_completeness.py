@@ -51,7 +51,7 @@ def test_has_a_title_a_setup_guide_and_a_page_of_what_it_lacks(name: str) -> Non
     assert any(f"# {title}\n".lower() in page.lower() for page in pages)
 
 
-def test_has_a_simulator(name: str) -> None:
+def test_every_vendor_is_simulated_and_titled(name: str) -> None:
     assert name in {kind.name for kind in HttpVendor.kinds()}
     assert all(f"provider_{name}" in language for language in LANGUAGES.values())
     assert name in {vendor.name for vendor in sends.ALL}
@@ -83,7 +83,7 @@ def test_codes_that_mean_more_than_a_refusal_have_texts(
     assert without - set(range(200, 300)) - {30004} == set()
 
 
-def test_declares_what_it_carries(name: str) -> None:
+def test_every_vendor_declares_its_contents(name: str) -> None:
     assert VENDORS[name].account().capabilities.contents
 
 

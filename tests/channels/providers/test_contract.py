@@ -55,7 +55,7 @@ def test_takes_an_answer_after_a_byte_order_mark(vendor: Vendor, wire: Wire) -> 
     assert vendor.account().send(message()).provider_id
 
 
-def test_takes_a_message(vendor: Vendor, wire: Wire) -> None:
+def test_accepted_message_has_the_vendor_s_id(vendor: Vendor, wire: Wire) -> None:
     wire.post(vendor.send_url, body=vendor.accepted)
 
     accepted = vendor.account().send(message())

@@ -235,7 +235,9 @@ def test_one_connection_serves_many_messages_and_keeps_no_cookie() -> None:
     assert seen[0].startswith(f"POST /bot{BOT_TOKEN}/sendMessage HTTP/1.1\r\n".encode())
 
 
-def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_netrc_and_proxy_variables_are_ignored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")

@@ -357,5 +357,5 @@ def test_message_that_never_came_is_told_from_one_that_waits(
         b"<html>",
     ],
 )
-def test_a_poll_without_news(wire: Wire, body: bytes) -> None:
+def test_smsc_poll_without_news_has_no_receipt(wire: Wire, body: bytes) -> None:
     assert polled(wire, body) is None

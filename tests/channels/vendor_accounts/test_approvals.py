@@ -121,7 +121,9 @@ def test_doctor_names_what_is_out_of_use(wire: responses.RequestsMock) -> None:
     assert "TAG_CONTENT_MISMATCH" in result[0].detail
 
 
-def test_operator_asks_now(wire: responses.RequestsMock, client: Client) -> None:
+def test_operator_refreshes_the_approvals_of_a_vendor(
+    wire: responses.RequestsMock, client: Client
+) -> None:
     sign_in(client, make_operator(), "password", "mfa")
     wire.get(TEMPLATES, json={"data": [template(status="PAUSED")]})
 

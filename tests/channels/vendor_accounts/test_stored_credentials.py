@@ -95,7 +95,7 @@ def test_same_values_again_change_nothing(user: User) -> None:
     assert stored_text() == before
 
 
-def test_environment_comes_first(user: User, settings: Settings) -> None:
+def test_account_of_the_environment_precedes_the_stored_one(user: User, settings: Settings) -> None:
     first = account("twilio")
     values = {"account_sid": "ACother", "auth_token": "other", "sender": "+15550000000"}
 

@@ -75,7 +75,7 @@ def test_file_has_each_row_once_newest_first(client: Client, owner: Member) -> N
     ]
 
 
-def test_filter_is_kept(client: Client, owner: Member) -> None:
+def test_file_of_messages_keeps_the_filter(client: Client, owner: Member) -> None:
     MessageFactory.create_batch(2, company=owner.company, channel="sms", price=16)
     MessageFactory.create_batch(5, company=owner.company)
     item = ask(client, "mode=live&channel=sms&cursor=x&follow=1")

@@ -46,7 +46,7 @@ def test_cursor_of_others_starts_anew(client: Client, owner: Member, cursor: str
     assert shown(client, cursor=cursor) == [message.phone]
 
 
-def test_modes_are_apart(client: Client, owner: Member) -> None:
+def test_list_shows_live_and_test_messages_apart(client: Client, owner: Member) -> None:
     MessageFactory.create(company=owner.company, phone="+79990000001")
     MessageFactory.create(company=owner.company, phone="+79990000002", mode="test")
 

@@ -142,7 +142,7 @@ def test_who_shared_no_contact_is_unreachable(wire: Wire) -> None:
         ("error_denied", 502, AmbiguousError, False),
     ],
 )
-def test_reads_the_errors(
+def test_max_error_codes_are_classified(
     wire: Wire, *, name: str, status: int, kind: type[SendError], account: bool
 ) -> None:
     body = payload("max_bot", f"{name}_2026-11.json")
@@ -187,7 +187,7 @@ def test_asks_for_the_contact_by_a_button_and_takes_it_by_none(wire: Wire, word:
 @pytest.mark.parametrize(
     ("username", "url"), [("kvitok_bot", "https://max.ru/kvitok_bot?start=contact"), ("", "")]
 )
-def test_link_to_the_bot(username: str, url: str) -> None:
+def test_link_to_the_max_bot_names_it(username: str, url: str) -> None:
     assert max_bot(username=username).contact_url == url
 
 

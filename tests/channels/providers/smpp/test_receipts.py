@@ -69,7 +69,9 @@ def parsed(one: Pdu) -> tuple[str | None, str, str | None] | None:
         ("", None),
     ],
 )
-def test_line_of_text(line: str, expected: tuple[str, str, str | None] | None) -> None:
+def test_receipt_is_read_from_a_line_of_text(
+    line: str, expected: tuple[str, str, str | None] | None
+) -> None:
     assert parsed(deliver(line)) == expected
 
 
@@ -360,7 +362,9 @@ def test_arbitrary_input_never_raises(
         ({"short_message": b"\x04", "data_coding": 8}, Reply("+79161234567", "\ufffd")),
     ],
 )  # fmt: skip
-def test_reply_is_read(fields: dict[str, object], expected_reply: Reply | None) -> None:
+def test_message_from_a_phone_is_read_as_a_reply(
+    fields: dict[str, object], expected_reply: Reply | None
+) -> None:
     known = {"source_addr": b"79161234567\0", "source_addr_ton": 1} | PLAIN
 
     receipt = Pdu("deliver_sm", 0, 1, is_response=False, fields=known | fields, tlvs={})

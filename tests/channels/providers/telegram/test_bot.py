@@ -117,7 +117,7 @@ def test_who_shared_no_contact_is_unreachable(wire: responses.RequestsMock) -> N
         ("error_too_many_requests_2026-09.json", ThrottledError, "429", True),
     ],
 )
-def test_reads_telegrams_errors(
+def test_telegram_error_codes_are_classified(
     wire: responses.RequestsMock, file: str, kind: type[SendError], code: str, account: bool
 ) -> None:
     error = refused(wire, payload("telegram_bot", file))
@@ -167,7 +167,9 @@ def test_throttling_says_how_long(wire: responses.RequestsMock) -> None:
 @pytest.mark.parametrize(
     ("locale", "label"), [("ru", "Поделиться номером"), ("en", "Share my number")]
 )
-def test_asks_for_the_contact(wire: responses.RequestsMock, locale: str, label: str) -> None:
+def test_bot_asks_for_the_contact_with_a_button(
+    wire: responses.RequestsMock, locale: str, label: str
+) -> None:
     wire.post(URL, body=VENDORS["telegram_bot"].accepted)
 
     bot().answer(CHAT, locale, BotText.SHARE)
@@ -219,7 +221,7 @@ def test_operator_says_what_counts_as_delivered(
 @pytest.mark.parametrize(
     ("username", "url"), [("kvitok_bot", "https://t.me/kvitok_bot?start=contact"), ("", "")]
 )
-def test_link_to_the_bot(username: str, url: str) -> None:
+def test_link_to_the_telegram_bot_names_it(username: str, url: str) -> None:
     assert bot(username=username).contact_url == url
 
 

@@ -123,7 +123,7 @@ def test_every_known_error_has_its_class_whatever_the_status(
         ("error_flood_wait_2026-09.json", ThrottledError, "FLOOD_WAIT"),
     ],
 )
-def test_reads_the_gateways_errors(
+def test_gateway_error_codes_are_classified(
     wire: responses.RequestsMock, file: str, kind: type[SendError], code: str
 ) -> None:
     error = refused(wire, payload("telegram_gateway", file))
@@ -163,7 +163,7 @@ def test_an_unknown_error_is_kept_in_the_detail(
         ("report_expired_2026-09.json", ReceiptState.EXPIRED, 1740560300),
     ],
 )
-def test_reads_a_report(file: str, state: ReceiptState, moment: int) -> None:
+def test_gateway_report_becomes_a_receipt(file: str, state: ReceiptState, moment: int) -> None:
     call = gateway_call(payload("telegram_gateway", file))
 
     assert gateway().parse_webhook(call).receipts == [
@@ -208,7 +208,7 @@ def test_reports_of_the_last_minutes_alone_are_believed(age: int, *, is_believed
         assert gateway().parse_webhook(gateway_call(REPORT, at=now.timestamp() - age)).receipts
 
 
-def test_polls_by_request_id(wire: responses.RequestsMock) -> None:
+def test_gateway_is_polled_by_request_id(wire: responses.RequestsMock) -> None:
     url = "https://gateway.example.com/checkVerificationStatus"
     wire.post(url, body=payload("telegram_gateway", "status_read_2026-09.json"))
 

@@ -97,7 +97,7 @@ def test_validity_stays_within_twilios_range(
         ("error_too_many_requests_2026-09.json", 429, (ThrottledError, "20429", True)),
     ],
 )
-def test_reads_twilios_errors(
+def test_twilio_error_codes_are_classified(
     wire: responses.RequestsMock, file: str, status: int, verdict: tuple[type[SendError], str, bool]
 ) -> None:
     error = refused(wire, payload("twilio", file), status)
@@ -131,7 +131,7 @@ def test_every_documented_code_has_its_class(
     assert (type(error), error.code, error.account) == (kind, str(code), account)
 
 
-def test_reads_a_delivery() -> None:
+def test_twilio_delivery_becomes_a_receipt() -> None:
     receipt = Receipt(SID, "att-1", ReceiptState.DELIVERED, "delivered")
 
     assert twilio().parse_webhook(twilio_call(DELIVERED)).receipts == [receipt]
@@ -264,7 +264,7 @@ def test_body_that_is_no_strict_form_is_refused(body: bytes) -> None:
         twilio().parse_webhook(twilio_call(body))
 
 
-def test_polls_by_id(wire: responses.RequestsMock) -> None:
+def test_twilio_is_polled_by_message_id(wire: responses.RequestsMock) -> None:
     url = URL.replace(".json", f"/{SID}.json")
     wire.get(url, body=payload("twilio", "message_delivered_2026-09.json"))
 
@@ -277,7 +277,7 @@ def test_polls_by_id(wire: responses.RequestsMock) -> None:
     )
 
 
-def test_a_poll_says_why(wire: responses.RequestsMock) -> None:
+def test_polled_failure_has_its_reason(wire: responses.RequestsMock) -> None:
     url = URL.replace(".json", f"/{SID}.json")
     wire.get(url, body=payload("twilio", "message_undelivered_2026-09.json"))
 
@@ -292,7 +292,9 @@ def test_a_poll_says_why(wire: responses.RequestsMock) -> None:
     ("status", "body"),
     [(200, ACCEPTED), (404, b'{"code":20404,"status":404}'), (502, b"<html>"), (200, b"[]")],
 )
-def test_a_poll_without_news(wire: responses.RequestsMock, status: int, body: bytes) -> None:
+def test_twilio_poll_without_news_has_no_receipt(
+    wire: responses.RequestsMock, status: int, body: bytes
+) -> None:
     wire.get(URL.replace(".json", "/SM1%2F..%2F2.json"), body=body, status=status)
 
     assert twilio().poll("SM1/../2") is None

@@ -25,7 +25,7 @@ TOO_FAST = (
 )
 
 
-def test_reads_a_delivered_status() -> None:
+def test_whatsapp_delivered_status_becomes_a_receipt() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_delivered_2026-09.json"))
 
     assert whatsapp().parse_webhook(call).receipts == [
