@@ -198,7 +198,7 @@ def _unopened() -> list[Order]:
 
 def _pay(order: Order) -> None:
     gateway = registry.find(order.gateway)
-    if gateway is None:
+    if gateway is None or not _is_wanted(order):
         return
     try:
         if gateway.saves_methods:
@@ -207,6 +207,12 @@ def _pay(order: Order) -> None:
             orders.open_payment(order)
     except (GatewayError, DomainError) as error:
         log.warning("automatic_order_not_paid", order=order.public_id, error=str(error))
+
+
+def _is_wanted(order: Order) -> bool:
+    """Consent may have ended since the claim, while the calls for others were waited for."""
+    rows = Order.objects.filter(pk=order.pk, state=Order.State.CREATED)
+    return rows.exclude(company__status=Company.Status.SUSPENDED).exists()
 
 
 def _charge(order: Order, gateway: Gateway) -> None:

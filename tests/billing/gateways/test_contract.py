@@ -33,7 +33,7 @@ def wire(settings: object) -> Iterator[None]:
         setattr(settings, name, value)
     registry.forget_settings()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
-        for item in ("upsert", "add", "calls", "registered"):
+        for item in ("upsert", "add", "add_callback", "calls", "registered"):
             setattr(responses, item, getattr(mocked, item))
         yield
     registry.forget_settings()

@@ -1,3 +1,4 @@
+import json
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,6 +12,7 @@ from accounts.models import Company, Mail
 from billing.gateways.base import GatewayError, PaymentEvent, PaymentState
 from billing.models import AutomaticOrder, Order, Package, Payment, SavedMethod
 from billing.orders import auto_top_up, payments
+from billing.wallet import ledger
 from tests.billing.gateways.vendors import StripeVendor
 from tests.billing.orders import automatic
 from tests.billing.orders.automatic import (
@@ -24,6 +26,7 @@ from tests.billing.orders.automatic import (
     yookassa_payment,
 )
 from tests.billing.top_ups import gateway, place_order
+from tests.factories import MemberFactory
 
 # An object that a parameter names is missing with 400; 404 is for one that the path names.
 NO_METHOD = {
@@ -82,6 +85,26 @@ class TestYooKassa:
         self.again()
 
         assert (len(responses.calls), available(payer)) == (1, 50)
+
+    def test_card_removed_while_others_are_charged_is_not_charged(self, payer: Company) -> None:
+        both = [payer, MemberFactory.create().company]
+        ledger.grant(company=both[1], amount=50, reason="test")
+        for company in both:
+            agree(company, "yookassa")
+            save(company, "yookassa")
+
+        def charge(request: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+            order_id = str(request.headers["Idempotence-Key"])
+            other = Order.objects.exclude(pk=order_id).get().company
+            auto_top_up.remove_method(company=other, user=user_of(other))
+            return 200, {}, json.dumps(yookassa_payment(order_id))
+
+        responses.add_callback("POST", YOOKASSA, charge)
+
+        auto_top_up.run()
+
+        assert sorted(Order.objects.values_list("state", flat=True)) == ["canceled", "paid"]
+        assert len(responses.calls) == 1
 
     def test_notice_of_a_charge_credits_it_after_the_end_of_consent(self, payer: Company) -> None:
         order = self.start(payer)
