@@ -23,7 +23,9 @@ from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals
 from processes.monitoring import metrics
 from storage.months.recent_ids import months_of, within
+from storage.statements import sql_files
 
+_PROVED_ATTEMPTS = sql_files.read("channels/outcomes/proved_attempts.sql")
 _REJECTION_REASONS = {
     ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
     ledger.HoldMoveResult.OVER_BUDGET: FallbackReason.BUDGET,
@@ -202,7 +204,7 @@ def prove(
     message_ids = [message_id for _, message_id in used]
     cursor.execute(sql.in_changeable_months(sql.LOCK_BY_SUBJECTS), [subjects])
     snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
-    cursor.execute(sql.in_changeable_months(sql.PROVED_ATTEMPTS), [subjects, message_ids])
+    cursor.execute(sql.in_changeable_months(_PROVED_ATTEMPTS), [subjects, message_ids])
     proved = {attempt_id for (attempt_id,) in cursor.fetchall()}
     events = [
         Event(item.message.id, attempt.id, EventKind.DELIVERED, proof=proof)
