@@ -20,7 +20,7 @@ from catalogue.languages import tags
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.models import Message
-from channels.routing.company_policy import AskedOrder, locale_for
+from channels.routing.company_policy import RequestedOrder, locale_for
 from channels.waiting.outcome_signals import SendOutcome
 from channels.web.fields import DEFAULT_PURPOSE
 from identity_hooks import hooks
@@ -117,7 +117,7 @@ def code_request(
         purpose=purpose,
         locale=_locale(principal, number, purpose, message.locale),
         channel=None,
-        order=AskedOrder(tuple(hook.channels)),
+        order=RequestedOrder(tuple(hook.channels)),
         link=None,
         requester=Requester(ip=_hashed_ip(principal, message.ip)),
         custom_code=message.code,

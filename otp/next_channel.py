@@ -29,7 +29,7 @@ from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
 from channels.phone_numbers import country_of, is_landline
 from channels.routing import company_policy
-from channels.routing.company_policy import AskedOrder
+from channels.routing.company_policy import RequestedOrder
 from channels.routing.landlines import for_landline
 from channels.vendor_accounts import availability
 from otp import sealed_codes, verifications
@@ -152,7 +152,7 @@ def _stepped_meanwhile(message: Message) -> SentCode | None:
 def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
     messages = _messages(verification)
     request = _request_like(messages[0], verification)
-    order = AskedOrder(tuple(messages[-1].params.get("order", ())))
+    order = RequestedOrder(tuple(messages[-1].params.get("order", ())))
     channel = _next_channel(sender.principal, request, channels_of(verification.pk), order)
     try:
         return send_code(
@@ -188,7 +188,7 @@ def _request_like(message: Message, verification: Verification) -> CodeSendReque
 
 
 def _next_channel(
-    principal: Principal, request: CodeSendRequest, tried: Set[str], order: AskedOrder
+    principal: Principal, request: CodeSendRequest, tried: Set[str], order: RequestedOrder
 ) -> Channel:
     """The first channel that is not among those tried: of the order that was asked for, else of the
     company's.

@@ -97,7 +97,7 @@ class Company(models.Model):
         help_text=_("leave empty for the company's own"),
     )
     all_countries = models.BooleanField(_("Send to every country"), default=False, db_default=False)
-    # Country → [set by somebody, usual lately] of `billing.budgets.budgets`, its only writer.
+    # Country → [fixed tokens, usual tokens]; only `billing.budgets.budgets` writes it.
     budgets = models.JSONField(default=dict, db_default={}, editable=False)
     default_link_lifetime = models.PositiveIntegerField(
         _("default link lifetime, seconds"), null=True, blank=True

@@ -7,7 +7,7 @@ back AS (
     sum(m.amount) FILTER (
       WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today) AS day,
     COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= p.hour), 0) AS hour
-  FROM p, moved m JOIN asked a USING (message_id, hold, kind)
+  FROM p, moved m JOIN requested a USING (message_id, hold, kind)
     JOIN billing_transfer h USING (message_id, hold)
   WHERE m.kind = 'release' AND h.kind = 'hold'
     AND h.message_id BETWEEN :first_id AND :last_id GROUP BY m.company_id, a.country, a.api_key),

@@ -3,20 +3,20 @@
 -- A hold settled twice, or a message captured twice, conflicts on a unique index. Those rows are
 -- skipped with their money: only inserted rows move the wallet. The time is taken under the wallet's
 -- lock and never repeats, so that each balance follows from the one before it in the order of time.
-asked AS (
+requested AS (
   SELECT * FROM {settlements}),
 locked AS (
   SELECT company_id, available + held AS balance, {at} AS at FROM billing_wallet
-  WHERE company_id IN (SELECT company_id FROM asked) ORDER BY company_id FOR UPDATE),
+  WHERE company_id IN (SELECT company_id FROM requested) ORDER BY company_id FOR UPDATE),
 moved AS (
   INSERT INTO billing_transfer
     (company_id, kind, amount, message_id, hold, proof, reason, created_at, balance_after)
   SELECT company_id, kind, amount, message_id, hold, proof, reason, at,
     CASE kind WHEN 'capture' THEN balance - sum(amount) FILTER (WHERE kind = 'capture') OVER (
       PARTITION BY company_id ORDER BY message_id, hold) END
-  FROM asked JOIN locked USING (company_id)
+  FROM requested JOIN locked USING (company_id)
   WHERE NOT EXISTS (
-    SELECT FROM billing_transfer t WHERE t.message_id = asked.message_id AND t.hold = asked.hold
+    SELECT FROM billing_transfer t WHERE t.message_id = requested.message_id AND t.hold = requested.hold
       AND t.kind <> 'hold' AND t.message_id BETWEEN :first_id AND :last_id)
   ORDER BY message_id, hold
   ON CONFLICT DO NOTHING RETURNING company_id, kind, amount, message_id, hold),

@@ -78,7 +78,7 @@ def plan_channels(
     request: SendRequest,
     *,
     kind: str,
-    order: company_policy.AskedOrder = company_policy.NO_ORDER,
+    order: company_policy.RequestedOrder = company_policy.NO_ORDER,
     avoids_sms: bool = False,
     is_preview: bool = False,
 ) -> ChannelPlan:

@@ -96,17 +96,17 @@ def _combined(standard: SendPolicy, rule: PolicyRule) -> SendPolicy:
     )
 
 
-class AskedOrder(NamedTuple):
+class RequestedOrder(NamedTuple):
     """What one request asks for, within the company's policy."""
 
     channels: tuple[str, ...] = ()  # in this order, and no others; empty: as the policy says
     patience: int | None = None  # seconds of each channel
 
 
-NO_ORDER = AskedOrder()
+NO_ORDER = RequestedOrder()
 
 
-def in_order(policy: SendPolicy, requested: AskedOrder) -> SendPolicy:
+def in_order(policy: SendPolicy, requested: RequestedOrder) -> SendPolicy:
     """The policy with the order and the patience of one request: what it bars stays barred, and
     its maximum cost holds. Without a channel if it bars them all.
     """

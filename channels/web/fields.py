@@ -59,7 +59,7 @@ LOCALE = Field(
     reading=tags.canonical,  # empty, which the pattern refuses, if it is not well-formed
     error=_("Not a language tag, such as de-DE (BCP 47)."),
 )
-ASKED_LOCALE = Field(
+REQUESTED_LOCALE = Field(
     "locale", LANGUAGE_TAG, _("The language that was asked for, as a tag of BCP 47."), "de-AT"
 )
 MESSAGE_ID = Field(

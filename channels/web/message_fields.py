@@ -26,7 +26,7 @@ from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, Message
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
-from channels.web.fields import ASKED_LOCALE, CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
+from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, REQUESTED_LOCALE, STATUS, USED_CHANNEL
 
 NOT_DELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.BARRED}  # as clients know it: failed
 RECEIPT_STATUSES = [state.value for state in ReceiptState if state not in NOT_DELIVERED]
@@ -95,7 +95,7 @@ MESSAGE = Shape(
             source=_segments,
         ),
         LINK,
-        ASKED_LOCALE,
+        REQUESTED_LOCALE,
         DOOR,
         REFERENCE,
         METADATA,

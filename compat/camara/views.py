@@ -19,7 +19,7 @@ from api.authentication import authorize
 from api.calls import Field, text
 from api.request_body import json_object
 from catalogue.errors import DomainError, Error, invalid_input
-from channels.routing.company_policy import NO_ORDER, AskedOrder, policy_for
+from channels.routing.company_policy import NO_ORDER, RequestedOrder, policy_for
 from compat.camara.dialect import CORRELATOR, DIALECT
 from compat.dialect import Answer, basic_credentials, credentials
 from compat.fields import Body, Parsed, guess, needed, optional
@@ -83,12 +83,12 @@ class SendCode(CamaraView):
             raise DomainError(Error.SEND_LIMIT, retry_after=error.retry_after) from None
         return self.answer({"authenticationId": str(sent.verification_id)})
 
-    def _order(self, phone: str) -> AskedOrder:
+    def _order(self, phone: str) -> RequestedOrder:
         """SMS, as the standard says, unless the company's policy has an order for this number: then
         the channels of it that carry a text of the caller's.
         """
         policy = policy_for(self.principal, phone, self.principal.purpose)
-        return NO_ORDER if policy.is_own else AskedOrder(("sms",))
+        return NO_ORDER if policy.is_own else RequestedOrder(("sms",))
 
 
 class ValidateCode(CamaraView):

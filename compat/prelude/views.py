@@ -15,7 +15,7 @@ from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
 from channels.phone_numbers import LineType, is_landline
 from channels.recipients.blocked_phones import BlockedPhoneError
-from channels.routing.company_policy import NO_ORDER, AskedOrder, policy_for
+from channels.routing.company_policy import NO_ORDER, RequestedOrder, policy_for
 from channels.routing.lookup import look_up
 from compat.dialect import limit_of
 from compat.fields import values
@@ -114,7 +114,7 @@ class Verifications(PreludeView):
             phone,
             options["locale"],
             requester=requester,
-            order=AskedOrder(order),
+            order=RequestedOrder(order),
             code_length=options["code_size"],
             binding=options["payment"],
             reference=reference,

@@ -15,7 +15,7 @@ from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from channels.accept.acceptance import Sender
 from channels.lifecycle.states import OPEN_MESSAGE
-from channels.routing.company_policy import AskedOrder
+from channels.routing.company_policy import RequestedOrder
 from compat.fields import Body, custom_code, guess, needed, optional, parsed, values
 from compat.view import CompatView
 from compat.vonage.dialect import CONFLICT, DIALECT, FORBIDDEN, NOT_FOUND, THROTTLED, ProblemError
@@ -140,7 +140,7 @@ class Requests(CompatView):
         return self.code_request(
             phone,
             body["locale"],
-            order=AskedOrder(channels, body["channel_timeout"]),
+            order=RequestedOrder(channels, body["channel_timeout"]),
             lifetime=_lifetime(body["channel_timeout"], channels),
             reference=body["client_ref"] or "",
             code_length=body["code_length"],

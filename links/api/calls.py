@@ -74,7 +74,7 @@ SEND_LINK = Call(
         sending.MESSAGE_ID,
         sending.UNDERSTOOD_PHONE,
         sending.USED_CHANNEL,
-        sending.ASKED_LOCALE,
+        sending.REQUESTED_LOCALE,
         sending.SEND_STATUS,
         sending.COST,
         TEST,

@@ -2,7 +2,7 @@
 -- {blocking_row} is of `blocked_phones`; {payer} has the row of `allowed` if it is paid for, with
 -- what pays for it; {link} and {message} write them, and {more} what belongs to some sends: a hold,
 -- an Idempotency-Key.
-WITH asked AS NOT MATERIALIZED (
+WITH requested AS NOT MATERIALIZED (
   SELECT %(message_id)s::uuid AS message_id, %(company_id)s::bigint AS company_id,
     %(api_key_id)s::bigint AS api_key_id, %(mode)s::text AS mode, %(kind)s::text AS kind,
     %(content)s::text AS content, %(channel)s::text AS channel, %(chain)s::jsonb AS chain,
@@ -16,7 +16,7 @@ WITH asked AS NOT MATERIALIZED (
     %(params)s::jsonb AS message_params,
     now() + make_interval(secs => %(hold_seconds)s) AS useful_until),
 allowed AS (
-  SELECT * FROM asked n
+  SELECT * FROM requested n
   WHERE NOT EXISTS ({blocking_row})),
 {payer},
 link AS ({link}),

@@ -26,7 +26,7 @@ class CodeRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CodeWrite:
-    """A send to write, with the columns of `asked`; `statement` is for when it runs alone."""
+    """A send to write, with the columns of `requested`; `statement` is for when it runs alone."""
 
     statement: str
     params: Mapping[str, Any]
@@ -57,7 +57,7 @@ def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
     statement = sql.SEND_OF_ONE_COMPANY if of_one else sql.SEND_OF_SEVERAL_COMPANIES
     code_rows = [_asked_row(number, write.params) for number, write in enumerate(writes)]
     params = {name: first[name] for name in _SHARED} | {
-        "asked": dump_rows(_first_of_each(code_rows))
+        "requested": dump_rows(_first_of_each(code_rows))
     }
     rows = fetch_rows(sql.in_live_months(statement), params, CodeRow)
     return by_number((row for row in rows if row.is_paid), len(writes))

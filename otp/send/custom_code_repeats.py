@@ -25,7 +25,7 @@ from catalogue.errors import DomainError, Error
 from channels.accept.acceptance import Sender
 from channels.models import Message
 from channels.routing.channel_plan import SendRequest
-from channels.routing.company_policy import AskedOrder
+from channels.routing.company_policy import RequestedOrder
 from channels.waiting.outcome_signals import raise_if_failed
 from otp import codes, sql
 from otp.models import Verification
@@ -45,7 +45,7 @@ PAUSE = 0.05
 
 class CustomCodeRequest(SendRequest, Protocol):
     @property
-    def order(self) -> AskedOrder: ...
+    def order(self) -> RequestedOrder: ...
     @property
     def reference(self) -> str: ...
     @property

@@ -32,7 +32,7 @@ from channels.providers.base import Content
 from channels.recipients import blocked_phones
 from channels.routing import scripted_numbers, segment_limit
 from channels.routing.channel_plan import ChannelPlan, plan_channels
-from channels.routing.company_policy import NO_ORDER, AskedOrder
+from channels.routing.company_policy import NO_ORDER, RequestedOrder
 from channels.waiting.outcome_signals import SendOutcome
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
@@ -62,7 +62,7 @@ class CodeSendRequest:
     channel: str | None = None
     link: NewLink | None = None
     requester: Requester = UNKNOWN  # who asked the company for the code
-    order: AskedOrder = NO_ORDER
+    order: RequestedOrder = NO_ORDER
     code_length: int | None = None  # digits
     lifetime: int | None = None  # seconds
     text: str | None = None  # the company's own for this send, with {code}
@@ -190,7 +190,7 @@ def _other_channel(
     if request.channel is None and not request.order.channels:
         return None
     code: dict[str, Any] = {
-        "asked_length": request.code_length,
+        "requested_length": request.code_length,
         "binding": orjson.dumps(request.binding).decode() if request.binding else None,
         "custom_macs": None,
     }
@@ -320,7 +320,7 @@ def _verification_params(principal: Principal, request: CodeSendRequest) -> dict
         # A live code is repeated if its key is one of these.
         "key_ids": array_text([] if request.is_new else codes.known_keys()),
         "length": length,
-        "asked_length": request.code_length,
+        "requested_length": request.code_length,
         "binding": request.binding,
         "reference": request.reference,
         "max_attempts": settings.CODE_ATTEMPTS,

@@ -1,4 +1,4 @@
--- Sends codes. `asked` has a row per send: JSON for a group, parameters for a single send. A single
+-- Sends codes. `requested` has a row per send: JSON for a group, parameters for a single send. A single
 -- send waits for locks; a group skips locked rows, and what it skips or refuses runs again as a
 -- single send. One statement, one commit.
 --
@@ -13,24 +13,24 @@
 -- {blocking_row} is of `blocked_phones`; {payer} has the rows of `allowed` that are paid for, with
 -- what pays for them; {message} writes the messages and {more} what belongs to some sends: a hold,
 -- a link, an Idempotency-Key.
-WITH asked AS MATERIALIZED (
-  SELECT * FROM json_to_recordset(%(asked)s::json) AS n(
+WITH requested AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(%(requested)s::json) AS n(
     number int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,
     content text, channel text, chain jsonb, patience float, phone text, locale text,
     request_id text, reference text, price bigint, segments int, priority int,
     hold_seconds float, country text,
     day_budget bigint, hour_budget bigint, key_limit bigint, idem_path text, idem_key text,
     idem_hash bytea, verification_id uuid, purpose text, mac bytea, key_id text, length int,
-    asked_length int, lifetime int, binding jsonb, custom_macs bytea[], params jsonb)
-  LIMIT json_array_length(%(asked)s::json)),
+    requested_length int, lifetime int, binding jsonb, custom_macs bytea[], params jsonb)
+  LIMIT json_array_length(%(requested)s::json)),
 standing AS (  -- locked before the wallet, so it shows the last check's result
-  SELECT n.number, live.* FROM asked n CROSS JOIN LATERAL (
+  SELECT n.number, live.* FROM requested n CROSS JOIN LATERAL (
     SELECT v.id, v.expires_at, v.expires_at - v.created_at AS life,
       v.max_attempts - v.attempts AS attempts_left, v.key_id, v.length,
       v.verified_at IS NULL AND v.attempts < v.max_attempts AND v.key_id = ANY(%(key_ids)s::text[])
         AND v.expires_at >= now() + LEAST(make_interval(secs => %(resend_margin)s),
                                           (v.expires_at - v.created_at) / 2)
-        AND v.length = COALESCE(n.asked_length, v.length)
+        AND v.length = COALESCE(n.requested_length, v.length)
         AND v.binding IS NOT DISTINCT FROM n.binding
         AND CASE WHEN v.is_custom THEN v.mac = ANY(n.custom_macs) ELSE n.custom_macs IS NULL END
         AS is_current
@@ -60,7 +60,7 @@ checked AS MATERIALIZED (  -- the cap is as of the snapshot; only the check coun
         WHERE k.company_id = n.company_id AND k.mode = n.mode AND k.path = n.idem_path
           AND k.key = n.idem_key
         OFFSET 0)) AS is_free
-  FROM asked n
+  FROM requested n
   LEFT JOIN LATERAL (
     SELECT * FROM standing WHERE standing.number = n.number AND is_current LIMIT 1) AS s ON true
   CROSS JOIN LATERAL otp_guess_cap(n.company_id, n.mode, n.phone, %(failed_hour)s::int,

@@ -5,7 +5,7 @@ SELECT id FROM otp_verification
 WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
   AND purpose = %(purpose)s::text AND superseded_at IS NULL AND verified_at IS NULL
   AND attempts < max_attempts AND expires_at > now() AND id BETWEEN :first_id AND :last_id
-  AND length = COALESCE(%(asked_length)s::int, length)
+  AND length = COALESCE(%(requested_length)s::int, length)
   AND binding IS NOT DISTINCT FROM %(binding)s::jsonb
   AND CASE WHEN is_custom THEN mac = ANY(%(custom_macs)s::bytea[])
       ELSE %(custom_macs)s::bytea[] IS NULL END

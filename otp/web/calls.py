@@ -26,13 +26,13 @@ from api.calls import (
 from catalogue.errors import Error
 from catalogue.ids import public_id
 from channels.web.fields import (
-    ASKED_LOCALE,
     CHANNEL,
     COST,
     DEFAULT_PURPOSE,
     LOCALE,
     MESSAGE_ID,
     PHONE,
+    REQUESTED_LOCALE,
     SEND_STATUS,
     SENT_REFUSALS,
     UNDERSTOOD_PHONE,
@@ -132,7 +132,7 @@ SEND_CODE = Call(
         MESSAGE_ID,
         UNDERSTOOD_PHONE,
         USED_CHANNEL,
-        ASKED_LOCALE,
+        REQUESTED_LOCALE,
         SEND_STATUS,
         COST,
         TEST,

@@ -13,7 +13,7 @@ from accounts.keys.principal import Principal
 from api.calls import array, integer, option, text
 from api.request_fields import RequestFields
 from catalogue.channels import BY_NAME
-from channels.routing.company_policy import NO_ORDER, AskedOrder
+from channels.routing.company_policy import NO_ORDER, RequestedOrder
 from channels.web.fields import CHANNEL, CHANNEL_NAMES
 from links.api.fields import LINK_FOR_CODE
 from otp.models import CodeText
@@ -142,12 +142,12 @@ def parse_options(fields: RequestFields, principal: Principal) -> dict[str, Any]
 _NAMES = {field.name for field in OPTIONS}
 
 
-def _order(fields: RequestFields) -> AskedOrder:
+def _order(fields: RequestFields) -> RequestedOrder:
     names = _channels(fields)
     if names and fields.payload.get(CHANNEL.name):
         fields.add_error(CHANNELS, NOT_WITH_CHANNEL)
     patience = fields.integer(PATIENCE)
-    return AskedOrder(names, patience) if names or patience else NO_ORDER
+    return RequestedOrder(names, patience) if names or patience else NO_ORDER
 
 
 def _channels(fields: RequestFields) -> tuple[str, ...]:

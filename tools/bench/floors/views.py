@@ -65,7 +65,7 @@ def send_params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
         "key_ids": array_text(["1"]),
         "length": 6,
         "custom_macs": None,
-        "asked_length": None,
+        "requested_length": None,
         "binding": None,
         "max_attempts": settings.CODE_ATTEMPTS,
         "lifetime": settings.CODE_LIFETIME,
