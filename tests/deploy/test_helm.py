@@ -81,6 +81,21 @@ def test_web_restarts_by_livez_and_leaves_the_service_by_readyz(everything: dict
     assert web["readinessProbe"]["timeoutSeconds"] > 2  # /readyz answers within two seconds
 
 
+@pytest.mark.parametrize(
+    ("values", "address"),
+    [({}, "0.0.0.0"), ({"listenAddress": "::"}, "::")],  # noqa: S104 - within a pod
+)
+def test_all_that_is_called_listens_where_pods_have_addresses(
+    values: dict[str, Any], address: str
+) -> None:
+    manifests = by_name(ALL | values)
+    (web, metrics) = pods(manifests)["Deployment demo-kvitok-web"]["containers"]
+    environment = {item["name"]: item.get("value") for item in metrics["env"]}
+
+    assert web["command"][web["command"].index("--host") + 1] == address
+    assert environment["METRICS_HOST"] == address
+
+
 def test_migrations_run_first_and_as_the_owner(everything: dict[str, Any]) -> None:
     job = everything["Job demo-kvitok-migrate"]
     (container,) = pods(everything)["Job demo-kvitok-migrate"]["containers"]

@@ -63,7 +63,7 @@ volumeMounts:
 - {name: METRICS_DIR, value: /run/kvitok/metrics}
 {{- if .Values.metrics.enabled }}
 - {name: METRICS_PORT, value: {{ .Values.metrics.port | quote }}}
-- {name: METRICS_HOST, value: 0.0.0.0}
+- {name: METRICS_HOST, value: {{ .Values.listenAddress | quote }}}
 {{- end }}
 {{- range $name, $value := .Values.environment }}
 - {name: {{ $name }}, value: {{ $value | quote }}}
