@@ -11,6 +11,7 @@ from config.environment import addresses, mail_address, vendor_settings
 from config.environment.library_settings import (
     ARTICLES,
     FACTOR_FORMS,
+    PAGES,
     PASSWORD_FORMS,
     PASSWORD_VALIDATORS,
     RATE_LIMITS,
@@ -145,15 +146,7 @@ TEMPLATES = [
         "BACKEND": "accounts.people.time_zones.ReaderTemplates",
         "DIRS": [ROOT / "templates"],
         "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.template.context_processors.i18n",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-                "cabinet.context_processors.cabinet",
-            ],
-        },
+        "OPTIONS": PAGES,
     },
     {**ARTICLES, "DIRS": [ROOT / "api_docs" / "articles"]},
 ]

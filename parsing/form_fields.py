@@ -155,7 +155,8 @@ class FormRenderer(DjangoTemplates):
     @cached_property
     def engine(self) -> Templates:
         folders = [Path(forms.__file__).parent / "templates", *settings.TEMPLATES[0]["DIRS"]]
-        return Templates({"NAME": "forms", "APP_DIRS": True, "DIRS": folders, "OPTIONS": {}})
+        options = {"builtins": settings.TEMPLATES[0]["OPTIONS"]["builtins"]}
+        return Templates({"NAME": "forms", "APP_DIRS": True, "DIRS": folders, "OPTIONS": options})
 
     def render(
         self, template_name: str, context: dict[str, Any], request: HttpRequest | None = None

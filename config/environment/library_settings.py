@@ -40,6 +40,22 @@ FACTOR_FORMS = {
     "edit_webauthn": f"{_FACTORS}.EditWebAuthnForm",
 }
 
+PAGES: dict[str, list[str]] = {
+    "context_processors": [
+        "django.template.context_processors.request",
+        "django.template.context_processors.i18n",
+        "django.contrib.auth.context_processors.auth",
+        "django.contrib.messages.context_processors.messages",
+        "cabinet.context_processors.cabinet",
+    ],
+    "builtins": [  # what most templates need; others name their libraries
+        "django.templatetags.i18n",
+        "django.templatetags.static",
+        "django.contrib.humanize.templatetags.humanize",
+        "cabinet.templatetags.cabinet",
+        "cabinet.templatetags.components",
+    ],
+}
 ARTICLES: dict[str, Any] = {
     "BACKEND": "django.template.backends.django.DjangoTemplates",
     "NAME": "articles",
