@@ -9,9 +9,11 @@ another message.
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID, uuid4
 
@@ -21,6 +23,7 @@ from django.utils import timezone
 
 from accounts.keys.principal import Principal
 from api import idempotency
+from api.rate_limit import count_in_postgres
 from catalogue.errors import DomainError, Error
 from channels.accept.acceptance import Sender
 from channels.models import Message
@@ -88,17 +91,8 @@ def guess(principal: Principal, request: CustomCodeRequest) -> Iterator[None]:
         Window(f"own-code:{seconds}:{owner}", limit, seconds)
         for limit, seconds in settings.WRONG_CODE_LIMITS
     ]
-    running, holder = f"own-code:{owner}:{_mac(principal, request).hex()[:24]}", f"{uuid4().hex}:"
-    try:
-        counted = counters.acquire(
-            windows, cool_down=running, seconds=counters.DUPLICATE_SECONDS, holder=holder
-        )
-    except LimiterDownError:  # the cool-down of sends is counted in the database then
-        yield
-        return
-    if counted.verdict not in {counters.GRANTED, counters.COOLING_DOWN}:
-        raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=counted.wait)
-    is_counted, is_guess = counted.verdict == counters.GRANTED, True
+    running = f"own-code:{owner}:{_mac(principal, request).hex()[:24]}"
+    give_back, is_guess = _take(windows, running), True
     try:
         yield
         is_guess = False
@@ -106,8 +100,40 @@ def guess(principal: Principal, request: CustomCodeRequest) -> Iterator[None]:
         is_guess = _has_live_one(principal, request)
         raise
     finally:
-        if is_counted:
-            counters.release([] if is_guess else windows, cool_down=running, holder=holder)
+        give_back([] if is_guess else windows)
+
+
+def _take(windows: Sequence[Window], running: str) -> Callable[[Sequence[Window]], object]:
+    """Takes a place of each window; what it returns gives back those of the windows it gets."""
+    holder = f"{uuid4().hex}:"
+    try:
+        counted = counters.acquire(
+            windows, cool_down=running, seconds=counters.DUPLICATE_SECONDS, holder=holder
+        )
+    except LimiterDownError:
+        return _take_in_postgres(windows)
+    if counted.verdict == counters.COOLING_DOWN:
+        return lambda _windows: None
+    if counted.verdict != counters.GRANTED:
+        raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=counted.wait)
+    return partial(counters.release, cool_down=running, holder=holder)
+
+
+def _take_in_postgres(windows: Sequence[Window]) -> Callable[[Sequence[Window]], object]:
+    """Here the windows begin with the clock's, and every call takes a place while it runs."""
+    at = int(time.time())
+
+    def count(window: Window, places: int = 1) -> bool:
+        number = at // window.seconds
+        end = datetime.fromtimestamp((number + 1) * window.seconds, UTC)
+        key = f"{window.key}:{number}"
+        return count_in_postgres(key, most=window.limit, end=end, count=places)
+
+    for window in windows:
+        if not count(window):
+            wait = window.seconds - at % window.seconds
+            raise DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait)
+    return lambda taken: [count(window, -1) for window in taken]
 
 
 def _has_live_one(principal: Principal, request: CustomCodeRequest) -> bool:

@@ -56,5 +56,15 @@ def test_guesses_at_once_are_limited_too(api: Api) -> None:
     assert {guess.status for guess in guesses} == {429}
 
 
+def test_without_redis_sends_guess_no_oftener(api: Api, no_redis: None) -> None:
+    assert {send(api).status for _ in range(12)} == {200}
+
+    guesses = at_once([partial(send, api, f"{1000 + n}") for n in range(16)])
+
+    right = send(api)
+    assert {guess.status for guess in guesses} == {429}
+    assert (right.status, right.code) == (429, "too_many_attempts")
+
+
 def test_repeats_are_no_guesses(api: Api) -> None:
     assert {send(api).status for _ in range(25)} == {200}
