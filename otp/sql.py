@@ -1,4 +1,4 @@
-"""SQL of codes: send, check, settle, anonymise, count."""
+"""SQL of codes: sends, checks, and what several verbs share."""
 
 from datetime import timedelta
 from functools import cache
