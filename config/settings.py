@@ -38,6 +38,7 @@ from config.environment.variables import (
     provider_timeout,
     request_header,
     seconds,
+    time_zone,
     web_address,
     zero_or_at_least,
 )
@@ -339,7 +340,7 @@ OPERATOR_LANGUAGE = env.str("OPERATOR_LANGUAGE", "") or LANGUAGE_CODE
 if OPERATOR_LANGUAGE not in dict(LANGUAGES):
     raise ImproperlyConfigured(f"OPERATOR_LANGUAGE must be one of {', '.join(dict(LANGUAGES))}")
 LOCALE_PATHS = [ROOT / "locale"]
-TIME_ZONE = env.str("TIME_ZONE", "Europe/Moscow")
+TIME_ZONE = time_zone("TIME_ZONE", "Europe/Moscow")
 OPERATOR_COUNTRY = country("OPERATOR_COUNTRY", "RU")  # for national phone numbers in the admin
 USE_TZ = True
 FORMAT_MODULE_PATH = "catalogue.formats"

@@ -7,6 +7,7 @@ from pathlib import Path
 from string import whitespace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
@@ -116,6 +117,19 @@ def country(name: str, default: str) -> str:
     value: str = (env.str(name, "") or default).upper()
     if value not in SUPPORTED_REGIONS:
         raise ImproperlyConfigured(f"{name} must be a country's code of two letters, as RU")
+    return value
+
+
+def time_zone(name: str, default: str) -> str:
+    """Without its data all would start and send, and every page that shows a time would fail."""
+    value: str = env.str(name, "") or default
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ImproperlyConfigured(
+            f"{name}: this machine has no data of {value}: write a name as Europe/Moscow,"
+            " or install tzdata (tzdata-legacy for an old name)"
+        ) from None
     return value
 
 

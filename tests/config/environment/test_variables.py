@@ -108,3 +108,7 @@ def test_codes_are_read_in_any_case() -> None:
     result = settings_of(CURRENCY="rub", OPERATOR_COUNTRY="ru")
 
     assert (result["CURRENCY"], result["OPERATOR_COUNTRY"]) == ("RUB", "RU")
+
+
+def test_time_zone_left_empty_is_the_default() -> None:
+    assert settings_of(TIME_ZONE="")["TIME_ZONE"] == settings_of()["TIME_ZONE"] != ""
