@@ -234,3 +234,24 @@ def test_same_call_at_once_is_one_message(
 
 def test_caller_refusals_are_the_ones_that_are_counted() -> None:
     assert {"bad_signature", "address_not_allowed"} == receive.CALLER_REFUSALS
+
+
+def test_only_two_secrets_are_accepted(company: Company) -> None:
+    hook = make_hook(company, "logto")
+    first = secret_of(hook)
+    hooks.rotate(hook=hook, user=None)
+    Hook.objects.update(previous_until=timezone.now() + Hook.ROTATION / 2)
+    hooks.rotate(hook=hook, user=None)
+
+    assert send(hook, simulated(hook, secret=first)).status_code == 401
+
+
+@pytest.mark.parametrize("kind", ["supabase", "zitadel", "clerk"])
+@pytest.mark.parametrize("seconds", [-301, 301])
+@pytest.mark.usefixtures("queued_at_once")
+def test_replay_outside_the_tolerance_is_refused(company: Company, kind: str, seconds: int) -> None:
+    hook = make_hook(company, kind)
+    now = timezone.now().timestamp()
+
+    assert send(hook, simulated(hook, at=now + seconds)).status_code == 401
+    assert not Message.objects.exists()
