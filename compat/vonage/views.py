@@ -14,7 +14,6 @@ from api.request_fields import NOT_TEXT, REQUIRED, WRONG_FORMAT, allowed_values
 from catalogue.errors import DomainError, Error
 from catalogue.texts import StrOrPromise
 from channels.accept.acceptance import Sender
-from channels.lifecycle.states import OPEN_MESSAGE
 from channels.routing.company_policy import RequestedOrder
 from compat.fields import Body, custom_code, guess, needed, optional, parsed, values
 from compat.view import CompatView
@@ -189,22 +188,16 @@ class NextWorkflow(RunningView):
 
     def post(self, _request: HttpRequest, request_id: str) -> HttpResponse:
         verification = self.running_one(request_id)
-        message = verification.messages[-1]
-        if not message.chain:
+        if not verification.messages[-1].chain:
             raise ProblemError(NO_MORE, Error.CHANNEL_UNAVAILABLE)
-        if message.state in OPEN_MESSAGE:
-            send_by_next_channel(Sender(self.principal, self.request_id), verification.id)
-        else:
-            self.send(self._rest(verification))
+        try:
+            sent = send_by_next_channel(Sender(self.principal, self.request_id), verification.id)
+        except DomainError as error:
+            if error.error is Error.CHANNEL_UNAVAILABLE:  # a custom code is kept no longer
+                raise ProblemError(NO_MORE, Error.CHANNEL_UNAVAILABLE) from None
+            raise
+        self.message_id = sent.outcome.message_id
         return self.answer()
-
-    def _rest(self, verification: FoundVerification) -> CodeSendRequest:
-        """By its name the channel is not held by the pause between codes."""
-        message = verification.messages[-1]
-        channel = message.chain[0]["channel"]
-        return self.code_request(
-            verification.phone, message.locale, channel=channel, reference=verification.reference
-        )
 
 
 class Templates(CompatView):

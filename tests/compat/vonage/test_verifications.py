@@ -7,8 +7,10 @@ import pytest
 
 from accounts.models import Company, Mode
 from billing.models import Wallet
-from channels.models import BlockedPhone, Message
+from channels.lifecycle.state_machine import EventKind
+from channels.models import Attempt, BlockedPhone, Message
 from otp.models import Verification
+from tests.channels.message_stages import apply_event, claim
 from tests.compat.clients import DialectClient
 from tests.compat.vonage.calls import (
     PHONE,
@@ -269,6 +271,28 @@ def test_next_workflow_takes_the_next_step(live: DialectClient) -> None:
     check(last, 409, "Conflict", "conflict")
     assert last.body["detail"] == "There are no more events left to trigger."
     assert check_code(live, request_id, code_of(PHONE, "login")).status == 200
+
+
+@pytest.mark.parametrize("custom", [{}, {"code": "482917"}], ids=["ours", "custom"])
+@pytest.mark.parametrize("seconds", [0, 61, 250], ids=["at once", "after the pause", "late"])
+def test_next_workflow_of_one_that_arrived_makes_no_other_code(
+    live: DialectClient, custom: dict[str, str], seconds: int
+) -> None:
+    """For want of a custom code, which is not kept, or of time to enter one, nothing is sent."""
+    request_id = started(live, SMS, WHATSAPP, **custom)
+    claim()
+    for kind in (EventKind.ACCEPTED, EventKind.DELIVERED):
+        apply_event(Attempt.objects.get(), kind)
+    age_rows(seconds=seconds)
+    code = custom.get("code") or code_of(PHONE, "login")
+
+    answer = live.call("POST", f"/v2/verify/{request_id}/next_workflow")
+
+    is_late = seconds == 250
+    assert answer.status == (409 if custom else 404 if is_late else 200)
+    assert Message.objects.count() == (1 if custom or is_late else 2)
+    assert Verification.objects.count() == 1
+    assert check_code(live, request_id, code).status == 200
 
 
 def test_workflow_of_one_step_has_no_next(client: DialectClient) -> None:
