@@ -95,8 +95,14 @@ def record(
         user=user,
         actor=user.email if user else "",
         ip=ip or None,
+        by_operator=company is not None and user is not None and acts_as_operator(user, company),
         changes=changes or None,
     )
+
+
+def acts_as_operator(user: User, company: Company) -> bool:
+    """Whether the company must not learn who it was: an operator who is no member of it."""
+    return user.is_staff and not company.members.filter(user=user.pk).exists()
 
 
 def record_authentication_event(

@@ -234,7 +234,7 @@ def cells(event: AuditEvent) -> list[str]:
     description, subject, changes = describe(event)
     at = local_time(event.created_at)
     values = "; ".join(map(str, changes))
-    return [at, event.actor or _("the service"), str(description), subject, values, event.ip or ""]
+    return [at, event.actor_shown, str(description), subject, values, event.ip_shown]
 
 
 def _history(member: Member, filters: dict[str, Any]) -> QuerySet[AuditEvent]:
@@ -250,7 +250,7 @@ def _history(member: Member, filters: dict[str, Any]) -> QuerySet[AuditEvent]:
 
 def matching(rows: QuerySet[AuditEvent], filters: dict[str, Any]) -> QuerySet[AuditEvent]:
     if person := filters.get("person"):
-        rows = rows.filter(actor__icontains=person.strip())
+        rows = rows.filter(actor__icontains=person.strip(), by_operator=False)
     if kind := filters.get("kind"):
         rows = rows.filter(_of_kind(kind))
     if section := filters.get("section"):

@@ -212,7 +212,12 @@ FILES = (
         "audit.csv",
         _("The audit log, with old and new values."),
         lambda company: AuditEvent.objects.filter(company=company),
-        _same("id created_at actor action subject changes ip"),
+        {
+            **_same("id created_at"),
+            "actor": lambda event: "operator" if event.by_operator else event.actor,
+            **_same("action subject changes"),
+            "ip": attrgetter("ip_shown"),
+        },
     ),
 )
 

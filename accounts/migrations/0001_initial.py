@@ -145,6 +145,7 @@ class Migration(migrations.Migration):
                 ('subject', models.CharField(max_length=200, verbose_name='subject')),
                 ('changes', models.JSONField(null=True, verbose_name='old and new values')),
                 ('ip', models.GenericIPAddressField(null=True, verbose_name='IP address')),
+                ('by_operator', models.BooleanField(db_default=False, default=False, verbose_name='by the operator of the service')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='time')),
                 ('user', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='user')),
                 ('company', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='audit', to='accounts.company', verbose_name='company')),

@@ -7,16 +7,20 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from accounts.models.companies import Company
 from accounts.models.users import User
 from catalogue.ids import uuid7
 
+OPERATOR = _("The operator of the service")
+
 
 class AuditEvent(models.Model):
     """Who did what. A database trigger makes rows immutable.
+
+    Its company sees of an operator neither the name nor the address: `actor_shown`, `ip_shown`.
 
     Deletions elsewhere must not touch a row, so its references have no constraint: it keeps the
     ids of deleted users and companies, and `actor` keeps the e-mail address.
@@ -45,6 +49,9 @@ class AuditEvent(models.Model):
     # Field → [old, new], phones masked and secrets left out; null where nothing had values.
     changes = models.JSONField(_("old and new values"), null=True)
     ip = models.GenericIPAddressField(_("IP address"), null=True)
+    by_operator = models.BooleanField(
+        _("by the operator of the service"), default=False, db_default=False
+    )
     created_at = models.DateTimeField(_("time"), db_default=Now())
 
     class Meta:
@@ -54,6 +61,14 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.subject}"
+
+    @property
+    def actor_shown(self) -> str:
+        return str(OPERATOR) if self.by_operator else self.actor or gettext("the service")
+
+    @property
+    def ip_shown(self) -> str:
+        return "" if self.by_operator else self.ip or ""
 
 
 class ExportQuerySet(models.QuerySet[Any]):

@@ -14,10 +14,10 @@ from django.utils.formats import date_format
 from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit import changes_between, record
+from accounts.audit import acts_as_operator, changes_between, record
 from accounts.jobs import Job
 from accounts.models import Company, User
-from accounts.security.notifications import post_to_owners
+from accounts.security.notifications import name_for, post_to_owners
 
 JOB = Job("closing_warnings", _("warnings before a deletion"))
 GRACE_PERIOD = timedelta(days=30)
@@ -49,8 +49,8 @@ def call_off(*, company: Company, user: User, ip: str | None = None) -> bool:
     if not stored.is_closing:
         return False
     _set(stored, None, "company.kept", user, ip)
-    # Companies do not see an operator's address.
-    post_to_owners("company.kept", company=stored, ip=None if user.is_staff else ip, who=user.email)
+    seen_ip = None if acts_as_operator(user, stored) else ip
+    post_to_owners("company.kept", company=stored, ip=seen_ip, who=name_for(stored, user))
     return True
 
 

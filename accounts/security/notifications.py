@@ -9,7 +9,9 @@ from django.http import HttpRequest
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit import acts_as_operator
 from accounts.models import Company, Member, User
+from accounts.models.records import OPERATOR
 from accounts.names import device_name
 from accounts.outbox import mail
 from catalogue.texts import StrOrPromise
@@ -219,14 +221,18 @@ def post_company_change(
     user: User,
     ip: str | None,
     also: User | None = None,
-    **params: str,
+    **params: StrOrPromise,
 ) -> None:
     """Notifies the owners of a company, the acting user and the affected user (`also`)."""
-    params |= {"company": company.name, "who": user.email}
+    params |= {"company": company.name, "who": name_for(company, user)}
     for reader in {
         person.pk: person for person in (user, also or user, *_owners(company))
     }.values():
         _post(kind, reader, params, ip=ip, device="", to=primary_address(reader))
+
+
+def name_for(company: Company, user: User) -> StrOrPromise:
+    return OPERATOR if acts_as_operator(user, company) else user.email
 
 
 def post_to_owners(

@@ -1,4 +1,7 @@
 from datetime import timedelta
+from io import BytesIO
+from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from django.test import Client
@@ -7,6 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Mail, Member, User
 from accounts.people import planned_deletion
+from persons import company_export
 from tests.factories import CompanyFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -100,3 +104,40 @@ def test_nobody_becomes_a_member_of_a_deleted_one(client: Client, operator: User
 
     assert page.context["errors"]
     assert not company.members.exists()
+
+
+def test_companies_learn_neither_name_nor_address_of_an_operator(
+    client: Client, operator: User, member: Member
+) -> None:
+    """Whoever signs up would know whose password to guess, and from where they work."""
+    client.defaults["REMOTE_ADDR"] = "203.0.113.77"
+    status = reverse("admin:company-status", args=["suspended"])
+    client.post(f"{status}?ids={member.company_id}", {"reason": "Spam"})
+    client.post(url(member.company))
+    another = UserFactory.create().pk
+    added = {"user": another, "company": member.company_id, "role": "owner"}
+    client.post(reverse("admin:accounts_member_add"), added)
+
+    reader = Client()
+    reader.force_login(member.user)
+    pages = [
+        reader.get(reverse("audit-list")),
+        reader.get(reverse("audit-list"), {"person": operator.email}),
+    ]
+    export: Any = reader.get(reverse("audit-export"))
+    archive = company_export.start(member=member, language="en", ip=None)
+    while company_export.make_next():
+        pass
+    texts = [page.content.decode() for page in pages]
+    texts += [b"".join(export.streaming_content).decode()]
+    with ZipFile(BytesIO(b"".join(company_export.content(archive)))) as files:
+        texts += [files.read("audit.csv").decode()]
+    texts += Mail.objects.exclude(to=operator.email).values_list("text", flat=True)
+
+    kept = member.company.audit.filter(user=operator)
+    assert {event.action for event in kept} == {"company.suspended", "company.kept", "admin.added"}
+    assert {(event.actor, event.ip) for event in kept} == {(operator.email, "203.0.113.77")}
+    assert [page.context["events"] != [] for page in pages] == [True, False]
+    assert "Оператор сервиса" in texts[0]
+    assert not [text for text in texts[:1] + texts[2:] if operator.email in text]
+    assert not [text for text in texts if "203.0.113.77" in text]
