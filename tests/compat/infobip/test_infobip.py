@@ -140,6 +140,16 @@ def test_resend_after_the_pause_sends_the_same_pin(client: DialectClient) -> Non
     assert (Message.objects.count(), Verification.objects.count()) == (2, 1)
 
 
+def test_resend_with_little_time_left_names_the_pin_it_sent(client: DialectClient) -> None:
+    first = send(client).body
+    age_rows(seconds=settings.CODE_LIFETIME - settings.RESEND_MARGIN + 5)
+
+    resent = client.json(f"/2fa/2/pin/{first['pinId']}/resend", {}).body
+
+    assert resent["pinId"] != first["pinId"]
+    assert verify(client, resent["pinId"], code_of(PHONE, PURPOSE)).body["verified"]
+
+
 @pytest.mark.parametrize("length", [4, 8])
 def test_template_of_a_length_sends_pins_of_it(client: DialectClient, length: int) -> None:
     send(client, messageId=message_of(client, length))
