@@ -37,7 +37,12 @@ class UncountedChangeList(DjangoChangeList):
 
     def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
         self.after = request.GET.get(AFTER, "")
-        super().__init__(request, model, *args, **kwargs)
+        try:
+            super().__init__(request, model, *args, **kwargs)
+        except ValueError as wrong:  # such as a year or an IP address that there cannot be
+            if request.GET:
+                raise IncorrectLookupParameters from wrong
+            raise
         self.title = str(capfirst(self.opts.verbose_name_plural))
         self.date_hierarchy = None  # it would read the whole table to offer its first year
 

@@ -365,6 +365,16 @@ def test_columns_that_a_page_hides_filter_nothing(
     assert client.get(page, {f"{name}__{lookup}": "1"}).status_code == 400
 
 
+@pytest.mark.parametrize(
+    "address", ["channels_message?created_at__year=99999999", "accounts_auditevent?ip__exact=x"]
+)
+def test_value_that_cannot_be_leads_to_the_whole_list(client: Client, address: str) -> None:
+    name, _, query = address.partition("?")
+    url = reverse(f"admin:{name}_changelist")
+
+    assert client.get(f"{url}?{query}").headers["Location"] == f"{url}?e=1"
+
+
 def test_there_are_hidden_columns() -> None:
     assert (Receipt, "raw") in HIDDEN
 
