@@ -204,7 +204,7 @@ def test_pages_are_read_one_after_another(client: Client) -> None:
     while url:
         seen.append(url)
         body = client.get(url).content.decode()
-        match = re.search(r'href="([^"]+)" rel="next"', body)
+        match = re.search(r'href="([^"]+)"\s+rel="next"', body)
         url = match[1] if match else ""
 
     assert seen == URLS
