@@ -90,8 +90,11 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
 
 @transaction.atomic
 def _company(user: User) -> Company:
-    """The service's own company; it has no members, so only the admin sends for it."""
-    row = Company.objects.filter(name=COMPANY, members=None).order_by("pk").first()
+    """The service's own company; it has no members, so only the admin sends for it. A deleted one
+    of that name was somebody else's.
+    """
+    companies = Company.objects.filter(name=COMPANY, members=None, deleted_at=None)
+    row = companies.order_by("pk").first()
     if row is None:
         row = Company.objects.create(name=COMPANY, brand="Kvitok", status=Company.Status.APPROVED)
         audit.record("company.created", row, company=row, user=user)

@@ -7,6 +7,7 @@ import responses
 from django.conf import settings
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import Company, User
 from billing.models import Transfer
@@ -16,6 +17,7 @@ from channels.models import Attempt, BlockedPhone, Message
 from channels.reconciliation import breaches
 from channels.vendor_accounts import registry
 from operator_admin.vendors.trial_message import COMPANY, trial_for
+from persons import company_deletion
 from tests.channels.providers.vendors import body_of
 from tests.factories import MemberFactory
 from tests.operator_admin.operators import make_operator, sign_in
@@ -86,10 +88,21 @@ def test_second_trial_waits_for_the_cool_down_and_grants_no_more(
     assert Message.objects.count() == 1
 
 
-def test_company_of_the_same_name_with_people_is_not_the_services_own(
-    client: Client, operator: User, dispatcher: Dispatcher, vendor: responses.RequestsMock
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_company_of_the_same_name_that_others_made_is_not_the_services_own(
+    client: Client,
+    operator: User,
+    dispatcher: Dispatcher,
+    vendor: responses.RequestsMock,
+    *,
+    is_deleted: bool,
 ) -> None:
-    stranger = MemberFactory.create(company__name=COMPANY).company
+    member = MemberFactory.create(company__name=COMPANY)
+    stranger = member.company
+    if is_deleted:  # which leaves it without people
+        stranger.closes_at = timezone.now()
+        stranger.save()
+        assert company_deletion.delete(stranger)
 
     send(client)
 
