@@ -72,7 +72,7 @@ class DatabaseCheck:
             with pooled_connection():
                 report["database"] = _migrated()
                 if report["database"] == OK:
-                    report["writes"] = _written()
+                    report["writes"] = _write_heartbeat()
         finally:
             self._stale_at = time.monotonic() + FRESH_SECONDS
             future.set_result(None)
@@ -86,7 +86,7 @@ def _migrated() -> str:
     return f"{len(missing)} migrations are not applied" if missing else OK
 
 
-def _written() -> str:
+def _write_heartbeat() -> str:
     """Writes the heartbeat of this process, and needs new room on the disk."""
     begun_at = time.monotonic()
     try:

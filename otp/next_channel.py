@@ -99,7 +99,7 @@ def _require_live(principal: Principal, verification_id: UUID, *, is_locked: boo
         is_cancelled=verification.cancelled_at is not None,
         is_superseded=verification.superseded_at is not None,
     )
-    raise check.count_refusal(principal, verification.phone, state)
+    raise check.counted_refusal(principal, verification.phone, state)
 
 
 def _messages(verification: Verification) -> list[Message]:

@@ -49,7 +49,7 @@ LAST_TRY = timedelta(hours=20)
 def run() -> int:
     """Returns how many orders were written."""
     written = DUE.each(_due(), _write_if_due)
-    PAID.each(_unopened(), _pay)
+    PAID.each(_claim_unopened(), _pay)
     return sum(order is not None for order in written)
 
 
@@ -189,7 +189,7 @@ RETURNING order_id
 """
 
 
-def _unopened() -> list[Order]:
+def _claim_unopened() -> list[Order]:
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, [RETRY_SECONDS, BATCH])
         ids = [row[0] for row in cursor.fetchall()]

@@ -68,7 +68,7 @@ def buyer(profile: BillingProfile) -> Party:
     return party | {"vat_id": vat_id} if vat_id else party
 
 
-def number(order: Order) -> None:
+def assign_number(order: Order) -> None:
     """Takes the year's next number in the caller's transaction: a rollback leaves no gap."""
     order.invoice_year = timezone.localdate().year
     order.invoice_number = InvoiceCounter.take(order.invoice_year)

@@ -118,7 +118,7 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
     order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())
     if gateway.has_invoice:
         order.parties = invoices.snapshot_parties(seller, profile)
-        invoices.number(order)
+        invoices.assign_number(order)
     order.save(force_insert=True)
     user, bought = order.created_by, bought_in(order)
     record("order.created", order, company=order.company, user=user, ip=ip, changes=bought)

@@ -1,7 +1,8 @@
-"""Takes messages and attempts from state to state; the only code that settles a hold.
+"""Takes messages and attempts from state to state, and settles their holds.
 
 An outcome, a receipt, an entered code, an expired lease, a deadline: each is an event. A group of
-events is one commit: lock, load, decide (`channels.lifecycle`, pure), pay fallbacks, write.
+events is one commit: lock, load, decide (`channels.lifecycle`, pure), pay fallbacks, write. Plain
+acceptances and deliveries of messages that nobody has changed take `unchanged_messages` instead.
 """
 
 from collections import defaultdict

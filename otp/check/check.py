@@ -60,8 +60,8 @@ SUPERSEDED = _("A newer code replaced this one")
 NO_SUCH_CODE = _("There is no code with this id")
 
 
-def count_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
-    """Counts a check that compared no code, and words why: so the answer is no oracle."""
+def counted_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
+    """The refusal of a check that compared no code, which is counted: so it is no oracle."""
     if state and state.is_exhausted and not state.is_over:
         return _attempts_exhausted(principal, phone)
     limit, seconds = settings.REFUSED_VERIFY_LIMIT
@@ -88,8 +88,8 @@ def _refusal_of(state: RefusalState) -> DomainError:
     return DomainError(Error.BINDING_MISMATCH if state.is_bound_otherwise else Error.CODE_NOT_FOUND)
 
 
-def send_refusal(principal: Principal, phone: str) -> DomainError:
-    """Refuses a send when the cap would reject even the right new code."""
+def refusal_by_guess_cap(principal: Principal, phone: str) -> DomainError:
+    """The refusal of a send, where the cap would reject even the right new code."""
     wait = max(1, _read_seconds_until_allowed(principal, phone))
     text = format_lazy(_("Too many wrong codes. Ask for a new one in {wait}"), wait=_duration(wait))
     return DomainError(Error.TOO_MANY_ATTEMPTS, message=text, retry_after=wait)
@@ -169,7 +169,7 @@ def check_code(
     lookup = of_phone | {"verification_id": verification_id, "binding": binding}
     checked = _guesses.run(_Guess(lookup, macs))
     if checked is None:
-        raise count_refusal(principal, phone, _read_refusal_state(lookup))
+        raise counted_refusal(principal, phone, _read_refusal_state(lookup))
     if checked.right_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=checked.attempts_left)
     after_commit(wakeups.wake_workers)

@@ -264,7 +264,7 @@ def _refusal(message: NewMessage, row: CodeRow) -> Exception:
     if row.is_blocked:
         return blocked_phones.BlockedPhoneError()
     if row.is_capped:
-        return check.send_refusal(message.sender.principal, message.request.phone)
+        return check.refusal_by_guess_cap(message.sender.principal, message.request.phone)
     return acceptance.payment_refusal(message)
 
 

@@ -345,7 +345,7 @@ class TestRaces:
         read = auto_top_up._available
 
         def pay() -> None:
-            for order in auto_top_up._unopened():
+            for order in auto_top_up._claim_unopened():
                 auto_top_up._pay(order)
 
         def pay_after_reading(company_id: int) -> int:
