@@ -18,7 +18,7 @@ from accounts import audit
 from accounts.audit import FIELD_LABELS, record
 from accounts.models import AuditEvent, Company, GuardMode, Member, Mode
 from accounts.people import countries
-from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from accounts.people.cabinet_access import CabinetRequest, can_manage_keys, member_required
 from api import pagination
 from cabinet.forms import FilterForm, grouped
 from cabinet.settings_forms import SECTIONS, LimitsSection, lifetime_words

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from accounts.people.roles import current_member, memberships
+from accounts.people.cabinet_access import current_member, memberships
 from accounts.security.reauthentication import is_fresh
 from accounts.security.sessions import has_provider
 

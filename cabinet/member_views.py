@@ -14,8 +14,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.models import Member, User, UserSession
 from accounts.people import members
-from accounts.people.pages import Back, confirm_page, form_page, refusals_on
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     CabinetRequest,
     anyone,
     can_manage_members,
@@ -24,6 +23,7 @@ from accounts.people.roles import (
     member_required,
     nobody,
 )
+from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.security import reauthentication
 from accounts.sign_in.addresses import as_stored, is_same
 from parsing.integers import parse_integer

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.masked_phones import mask_phone
 from accounts.models import ApiKey, Company, Mode, SavedFilter
-from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from accounts.people.cabinet_access import CabinetRequest, can_read_keys, member_required
 from api import idempotency
 from api.calls import Call
 from api.models import ApiRequest

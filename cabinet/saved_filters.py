@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Company, Member, SavedFilter, User
+from accounts.people.cabinet_access import CabinetRequest, anyone, can_read_keys, member_required
 from accounts.people.pages import confirm_page, form_page, refusals_on
-from accounts.people.roles import CabinetRequest, anyone, can_read_keys, member_required
 from parsing.form_fields import LineField
 
 # The fields that are saved. Never a phone or an id: they name a person.

@@ -18,8 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from accounts.models import ApiKey, Member, Mode
-from accounts.people.phone_visibility import may_search, text_for
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     Allows,
     CabinetRequest,
     anyone,
@@ -29,6 +28,7 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
+from accounts.people.phone_visibility import may_search, text_for
 from api.models import ApiRequest
 from catalogue.ids import parse_id, started_at
 from catalogue.texts import StrOrPromise

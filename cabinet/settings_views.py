@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 
 from accounts.models import AuditEvent, Company
 from accounts.people import companies
-from accounts.people.companies import StaleSettingsError, settings_version
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     CabinetRequest,
     can_change_settings,
     can_read_settings,
     member_required,
 )
+from accounts.people.companies import StaleSettingsError, settings_version
 from accounts.security import reauthentication
 from cabinet import audit_log
 from cabinet.settings_forms import SECTIONS, SectionForm

@@ -20,8 +20,7 @@ from django.views.i18n import set_language
 
 from accounts.models import ApiKey, Company, Mode, User
 from accounts.people import companies, company_keys, countries
-from accounts.people.pages import Back, confirm_page, form_page, refusals_on
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     CabinetRequest,
     all_memberships,
     can_manage_keys,
@@ -33,6 +32,7 @@ from accounts.people.roles import (
     memberships,
     redirect_without_company,
 )
+from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.security import reauthentication
 from accounts.sign_in.addresses import is_same
 from cabinet.forms import ClientKeyForm, CompanyForm, KeyForm, invitation_of

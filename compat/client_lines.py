@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from accounts.models import ApiKey, Mode
-from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from accounts.people.cabinet_access import CabinetRequest, can_read_keys, member_required
 from compat.dialect import Dialect, dialects
 
 TITLES = {

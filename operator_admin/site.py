@@ -21,7 +21,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from accounts.people.roles import redirect_to_provider
+from accounts.people.cabinet_access import redirect_to_provider
 from accounts.security import reauthentication, sessions
 from operator_admin import figures
 

@@ -17,15 +17,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Member, Mode, scopes_of_role
-from accounts.people.pages import Back, confirm_page, form_page, refusals_on
-from accounts.people.phone_visibility import event_for
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     CabinetRequest,
     can_manage_keys,
     can_read_keys,
     member_required,
     nobody,
 )
+from accounts.people.pages import Back, confirm_page, form_page, refusals_on
+from accounts.people.phone_visibility import event_for
 from accounts.security import reauthentication
 from api.pagination import page_or_first
 from catalogue.errors import DomainError

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from accounts.models import ApiKey, Member, Mode
-from accounts.people.roles import can_manage_keys, can_read_keys, current_member
+from accounts.people.cabinet_access import can_manage_keys, can_read_keys, current_member
 from api_docs.calls import CALLS
 from api_docs.pages import page_list, samples
 from api_docs.pages.changelog import CHANGES

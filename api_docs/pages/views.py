@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import Mode
 from accounts.people import company_keys
-from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from accounts.people.cabinet_access import CabinetRequest, can_manage_keys, member_required
 from accounts.sign_in.adapter import remember_language as remember
 from api_docs.pages import articles, contexts, page_list, samples
 from api_docs.pages.page_list import Page

@@ -1,4 +1,7 @@
-"""Reads, sets and explains what a company may spend in a day and, by country, in an hour."""
+"""Reads, sets and explains what a company may spend in a day and, by country, in an hour.
+
+The statement that holds a message's tokens enforces it: `billing.wallet.holds`.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime

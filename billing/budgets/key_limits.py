@@ -1,7 +1,7 @@
 """Limits of tokens that each API key may spend in a day.
 
-The wallet counts what each key has held today beside the company's budgets, in the same UPDATE, so
-they are exact in the same way; a released hold gives its room back while the day lasts.
+The UPDATE of `billing.wallet.holds` counts what each key has held today and enforces its limit
+exactly, as the company's budgets; a released hold gives its room back while the day lasts.
 """
 
 from collections.abc import Mapping

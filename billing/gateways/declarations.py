@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.options import Option, boolean, words
+from catalogue.account_options import Option, boolean, words
 from catalogue.texts import StrOrPromise
 
 

@@ -12,7 +12,12 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from accounts.people.cabinet_access import (
+    CabinetRequest,
+    can_manage_money,
+    can_see_money,
+    member_required,
+)
 from accounts.security import reauthentication
 from billing.gateways import registry
 from billing.models import AutoTopUp, BillingProfile, MethodSaving, Package, SavedMethod

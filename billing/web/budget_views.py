@@ -14,13 +14,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.people import countries
-from accounts.people.countries import CountryField
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     CabinetRequest,
     can_manage_members,
     can_read_settings,
     member_required,
 )
+from accounts.people.countries import CountryField
 from accounts.security import reauthentication
 from billing.budgets import budgets, key_limits
 from billing.budgets.key_limits import KeyUsage

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import declare_words
 from accounts.models import AuditEvent, Member, Scope
-from accounts.people.roles import can_read_settings, can_see_money
+from accounts.people.cabinet_access import can_read_settings, can_see_money
 from api.calls import Field, integer
 from billing.models import Document, Order, Payment
 from billing.models.order import NUMBER

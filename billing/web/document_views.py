@@ -18,7 +18,12 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import Company
-from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from accounts.people.cabinet_access import (
+    CabinetRequest,
+    can_manage_money,
+    can_see_money,
+    member_required,
+)
 from api.pagination import page_or_first
 from billing.documents import (
     document_pdf,

@@ -16,7 +16,12 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.audit import record
 from accounts.models import Company
 from accounts.people import countries
-from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from accounts.people.cabinet_access import (
+    CabinetRequest,
+    can_manage_money,
+    can_see_money,
+    member_required,
+)
 from accounts.security import reauthentication
 from api.pagination import page_or_first
 from billing import message_prices

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.options import Option, one_of
+from catalogue.account_options import Option, one_of
 from catalogue.texts import StrOrPromise
 
 Texts = Mapping[str, StrOrPromise]

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.jobs import delete_with_parts
-from accounts.people.roles import CabinetRequest, anyone, member_required
+from accounts.people.cabinet_access import CabinetRequest, anyone, member_required
 from cabinet.spreadsheets import csv_response
 from catalogue.languages import page_languages
 from channels.history import export

@@ -8,13 +8,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member, Mode
+from accounts.people.cabinet_access import can_read_settings
 from accounts.people.phone_visibility import (
     TOO_MANY_LOOK_UPS,
     may_look_up,
     may_look_up_text,
     phone_for,
 )
-from accounts.people.roles import can_read_settings
 from api.pagination import NEWEST_FIRST, SCANS, page_of
 from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from channels.history.messages import by_id, with_phone

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.audit import record
 from accounts.models import Mode, SavedFilter
-from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from accounts.people.cabinet_access import CabinetRequest, can_read_keys, member_required
 from api.pagination import is_live
 from billing.orders import prices
 from billing.wallet import archived

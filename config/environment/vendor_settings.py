@@ -12,7 +12,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from billing.gateways.declarations import GATEWAYS, DeclaredGateway
-from catalogue.options import variable
+from catalogue.account_options import variable
 from channels.providers.declaration import ACCOUNT_NAME, Vendor
 from channels.providers.vendors import VENDORS
 from config.environment import addresses

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from billing.gateways.declarations import GATEWAYS
-from catalogue.options import Option, variable
+from catalogue.account_options import Option, variable
 from channels.providers.vendors import VENDORS
 from config.local.checkout import CHECKOUT
 from config.local.processes import StartError

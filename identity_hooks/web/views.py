@@ -19,14 +19,14 @@ from django.utils.translation import gettext as _
 from accounts.audit import record
 from accounts.masked_phones import mask_phone
 from accounts.models import Mode, User
-from accounts.people.pages import Back, confirm_page, form_page, refusals_on
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     CabinetRequest,
     can_manage_keys,
     can_read_keys,
     member_required,
     nobody,
 )
+from accounts.people.pages import Back, confirm_page, form_page, refusals_on
 from accounts.security import reauthentication
 from api.models import ApiRequest
 from catalogue.channels import BY_NAME

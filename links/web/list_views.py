@@ -20,14 +20,14 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.audit import record
 from accounts.models import Company, Member, Mode
-from accounts.people.pages import confirm_page
-from accounts.people.phone_visibility import may_search, text_for
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     CabinetRequest,
     can_change_settings,
     can_manage_members,
     member_required,
 )
+from accounts.people.pages import confirm_page
+from accounts.people.phone_visibility import may_search, text_for
 from api import pagination
 from api.pagination import page_or_first
 from cabinet.spreadsheets import csv_download, local_time

@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member, Mode
+from accounts.people.cabinet_access import can_change_settings
 from accounts.people.phone_visibility import may_look_up, may_search, text_for
-from accounts.people.roles import can_change_settings
 from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from catalogue.ids import parse_id
 from channels.recipients import phone_search

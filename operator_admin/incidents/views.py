@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from accounts.people.roles import CabinetRequest, anyone, member_required
+from accounts.people.cabinet_access import CabinetRequest, anyone, member_required
 from catalogue.channels import BY_NAME, Channel
 from channels.vendor_accounts import availability, pauses
 from operator_admin.incidents import impact, notices, timeline

@@ -24,7 +24,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from accounts.people.roles import Actor
+from accounts.people.cabinet_access import Actor
 from catalogue.texts import StrOrPromise
 from operator_admin.model_pages.change_list import KeysetChangeList, UncountedChangeList
 from parsing import form_fields

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 
 from accounts import audit
 from accounts.security import reauthentication
-from catalogue.options import Option
+from catalogue.account_options import Option
 from catalogue.texts import StrOrPromise
 from channels.models import ProviderAccount, VendorApproval
 from channels.providers.base import Check, Provider

@@ -1,6 +1,6 @@
 -- Spends an attempt of each guess and consumes the right codes: one round trip, one commit. Checks
 -- of one phone are serialised, so they share neither an attempt nor a success, and never exceed
--- the cap: `otp_judge`, of `otp/check/wrong_guesses.sql`, waits for its turn. There is no row for a guess
+-- the cap: `otp_judge`, of `otp/check/judge.sql`, waits for its turn. There is no row for a guess
 -- whose code cannot be checked.
 --
 -- {is_alone}: true for a single guess. A group leaves out guesses whose code or advisory lock

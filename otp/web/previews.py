@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from accounts.keys.principal import CompanyTexts
 from accounts.models import Company
-from accounts.people.roles import CabinetRequest, can_read_settings, member_required
+from accounts.people.cabinet_access import CabinetRequest, can_read_settings, member_required
 from catalogue.channels import BY_NAME, CHANNELS, Channel
 from catalogue.languages import message_languages, page_languages
 from channels.providers import gsm

@@ -15,14 +15,14 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import Company, GuardMode
 from accounts.people import countries
-from accounts.people.pages import confirm_page
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     CabinetRequest,
     can_change_settings,
     can_read_settings,
     member_required,
     nobody,
 )
+from accounts.people.pages import confirm_page
 from billing.budgets import budgets
 from billing.wallet import ledger
 from catalogue.errors import DomainError

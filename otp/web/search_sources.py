@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member
-from accounts.people.roles import can_change_settings, can_read_settings
+from accounts.people.cabinet_access import can_change_settings, can_read_settings
 from cabinet.search import MAX_HITS, Hit, Page, Source, register_pages, register_source
 from catalogue.ids import parse_id
 from channels.models import Message

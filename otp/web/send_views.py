@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 from accounts.audit import record
 from accounts.keys import api_keys
 from accounts.models import Mode
-from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from accounts.people.cabinet_access import CabinetRequest, can_manage_keys, member_required
 from api.rate_limit import key_rate_limiter
 from catalogue import ids
 from catalogue.errors import DomainError, Error

@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.principal import CompanyTexts
-from accounts.people.pages import confirm_page, refusals_on
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     CabinetRequest,
     can_change_settings,
     can_read_settings,
     member_required,
 )
+from accounts.people.pages import confirm_page, refusals_on
 from cabinet.forms import PurposeField
 from catalogue.channels import Channel, join_titles
 from catalogue.languages import message_languages, page_languages

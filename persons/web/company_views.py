@@ -17,7 +17,12 @@ from accounts.audit import record
 from accounts.jobs import delete_with_parts
 from accounts.models import Company
 from accounts.people import planned_deletion
-from accounts.people.roles import CabinetRequest, can_manage_members, member_required, nobody
+from accounts.people.cabinet_access import (
+    CabinetRequest,
+    can_manage_members,
+    member_required,
+    nobody,
+)
 from accounts.security import reauthentication
 from billing.models import Order, Wallet
 from catalogue.languages import page_languages

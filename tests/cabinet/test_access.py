@@ -9,7 +9,7 @@ from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
 from accounts.models import Company, Member, User
-from accounts.people import roles
+from accounts.people import cabinet_access
 from tests.cabinet.pages import create_content
 from tests.cabinet.routes import CABINET, NOBODY, PERSON, TABLES, Route, address, names
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
@@ -160,7 +160,7 @@ def test_changes_of_a_person_have_a_bound(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fifty a second, each with a row of the audit log that is kept for ever."""
-    monkeypatch.setattr(roles, "CHANGES", (3, 600))
+    monkeypatch.setattr(cabinet_access, "CHANGES", (3, 600))
 
     levels = [{"low_balance": number} for number in range(101, 106)]
     statuses = [client.post(reverse("balance-alert"), level).status_code for level in levels]

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.options import Option, pairs, words
+from catalogue.account_options import Option, pairs, words
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     BAD_NUMBER,

@@ -4,7 +4,7 @@ import secrets
 
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.options import Option
+from catalogue.account_options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     ADDRESS,

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.account_options import Option
 from catalogue.languages import matching, message_languages, page_languages, tags
-from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     ADDRESS,

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member, Mode
-from accounts.people.roles import CabinetRequest, member_required
+from accounts.people.cabinet_access import CabinetRequest, member_required
 from billing.models import BillingProfile, Order
 from billing.orders import prices
 from billing.wallet import ledger

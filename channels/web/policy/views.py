@@ -11,13 +11,13 @@ from accounts.keys import api_keys
 from accounts.keys.principal import Principal
 from accounts.models import Mode
 from accounts.people import countries
-from accounts.people.pages import Back, confirm_page, form_page
-from accounts.people.roles import (
+from accounts.people.cabinet_access import (
     CabinetRequest,
     can_change_settings,
     can_read_settings,
     member_required,
 )
+from accounts.people.pages import Back, confirm_page, form_page
 from catalogue.errors import DomainError
 from channels.history import savings
 from channels.routing import company_policy, plan_preview, policy_rules

@@ -8,9 +8,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
 from operator_admin.backup import BackupError, dumps
+from operator_admin.backup.hold_back import HeldBack, hold_back
 from operator_admin.backup.manifest import Manifest, token_sums
 from operator_admin.backup.postgres import close_database, open_database, patient_session
-from operator_admin.backup.proof import NOT_THE_BOOKS, HeldBack, hold_back, last_transfer, prove
+from operator_admin.backup.proof import NOT_THE_BOOKS, last_transfer, prove
 from operator_admin.doctor.finding import Finding, passed, verdict
 
 CLOSED = (

@@ -4,7 +4,7 @@ import pytest
 from django.test import override_settings
 
 from billing.gateways.declarations import GATEWAYS
-from catalogue.options import variable
+from catalogue.account_options import variable
 from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry
 from config.environment import vendor_settings
