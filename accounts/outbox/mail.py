@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import structlog
 from django.conf import settings
 from django.core import signing
-from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail import get_connection
 from django.db import connection, models
 from django.http import HttpRequest
 from django.template.loader import render_to_string
@@ -27,6 +27,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Mail, Member, User
+from accounts.outbox.letters import Letter
 from parsing.characters import one_line
 from parsing.hosts import ascii_address
 from storage import atomic_limits
@@ -327,8 +328,8 @@ def _send(email: Mail) -> bool:
     return True
 
 
-def _message(email: Mail) -> EmailMultiAlternatives:
-    message = EmailMultiAlternatives(
+def _message(email: Mail) -> Letter:
+    message = Letter(
         email.subject, email.text, to=[ascii_address(email.to)], connection=get_connection()
     )
     message.extra_headers["Message-ID"] = f"<{email.pk}@{_host()}>"  # receivers deduplicate by it

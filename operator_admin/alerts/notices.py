@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 import structlog
 from django.conf import settings
 from django.core.mail import get_connection
-from django.core.mail.message import EmailMessage
 from django.db import connection
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone, translation
 
 from accounts.outbox import mail
+from accounts.outbox.letters import Letter
 from channels.providers.base import SendError
 from channels.providers.telegram_bot.provider import TelegramBot
 from channels.vendor_accounts import operator_mail
@@ -128,7 +128,7 @@ def chat() -> TelegramBot | None:
 def send_mail(subject: str, text: str, *to: str) -> str:
     """Past the outbox; returns why it was not taken, or nothing."""
     try:
-        EmailMessage(subject, text, to=to, connection=get_connection()).send()
+        Letter(subject, text, to=to, connection=get_connection()).send()
     except OSError as error:  # smtplib's errors are subclasses
         return type(error).__name__
     return ""
