@@ -28,6 +28,8 @@ from identity_hooks.hook_call import (
 )
 from identity_hooks.kind import HookOptions, Trial
 from identity_hooks.signatures import Check, SecretForm
+from parsing import integers
+from parsing.characters import is_text
 
 PATHS = ("phone", "code", "text", "link", "purpose", "locale", "ip", "repeat_id", "sent_at")
 CONTENTS = ("code", "text", "link")
@@ -99,8 +101,15 @@ def _are_conditions(conditions: object) -> bool:
         isinstance(conditions, dict)
         and len(conditions) <= MAX_CONDITIONS
         and all(_is_path(path) for path in conditions)
-        and all(isinstance(value, str | int | bool | None) for value in conditions.values())
+        and all(_is_comparable(value) for value in conditions.values())
     )
+
+
+def _is_comparable(value: object) -> bool:
+    """Whether a column and a body of JSON can hold it."""
+    if isinstance(value, str):
+        return is_text(value)
+    return value is None or (isinstance(value, int) and abs(value) <= integers.MAX)
 
 
 def find_check(name: object) -> Check | None:

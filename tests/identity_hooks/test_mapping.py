@@ -81,8 +81,11 @@ def test_good_mapping_has_no_faults(stored: dict[str, Any]) -> None:
         {"phone": "/to", "code": "/code", "only_if": []},
         {"phone": "/to", "code": "/code", "only_if": {"/type": {"x": 1}}},
         {"phone": "/to", "code": "/code", "only_if": {"": "x"}},
+        {"phone": "/to", "code": "/code", "only_if": {"/type": "a\x00"}},
+        {"phone": "/to", "code": "/code", "only_if": {"/type": "\ud800"}},
+        {"phone": "/to", "code": "/code", "only_if": {"/type": 2**63}},
     ],
-    ids=str,
+    ids=ascii,
 )
 def test_bad_mapping_is_not_saved(stored: object) -> None:
     assert mapping.faults_of(stored)
