@@ -4,6 +4,7 @@ reauthentication has its own attempt limit.
 
 import struct
 from base64 import urlsafe_b64encode
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -199,7 +200,7 @@ class UsedCodeMixin(Base):
 
     def clean_code(self) -> str:
         typed = normalize_user_code(self.cleaned_data["code"])
-        cache_key = f"mfa.used?user={self.user.pk}&code={typed}"
+        cache_key = f"mfa.used?user={self.user.pk}&code={sha256(typed.encode()).hexdigest()}"
         if cache.get(cache_key):
             raise get_adapter().validation_error("incorrect_code")
         try:

@@ -25,7 +25,6 @@ MAY_LIST = {
     "catalogue/channels.py": "the declaration",
     "tools/simulator/channels.py": "the simulator's own: it shares no code with the product",
     "links/addresses/reserved_names.py": "words that nobody may take as a short name",
-    "templates/cabinet/text_list.html": "sentences about who words a code",
     "templates/cabinet/hook_list.html": "a sentence about what becomes of the codes",
     "compat/prelude/fields.py": "Prelude's channels, ours among them",
 }

@@ -70,7 +70,7 @@ def test_event_that_was_refused_waits_for_a_retry(
 
     assert ("в пути" in new, "ждёт повтора" in new) == (True, False)
     for shown in (listed, opened):
-        assert re.search(r"ждёт повтора</span><span class=.cell-note.>через \d+\xa0с", shown)
+        assert re.search(r"ждёт повтора</span>\s*<span class=.cell-note.>\s*через \d+\xa0с", shown)
         assert "в пути</span>" not in shown
 
 

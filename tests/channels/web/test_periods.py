@@ -103,7 +103,7 @@ def test_every_number_leads_to_its_rows(client: Client, owner: Member) -> None:
         state: client.get(link).context["page"].rows
         for state, link in re.findall(r'href="(?=[^"]*&state=(\w+))([^"]+)"', text)
     }
-    (day,) = set(re.findall(r'<th scope="row"><a href="([^"]+)"', text))
+    (day,) = set(re.findall(r'<th scope="row">\s*<a href="([^"]+)"', text))
 
     assert {state: len(rows) for state, rows in links.items()} == {"delivered": 1, "failed": 1}
     assert len(client.get(day).context["page"].rows) == 2
@@ -131,7 +131,7 @@ def sender(owner: Member) -> Company:
 def test_each_row_leads_to_its_messages(client: Client, sender: Company, by: str) -> None:
     body = client.get(reverse("overview"), {"by": by}).content.decode()
     table = body.partition('id="funnel"')[2].partition("sm cards")[2]
-    links = re.findall(r'class="words"><a href="([^"]+)"', table.partition("</table>")[0])
+    links = re.findall(r'class="words">\s*<a href="([^"]+)"', table.partition("</table>")[0])
 
     pages = [client.get(unescape(link)).context["page"].rows for link in links]
 

@@ -150,7 +150,7 @@ def test_act_leads_back_to_its_order(client: Client, payer: Company, verb: str) 
     page = client.get(reverse(f"admin:billing_order_{verb}", args=[order.pk])).content.decode()
 
     back = f'class="closelink" href="{reverse("admin:billing_order_change", args=[order.pk])}"'
-    assert back in page
+    assert back in " ".join(page.split())
     assert "1\xa0000 токенов" in page
 
 
