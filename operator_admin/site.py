@@ -1,4 +1,4 @@
-"""The `AdminSite`: behind a second factor, with pages of its own beside those of the models."""
+"""The `AdminSite`: behind a second factor, with pages of its own next to those of the models."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -67,7 +67,7 @@ def require_reauthentication(request: HttpRequest) -> None:
 APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # order on the index page
 APP_NAMES = {"socialaccount": _("Single sign-on")}  # of libraries whose own names mislead
 View = Callable[..., HttpResponse]
-_pages: list[tuple[str, str, View]] = []
+pages: list[tuple[str, str, View]] = []
 _shown: dict[str, tuple[str, ...]] = {}  # models, by the name of the page
 
 
@@ -88,7 +88,7 @@ def page(
             return view(request, *args, **kwargs)
 
         _shown[name] = shows
-        _pages.append((route, name, guarded))
+        pages.append((route, name, guarded))
         return view
 
     return register
@@ -185,8 +185,8 @@ class OperatorAdminSite(admin.AdminSite):
         return sorted(apps, key=_app_position)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        pages = [path(route, self.admin_view(view), name=name) for route, name, view in _pages]
-        return [*pages, *super().get_urls()]
+        own_urls = [path(route, self.admin_view(view), name=name) for route, name, view in pages]
+        return [*own_urls, *super().get_urls()]
 
 
 def is_in_force(request: HttpRequest, user: User) -> bool:

@@ -239,7 +239,7 @@ class GuardRestriction(models.Model):
     )
     codes = models.PositiveIntegerField(_("codes delivered"), default=0)
     entered = models.PositiveIntegerField(_("entered"), default=0)
-    excess = models.PositiveIntegerField(_("tokens in excess"), default=0)
+    excess = models.PositiveIntegerField(_("tokens beyond the usual"), default=0)
     stopped = models.PositiveIntegerField(_("sends held back"), default=0, db_default=0)
     began_at = models.DateTimeField(_("since"))
     until = models.DateTimeField(_("until"))

@@ -41,9 +41,9 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
         min_value=1,
         max_value=settings.MAX_TOP_UP_TOKENS,
     )
-    times_a_day = IntegerField(label=_("At most, times a day"), min_value=1, max_value=MAX_PER_DAY)
+    times_a_day = IntegerField(label=_("Maximum top-ups a day"), min_value=1, max_value=MAX_PER_DAY)
     sum_a_month = GroupedDecimalField(
-        label=_("At most a calendar month"), min_value=CENT, max_digits=14, decimal_places=2
+        label=_("Maximum a calendar month"), min_value=CENT, max_digits=14, decimal_places=2
     )
     consent = forms.BooleanField(
         label=_(
@@ -63,7 +63,7 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
             name: row for name, row in self.gateways.items() if row.saves_methods or row.has_invoice
         }
         most = self.fields["sum_a_month"]
-        most.label = _("At most, %(currency)s a month") % {
+        most.label = _("Maximum a month, %(currency)s") % {
             "currency": SYMBOLS.get(self.currency, self.currency)
         }
         field = self.fields["gateway"]

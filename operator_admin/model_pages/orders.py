@@ -65,7 +65,7 @@ def _payment_message(payment: Payment | None) -> tuple[int, str]:
 
 CREDIT, RETURN, CLOSE = "credit", "return", "close"
 TITLES: dict[str, StrOrPromise] = {
-    CREDIT: gettext_lazy("Credit what came"),
+    CREDIT: gettext_lazy("Credit the payment"),
     RETURN: gettext_lazy("Return to the payer"),
     CLOSE: gettext_lazy("Close with a note"),
 }

@@ -133,7 +133,7 @@ class Migration(migrations.Migration):
                 ('is_early', models.BooleanField(db_default=False, default=False, verbose_name='sooner than usual: other companies are attacked there')),
                 ('codes', models.PositiveIntegerField(default=0, verbose_name='codes delivered')),
                 ('entered', models.PositiveIntegerField(default=0, verbose_name='entered')),
-                ('excess', models.PositiveIntegerField(default=0, verbose_name='tokens in excess')),
+                ('excess', models.PositiveIntegerField(default=0, verbose_name='tokens beyond the usual')),
                 ('stopped', models.PositiveIntegerField(db_default=0, default=0, verbose_name='sends held back')),
                 ('began_at', models.DateTimeField(verbose_name='since')),
                 ('until', models.DateTimeField(verbose_name='until')),

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.test import Client
 from django.urls import resolve, reverse
 
-from operator_admin.site import _pages
+from operator_admin.site import pages
 from tests.cabinet.pages import create_content
 from tests.factories import CompanyFactory
 from tests.odd_values.html_forms import Page
@@ -24,7 +24,7 @@ def sweep(client: Client, db: None) -> Iterator[Sweep]:
 
 
 def starts() -> list[str]:
-    named = [f"admin:{name}" for _route, name, _view in _pages if "<" not in _route]
+    named = [f"admin:{name}" for route, name, _view in pages if "<" not in route]
     named += [
         f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}"
         for model in admin.site._registry

@@ -11,8 +11,7 @@ from billing.wallet import ledger
 from catalogue.errors import DomainError, Error
 from catalogue.ids import uuid7
 from channels.accept import send_limits
-from channels.deliver import claims
-from channels.deliver import dispatcher as delivery
+from channels.deliver import claims, dispatcher
 from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
@@ -20,7 +19,7 @@ from channels.outcomes import transitions
 from channels.providers.base import Accepted, Outgoing
 from channels.providers.scripted import ScriptedProvider
 from channels.vendor_accounts import registry
-from channels.waiting import outcome_signals as waiting_sends
+from channels.waiting import outcome_signals
 from links.addresses.slugs import generate
 from tests.api.blocking import apart, behind_us, end_waiting
 from tests.api.clients import Api
@@ -77,7 +76,7 @@ def test_attempt_is_committed_before_the_vendor_is_called(
     assert watched.seen == [["submitting"]]
 
 
-def test_crash_of_an_adapter_leaves_the_outcome_unknown(
+def test_crash_of_a_provider_leaves_the_outcome_unknown(
     test_api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = Broken("whatsapp")
@@ -90,7 +89,7 @@ def test_crash_of_an_adapter_leaves_the_outcome_unknown(
     assert claim() == []
 
 
-def test_crash_beside_the_adapter_is_an_outcome_too(
+def test_crash_outside_the_provider_is_an_outcome_too(
     test_api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without one its thread would count as busy for the life of the process."""
@@ -99,7 +98,7 @@ def test_crash_beside_the_adapter_is_an_outcome_too(
     def crash(*_: object) -> None:
         raise RuntimeError("a bug of ours")
 
-    monkeypatch.setattr(delivery, "_count_call", crash)
+    monkeypatch.setattr(dispatcher, "_count_call", crash)
 
     transitions.commit_events([hand_over(message)])
 
@@ -162,7 +161,7 @@ def test_slow_vendor_leaves_threads_to_others(test_api: Api) -> None:
     for channel in ("whatsapp", "sms"):
         send(test_api, f"+7916123456{len(channel)}", channel=channel)
     item = Dispatcher()
-    item.in_flight["test_whatsapp"] = delivery.MAX_THREADS_PER_PROVIDER
+    item.in_flight["test_whatsapp"] = dispatcher.MAX_THREADS_PER_PROVIDER
 
     item.claim()
     item.loop.pool.shutdown()
@@ -231,13 +230,13 @@ def test_waiting_sends_hold_no_database_connection(
                 sending.append(pool.submit(apart, item))
                 wait_until(partial(_waits, count))
         finally:
-            waiting_sends._wake_all()
+            outcome_signals._wake_all()
 
     assert {item.result().state for item in sending} == {"queued"}
 
 
 def _waits(count: int) -> bool:
-    return len(waiting_sends._waiters) == Message.objects.count() == count
+    return len(outcome_signals._waiters) == Message.objects.count() == count
 
 
 def send_after_a_read(api: Api, phone: str) -> Message:
