@@ -1,8 +1,12 @@
--- Claims due deliveries by their priority, limited per endpoint and per company, one at a time for a
--- failing endpoint, companies with the fewest calls in flight first; slow companies in the order of
--- their list, and with no more calls together than their share. Only claimed rows are locked; rows
--- locked by another worker are skipped, so more candidates are read than wanted. A claim lasts for
--- the lease; after a crash the delivery is due again.
+-- Claims due deliveries, for the companies with the fewest calls in flight first. Each endpoint and
+-- each company has a limit of calls; a failing endpoint gets one call at a time. All slow companies
+-- share one limit. Only claimed rows are locked. Rows that another worker has locked are skipped, so
+-- more candidates are read than wanted. A claim lasts for the lease; after a crash the delivery is
+-- due again.
+--
+-- place: the delivery's number among its company's calls: those in flight, then by priority.
+-- turn: the company's number in the list of slow companies, else 0.
+-- rank: the delivery's number among those of all slow companies; unused for the others.
 WITH busy AS (
   SELECT * FROM unnest(%(deliveries)s::uuid[], %(endpoints)s::uuid[], %(companies)s::bigint[])
     AS b(delivery, endpoint, company)),

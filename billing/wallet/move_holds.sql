@@ -4,6 +4,7 @@
 -- A move that fits one limit but not the next is no dearer than those after it, so these are refused
 -- there as well. A hold that exists already is an error: the message's own row would be wrong. A
 -- cheaper step refunds the budgets as a release does.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH p AS ({period}),
 w AS (
   SELECT company_id, available, day, day_tokens, hour, hour_tokens, key_tokens

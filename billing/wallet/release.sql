@@ -1,6 +1,7 @@
--- Settles releases, and captures beside them, after `settle.sql`. Released tokens also refund the
+-- Settles releases, and captures with them, after `settle.sql`. Released tokens also refund the
 -- budgets of the day and the hour they were held in, while these last: a vendor's failures must not
 -- use up a company's budget.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 p AS ({period}),
 back AS (
   SELECT m.company_id, a.country, a.api_key,

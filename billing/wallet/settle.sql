@@ -3,6 +3,7 @@
 -- A hold settled twice, or a message captured twice, conflicts on a unique index. Those rows are
 -- skipped with their money: only inserted rows move the wallet. The time is taken under the wallet's
 -- lock and never repeats, so that each balance follows from the one before it in the order of time.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 requested AS (
   SELECT * FROM {settlements}),
 locked AS (

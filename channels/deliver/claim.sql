@@ -3,18 +3,21 @@
 -- Skips messages without a usable account or with too little useful time left. Returns everything
 -- needed to send.
 --
--- A message that no account of ours can carry now is passed over in the queue itself: to look at
--- it and choose among accounts takes ten times as long, and there may be thousands before a code.
+-- A message that none of our accounts can carry now is skipped in the queue itself: to look at it
+-- and choose among accounts takes ten times as long, and there may be thousands before a code.
 --
 -- Chooses among accounts that may carry the message and have not reported this recipient
--- unreachable: first those that have not failed it, then the longest matching phone prefix, then
--- the operator's order, then a draw by the weights and by whose codes are entered more often. The
--- message decides it, so that processes which call different accounts agree: each would leave it to
--- the other's. `has_other_account`: another is left if this one fails; `has_contact_account`:
--- another that has a contact of this recipient.
+-- unreachable. Their order: those that have not failed the message; the longest matching phone
+-- prefix; the operator's order; a draw by the weights and by whose codes are entered more often.
+-- The draw depends on the message alone: processes that call different accounts must choose the
+-- same one, or each would leave the message to the other.
+--
+-- has_other_account: another account is left if this one fails.
+-- has_contact_account: another account has a contact of this recipient.
 --
 -- Placeholders: {counted} locks the accounts that a rate or a breaker bounds, if there are any, and
 -- {picked} keeps to what they allow; {use}, {with_use} and {is_counted} refer to them.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH {counted}
 route AS MATERIALIZED (
   SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole,

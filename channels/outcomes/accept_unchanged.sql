@@ -2,6 +2,7 @@
 -- `claim_xid`: one round trip, one commit, and nothing to load or to decide. The message is
 -- locked before its attempt. Returns the attempts written; the others are read and decided about.
 -- {stale_days} marks their day's counts stale.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH unchanged AS (
   SELECT acceptance.* FROM (
     SELECT * FROM json_to_recordset(%(acceptances)s::json) AS acceptance(

@@ -5,6 +5,7 @@
 -- deliveries there is one row, its other columns NULL.
 --
 -- {capture} charges for `changed`, and {stale_days} marks their day's counts stale.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH stored AS (
   SELECT id, state, provider, provider_id, error_code, ref, at,
     phone = '' AND alternatives = '{}' AS is_plain

@@ -1,6 +1,7 @@
 -- Due receipts, each with its matching attempt, and the part of it if the receipt is for a part. A
 -- receipt matches only attempts of the provider that signed it. A plain one, without a phone or
 -- other spellings of its id, has the id as at acceptance.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
   COALESCE(
     (SELECT ARRAY[a.message_id, a.id] FROM channels_attempt a

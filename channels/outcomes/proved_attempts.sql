@@ -3,6 +3,7 @@
 -- handed over, whose receipt would be charged as well, then ambiguous ones; else one that ended when
 -- patience ran out, which is free. None if a message of the subject is delivered already. Read under
 -- the messages' locks, so that a receipt just applied is seen.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 SELECT (
   SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
   WHERE m.subject_id = v.subject_id AND m.id BETWEEN :first_id AND :last_id

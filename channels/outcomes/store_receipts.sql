@@ -2,6 +2,7 @@
 -- {stores_known}, a *sent* that the vendor told us at the hand-over already and that is written
 -- down: nothing would change. {recipients} stores who received the messages, where the vendor says
 -- so.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH stored AS (
   INSERT INTO channels_receipt
     (provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word, error_code,

@@ -6,6 +6,7 @@
 -- {is_alone}: true for a single guess. A group leaves out guesses whose code or advisory lock
 -- another transaction holds; they run alone: so no guess waits for another company's, and no two
 -- groups for each other.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH guesses AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(guesses)s::json) AS guess(
     number int, company_id bigint, mode text, phone text, purpose text, macs bytea[],

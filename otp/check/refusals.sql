@@ -1,3 +1,5 @@
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
+
 -- Why no code was checked; read only after `check.sql` returned no row. Filled in for the newest code
 -- of the phone, and for the one that is named.
 --: refusal_state

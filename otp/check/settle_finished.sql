@@ -1,6 +1,7 @@
 -- Settles the right codes with nothing left to prove, cancel, end or tell: each of their messages
 -- came to its end, brought no link, and the company gets no webhooks. Leaves the others, and
 -- counts in `due` all that it met.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH due AS (
   SELECT v.id, (  -- not EXISTS, for which PostgreSQL may read all messages at once
       SELECT count(*) FROM channels_message m

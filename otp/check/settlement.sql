@@ -1,3 +1,5 @@
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
+
 -- Codes that ended before they expired: superseded, or out of attempts. Their links may still live.
 --: ended_early
 verified_at IS NULL AND settled_at IS NULL AND expires_at > now()

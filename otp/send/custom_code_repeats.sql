@@ -1,3 +1,5 @@
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
+
 -- The first message of a custom code that still lives, entered or not.
 --: repeated_message
 SELECT m.id AS message_id, v.id AS verification_id, v.verified_at IS NOT NULL AS is_entered

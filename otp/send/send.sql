@@ -13,6 +13,7 @@
 -- {blocking_row} is of `blocked_phones`; {payer} has the rows of `allowed` that are paid for, with
 -- what pays for them; {message} writes the messages and {more} what belongs to some sends: a hold,
 -- a link, an Idempotency-Key.
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH requested AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(requested)s::json) AS n(
     number int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,

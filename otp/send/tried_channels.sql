@@ -1,3 +1,5 @@
+-- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
+
 -- The code that is live for a phone and a purpose, if it is the one that is asked for, as in
 -- `send.sql`.
 --: live_verification
