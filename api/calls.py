@@ -220,13 +220,13 @@ class Call:
     title: StrOrPromise
     description: StrOrPromise
     scope: Scope | None  # None: any key
-    answer: Fields  # beside `success` and `message`
+    answer: Fields  # besides `success` and `message`
     message: StrOrPromise  # of a success; an example where the view words it itself
     body: Fields = ()
     one_of: tuple[str, ...] = ()  # of these fields of the body exactly one must be given
     # None: query parameters are ignored. Otherwise others than these are refused.
     query: tuple[Field, ...] | None = None
-    refusals: tuple[Error, ...] = ()  # beside those that every call may answer
+    refusals: tuple[Error, ...] = ()  # besides those that every call may answer
     # Example of the answer, where it differs from those of its fields.
     own_example: Mapping[str, Any] = field(default_factory=dict)
     # Leaves a row in the audit log, as what changes or deletes does: test keys have a quota.

@@ -22,7 +22,7 @@ class Rendered:
     short_url: str | None = None
 
 
-doors: dict[str, "StrOrPromise"] = {}  # titles of what messages come by, beside our own API
+doors: dict[str, "StrOrPromise"] = {}  # titles of what messages come by, besides our own API
 
 
 def door_title(name: str) -> "StrOrPromise":
@@ -113,5 +113,5 @@ opened_at: OpenedAt
 renderers: dict[str, Renderer] = {}  # by the kind of message, as the timelines
 timelines: dict[str, TimelineSource] = {}
 settlers: list[Callable[[], int]] = []  # settle messages by a proof of their own (a correct code)
-vendor_calls: list[Callable[[], object]] = []  # made beside the polls, where vendors may hang
+vendor_calls: list[Callable[[], object]] = []  # made next to the polls, where vendors may hang
 purgers: list[Purger] = []

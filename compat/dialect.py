@@ -47,7 +47,7 @@ class Dialect:
     # Paths below the dialect's whose bodies arrive before the sender is known, such as those of
     # tokens.
     open_paths: frozenset[str] = frozenset()
-    # What a client's settings hold beside address and key, under the vendor's names: made of the
+    # What a client's settings hold besides address and key, under the vendor's names: made of the
     # company, mode and purpose of the key.
     identifiers: Callable[[int, str, str], Mapping[str, str]] = lambda *_key: {}
     # Headers of a request that every answer to it repeats.

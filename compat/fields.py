@@ -96,5 +96,5 @@ def part(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any]
 
 
 def values(body: Mapping[str, Any], fields: Fields, *names: str) -> dict[str, Any]:
-    """The same, where what is absent has nothing but absent fields."""
+    """The values of a part of the body; of an absent part, None for each field."""
     return part(body, fields, *names) or dict.fromkeys(field.name for field in fields)

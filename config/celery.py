@@ -39,7 +39,7 @@ class Loop(Protocol):
 
 
 class DeliveryStep(bootsteps.StartStopStep):
-    """Runs the loops for messages and for webhooks and the sweeps beside the worker's tasks. They
+    """Runs the loops for messages and for webhooks and the sweeps next to the worker's tasks. They
     need no broker, and stop claiming at the first SIGTERM.
     """
 

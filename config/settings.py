@@ -157,7 +157,7 @@ FORM_RENDERER = "parsing.form_fields.FormRenderer"
 
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False
-CELERY_TASK_REJECT_ON_WORKER_LOST = False  # a lost task would repeat for ever; sweeps recover
+CELERY_TASK_REJECT_ON_WORKER_LOST = False  # a lost task would repeat forever; sweeps recover
 CELERY_WORKER_POOL = "threads"  # the delivery loop shares the process with the tasks
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

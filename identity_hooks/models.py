@@ -33,7 +33,7 @@ class Hook(models.Model):
     Secrets are stored encrypted: some are the server's own, so none can be derived.
     """
 
-    ROTATION = timedelta(hours=24)  # how long a replaced secret is accepted beside the new one
+    ROTATION = timedelta(hours=24)  # how long a replaced secret is accepted next to the new one
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="identity_hooks", verbose_name=_("company")

@@ -59,7 +59,7 @@ def find(kind: str, url_id: str) -> Hook | None:
 
 
 def refuse_caller(reason: str) -> CallRefusedError:
-    """The same answer whatever is wrong; only the company's log shows `reason`."""
+    """Answers every fault alike; only the company's log shows `reason`."""
     return CallRefusedError(reason, Error.INVALID_API_KEY, NOT_SIGNED)
 
 

@@ -81,7 +81,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """The figures of the first page beside what waits, which `attention` counts."""
+    """The figures of the first page besides what waits, which `attention` counts."""
 
     channels: list[ChannelDay]
     queue: Queue

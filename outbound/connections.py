@@ -187,7 +187,7 @@ def _read_head(stream: io.BufferedIOBase) -> bytes:
 class _ResponseWithDeadline(FinalResponse):
     """Has to end within the socket's timeout, which by itself bounds each single read.
 
-    A peer that sends a byte now and then would hold the thread for ever.
+    A peer that sends a byte now and then would hold the thread forever.
     """
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:

@@ -20,7 +20,7 @@ OVERTAKEN = _(
 
 
 def version_of(form: forms.BaseForm, rows: object = None) -> str:
-    """The same for the same stored values, however the form is filled in."""
+    """A fingerprint of the stored values; what is filled in does not change it."""
     fields = {name: field.initial for name, field in form.fields.items()}
     fields_shown = {**fields, **form.initial, VERSION: None}
     text = json.dumps([fields_shown, rows], sort_keys=True, default=str)

@@ -233,7 +233,7 @@ SETTINGS = [
 
 
 def settings_json(company: Company) -> bytes:
-    """The settings, the policy and all that is set beside them, as they are now."""
+    """The settings, the policy and all that is set with them, as they are now."""
     content = {
         "settings": {name: getattr(company, name) for name in SETTINGS},
         "budgets": list(Budget.objects.filter(company=company).values("country", "fixed_tokens")),

@@ -58,7 +58,7 @@ class OutboxLoop(Generic[Outcome]):
 
     def call(self, function: Callable[P, Outcome], *args: P.args, **kwargs: P.kwargs) -> None:
         """Calls the function on a thread; what it returns is an outcome. It must not raise: its
-        owner would wait for the outcome, and count the call as under way, for ever.
+        owner would wait for the outcome, and count the call as under way, forever.
         """
         self.pool.submit(lambda: self.add(function(*args, **kwargs)))
 

@@ -15,7 +15,7 @@ _TCP_ONLY = {"host", "port", "socket_keepalive", "socket_keepalive_options"}
 class Channel(kombu_redis.Channel):
     """kombu's, connected as we connect: its own knows neither roles nor `unix://`.
 
-    Without a timeout a worker that asks a hanging server for anything would wait for ever. It is
+    Without a timeout a worker that asks a hanging server for anything would wait forever. It is
     longer than the second for which a worker blocks on its queue; a publisher's is `CAPPED`.
     """
 

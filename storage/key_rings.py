@@ -79,7 +79,7 @@ class EncryptedTexts:
             ) from None
 
     def under_current_key(self, stored: str) -> str:
-        """The same text, encrypted again unless the current key has it already."""
+        """Encrypts a stored text again, unless it is under the current key already."""
         return (
             stored if key_id_of(stored) == current_key_id() else self.encrypt(self.decrypt(stored))
         )

@@ -23,7 +23,7 @@ from webhooks import egress, signing
 from webhooks.events import kinds_for
 from webhooks.models import Endpoint, EventKind
 
-OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs beside the new one
+OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs next to the new one
 MAX_OLD_SECRETS = 8  # that sign an event: each makes its header longer
 DOUBLE_CLICK = timedelta(minutes=1)
 DESCRIPTION_LENGTH = 120

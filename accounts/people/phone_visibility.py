@@ -55,7 +55,7 @@ def may_look_up(number: str, member: Member) -> bool:
 
 
 def may_look_up_text(text: str, member: Member) -> bool:
-    """The same for what is found as a whole, such as a reference, if a phone may be in it."""
+    """Whether the member may search for a whole text, such as a reference: it may hold a phone."""
     return text_for(text, member) == text or may_look_up(text, member)
 
 

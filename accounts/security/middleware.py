@@ -112,7 +112,7 @@ class AccountSecurityMiddleware:
 
 def _reached_form(request: HttpRequest, response: HttpResponse) -> bool:
     """Whether a form validated the POST. A missing CSRF token (403) or the rate limit (429) stops
-    it earlier, and must not fill the audit log, which keeps rows for ever.
+    it earlier, and must not fill the audit log, which keeps rows forever.
     """
     return request.method == "POST" and response.status_code < HTTPStatus.BAD_REQUEST
 

@@ -49,8 +49,8 @@ def on_login(request: HttpRequest, user: User, **_rest: Any) -> None:
 def on_login_failed(
     credentials: dict[str, Any], request: HttpRequest | None = None, **_rest: Any
 ) -> None:
-    """The same work for an address that nobody has, so that the time it takes tells nothing. What
-    was typed is kept nowhere: people type passwords into the wrong field.
+    """Does the same work for an unknown address, so that the time it takes tells nothing. What was
+    typed is not stored anywhere: people type passwords into the wrong field.
     """
     email = str(credentials.get("email", ""))
     user = User.objects.alias(lower=Lower("email")).filter(lower=email.lower()).first()

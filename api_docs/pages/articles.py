@@ -93,7 +93,7 @@ def as_html(text: str) -> SafeString:
 
 @lru_cache(maxsize=100)
 def visitor_html(text: str, _language: str) -> SafeString:
-    """The same, kept in memory: for what has nobody's key in it."""
+    """The text as HTML, kept in memory: only for texts without anybody's key."""
     return as_html(text)
 
 

@@ -66,7 +66,7 @@ class StatementLine:
 
     @property
     def key(self) -> str:
-        """The same for the same transfer from every source.
+        """Identifies a transfer, whichever source it comes from.
 
         Not the bank's id of the operation: T-Bank may change it overnight, and files have none.
         """
@@ -235,7 +235,7 @@ def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Paym
 
 
 def _second_of(transfer: BankTransfer, order: Order) -> Q:
-    """What the operator credited beside a paid order: by now a separate top-up."""
+    """What the operator credited in addition to a paid order: now a separate top-up."""
     return Q(
         order__company=order.company_id,
         gateway=order.gateway,

@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 COMPANY_DELETED = _("The company is deleted")
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
-# In a day: each takes a number of an invoice and leaves rows that are kept for ever.
+# In a day: each takes a number of an invoice and leaves rows that are kept forever.
 MAX_GIVEN_UP = 100
 GIVEN_UP = (Order.State.CANCELED, Order.State.EXPIRED)
 TOO_MANY_GIVEN_UP = _("Too many top-ups were given up today: try again tomorrow")
@@ -185,5 +185,5 @@ def title(order: Order) -> str:
 
 
 def bought_in(order: Order) -> Changes:
-    """What the audit log keeps of an order beside its number."""
+    """The values of an order that the audit log keeps besides its number."""
     return {"tokens": [None, order.tokens], "amount": [None, f"{order.amount} {order.currency}"]}

@@ -58,7 +58,7 @@ def receive(request: HttpRequest, gateway: str) -> HttpResponse:
 JOB = Job("lost_notices", _("polling of payments"))
 BATCH = 20  # orders of one run
 NOT_FOUND = 404  # an answer, too: nobody can have paid
-# A provider that is down when an order is over is polled again: the order waits, but not for ever.
+# A provider that is down when an order is over is polled again: the order waits, but not forever.
 EXTENSION = timedelta(hours=1)
 MAX_WAIT = timedelta(days=4)
 

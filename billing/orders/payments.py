@@ -110,7 +110,7 @@ def credit_received(*, payment: Payment, user: User, ip: str | None = None) -> b
     """Credits what the sum buys at the order's price, once; False if that cannot be said.
 
     The order becomes what was paid for, so that its documents and refunds follow. One that was paid
-    already gets a second one beside it.
+    already gets a second one in addition.
     """
     order = _locked_for_review(payment)
     tokens = payment.tokens_for_it

@@ -1,7 +1,7 @@
 """Writes the seals of the days that are closed: none of their transfers can appear any more.
 
 A seal follows from the transfers of its day and the seal before it, and from nothing else. So a
-run that is killed, or runs beside another, leaves the seals that the next one would write.
+run that is killed, or runs in parallel to another, leaves the seals that the next one would write.
 """
 
 from collections.abc import Iterator, Sequence

@@ -90,10 +90,10 @@ TOO_MANY = _("A company can have up to 10 more alerts: remove one first.")
 
 
 class Standing(NamedTuple):
-    """Where a company's balance stands now."""
+    """A company's balance now, and how long it lasts."""
 
     available: int
-    days: int | None  # None: nothing was spent, so it lasts for ever
+    days: int | None  # None: nothing was spent, so it lasts forever
 
     def of(self, kind: str) -> int | None:
         return self.available if kind == Kind.TOKENS else self.days

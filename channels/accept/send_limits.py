@@ -110,7 +110,7 @@ class OtherChannel(Protocol):
         """Names the code and the channel, once it was found untried or if it is required."""
 
     def lock_untried(self) -> bool:
-        """The same, and stays so until the transaction of the send ends."""
+        """Whether the channel is untried; it stays so until the send's transaction ends."""
 
 
 @contextmanager
@@ -338,7 +338,7 @@ ORDER BY created_at
 
 @contextmanager
 def _counted_in_postgres(send: Send, other_channel: OtherChannel | None = None) -> Iterator[None]:
-    """The same limits from accepted messages; an advisory lock serialises sends to one phone.
+    """The limits on sends, counted from accepted messages under an advisory lock of the phone.
 
     The send joins the lock's transaction. A lock of the session would outlive it in a pooler, whose
     sessions change between two transactions.

@@ -182,7 +182,7 @@ def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     try:
         return _hand_over(claimed, start_before)
     except Exception as error:
-        # A bug beside the provider's call. The text may contain the code, so it is not logged.
+        # A bug outside the provider's call. The text may contain the code, so it is not logged.
         log.error("hand_over_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
         return _event(claimed, EventKind.AMBIGUOUS, code="internal", is_call_result=True)
 

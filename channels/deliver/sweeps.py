@@ -1,6 +1,6 @@
 """Sweeps: what becomes due only by time. Each is a bounded batch, safe in parallel copies.
 
-Every worker runs them beside its delivery loop: deadlines wait neither for the beat nor the broker.
+Every worker runs them with its delivery loop: deadlines wait neither for the beat nor the broker.
 """
 
 from collections.abc import Callable

@@ -75,7 +75,7 @@ RETURNING s.company_id, s.mode, s.day
 """
 
 # A company's most used purposes of a day. Clients choose them, an order's number even, and
-# each would be a row for ever.
+# each would be a row forever.
 MAX_PURPOSES = 50
 COUNTS = tuple(field.name for field in fields(StepCounts))
 _counts_of = attrgetter(*COUNTS)

@@ -145,7 +145,7 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
 
 
 def _store(call: _StoredCall) -> int:
-    """A receipt that is refused is left out: the vendor would repeat the call with it for ever."""
+    """A receipt that is refused is left out: the vendor would repeat the call with it forever."""
     new: set[str] = set()
 
     def insert(rows: Sequence[Row]) -> None:

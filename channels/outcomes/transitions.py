@@ -44,7 +44,7 @@ def commit_events(events: Sequence[Event]) -> list[Decision]:
 
 
 def apply_in_transaction(cursor: CursorWrapper, events: Sequence[Event]) -> list[Decision]:
-    """The same in the caller's transaction; the caller calls `announce` after its commit."""
+    """Applies events in the caller's transaction; after its commit the caller calls `announce`."""
     ids = list({event.message_id for event in events})
     lock_messages(cursor, ids)
     return _pay_and_write(cursor, decide_each(load_messages(cursor, ids), events))

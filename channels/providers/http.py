@@ -291,7 +291,7 @@ def text_of(value: Json, name: str) -> str:
 
 
 def word_of(value: Json, name: str) -> str:
-    """The same of a word, which vendors write in either case."""
+    """The word under this name in capitals, as vendors write it in either case; else empty."""
     return text_of(value, name).upper()
 
 

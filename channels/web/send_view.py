@@ -30,7 +30,7 @@ class SendView(IdempotentView):
 
     @abstractmethod
     def repeat(self, message: Message) -> dict[str, Any]:
-        """The same answer, rebuilt from the database."""
+        """The answer of the first send, rebuilt from the database."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)

@@ -141,7 +141,7 @@ def _shared_copy(account: Account, installed: Programs) -> Programs:
 
 
 def _copy_to(home: Path, package: Path, redis: Path) -> None:
-    # Built beside and renamed, so an interrupted copy is never taken for a complete one.
+    # Built next to it and renamed, so an interrupted copy is never taken for a complete one.
     new = Path(tempfile.mkdtemp(prefix="new-", dir=home.parent))
     libraries = package.with_name(f"{package.name}.libs")
     shutil.copytree(

@@ -190,7 +190,7 @@ class Postgres(Server):
                 f"PostgreSQL needs a user with a name, and {os.geteuid()} has none in /etc/passwd: "
                 "start as another user, or set DATABASE_URL and REDIS_URL"
             )
-        # Built beside and renamed, so an interrupted start is never taken for a database.
+        # Built next to it and renamed, so an interrupted start is never taken for a database.
         new = self.directory / "new"
         shutil.rmtree(new, ignore_errors=True)
         if self.cluster is None:
@@ -247,7 +247,7 @@ class Redis(Server):
 
     @property
     def broker_url(self) -> str:
-        """The same server, as a Celery broker URL."""
+        """This server's address as a Celery broker URL."""
         return f"redis+socket://{quote(str(self.socket))}"
 
     def forget(self) -> None:

@@ -102,7 +102,7 @@ class NewHookForm(HookForm):
         self.fields["kind"].choices = choices  # type: ignore[attr-defined]
 
     def values(self) -> dict[str, Any]:
-        """What `hooks.create` takes beside kind and mode."""
+        """The arguments of `hooks.create` besides kind and mode."""
         values = {
             name: value for name, value in self.cleaned_data.items() if name not in {"kind", "mode"}
         }

@@ -104,7 +104,7 @@ def _line(click: Click, click_id: int, now: int) -> bytes:
 
 
 def _click_id(batch_id: str, position: int) -> int:
-    """The same whenever the entry is read: half of its random id, and the place in it."""
+    """A click's id, the same at each reading: half of its entry's random id, plus the position."""
     return (int(batch_id[:16], 16) + position) % 2**64
 
 

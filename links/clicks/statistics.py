@@ -1,6 +1,6 @@
 """Click statistics of a link: by day, by hour, and by referrer, device and country.
 
-Days come from counts that are kept for ever; the rest comes from the clicks themselves, which are
+Days come from counts that are kept forever; the rest comes from the clicks themselves, which are
 kept RAW_RETENTION days. With CLICKHOUSE_READS, ClickHouse answers for these, for periods that it
 has in full; for others, for days, and when it fails or is late, PostgreSQL does.
 """

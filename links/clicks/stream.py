@@ -248,7 +248,7 @@ def lag_seconds() -> float | None:
 
 
 def sink_lag_seconds() -> float | None:
-    """The same, only of ClickHouse's group."""
+    """Seconds that the oldest entry has waited for ClickHouse's group; None without Redis."""
     return _lag(lambda groups: [group for group in groups if is_sink(group)])
 
 

@@ -116,7 +116,7 @@ class Resolver:
         return self._look_up(slug, host_id) if cached is None else cached
 
     def known(self, slug: str, host_id: int | None = None) -> Resolution | None:
-        """The same if this process has it cached, else None."""
+        """What `slug` leads to, if this process has it cached; else None."""
         entry = self._cache.entries.get(slug if host_id is None else (host_id, slug))
         if entry is None or entry[0] <= time.monotonic():
             return None

@@ -42,7 +42,7 @@ class NewLink:
 
     url: str
     alias: str | None = None
-    lifetime: int | None = None  # seconds; None: for ever
+    lifetime: int | None = None  # seconds; None: forever
     length: int = SLUG_LENGTH_IN_MESSAGES
     host: Host | None = None  # None: the service's own
     is_host_requested: bool = False  # by the request, not by the company's settings
@@ -80,7 +80,7 @@ class NewLink:
         return UUID(bytes=blake2b(orjson.dumps(identity), digest_size=16).digest())
 
     def seconds_left(self, link: Link) -> int | None:
-        """The requested lifetime, or what is left of a reused link's; None: for ever."""
+        """The requested lifetime, or what is left of a reused link's; None: forever."""
         if not link.was_there or link.expires_at is None:
             return self.lifetime
         return max(0, round((link.expires_at - timezone.now()).total_seconds()))

@@ -39,7 +39,7 @@ BARRED = _("The operator of the service disabled this link, and only they can en
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """None leaves a field as it is. `lifetime` is in seconds from now; `is_endless` means for ever.
+    """None leaves a field as it is. `lifetime` is in seconds from now; `is_endless` means forever.
     While a company is pending, a link lives PENDING_LIFETIME at most.
     """
 

@@ -1,1 +1,1 @@
-"""Every `ModelAdmin`, and their base classes; pages of no model are beside this folder."""
+"""Every `ModelAdmin`, and their base classes; pages of no model are next to this folder."""

@@ -53,7 +53,7 @@ def _rows_of(formsets: Iterable[Any]) -> list[Any]:
 
 class RefusesStaleForms(admin.ModelAdmin):  # type: ignore[type-arg]
     """The admin's forms refuse to undo what somebody has changed since they were opened: the
-    fingerprint of `parsing.stale_forms`, of the rows beside the form too, in
+    fingerprint of `parsing.stale_forms`, of the rows next to the form too, in
     `templates/admin/change_form.html`.
     """
 

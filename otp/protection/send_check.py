@@ -135,7 +135,7 @@ def _strictest(guard: GuardSettings, phone: str, requester: Requester) -> OpenRe
 
 
 def _without_sms(plan: ChannelPlan) -> ChannelPlan:
-    """The same plan where SMS is its only channel: there is no cheaper way to that number."""
+    """The plan without SMS; unchanged if SMS is its only channel, as nothing cheaper is left."""
     steps = [step for step in plan.chain if not BY_NAME[step.channel].has_segments]
     if not plan.channel.has_segments:
         return replace(plan, chain=tuple(steps))

@@ -345,7 +345,7 @@ def _renderer_params(
 
 
 def _wording(principal: Principal, request: CodeSendRequest, *, has_link: bool) -> dict[str, Any]:
-    """What the text depends on beside its channel."""
+    """What the text depends on besides its channel."""
     return {
         "locale": message_languages.match(request.locale, principal.language),
         "purpose": request.purpose,

@@ -1,4 +1,4 @@
-"""What one send may ask for beside its number and purpose: declared, and read from a request."""
+"""The options of a send besides its number and purpose: declared, and read from a request."""
 
 import re
 from collections.abc import Mapping

@@ -32,7 +32,7 @@ class _File(NamedTuple):
 
 @require_safe
 def script(request: HttpRequest, file: str) -> HttpResponse:
-    """The same for everybody, packed for those who take it: a third of the size."""
+    """One script for all clients; packed, a third of the size, for those that accept it."""
     read = _read(file)
     is_packed = bool(_TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")))
     response = HttpResponse(

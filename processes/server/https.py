@@ -90,7 +90,7 @@ def is_refused(environ: Mapping[str, Any]) -> bool:
 
 
 def is_secure(environ: Mapping[str, Any]) -> bool:
-    """The same rule as Django's SECURE_PROXY_SSL_HEADER."""
+    """Follows the rule of Django's SECURE_PROXY_SSL_HEADER."""
     if settings.TRUSTED_PROXY_COUNT and "HTTP_X_FORWARDED_PROTO" in environ:
         return bool(_proto(environ["HTTP_X_FORWARDED_PROTO"]) == "https")
     return environ.get("wsgi.url_scheme") == "https"

@@ -146,7 +146,7 @@ def is_attached(table: str, month: date) -> bool | None:
 
 def detach(month: date) -> None:
     """In the caller's transaction, which holds up everybody from here to its end. Not CONCURRENTLY:
-    that works neither beside a default partition nor for six tables at once.
+    that works neither with a default partition nor for six tables at once.
     """
     with connection.cursor() as cursor:
         for table in LOCK_ORDER:

@@ -1,1 +1,1 @@
-"""Changes of the schema beside running processes: operations of migrations, and their runs."""
+"""Changes of the schema under running processes: operations of migrations, and their runs."""

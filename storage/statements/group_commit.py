@@ -17,7 +17,7 @@ from django.db import connection
 from storage.store_errors import is_refused_by_database
 
 MAX_GROUP = 16  # writes of a group, with the one that leads it
-PASS_AFTER = 0.1  # seconds; then the next group starts beside one that waits, as for a lock
+PASS_AFTER = 0.1  # seconds; then the next group starts next to one that waits, as for a lock
 
 Write = TypeVar("Write")
 Result = TypeVar("Result")
@@ -73,7 +73,7 @@ class GroupCommit(Generic[Write, Result]):
             # A copy for each: threads would write to one error's context.
             error = copy(member.error).with_traceback(member.error.__traceback__)
             raise error from member.error.__cause__
-        # Without a result it was left out, and runs beside the next group.
+        # Without a result it was left out, and runs next to the next group.
         return self._alone(write) if member.result is None else member.result
 
     def _wait_for_turn(self, member: _Member[Write, Result]) -> None:

@@ -17,7 +17,7 @@ def fetch_all(cursor: Cursor, kind: Callable[..., Row]) -> list[Row]:
 
 
 def fetch_one(cursor: Cursor, kind: Callable[..., Row]) -> Row | None:
-    """The same of the first row, if there is one."""
+    """Makes a `kind` of the first row; None if there is none."""
     row = cursor.fetchone()
     if row is None:
         return None

@@ -137,7 +137,7 @@ class Hot(Send):
 
 
 class Compat(Send):
-    """The same send by Twilio's form, beside our own call."""
+    """A send by Twilio's form, next to one by our own call."""
 
     name, title = "compat", "a code by the dialect of Twilio, beside POST /otp/send"
     sides = ("own", "twilio")

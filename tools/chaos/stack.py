@@ -31,7 +31,7 @@ LAG = {"to vendors": 0.06}  # a far network: some calls have not arrived yet at 
 
 
 class Stack:
-    """The stores, which the caller started, and every program beside them.
+    """The stores, which the caller started, and every program next to them.
 
     With a seed a proxy breaks connections, and a second worker runs; without, nothing is in
     between, and there is one process of each kind.

@@ -127,7 +127,7 @@ class Plan(NamedTuple):
     """What to run, and how: two programs of the same plan are the same program."""
 
     command: Sequence[str]
-    environ: tuple[tuple[str, str], ...] = ()  # beside what all of them get
+    environ: tuple[tuple[str, str], ...] = ()  # besides what all of them get
     port: int | None = None  # where it listens
 
 

@@ -148,6 +148,6 @@ def relative_time(seconds: int) -> str:
 
 
 def absolute_time(seconds: int) -> str:
-    """The same moment in SMPP's absolute format, in UTC."""
+    """The moment `seconds` from now in SMPP's absolute format, in UTC."""
     moment = datetime.now(UTC) + timedelta(seconds=min(max(seconds, 1), MAX_VALIDITY))
     return f"{moment:%y%m%d%H%M%S}000+"

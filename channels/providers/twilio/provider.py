@@ -193,7 +193,7 @@ class Twilio(http.HttpProvider):
         yield Check("countries", not missing, ", ".join(missing or countries))
 
     def _read_api(self, path: str, host: str = "") -> http.Json:
-        """`host` names another of Twilio's APIs, beside that of messages."""
+        """`host` names another of Twilio's APIs than that of messages."""
         return self._get(path, url=self._url.replace("://api.", f"://{host}.", 1) if host else "")
 
     def _refusal(self, answer: http.VendorResponse) -> SendError:

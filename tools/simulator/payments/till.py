@@ -157,7 +157,7 @@ class PaymentProvider(HttpService):
 
     @abstractmethod
     def forged(self, payment: Payment) -> Post:
-        """The same by somebody who is not the provider."""
+        """A notice of the payment's state by somebody who is not the provider."""
 
     def refund_notice(self, payment: Payment, refund_id: str) -> Post | None:
         """Says that this refund was made; None where nobody is told."""
