@@ -110,28 +110,22 @@ class Row(NamedTuple):
     message: str = ""
 
 
-# What an error is a case of, for dialects without a word for it.
-CASE_OF = {
-    Error.HTTPS_REQUIRED: Error.FORBIDDEN,
+# What an error is a case of, for dialects without a word for it: its status says it.
+_OF_STATUS = {
+    403: Error.FORBIDDEN,
+    409: Error.REQUEST_IN_PROGRESS,
+    422: Error.INVALID_INPUT,
+    429: Error.RATE_LIMITED,
+}
+# Those whose status says less than another error, or something else.
+_CASE_OF = {
     Error.CHALLENGE_REQUIRED: Error.FORBIDDEN,
-    Error.PERSON_BUSY: Error.REQUEST_IN_PROGRESS,
-    Error.INVALID_PHONE: Error.INVALID_INPUT,
-    Error.COUNTRY_NOT_ALLOWED: Error.INVALID_INPUT,
-    Error.RECIPIENT_UNREACHABLE: Error.INVALID_INPUT,
-    Error.CHANNEL_UNAVAILABLE: Error.INVALID_INPUT,
-    Error.LINK_NOT_SUPPORTED: Error.INVALID_INPUT,
-    Error.URL_NOT_ALLOWED: Error.INVALID_INPUT,
-    Error.ALIAS_TAKEN: Error.INVALID_INPUT,
-    Error.IDEMPOTENCY_MISMATCH: Error.INVALID_INPUT,
     Error.UNSUPPORTED_MEDIA_TYPE: Error.INVALID_INPUT,
-    Error.CODE_INVALID: Error.INVALID_INPUT,
     Error.BINDING_MISMATCH: Error.CODE_INVALID,
     Error.CODE_EXPIRED: Error.CODE_NOT_FOUND,
     Error.CODE_USED: Error.CODE_NOT_FOUND,
     Error.CODE_NOT_FOUND: Error.NOT_FOUND,
     Error.RESEND_TOO_SOON: Error.SEND_LIMIT,
-    Error.SEND_LIMIT: Error.RATE_LIMITED,
-    Error.TOO_MANY_ATTEMPTS: Error.RATE_LIMITED,
     Error.DELIVERY_FAILED: Error.UNAVAILABLE,
 }
 RowT = TypeVar("RowT")
@@ -142,7 +136,9 @@ def complete(rows: Mapping[Error, RowT]) -> Mapping[Error, RowT]:
 
 
 def _row(rows: Mapping[Error, RowT], error: Error) -> RowT:
-    return rows[error] if error in rows else _row(rows, CASE_OF[error])
+    if error in rows:
+        return rows[error]
+    return _row(rows, _CASE_OF.get(error) or _OF_STATUS[error.status])
 
 
 def is_last_guess(error: DomainError) -> bool:
