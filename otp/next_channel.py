@@ -37,7 +37,7 @@ from otp.check import check
 from otp.check.check import RefusalState
 from otp.models import Verification
 from otp.send.custom_code_repeats import PAUSE, WAIT
-from otp.send.send import CodeSendRequest, SentCode, send_code, sent_code
+from otp.send.send import KEPT, CodeSendRequest, SentCode, send_code, sent_code
 from otp.send.tried_channels import channels_of
 from otp.verifications import IN_STATE, State
 
@@ -177,13 +177,10 @@ def _request_like(message: Message, verification: Verification) -> CodeSendReque
         locale=message.locale,
         channel=None,
         link=None,
-        text=message.params.get("text"),
         binding=verification.binding,
         reference=message.reference,
-        metadata=message.params.get("metadata", {}),
-        callback=message.params.get("callback"),
-        door=message.params.get("door", ""),
         custom_code=_custom_code(verification) if verification.is_custom else None,
+        **{name: message.params[name] for name in KEPT if name in message.params},
     )
 
 

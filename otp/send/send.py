@@ -93,6 +93,10 @@ class CodeSendRequest:
         return bindings.line(self.binding) if self.binding else ""
 
 
+# What a message keeps of its request: the message by the next channel has it again.
+KEPT = ("text", "metadata", "door", "callback")
+
+
 @dataclass(frozen=True, slots=True)
 class SentCode:
     """The answer to the sender. Durations are in seconds."""
@@ -279,14 +283,13 @@ def _params(message: NewMessage, request: CodeSendRequest, link: NewLink | None)
     # A message with a fallback chain keeps its text for every channel.
     channels = CHANNELS if message.plan.chain else (message.plan.channel,)
     params["params"] = _renderer_params(principal, request, channels, link_params)
-    if message.plan.route:
-        params["params"]["route"] = message.plan.route_of_its_channels
-    if request.requester.stored:
-        params["params"]["sender"] = request.requester.stored
-    extras: dict[str, Any] = {"text": request.text, "metadata": dict(request.metadata)}
-    # The next channel, if it is asked for, is one of the order.
-    extras |= {"door": request.door, "order": list(request.order.channels)}
-    extras |= {"callback": request.callback, CUSTOM_CODE: request.custom_code is not None}
+    extras: dict[str, Any] = {name: getattr(request, name) for name in KEPT}
+    extras |= {
+        "route": message.plan.route_of_its_channels,
+        "sender": request.requester.stored,
+        "order": list(request.order.channels),  # the next channel, if requested, is one of them
+        CUSTOM_CODE: request.custom_code is not None,
+    }
     params["params"] |= {name: value for name, value in extras.items() if value}
     return params | _custom_code_params(message, request)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import get_type_hints
 
 import pytest
 
@@ -14,6 +15,7 @@ from channels.routing import policy_rules
 from channels.routing.policy_rules import StoredRule
 from otp.check import settlement
 from otp.models import Verification
+from otp.send.send import KEPT, CodeSendRequest
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers, tries
@@ -138,6 +140,21 @@ def test_order_of_the_send_has_no_others(api: Api) -> None:
         answers.append(outcome(step(api, verification)))
 
     assert answers == ["telegram", *["channel_unavailable"] * 2]
+
+
+def test_next_message_keeps_what_its_first_one_kept_of_the_request(api: Api) -> None:
+    types = get_type_hints(CodeSendRequest)
+    is_text = {name: types[name] in {str, str | None} for name in KEPT}
+    kept = {name: "{code}" if is_text[name] else {"url": "/", "endpoint": ""} for name in KEPT}
+    verification = sent(api)
+    first = Message.objects.get()
+    Message.objects.update(params=first.params | kept)
+
+    assert step(api, verification).status == 200
+
+    following = Message.objects.order_by("id").last()
+    assert following is not None
+    assert kept.items() <= following.params.items()
 
 
 @pytest.mark.parametrize("balance", [0, 14])  # and one token returns
