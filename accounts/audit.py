@@ -300,7 +300,7 @@ def label(action: str) -> StrOrPromise:
 
 
 def declare_words(subject_words: SubjectWords, *actions: str) -> None:
-    """How events of these actions are put into words; each package declares its own, at start."""
+    """Registers the texts of these actions' events; each package declares its own, at start."""
     _words.update(dict.fromkeys(actions, subject_words))
 
 

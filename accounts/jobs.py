@@ -173,7 +173,7 @@ class Job:
         JobFailure.objects.filter(job=self.name, subject=_identity(subject)[0]).delete()
 
     def waiting(self) -> list[str]:
-        """What failed and is not due again yet, by the names in the table."""
+        """The names of failed jobs that are not due again yet."""
         now = timezone.now()
         return [name for name, due_at in self._retry_times().items() if due_at > now]
 
@@ -181,7 +181,7 @@ class Job:
         return not self.is_stream and memories.get(_identity(subject)[0], now) > now
 
     def _retry_times(self) -> dict[str, datetime]:
-        """When each that failed is due again."""
+        """The next try of each failed job."""
         return dict(JobFailure.objects.filter(job=self.name).values_list("subject", "due_at"))
 
 

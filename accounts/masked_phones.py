@@ -24,8 +24,8 @@ def mask_phone(phone: str) -> str:
 
 
 def mask_beginning(digits: str) -> str:
-    """What many numbers begin with, as far as the mask of each shows it: the rest would fill in
-    what is hidden there.
+    """Masks the common beginning of many numbers like the mask of each: more digits would reveal
+    what that mask hides.
     """
     return digits[:_BEGINNING] + "•" * len(digits[_BEGINNING:])
 

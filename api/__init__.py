@@ -1,1 +1,1 @@
-"""What every API call shares: the base view, fields, rates, limits, idempotency, pagination."""
+"""The parts of every API call: the base view, fields, rates, limits, idempotency, pagination."""

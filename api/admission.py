@@ -26,8 +26,8 @@ _PLAIN_TEXT = {
 
 
 class EntryPoint(NamedTuple):
-    """What machines call under one path prefix. `sender` names whom a body counts against,
-    or raises a DomainError; `refuse` words a refusal, as status, headers and body.
+    """The rules for calls by machines under one path prefix. `sender` names the owner of a body's
+    allowance, or raises a DomainError; `refuse` turns a refusal into status, headers and body.
     """
 
     sender: Callable[[Mapping[str, Any]], str]
@@ -74,7 +74,7 @@ def admit(environ: Mapping[str, Any]) -> Allowance | None:
 
 
 def network(environ: Mapping[str, Any]) -> str:
-    """Whom a body counts against that needs no key."""
+    """The network that a body without a key counts against."""
     ip = client_ip(environ)
     return client_network(ip) or ip
 

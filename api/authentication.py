@@ -1,4 +1,4 @@
-"""Who calls, and whether they may: an API key's scope, addresses and company."""
+"""Identifies the caller and checks the API key's scope, addresses and company."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -46,7 +46,7 @@ class ApiResponse(HttpResponse):
 
 
 def _text(value: object) -> str:
-    """What orjson cannot write: a lazy text, in the active language."""
+    """Serialises lazy texts, which orjson cannot, in the active language."""
     if isinstance(value, Promise):
         return str(value)
     raise TypeError
@@ -96,7 +96,7 @@ class ApiView(View):
             return self.finish(request, response)
 
     def check_method(self, request: HttpRequest) -> Callable[..., HttpResponse]:
-        """What answers the method."""
+        """The handler of the method; raises if there is none."""
         if request.method not in self.allowed_methods:
             raise DomainError(Error.METHOD_NOT_ALLOWED)
         handler: Callable[..., HttpResponse] = getattr(self, request.method.lower())

@@ -183,7 +183,7 @@ class IdempotentView(ApiView):
         return parse(self.principal, path, key, self.remembered(payload))
 
     def remembered(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What a key keeps a hash of; a repeat must have the same."""
+        """The values whose hash a key keeps; a repeat must have the same."""
         return payload
 
     def once(

@@ -28,7 +28,7 @@ SCANS = (200, 2_000, 50_000)
 
 
 class Position(NamedTuple):
-    """Where a page or a batch ends."""
+    """The end of a page or a batch."""
 
     created_at: datetime
     id: Any

@@ -164,7 +164,7 @@ def _refuse(entry: Entry, error: Exception) -> None:
 
 
 def _stored(entry: Entry) -> Entry:
-    """What a client chose, as the columns take it: methods, and names of fields and parameters."""
+    """Client-chosen values as the columns take them: methods, names of fields and parameters."""
     fields = [stored_text(name, FIELD_LENGTH) for name in entry.fields[:MAX_FIELDS]]
     return entry._replace(method=stored_text(entry.method, METHOD_LENGTH), fields=fields)
 

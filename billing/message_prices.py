@@ -1,4 +1,4 @@
-"""What a message costs by channel and country: the service's prices, and those of SMS by country.
+"""Prices of messages by channel and country: the service's, and those of SMS by country.
 
 A process cache that a thread keeps fresh: no send waits for a query. A price has a moment from
 which it holds, so processes that read it at different times agree.

@@ -42,7 +42,7 @@ def notify_balance_alert(alert: BalanceAlert, *, now: int, at: datetime) -> None
 
 
 def last_notified(alert: BalanceAlert) -> datetime | None:
-    """When the company was last told of this level, whatever row the alert had then."""
+    """The last notice of this level to the company, whichever row the alert had then."""
     mails = Mail.objects.filter(key__startswith=_key_of(alert)).order_by("-created_at")
     return mails.values_list("created_at", flat=True).first()
 

@@ -217,7 +217,7 @@ def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
 
 
 def describe(event: AuditEvent) -> tuple[Any, str, list[FieldChange]]:
-    """What was done, to what, and the old and new values, which name the fields themselves."""
+    """The action, its subject, and the old and new values, which name the fields themselves."""
     changes = of_event(event)
     has_only_fields = event.action in audit.FIELD_ACTIONS | {"budget.changed"}
     subject = "" if changes and has_only_fields else audit.subject(event)

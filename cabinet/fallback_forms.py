@@ -77,7 +77,7 @@ def clean_patience(cleaned: dict[str, Any]) -> None:
 
 
 def take_chain(form: forms.BaseForm, cleaned: dict[str, Any]) -> list[str]:
-    """What was chosen in the selects, in place of their values."""
+    """Replaces the values of the selects by the chain chosen in them, which it returns."""
     places = {name: cleaned.pop(name, "") for name in CHAIN_FIELDS}
     chain: list[str] = []
     for name, channel in places.items():

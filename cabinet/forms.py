@@ -70,7 +70,7 @@ class ModeFilterForm(FilterForm):
 
 
 class PurposeField(LineField):
-    """What a code is for, in the client's own word."""
+    """The purpose of a code, in the client's own word."""
 
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})

@@ -92,7 +92,7 @@ def register_pages(*pages: Page) -> None:
 
 
 def find(member: Member, text: str) -> list[Group]:
-    """What this member may open, exact hits first; nothing for an empty text."""
+    """The pages that this member may open, exact hits first; nothing for an empty text."""
     query = clean(text)
     groups = [group for group in _groups(member, query) if group.hits] if query else []
     return sorted(groups, key=lambda group: not any(hit.is_exact for hit in group.hits))

@@ -239,7 +239,7 @@ class CountriesSection(SectionForm):
         return groups()
 
     def with_group(self, group: str) -> dict[str, Any]:
-        """What the form holds once a group is added to the chosen countries, or all are dropped."""
+        """The form's values once a group is added to the chosen countries, or all are dropped."""
         codes = {*self.chosen, *countries.members(group)} if group else set()
         return {
             "allowed_countries": sorted(codes),

@@ -28,7 +28,7 @@ from cabinet.settings_forms import SECTIONS, SectionForm
 
 @dataclass(frozen=True, slots=True)
 class Overwritten:
-    """What somebody else has saved in a section since its form was opened."""
+    """A change that somebody else has saved in a section since its form was opened."""
 
     event: AuditEvent | None
     values: list[audit_log.FieldChange]  # from this form's values to the stored ones
@@ -89,7 +89,7 @@ def _save(request: CabinetRequest, form: SectionForm) -> HttpResponse:
 
 
 def _draft(request: CabinetRequest) -> SectionForm | None:
-    """What was filled in before the person had to confirm who they are."""
+    """The values that the person filled in before the page asked for a fresh proof of identity."""
     draft = reauthentication.draft(request)
     kinds = (
         kind for kind in SECTIONS.values() if draft and draft.keys() <= kind.base_fields.keys()

@@ -106,7 +106,9 @@ def company_switch(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def second_factor_required(request: HttpRequest) -> HttpResponse:
-    """Where members of a company that asks for a second factor set one up, or choose another."""
+    """The page on which members whose company asks for a second factor set one up or choose
+    another.
+    """
     member = current_member(request)
     if member is None:
         return redirect_without_company(request)

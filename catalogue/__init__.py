@@ -1,1 +1,1 @@
-"""What the whole product names: errors, channels, ids, options, number formats."""
+"""The names shared by the whole product: errors, channels, ids, options, number formats."""

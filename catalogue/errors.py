@@ -362,7 +362,7 @@ class DomainError(Exception):
 
     @property
     def texts(self) -> list[str]:
-        """What a page shows: the text of each field, else that of the whole."""
+        """The texts for a page: that of each field, or else that of the whole."""
         fields = [str(text) for texts in (self.errors or {}).values() for text in texts]
         return fields or [str(self.message)]
 

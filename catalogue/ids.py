@@ -63,7 +63,7 @@ def request_id() -> str:
 
 
 def started_at(request: str) -> datetime | None:
-    """When the request started; None for an id that we cannot have made."""
+    """The start of the request; None for an id that we cannot have made."""
     match = _REQUEST.fullmatch(request)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""How long a channel may take to prove a delivery before the next one is tried."""
+"""The time that a channel has to prove a delivery before the next one is tried."""
 
 from typing import NamedTuple
 

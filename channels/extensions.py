@@ -1,4 +1,4 @@
-"""What higher apps put here at start, so that channels can call them without an import."""
+"""Functions that higher apps register at start: channels call them without an import."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What the person will read, made just before the send: a code is derived, never stored."""
+    """The text for the person, made just before the send: a code is derived, never stored."""
 
     text: str
     code: str | None = None
@@ -30,7 +30,7 @@ def door_title(name: str) -> "StrOrPromise":
 
 
 class NotRenderableError(Exception):
-    """What the message was made from no longer exists."""
+    """The source of the message's text no longer exists."""
 
 
 class WithdrawnError(NotRenderableError):
@@ -47,7 +47,7 @@ class Renderer(Protocol):
 
 @dataclass(slots=True)
 class StepCounts:
-    """How far messages came, as in `channels.models.DayBreakdown`."""
+    """The numbers of messages that reached each step, as in `channels.models.DayBreakdown`."""
 
     requested: int = 0
     handed_over: int = 0
@@ -63,7 +63,7 @@ class StepCounts:
 
 @dataclass(slots=True, kw_only=True)
 class BreakdownCount(StepCounts):
-    """How far the messages with one value of a dimension came."""
+    """The steps reached by messages with one value of a dimension."""
 
     company_id: int
     mode: str

@@ -56,7 +56,7 @@ SATELLITE_OR_PREMIUM = _("Sending to satellite and premium numbers is not allowe
 
 
 class LineType(StrEnum):
-    """What a number belongs to, in the words of most vendors; `PhoneNumberType` of the library."""
+    """The type of a number's line, in most vendors' words; `PhoneNumberType` of the library."""
 
     MOBILE = "mobile"
     LANDLINE = "landline"

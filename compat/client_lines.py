@@ -42,7 +42,7 @@ class Snippet(NamedTuple):
 
 
 class DialectLines(NamedTuple):
-    """What a page shows of one dialect for one key."""
+    """The lines that a page shows for one dialect and one key."""
 
     dialect: Dialect
     address: str

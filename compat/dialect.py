@@ -1,4 +1,4 @@
-"""What a dialect declares, how its clients present their keys, its table of refusals."""
+"""A dialect's declaration: how its clients present their keys, its table of refusals."""
 
 import base64
 import binascii
@@ -66,7 +66,7 @@ class Dialect:
 
 
 def credentials(headers: Headers, scheme: str) -> str:
-    """What follows the scheme; empty for another one."""
+    """The credentials after the scheme; empty for another one."""
     scheme_sent, _, rest = str(headers.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
     return rest.strip() if scheme_sent.lower() == scheme.lower() else ""
 
@@ -103,7 +103,7 @@ def derived_id(dialect: str, *parts: object) -> str:
 
 
 class Row(NamedTuple):
-    """How a dialect refuses; without a message of its own, ours is written."""
+    """A dialect's refusal; without a message of its own, ours is written."""
 
     status: int
     code: str | int

@@ -1,4 +1,4 @@
-"""What a load balancer asks of a process: is it alive, is it ready. The answers hold no secret."""
+"""A load balancer's checks of a process: alive, ready. The answers hold no secret."""
 
 import threading
 import time

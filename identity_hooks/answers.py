@@ -1,4 +1,4 @@
-"""What a server is answered, and the sentences that it shows to a person."""
+"""The answers to a server, and the sentences that it shows to a person."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -81,8 +81,8 @@ class HookCall:
 
 
 def as_text(value: object) -> str:
-    """What a field holds, or the only item of its list; nothing for anything else than a string or
-    a number.
+    """The text of a field, or of the only item of its list; empty unless it is a string or a
+    number.
     """
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -105,7 +105,7 @@ def unreadable(reason: str) -> CallRefusedError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedMessage:
-    """What a server wants sent: a code, a sentence that holds one, or a link."""
+    """The message that a server asks for: a code, a sentence that holds one, or a link."""
 
     phone: str
     code: str = ""

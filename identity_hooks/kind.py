@@ -1,4 +1,4 @@
-"""How a kind of identity server is declared: a module of `identity_hooks.kinds` with one `KIND`."""
+"""The declaration of a kind of identity server: a module of `identity_hooks.kinds` with `KIND`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from identity_hooks.signatures import BEARER, Check, SecretForm
 
 
 class HookOptions(NamedTuple):
-    """What a member set for the hook that the reading depends on."""
+    """A member's settings of the hook that the reading depends on."""
 
     code_length: int = 6  # digits of a code inside a sentence
     mapping: Mapping[str, Any] = {}  # of the generic kind

@@ -28,7 +28,7 @@ class HookQuerySet(models.QuerySet["Hook"]):
 
 
 class Hook(models.Model):
-    """What an identity server of one kind calls; it holds no phone and no code.
+    """The address that an identity server of one kind calls; it holds no phone and no code.
 
     Secrets are stored encrypted: some are the server's own, so none can be derived.
     """

@@ -1,4 +1,4 @@
-"""How identity servers prove who they are: by secrets, over the raw bytes, in constant time."""
+"""Authenticates identity servers: by secrets, over the raw bytes, in constant time."""
 
 import base64
 import binascii
@@ -140,7 +140,7 @@ def bearer() -> str:
 
 
 def is_token(text: str) -> bool:
-    """What fits into a header and is too long to guess."""
+    """Whether the text fits into a header and is too long to guess."""
     return (
         16 <= len(text) <= MAX_LENGTH and text.isascii() and text.isprintable() and " " not in text
     )

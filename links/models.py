@@ -241,7 +241,7 @@ def stopped() -> Exists:
 
 
 class Report(models.Model):
-    """What a visitor said of a link on its page of information; nothing is known of the visitor."""
+    """A visitor's report of a link on its page of information; nothing is known of the visitor."""
 
     class Reason(models.TextChoices):
         SPAM = "spam", _("a message I did not ask for")

@@ -1,4 +1,4 @@
-"""What the admin's autodiscovery looks for; the lists and pages register themselves."""
+"""The module that the admin's autodiscovery looks for; the lists and pages register themselves."""
 
 from operator_admin import views  # noqa: F401
 from operator_admin.incidents import views as incident_views  # noqa: F401

@@ -140,7 +140,9 @@ def restored(month: date, path: Path, programs: Path | None) -> Iterator[None]:
 
 
 def check_books(month: date, path: Path) -> None:
-    """What was restored has what the books count of it, and each transfer as it was sealed."""
+    """Raises unless the restored month has the sums of the books, and each transfer as it was
+    sealed.
+    """
     with visible(month):
         with connection.cursor() as cursor:
             cursor.execute(_DIFFERS, [month, month])
@@ -159,7 +161,7 @@ def check_books(month: date, path: Path) -> None:
 
 
 def partial(path: Path) -> Path:
-    """What the file is called until it is proved, and the database knows its SHA-256."""
+    """The name of the file until it is checked, and the database has its SHA-256."""
     return path.with_suffix(".partial")
 
 

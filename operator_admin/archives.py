@@ -131,7 +131,7 @@ def due(newest: date) -> list[date]:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Where the files are, and the programs that write and read them."""
+    """The folder of the files, and the programs that write and read them."""
 
     directory: Path
     programs: Path | None

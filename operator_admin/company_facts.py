@@ -65,7 +65,7 @@ def of(company: Company) -> dict[str, Any]:
 
 
 def page_context(company: Company) -> dict[str, Any]:
-    """What the company's own page in the admin shows above its form."""
+    """The facts that the company's own page in the admin shows above its form."""
     return {
         "title": company.name,
         "subtitle": None,

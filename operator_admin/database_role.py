@@ -1,4 +1,4 @@
-"""What the application's role in PostgreSQL may do, where another role owns the tables.
+"""The rights of the application's role in PostgreSQL, where another role owns the tables.
 
 Who owns a table can drop its triggers. A role that does not, and has no right to change or delete
 its rows, cannot rewrite the audit or the books even with the application's own password.
@@ -81,7 +81,7 @@ def _statements(role: str) -> list[str]:
 
 
 def powers() -> list[str]:
-    """How this connection's role could rewrite what must only be added to; empty: not at all."""
+    """The ways in which this connection's role could rewrite append-only tables; empty: none."""
     faults: list[str] = []
     with connection.cursor() as cursor:
         for table in APPEND_ONLY:

@@ -55,7 +55,7 @@ class Alert(models.Model):
 
 
 class AlertRun(models.Model):
-    """When a group of rules was evaluated last. The row is claimed, so one process does it."""
+    """The last evaluation of a group of rules. The row is claimed, so one process does it."""
 
     group = models.CharField(max_length=10, primary_key=True)
     at = models.DateTimeField()
@@ -86,7 +86,7 @@ class TelegramNotice(models.Model):
 
 
 class CompanyNote(models.Model):
-    """What one operator tells the others about a company. Notes are added, never changed."""
+    """An operator's note on a company for the others. Notes are added, never changed."""
 
     company = models.ForeignKey(
         Company, models.PROTECT, related_name="operator_notes", db_index=False
@@ -178,7 +178,7 @@ class Incident(models.Model):
 
 
 class IncidentUpdate(models.Model):
-    """What was said of an incident. Updates are added, never changed."""
+    """A text about an incident. Updates are added, never changed."""
 
     incident = models.ForeignKey(Incident, models.CASCADE, related_name="updates", db_index=False)
     state = models.CharField(_("state"), max_length=13, choices=Incident.State.choices)

@@ -66,7 +66,7 @@ class DatabaseCollector:
 
 
 def _guard_gauges() -> Iterator[GaugeMetricFamily]:
-    """What is held back as SMS pumping, and whether anybody looks."""
+    """The open restrictions against SMS pumping, and the age of the last evidence counted."""
     held = GaugeMetricFamily(
         "kvitok_guard_restrictions",
         "Open restrictions of the protection against SMS pumping",

@@ -190,7 +190,9 @@ class OperatorAdminSite(admin.AdminSite):
 
 
 def is_in_force(request: HttpRequest, user: User) -> bool:
-    """What the identity provider gave counts only in its sessions; by a setting, all rights do."""
+    """Whether rights count now: those from the identity provider only in its sessions; by a
+    setting, so do all.
+    """
     is_bound = user.desk_from_provider or settings.OIDC_REQUIRED_FOR_DESK
     return not is_bound or sessions.is_from_provider(request, user)
 

@@ -1,4 +1,4 @@
-"""What `channels` asks about codes: counts, timelines, the end of their phones' retention."""
+"""The functions that `channels` calls about codes: counts, timelines, end of phones' retention."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ from storage.statements.named_rows import fetch_all
 
 
 def live_codes_by_key() -> Counter[str]:
-    """How many codes that can still be entered each of OTP_KEYS made."""
+    """The number of live codes that each of OTP_KEYS made."""
     oldest = timezone.now() - timedelta(seconds=settings.LONGEST_CODE_LIFETIME) - sql.CLOCK_SKEW
     live = Verification.objects.filter(
         id__gte=first_id_at(oldest), expires_at__gt=Now(), verified_at=None, superseded_at=None

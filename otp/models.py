@@ -163,7 +163,7 @@ class Autofill(models.Model):
 
 
 class ScopeKind(models.TextChoices):
-    """What sends are judged by together: `guard.scope_evidence.ScopeKind`, and the company."""
+    """The groups by which sends are judged: `guard.scope_evidence.ScopeKind`, and the company."""
 
     COMPANY = "company", _("company")
     COUNTRY = "country", _("country")
@@ -209,7 +209,7 @@ class GuardEvidence(models.Model):
 
 
 class GuardRestriction(models.Model):
-    """What the guard does about one scope of a company, and why. `otp.protection.restrictions`."""
+    """The guard's restriction of one scope of a company, and why. `otp.protection.restrictions`."""
 
     class Step(models.IntegerChoices):
         """`channels.guard.guard.GuardStep`."""
@@ -282,7 +282,9 @@ class GuardProgress(models.Model):
 
 
 class GuardReplay(models.Model):
-    """What the guard would have done to a company's codes of the last days; the newest one only."""
+    """The guard's decisions on a company's codes of the last days, as a replay; the newest one
+    only.
+    """
 
     company = models.OneToOneField(Company, models.CASCADE, related_name="guard_replay")
     asked_at = models.DateTimeField()
@@ -314,7 +316,7 @@ class GuardReplay(models.Model):
 
 
 class GuardReport(models.Model):
-    """When a watching company gets its next report of what the guard would have done."""
+    """The time of a watching company's next report of the guard's would-be decisions."""
 
     company = models.OneToOneField(Company, models.CASCADE, related_name="+")
     due_at = models.DateTimeField()

@@ -66,6 +66,6 @@ def _sealed_code(**columns: Any) -> SealedCode:
 
 
 def wipe_expired() -> None:
-    """What is left over at the end of a code's life; most went with their message before it."""
+    """Wipes expired codes; most went with their message before."""
     with connection.cursor() as cursor:
         cursor.execute(sql.WIPE_EXPIRED_CODES)

@@ -250,8 +250,8 @@ def tls_context(ca_file: str) -> SSLContext:
 
 
 def seconds_of_retry(retry_after: str, now: datetime) -> float | None:
-    """What a Retry-After (RFC 9110, 10.2.3) says by a number of seconds or a date; None for
-    anything else, and for a date that is past.
+    """The seconds of a Retry-After (RFC 9110, 10.2.3), a number or a date; None for anything else,
+    and for a past date.
     """
     text = retry_after.strip()
     if text.isascii() and text.isdecimal():

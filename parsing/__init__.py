@@ -1,1 +1,1 @@
-"""What comes from outside, read by one parser for each kind: integer, day, line of text, host."""
+"""Parsers of input from outside, one for each kind: integer, day, line of text, host."""

@@ -88,7 +88,7 @@ def _store(row: CompanyExport, name: str, body: bytes) -> None:
 
 
 def readme(company: Company) -> str:
-    """What the archive holds, file by file and column by column."""
+    """The description of the archive, file by file and column by column."""
     lines = [
         gettext("Export of the company “%(name)s”, %(at)s UTC")
         % {"name": company.one_line_name, "at": f"{timezone.now():%Y-%m-%d %H:%M}"},

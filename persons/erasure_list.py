@@ -72,7 +72,7 @@ def load(lines: Iterable[str]) -> int:
 
 
 def missing_keys() -> int:
-    """How many entries no listed key can compare."""
+    """The number of entries that no listed key can compare."""
     return Erasure.objects.exclude(key_id__in=settings.WEBHOOK_KEYS).count()
 
 

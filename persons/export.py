@@ -151,7 +151,7 @@ def _statement(section: Section, person: Person) -> str:
 
 
 def _row(row: dict[str, Any], person: Person) -> dict[str, Any]:
-    """What a vendor sent may name other people: their numbers are masked."""
+    """The row with the numbers of other people masked: a vendor's payload may hold some."""
     if raw := row.get("raw"):
         text = redact(bytes.fromhex(raw.removeprefix("\\x")))
         row["raw"] = _LONG_NUMBER.sub(lambda match: _own_or_masked(match[0], person), text)

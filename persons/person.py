@@ -36,7 +36,7 @@ class Person:
 
     @property
     def anonymised(self) -> str:
-        """What stays of the phone for statistics, as after its retention time."""
+        """The part of the phone kept for statistics, as after its retention time."""
         return f"{self.phone[:5]}*"
 
     @property

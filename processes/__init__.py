@@ -1,1 +1,1 @@
-"""What every process needs: background threads, the outbox loop, logs, metrics, the web server."""
+"""Parts of every process: background threads, the outbox loop, logs, metrics, the web server."""

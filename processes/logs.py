@@ -48,7 +48,9 @@ def _add_request_id(
 def _refused_by_django(
     _logger: object, _method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """What a stranger sent, such as too many fields: an error with a traceback, for Django."""
+    """Lowers Django's error with a traceback to a warning: a stranger's request, such as too many
+    fields.
+    """
     if event["logger"].startswith("django.security."):
         event["level"] = "warning"
         event.pop("exception", None)

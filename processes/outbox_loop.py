@@ -26,7 +26,9 @@ P = ParamSpec("P")
 
 
 class OutboxLoop(Generic[Outcome]):
-    """What is due and how an outcome is recorded are the owner's: `run` takes both as functions."""
+    """A loop over due work. Its owner passes `run` the functions that start a round and record
+    outcomes.
+    """
 
     def __init__(self, name: str, threads: int, wake: threading.Event | None = None) -> None:
         """`wake` starts a round as `wake()` does; others may set it, too."""

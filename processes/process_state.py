@@ -1,7 +1,6 @@
-"""What a process remembers or makes once, and how it forgets: a forked child starts empty.
+"""Per-process state, made once and reset in a forked child and in each test.
 
-So does each test. The parent's locks are in any state in a child, its threads are gone, and what it
-leased stays its own.
+In a child the parent's locks are in any state, its threads are gone, and its leases stay its own.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a process knows of the database, for a few seconds.
+"""Per-process caches of database values, for a few seconds.
 
 `SnapshotCache` has one value that is read whole, such as a small table; `KeyedCache` has values by
 key, read one by one.

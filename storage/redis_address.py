@@ -40,7 +40,7 @@ class RedisAddress:
 
     @property
     def celery_url(self) -> str:
-        """What Celery shows in logs: without user, password and options."""
+        """The address that Celery shows in logs: without user, password and options."""
         host, port = self.options.get("host", "localhost"), self.options.get("port", _PORT)
         if self.sentinels:
             host = self.sentinels.service

@@ -1,4 +1,4 @@
-"""What an error of a store means: that it is away, or that it refuses what it was given."""
+"""Classifies errors of a store: it is unavailable, or it refuses the input."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -1,4 +1,4 @@
-"""How the long commands of this folder read their arguments, print, are interrupted, and end."""
+"""The command line of this folder's long commands: arguments, output, interruption, exit."""
 
 import argparse
 import json

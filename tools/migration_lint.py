@@ -48,7 +48,7 @@ def lint(statements: Iterable[str], *, atomic: bool) -> list[Finding]:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a migration executed, and the rules that it may break, each with the reason."""
+    """The statements of a migration, and the rules that it may break, each with the reason."""
 
     path: str
     atomic: bool
@@ -110,7 +110,7 @@ def main() -> int:
 
 
 def judge(recorded: Recorded) -> Iterator[str]:
-    """What is wrong with a migration, in lines for its author."""
+    """The faults of a migration, in lines for its author."""
     findings = lint(recorded.statements, atomic=recorded.atomic)
     for rule, message, statement in findings:
         if not recorded.exceptions.get(rule):

@@ -155,7 +155,7 @@ def _sample(
 
 
 def _anonymous_megabytes(pid: int) -> float:
-    """What the process allocated itself: files and shared pages are not its growth."""
+    """The memory that the process allocated itself: files and shared pages are not its growth."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return round(int(line.split()[1]) / 1024, 1)
@@ -172,9 +172,9 @@ def _line(sample: Sample) -> str:
 
 
 def _figures(samples: Sequence[Sample]) -> Iterator[tuple[str, list[float], float, float]]:
-    """What is judged: its name, its values, how much more the last quarter may have, and what of
-    that says nothing. What is kept on purpose (Redis has idempotency keys for a day, tables their
-    history) grows with the load.
+    """The figures to judge: name, values, the allowed growth of the last quarter, and the part of
+    it that is noise. Intended growth (Redis has idempotency keys for a day, tables their history)
+    follows the load.
     """
     for name in samples[-1].memory:
         yield f"memory of {name}, MB", [row.memory[name] for row in samples], MEMORY, SLACK

@@ -64,7 +64,7 @@ def check_url(url: str) -> str:
 
 
 class Callback(TypedDict):
-    """Where the events of one message go as well, as the message keeps it."""
+    """The second destination of one message's events, as the message keeps it."""
 
     url: str  # normalised
     endpoint: str  # the id, in hexadecimal, of the endpoint on the same host that signs them

@@ -66,7 +66,7 @@ def in_declared_order(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kinds_for(scopes: Collection[str]) -> list[str]:
-    """What somebody with these scopes may be told."""
+    """The kinds of events that somebody with these scopes may receive."""
     needed = {kind: _declarations[kind].scope for kind in EventKind}
     return [kind.value for kind, scope in needed.items() if scope is None or scope in scopes]
 

@@ -220,7 +220,7 @@ class Delivery(models.Model):
         return None if self.due_at is None else (self.due_at - timezone.now()).total_seconds()
 
     def made_of(self, attempts: Iterable["DeliveryAttempt"]) -> int:
-        """How many tries of this round are finished."""
+        """The number of finished tries of this round."""
         return sum(attempt.started_at >= self.round_at for attempt in attempts)
 
 

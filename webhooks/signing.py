@@ -33,7 +33,7 @@ def promised(older: list[dict[str, Any]], now: datetime) -> list[dict[str, Any]]
 
 
 def secrets_by_key() -> Counter[str]:
-    """How many secrets that sign are derived from each server key."""
+    """The number of signing secrets that are derived from each server key."""
     now = timezone.now()
     endpoints = Endpoint.objects.filter(deleted_at=None)
     replaced = endpoints.filter(previous_until__gt=now)

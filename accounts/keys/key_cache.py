@@ -48,7 +48,7 @@ class _Change(NamedTuple):
 
 
 class CompanyChanges:
-    """What one process has heard: each question goes back to the last answer it has dealt with."""
+    """Reads the changes since the last answer that the process has applied."""
 
     def __init__(self) -> None:
         self.last: Answer | None = None
@@ -133,7 +133,7 @@ class KeyCache(Generic[V]):
     def store(
         self, digests: Iterable[bytes], answers: dict[bytes, Known[V]], read_at: float
     ) -> None:
-        """What a read that began at `read_at` found of the keys that it looked for."""
+        """Stores the answers of a read that began at `read_at`; forgets keys it did not find."""
         with self._lock:
             new = sum(digest not in self.entries for digest in answers)
             if len(self.entries) + new > self._max_entries:

@@ -66,7 +66,7 @@ class Fallback(NamedTuple):
 
 
 class PolicyRule(NamedTuple):
-    """What a company chose for a country and a purpose; None: as the next less exact rule says."""
+    """A company's choices for a country and a purpose; None: the next less exact rule decides."""
 
     channels: tuple[str, ...] | None = None  # in the order in which they are tried, and no others
     patience: Mapping[str, int] = {}  # seconds by channel
@@ -92,7 +92,7 @@ NO_RULES = LinkRules()
 
 
 class OpenRestriction(NamedTuple):
-    """What the guard does about sends of one scope; `otp.models.GuardRestriction`."""
+    """The guard's restriction on sends of one scope; `otp.models.GuardRestriction`."""
 
     kind: str  # of the scope
     value: str

@@ -90,7 +90,7 @@ class ApiKey(models.Model):
 
     @property
     def application_id(self) -> str:
-        """What tokens name that its client signs; derived, and no secret."""
+        """The key's name in tokens that its client signs; derived, and no secret."""
         return str(UUID(int=self.pk))
 
     @property

@@ -24,7 +24,7 @@ class Mode(models.TextChoices):
 
 
 class GuardMode(models.TextChoices):
-    """What is done about sends that look like SMS pumping."""
+    """The measure against sends that look like SMS pumping."""
 
     OFF = "off", _("off")
     WATCH = "watch", _("watch only")

@@ -18,7 +18,7 @@ OPERATOR = _("The operator of the service")
 
 
 class AuditEvent(models.Model):
-    """Who did what. A database trigger makes rows immutable.
+    """A person's action. A database trigger makes rows immutable.
 
     Its company sees of an operator neither the name nor the address: `actor_shown`, `ip_shown`.
 

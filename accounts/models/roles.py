@@ -72,7 +72,7 @@ SCOPES_BY_ROLE = {Scope.BALANCE: SEE_MONEY, Scope.TOP_UP: MANAGE_MONEY}
 
 
 def scopes_of_role(role: str | None) -> frozenset[str]:
-    """What keys may do whose maker has this role now; None: he is no member any longer."""
+    """The scopes that a key keeps while its maker has this role; None: no longer a member."""
     return frozenset(
         scope.value
         for scope in Scope

@@ -1,4 +1,4 @@
-"""What the provider publishes: its endpoints and its signing keys, kept for some minutes.
+"""The provider's published endpoints and signing keys, kept for some minutes.
 
 The operator chooses the provider, often in the own network, so the egress guard of webhooks does
 not apply; its proxy is OIDC_PROXY.

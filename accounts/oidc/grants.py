@@ -1,4 +1,4 @@
-"""What membership of a provider's group grants."""
+"""The rights that membership of a provider's group grants."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ COMPANY_ROLES = ("owner", "developer", "accountant", "viewer")
 
 
 class Grant(NamedTuple):
-    """What one group of the provider gives to its members."""
+    """The rights that one group of the provider gives to its members."""
 
     group: str
     role: str

@@ -52,7 +52,7 @@ class Provider(OpenIDConnectProvider):
         return list(settings.OIDC_SCOPES)
 
     def extract_extra_data(self, data: tokens.Claims) -> dict[str, str]:
-        """What the pages show; the rest of what the provider knows is not kept."""
+        """The data that the pages show; nothing else of the provider's is kept."""
         return {"email": tokens.email(data)}
 
 

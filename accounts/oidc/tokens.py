@@ -86,7 +86,7 @@ def has_trusted_factor(claims: Claims) -> bool:
 
 
 def authenticated_at(claims: Claims) -> float:
-    """When the person last proved to the provider who they are; 0 when it does not say."""
+    """The time of the person's last proof of identity to the provider; 0 if it does not say."""
     claim = claims.get("auth_time")
     seconds = json_integer(claim // 1 if isinstance(claim, float) else claim)
     return float(seconds) if seconds is not None and 0 <= seconds <= MAX else 0.0

@@ -113,7 +113,7 @@ def _provider(request: HttpRequest) -> Provider:
 
 
 def _state(request: HttpRequest) -> State:
-    """What this session began, taken out of it: it can be finished but once."""
+    """Takes the state that this session began out of it: it can be finished only once."""
     try:
         state: State = _provider(request).unstash_redirect_state(
             request, request.GET.get("state", "")
@@ -202,7 +202,7 @@ def callback(request: HttpRequest) -> HttpResponse:
 @login_required
 @provider_page
 def required(request: HttpRequest) -> HttpResponse:
-    """What was asked for is open to sessions of the provider, which this one is not."""
+    """Says that a page requires a session of the provider, which this one is not."""
     next_url = get_next_redirect_url(request) or ""
     return render(request, "account/sso_required.html", {"next": next_url})
 

@@ -39,7 +39,7 @@ _COMPANY = "company"  # of the session: the id of the one that its pages act for
 
 
 class Actor(TypedDict):
-    """Who changes something, as the audit log keeps it."""
+    """The person who changes something, as the audit log keeps it."""
 
     user: User
     ip: str

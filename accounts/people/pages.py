@@ -44,7 +44,7 @@ def confirm_page(
     is_dangerous: bool = True,
     styles: Sequence[str] = (),
 ) -> HttpResponse:
-    """What the button will do to `subject`; without a verb there is nothing to press."""
+    """Asks to confirm `verb` on `subject`; without a verb the page has no button."""
     page: dict[str, object] = {"title": title, "subject": subject, "texts": texts, "last": last}
     page |= {"warning": warning, "verb": verb, "is_dangerous": is_dangerous, "styles": styles}
     return render(request, "cabinet/form.html", page | {"back": back, "cancel": cancel})

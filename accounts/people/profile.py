@@ -1,4 +1,4 @@
-"""What a person chooses for themselves: name, language, time zone, shortcuts, fewer e-mails."""
+"""A person's own settings: name, language, time zone, shortcuts, fewer e-mails."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ class MFAAdapter(DefaultMFAAdapter):
 
 
 def secrets_by_key() -> Counter[str]:
-    """How many secrets each key encrypts; those in plaintext are under an empty name."""
+    """The number of secrets that each key encrypts; those in plaintext are under an empty name."""
     rows = Authenticator.objects.values_list("data", flat=True).iterator()
     return Counter(key_id_of(data[name]) for data in rows for name in SECRET_FIELDS if name in data)
 

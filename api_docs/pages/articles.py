@@ -116,7 +116,7 @@ def as_markdown(page: Page, text: str) -> str:
 
 
 def first_words(text: str) -> str:
-    """What the page says of itself first."""
+    """The first paragraph of the page, as plain text."""
     return text_of(next(token for token in tokens(text) if token.type == "inline"))
 
 

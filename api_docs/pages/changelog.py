@@ -1,4 +1,4 @@
-"""What changed for clients of the API, newest first: the source of the page with the changelog."""
+"""Changes for clients of the API, newest first: the source of the page with the changelog."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""What each page's template needs, beyond what all of them do."""
+"""The context of each page's template, beyond the one that all share."""
 
 from collections.abc import Callable
 from typing import Any

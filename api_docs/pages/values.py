@@ -57,7 +57,7 @@ def tokens(count: int) -> str:
 
 
 def kind(schema: Schema, *, is_nested: bool = False) -> str:
-    """What a value may be, in a few words; code between backticks."""
+    """The allowed values, in a few words; code between backticks."""
     kind = gettext("list of objects") if is_nested else _one_kind(schema)
     return f"{kind} {gettext('or')} `null`" if schema.get("nullable") else kind
 

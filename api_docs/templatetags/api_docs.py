@@ -86,7 +86,7 @@ def _rows(field: Field, above: str) -> list[dict[str, Any]]:
 
 @register.simple_tag
 def message_of(error: Error) -> str:
-    """What an error says, with its language where that is not the page's."""
+    """The message of an error, with its language if the page has another."""
     message = str(error.message)
     return message if error.is_translated else f"[{message}]{{lang={settings.LANGUAGE_CODE}}}"
 

@@ -235,7 +235,9 @@ def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Paym
 
 
 def _second_of(transfer: BankTransfer, order: Order) -> Q:
-    """What the operator credited in addition to a paid order: now a separate top-up."""
+    """Selects payments that the operator credited in addition to a paid order: now separate
+    top-ups.
+    """
     return Q(
         order__company=order.company_id,
         gateway=order.gateway,

@@ -1,4 +1,4 @@
-"""What the operator does with a transfer that waits: once, however often it is pressed."""
+"""The operator's decisions on a transfer under review: each takes effect once, even if repeated."""
 
 from django.core.exceptions import ValidationError
 from django.db import transaction

@@ -48,7 +48,7 @@ def _effective(budget: tuple[int | None, int | None], floor: int) -> int:
 
 
 class KeyLimit(NamedTuple):
-    """What a key may spend in a day, as the statement that refused knew it."""
+    """A key's spending limit for a day, as the statement that refused knew it."""
 
     key_id: int  # 0: no key
     tokens: int | None

@@ -21,7 +21,7 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 @dataclass(frozen=True, slots=True)
 class BudgetUsage:
-    """How much of a budget is used; `country` is empty for the day's budget."""
+    """The used part of a budget; `country` is empty for the day's budget."""
 
     country: str
     used: int
@@ -40,7 +40,7 @@ class BudgetUsage:
     def used_up(
         self, message: StrOrPromise, limit: Mapping[str, str | int], now: datetime
     ) -> DomainError:
-        """What a refused send is told: it fits once this resets."""
+        """The error of a refused send: it fits once this budget resets."""
         return DomainError(
             Error.SEND_LIMIT,
             message=message,

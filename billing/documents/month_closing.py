@@ -149,7 +149,7 @@ def _close(company_id: int, month: date) -> bool:
 
 
 def _money(opening: prepaid.Sums, closing: prepaid.Sums) -> dict[str, dict[str, str]]:
-    """What the company has paid for and not used, by currency."""
+    """The company's prepaid and unused money, by currency."""
     return {
         currency: {
             "opening": str(opening.get(currency, Decimal("0.00"))),

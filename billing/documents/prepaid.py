@@ -81,7 +81,7 @@ def charged_in(*months: ClosedMonth) -> Sums:
 
 
 def opening(company_id: int, at: datetime) -> Sums:
-    """What was prepaid and not yet charged at a moment, charges being booked at the month's end.
+    """The prepaid and not yet charged sums at a moment, charges being booked at the month's end.
 
     Nothing is known before the first closed month: then at its beginning.
     """

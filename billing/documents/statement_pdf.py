@@ -200,7 +200,7 @@ def _account(pdf: FPDF, act: ReconciliationAct, account: Account) -> None:
 
 
 def _sides(account: Account, balance: Decimal) -> tuple[str, str]:
-    """What the seller owes is on the credit side."""
+    """The balance's debit and credit column: the seller's debt is on the credit side."""
     text = money(abs(balance), account.currency)
     return ("", text) if balance >= 0 else (text, "")
 

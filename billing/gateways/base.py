@@ -26,7 +26,7 @@ CENT = Decimal("0.01")
 
 @dataclass(frozen=True, slots=True)
 class Buyer:
-    """Who pays, for receipts: `is_person` has no tax number of an organisation."""
+    """The payer, for receipts: `is_person` has no tax number of an organisation."""
 
     email: str = ""
     is_person: bool = False
@@ -48,7 +48,7 @@ class PaymentRequest:
 
 @dataclass(frozen=True, slots=True)
 class PaymentMethod:
-    """What the provider keeps for charges without the payer; brand and digits are for display."""
+    """The saved method for charges without the payer; brand and digits are for display."""
 
     method_id: str
     customer_id: str = ""
@@ -64,7 +64,9 @@ class PaymentMethod:
 
 @dataclass(frozen=True, slots=True)
 class PaymentSession:
-    """Where to pay, and the provider's payment id (empty if there is none, as for invoices)."""
+    """The address of the payment page, and the provider's payment id (empty if there is none, as
+    for invoices).
+    """
 
     payment_url: str
     payment_id: str = ""
@@ -189,7 +191,7 @@ class Gateway(ABC):
         return not self.currencies or currency in self.currencies
 
     def poll(self, payment_id: str) -> PaymentEvent | None:
-        """What the provider knows of a payment: None while it is open. Raises GatewayError."""
+        """Asks the provider about a payment: None while it is open. Raises GatewayError."""
         raise NotImplementedError
 
     def method_of(self, payment_id: str) -> PaymentMethod | None:

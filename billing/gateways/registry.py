@@ -38,7 +38,7 @@ def title(name: str) -> str:
 
 
 def note(name: str) -> StrOrPromise:
-    """What the payer should know of this way to pay."""
+    """The note for the payer about this way to pay."""
     return GATEWAYS[name].note
 
 

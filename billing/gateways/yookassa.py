@@ -179,7 +179,7 @@ def _event(payment: Mapping[str, Any], state: State) -> PaymentEvent:
 
 
 def _receipt(payment: PaymentRequest) -> dict[str, Any]:
-    """What YooKassa registers as the receipt of a prepaid service."""
+    """The receipt of a prepaid service, as YooKassa registers it."""
     item = {
         "description": payment.title[:MAX_TITLE],
         "quantity": 1,

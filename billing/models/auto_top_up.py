@@ -35,7 +35,7 @@ class SavedMethod(models.Model):
 
 
 class AutoTopUp(models.Model):
-    """When to buy, what, how often at most; a pause lasts until somebody resumes it."""
+    """When automatic top-ups buy, what, how often at most; a pause lasts until a resume."""
 
     class Pause(models.TextChoices):
         DECLINED = "declined", _("the payment was declined")

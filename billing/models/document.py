@@ -57,7 +57,7 @@ class Lot(models.Model):
 
 
 class ClosedMonth(models.Model):
-    """What a company had, received and used in a month, once no more of it can appear.
+    """A company's balance, receipts and charges of a month that can no longer change.
 
     charges: [{"order": id in hex or "", "tokens", "amount", "currency", "vat_rate" or null}]
     money: {currency: {"opening", "received", "refunded", "charged", "closing"}}, what was prepaid

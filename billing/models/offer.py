@@ -20,7 +20,7 @@ CURRENCY = RegexValidator(r"^[A-Z]{3}$", _("Three capital letters, such as RUB."
 
 
 def by_user(name: "str | _StrPromise") -> "models.ForeignKey[User | None, User | None]":
-    """Who did it, as long as the person has an account."""
+    """A reference to the person who acted, as long as the account exists."""
     return models.ForeignKey(
         User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=name
     )

@@ -262,7 +262,7 @@ class Payment(models.Model):
 
     @property
     def tokens_for_it(self) -> int:
-        """What the sum buys at the order's price; 0 if that cannot be said, or is credited."""
+        """The tokens that the sum buys at the order's price; 0 if unknown, or if it is credited."""
         order = self.order
         if order is None or self.is_credited or self.currency != order.currency:
             return 0

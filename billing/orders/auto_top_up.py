@@ -352,8 +352,8 @@ def turn_off(*, company: Company, user: User | None, ip: str | None = None) -> b
 
 
 def _end_uncharged(company: Company, **filters: str) -> None:
-    """What no provider has confirmed is not tried again. If it was charged all the same, the
-    provider's notice credits it.
+    """Ends charges that no provider has confirmed, without a second try. If one was charged all the
+    same, the provider's notice credits it.
     """
     rows = Order.objects.for_company(company).filter(
         automatic__isnull=False, state=Order.State.CREATED

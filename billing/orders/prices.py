@@ -69,7 +69,7 @@ def min_tokens(currency: str) -> int | None:
 
 
 def messages_affordable(tokens: int, country: str = "") -> list[tuple[StrOrPromise, int]]:
-    """How many messages to a country the tokens pay for, by channel."""
+    """The number of messages to a country that the tokens pay for, by channel."""
     return [
         (channel.title, tokens // message_prices.price_of(channel.name, country))
         for channel in CHANNELS

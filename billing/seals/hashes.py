@@ -1,4 +1,4 @@
-"""What seals hash: the lines of a day's transfers, their parts by month, and the heads.
+"""The hashes of seals: lines of a day's transfers, their parts by month, and the heads.
 
 Whoever has the statement and the heads can compute them again.
 """

@@ -48,7 +48,7 @@ class Fault(NamedTuple):
 
 
 class Portion(NamedTuple):
-    """What a bounded part of the check found, and the day at which the next one begins."""
+    """The faults found by a bounded part of the check, and the first day of the next part."""
 
     faults: list[Fault]
     next_day: date | None
@@ -75,7 +75,7 @@ def check_company(company_id: int, since: date = BEGINNING) -> Portion:
 
 
 def _read(company_id: int, since: date, last: date) -> tuple[dict[date, list[Part]], date | None]:
-    """What the transfers say of each day, and where the next portion begins."""
+    """The parts of each day's transfers, and the first day of the next portion."""
     read = {}
     transfers = 0
     for day, parts in days_of(company_id, since, last + DAY):
@@ -210,7 +210,7 @@ def sealed_parts(months: Collection[str]) -> Parts:
 
 
 def parts_of_transfers() -> Parts:
-    """What the seals must have of the transfers themselves."""
+    """The parts computed from the transfers themselves, which the seals must equal."""
     companies = Transfer.objects.order_by("company").values_list("company", flat=True).distinct()
     return {
         (company, day, part.month): part

@@ -161,7 +161,7 @@ def _mark_batch(until: date) -> int:
 
 
 def sealed_days(since: date, until: date, head: str) -> Iterator[SealedDay]:
-    """What the days' rows must be, by the seals of companies; `head`: of the day before."""
+    """The days' rows, computed from the seals of companies; `head` is that of the day before."""
     rows = Seal.objects.filter(day__gte=since, day__lt=until).order_by("day", "company_id")
     heads = rows.values_list("day", "company_id", "head")
     by_day = {

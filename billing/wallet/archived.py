@@ -1,4 +1,4 @@
-"""Where the histories begin, once their older months lie in an archive."""
+"""The beginning of the histories, once their older months are in an archive."""
 
 from datetime import UTC, date, datetime, time
 from typing import NamedTuple

@@ -142,7 +142,7 @@ def _standings(companies: set[int]) -> dict[int, Standing]:
 
 
 def days_left(company: Company) -> int | None:
-    """How long the balance lasts at the pace of the last week; None if nothing was spent."""
+    """The days that the balance lasts at the pace of the last week; None if nothing was spent."""
     standing = _standings({company.pk}).get(company.pk)
     return standing.days if standing else None
 

@@ -1,4 +1,4 @@
-"""What a company had at a moment, and what moved between moments, without reading every charge.
+"""A company's balance at a moment, and the movements between moments, without reading each charge.
 
 What was spent follows from the balances and the few transfers from outside.
 """
@@ -57,7 +57,7 @@ def day_of(at: datetime) -> date:
 
 
 def sums_of(rows: Iterable[Transfer]) -> tuple[int, int, int]:
-    """What was bought, granted and withdrawn."""
+    """The sums bought, granted and withdrawn."""
     sums = Counter[str]()
     for row in rows:
         sums[row.kind] += row.amount

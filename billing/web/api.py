@@ -149,7 +149,7 @@ class TopUp(TopUpView):
 
 
 class TopUpOptions(ApiView):
-    """What can be bought and how; for any key, test keys included."""
+    """The tokens on offer and the ways to pay; for any key, test keys included."""
 
     calls = (OPTIONS_OF_TOP_UP,)
 

@@ -1,4 +1,4 @@
-"""What billing declares at start: words of the audit log, what the search finds, webhook events."""
+"""Billing's declarations at start: texts of the audit log, search, webhook events."""
 
 import re
 from datetime import datetime

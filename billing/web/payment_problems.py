@@ -1,4 +1,4 @@
-"""What the cabinet says about payments of a top-up that do not fit it."""
+"""The cabinet's texts about payments of a top-up that do not fit it."""
 
 from dataclasses import dataclass
 from decimal import Decimal

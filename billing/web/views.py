@@ -67,7 +67,7 @@ def balance(request: CabinetRequest) -> HttpResponse:
 
 
 def _balance_of(company: Company, profile: BillingProfile) -> dict[str, Any]:
-    """What is there and how long it lasts, the alerts about it, and its last movements."""
+    """The balance, how long it lasts, the alerts about it, and its last movements."""
     available, held = ledger.balance(company.pk)
     lines = statements.lines_of(company, {})
     recent = page_or_first(lines.rows, {"limit": str(RECENT)}, history=lines.history).rows

@@ -61,7 +61,7 @@ def zone(at: datetime) -> str:
 
 @register.filter
 def until(at: datetime) -> str:
-    """How long it is to a moment: «40 с»."""
+    """The time until a moment: «40 с»."""
     seconds = max(1, ceil((at - timezone.now()).total_seconds()))
     return f"{seconds}\u00a0{gettext('s')}" if seconds < 60 else took(1000 * seconds)
 
@@ -153,7 +153,7 @@ def legal_links(language: str | None = None) -> dict[str, object]:
 
 @register.simple_tag
 def support_url(company: Company) -> str:
-    """Where to write about a company; its e-mails name it already. Empty where nothing is set."""
+    """The support address for a company; its e-mails name it already. Empty if nothing is set."""
     if settings.SUPPORT_EMAIL:
         subject = quote(f"Kvitok: {company.one_line_name} ({company.pk})")
         return f"mailto:{settings.SUPPORT_EMAIL}?subject={subject}"

@@ -1,1 +1,1 @@
-"""How dates are written where a template or Django's admin names no format of its own."""
+"""The date formats where a template or Django's admin names none of its own."""

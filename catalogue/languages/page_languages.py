@@ -100,5 +100,5 @@ def of_accept_language(header: str, default: str = "") -> str:
 
 @cache
 def texts(code: str) -> dict[str, Any]:
-    """What a language of the pages needs besides its translations."""
+    """A language's texts besides its translations."""
     return read_texts(code, "pages.toml")

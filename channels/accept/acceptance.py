@@ -40,7 +40,7 @@ _MONTH = re.compile(r"_\d{4}_\d{2}$")
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sends, and which fields of the request are stored with the message."""
+    """The sender, and the fields of the request that are stored with the message."""
 
     principal: Principal
     request_id: str
@@ -50,7 +50,7 @@ class Sender:
 
     @property
     def seconds(self) -> float:
-        """How long to wait for the first outcome."""
+        """The time to wait for the first outcome."""
         most: float = settings.SEND_WAIT
         return most if self.wait is None else min(self.wait, most)
 
@@ -70,7 +70,7 @@ class NewMessage:
     id: UUID = field(default_factory=uuid7)
 
     def params(self) -> dict[str, Any]:
-        """What `sql.INSERT_MESSAGE`, `holds.HOLD_WALLET` and `idempotency.INSERT` need."""
+        """The parameters of `sql.INSERT_MESSAGE`, `holds.HOLD_WALLET` and `idempotency.INSERT`."""
         principal, idempotency_key = self.sender.principal, self.sender.idempotency_key
         return {
             "message_id": self.id,
@@ -98,8 +98,8 @@ class NewMessage:
 
 
 def wording(principal: Principal, locale: str) -> dict[str, str]:
-    """What a message keeps in its `params` of how its company words it. Where no language of ours
-    is near to the tag, that is the company's of now: it may change before the message goes out.
+    """The brand and the language stored in the `params` of a message. The language is the company's
+    at this moment if ours has none near the tag: it may change before the message goes out.
     """
     if message_languages.has_match(locale):
         return {"brand": principal.brand}

@@ -85,8 +85,8 @@ ORDER BY turn, {at} LIMIT %s
 
 
 def _due(step: str, at: str, queue: str, messages: str = "true") -> str:
-    """What became due, those of each company in turn: the thousands of one leave the others places
-    in every batch.
+    """SQL of the due rows, taken from companies in turn: a company with thousands leaves the others
+    room in every batch.
     """
     not_waiting = _not_waiting(step, "o.message_id")
     return _DUE.format(at=at, queue=queue, messages=messages, not_waiting=not_waiting)

@@ -147,9 +147,9 @@ class ScopeEvidence:
 
     @property
     def awaited_tokens(self) -> float:
-        """What the codes that are not yet ripe cost, at the price of those that were missed. Where
-        nobody but an attacker has been seen, they pass for lost until they are entered: neither a
-        challenge nor a refusal that is over must be used for a burst.
+        """The cost of codes that are not yet ripe, at the price of the missed ones. While only an
+        attacker has been seen, they count as lost until they are entered: otherwise a challenge or
+        a refusal that has ended could be used for a burst.
         """
         return self.pending * self.tokens / self.misses if self.misses else 0.0
 

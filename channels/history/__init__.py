@@ -1,1 +1,1 @@
-"""What was sent: lists, timelines, figures, exports."""
+"""The sent messages: lists, timelines, figures, exports."""

@@ -1,4 +1,4 @@
-"""How far a period's messages came, by channel, country, purpose or API key."""
+"""The steps that a period's messages reached, by channel, country, purpose or API key."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace

@@ -150,7 +150,7 @@ def _count_stale(cursor: CursorWrapper) -> int:
 
 
 def _count_each(cursor: CursorWrapper, stale: Sequence[_StaleDay]) -> None:
-    """What cannot be counted now stays marked."""
+    """Counts each day; one that cannot be counted now stays marked."""
 
     def count(row: _StaleDay) -> _StaleDay:
         _count(cursor, row.day, row.company_id, row.mode)

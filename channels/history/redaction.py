@@ -1,4 +1,4 @@
-"""What vendors sent, as people may read it: a code that a vendor echoes is masked."""
+"""Vendors' payloads as people may read them: a code that a vendor echoes is masked."""
 
 import json
 import re

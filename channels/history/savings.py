@@ -1,4 +1,4 @@
-"""What smart routing saved a company, against the codes held out from it, with a 95 % interval."""
+"""A company's savings by smart routing, against codes held out from it, with a 95 % interval."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -64,7 +64,7 @@ class FirstClaim(NamedTuple):
 
 @dataclass(slots=True)
 class Event:
-    """What happened to an attempt of a message."""
+    """An event of one attempt of a message."""
 
     message_id: UUID
     attempt_id: UUID

@@ -117,7 +117,7 @@ class Snapshot(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What becomes of a message; `outcomes.decision_writer` writes it in one commit."""
+    """The transition of a message; `outcomes.decision_writer` writes it in one commit."""
 
     before: Snapshot
     message: MessageState  # after; its `due_in` schedules the next try

@@ -143,7 +143,9 @@ class Message(models.Model):
 
     @property
     def door(self) -> str:
-        """What it came by, a key of `extensions.doors`: empty for our own API and the cabinet."""
+        """The API that took the send, a key of `extensions.doors`; empty for our own and the
+        cabinet.
+        """
         door: str = self.params.get("door", "")
         return door
 

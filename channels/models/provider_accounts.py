@@ -121,7 +121,7 @@ class ProviderAlert(models.Model):
 
 
 class VendorApproval(models.Model):
-    """What a vendor has to approve: a template or a sender, as it said at the last look.
+    """A template or a sender that a vendor has to approve, with its state at the last read.
 
     `vendor_accounts.approvals` writes it.
     """

@@ -1,4 +1,4 @@
-"""What smart routing has learned, and what it saved."""
+"""The evidence and the savings of smart routing."""
 
 from django.db import models
 

@@ -108,7 +108,7 @@ Row = dict[str, Any]  # by columns, for the JSON parameters of `store_statement`
 
 
 class _StoredCall(NamedTuple):
-    """What a vendor's call brought; `skips_known`: not a *sent* that is written down already."""
+    """The content of a vendor's call; `skips_known`: not a *sent* that is already stored."""
 
     receipts: list[Row]
     recipients: list[Row]

@@ -48,7 +48,7 @@ class Approval:
 
 
 class Content(StrEnum):
-    """What a message carries; a provider declares which kinds it supports."""
+    """The content of a message; a provider declares the kinds that it supports."""
 
     CODE = "code"
     CODE_WITH_LINK = "code_with_link"
@@ -107,7 +107,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class AccountRequirements:
-    """What the checks of an account compare the vendor's settings with."""
+    """The values that the checks of an account compare the vendor's settings with."""
 
     hook_url: str  # our webhook's URL
     countries: tuple[str, ...] = ()  # ISO 3166 codes that it should send to
@@ -224,7 +224,7 @@ class Provider(ABC):
     def events_of(
         self, raw: bytes, receipt: Receipt | None, reply: Reply | None = None
     ) -> InboundEvents:
-        """What a call with at most one of each says, and the alert that its receipt implies."""
+        """The events of a call with at most one of each, and the alert that its receipt implies."""
         alert = self.alert_of(receipt) if receipt else None
         return InboundEvents(
             raw,
@@ -263,7 +263,8 @@ class Provider(ABC):
         """
 
     def approvals(self) -> list[Approval] | None:
-        """What the vendor says of our templates and senders; None if it has no such list.
+        """The vendor's list of our templates and senders with their state; None if it has no such
+        list.
 
         Raises a SendError if it does not answer.
         """

@@ -1,4 +1,4 @@
-"""What our bots in messengers share: consent by a contact, the proof of delivery, own texts."""
+"""The shared part of our bots in messengers: consent by a contact, proof of delivery, own texts."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Sto
 
 
 class DeliveredOn(StrEnum):
-    """What proves delivery, as messengers send a bot no receipts."""
+    """The proof of delivery, as messengers send a bot no receipts."""
 
     ACCEPT = "accept"
     CLICK = "click"  # on the link, or the entered code

@@ -1,4 +1,4 @@
-"""What a vendor declares in its folder: options of an account, texts of its errors, setup steps.
+"""The declaration in a vendor's folder: options of an account, texts of its errors, setup steps.
 
 Pure data, which the settings read: nothing here or in a `vendor.py` may import a provider.
 """
@@ -77,7 +77,7 @@ class Vendor:
 
     @property
     def fields(self) -> tuple[Option, ...]:
-        """What operators may enter in the admin."""
+        """The options that operators may enter in the admin."""
         return tuple(option for option in self.options if option.label)
 
     def variable(self, option: str, account: str = "") -> str:

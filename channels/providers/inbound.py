@@ -1,4 +1,4 @@
-"""What vendors tell us: delivery receipts, people's replies, alerts about our accounts.
+"""The events from vendors: delivery receipts, people's replies, alerts about our accounts.
 
 `InboundEvents` is all that one call, or one PDU, says.
 """

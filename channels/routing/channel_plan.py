@@ -37,7 +37,7 @@ class SendRequest(Protocol):
     def content(self) -> Content: ...
     @property
     def purpose(self) -> str:
-        """What a code is for; empty for a link."""
+        """The purpose of a code; empty for a link."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a company allows for a country and a purpose, and in which order its channels follow.
+"""The channels that a company allows for a country and a purpose, and their order.
 
 A rule leaves open what it does not set: that comes from the next one that matches, by country
 and purpose, by country, by purpose, then for all. What no rule sets is the company's default
@@ -97,7 +97,7 @@ def _combined(standard: SendPolicy, rule: PolicyRule) -> SendPolicy:
 
 
 class RequestedOrder(NamedTuple):
-    """What one request asks for, within the company's policy."""
+    """The channels that one request asks for, within the company's policy."""
 
     channels: tuple[str, ...] = ()  # in this order, and no others; empty: as the policy says
     patience: int | None = None  # seconds of each channel

@@ -1,4 +1,4 @@
-"""What is known about a phone before anything is sent to it; no vendor is asked.
+"""The facts about a phone before anything is sent to it; no vendor is asked.
 
 Known is the number's range, what the company itself allows, which accounts there are, and who let
 our bots write to them or asked us to stop. Nothing here comes from messages of other companies.

@@ -1,4 +1,4 @@
-"""What a send would do: its channels, prices and the rules that match, without a message."""
+"""The preview of a send: its channels, prices and the rules that match, without a message."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What vendors say of our templates and senders: read now and then, and stored with the time."""
+"""The state of our templates and senders at vendors: read now and then, stored with the time."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -32,7 +32,7 @@ ON CONFLICT (provider, kind, name, language) DO UPDATE SET
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """How many an account has; `error` is in the vendor's words."""
+    """The number of approvals of an account; `error` is in the vendor's words."""
 
     found: int | None = None  # None: the vendor has no such list
     error: str = ""

@@ -138,7 +138,7 @@ def failure_text(provider: str, code: str, error_class: str = "") -> StrOrPromis
 
 
 def alert_text(provider: str, code: str, kind: str) -> StrOrPromise:
-    """What a vendor's alert means to the operator."""
+    """The meaning of a vendor's alert for the operator."""
     if code == "stop_unmatched":
         return _STOP_UNMATCHED
     vendor = VENDORS.get(vendor_of(provider))

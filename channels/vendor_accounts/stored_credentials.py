@@ -60,7 +60,7 @@ def decode(text: str) -> dict[str, str]:
 
 
 def public_options(name: str) -> dict[str, str]:
-    """What the form may show: everything but secrets."""
+    """The options that the form may show: everything but secrets."""
     row = ProviderAccount.objects.filter(name=name).first()
     options = decode(row.credentials) if row else {}
     public_fields = {field.name for field in VENDORS[vendor_of(name)].fields if not field.is_secret}
@@ -126,7 +126,7 @@ def remove(*, name: str, user: User, ip: str) -> bool:
 
 
 def secrets_by_key() -> Counter[str]:
-    """How many accounts' credentials each key encrypts."""
+    """The number of accounts whose credentials each key encrypts."""
     rows = ProviderAccount.objects.exclude(credentials="")
     return Counter(map(key_id_of, rows.values_list("credentials", flat=True)))
 

@@ -177,7 +177,7 @@ class SendOutcome:
 
 
 def first_outcome(accepted: SendOutcome, signal: Signal | None) -> SendOutcome:
-    """What became of an accepted send; raises AfterEffectError if that is a failure.
+    """The first outcome of an accepted send; raises AfterEffectError if that is a failure.
 
     Read from the database without a signal: it may be lost.
     """

@@ -1,4 +1,4 @@
-"""What a send's answer says of its message: “The code was sent by WhatsApp”, or that it is queued.
+"""The text about a send's message: “The code was sent by WhatsApp”, or that it is queued.
 
 The sentences are declared with the channels, `catalogue.channels`.
 """

@@ -40,7 +40,7 @@ CHANGE = tuple(field.optional() for field in TEMPLATE)
 
 
 def pin_length(body: Mapping[str, Any], *, is_new: bool) -> int | None:
-    """What can be chosen of a message template here."""
+    """The length of the PIN, the one option of a message template here."""
     template = values(body, TEMPLATE if is_new else CHANGE)
     if template["messageText"] is not None and PLACEHOLDER not in template["messageText"]:
         raise invalid_input(messageText=f"Must contain {PLACEHOLDER}")

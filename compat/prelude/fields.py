@@ -60,7 +60,7 @@ def reference_of(body: Mapping[str, Any]) -> str:
 
 
 def payment_of(body: Mapping[str, Any], *names: str) -> dict[str, str] | None:
-    """What a code is bound to, by our names for it."""
+    """The payment that a code is bound to, by our names of its fields."""
     payment = part(body, PAYMENT, *names)
     return payment and {
         "amount": payment["amount"],
@@ -70,7 +70,7 @@ def payment_of(body: Mapping[str, Any], *names: str) -> dict[str, str] | None:
 
 
 def signals_of(body: Mapping[str, Any], company_id: int) -> Requester:
-    """Whom the protection judges; the other signals mean nothing to it."""
+    """The requester, for the protection; the other signals mean nothing to it."""
     signals = values(body, SIGNALS, "signals")
     is_trusted = bool(signals["is_trusted_user"])
     try:

@@ -85,7 +85,7 @@ NOT_COUNTED = (optional("Country", NAME), ANY_CHANNEL, optional("DestinationPref
 
 
 def binding_of(body: Body) -> dict[str, str] | None:
-    """What the person agrees to by the code: an amount and who gets it."""
+    """The payment that the person confirms with the code: an amount and its payee."""
     payment = {"amount": body["Amount"], "payee": body["Payee"]}
     if not any(payment.values()):
         return None

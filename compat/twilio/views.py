@@ -65,7 +65,7 @@ class NewMessage(NamedTuple):
 
 
 class NewVerification(NamedTuple):
-    """What bodies show of a verification, where this request made it: without a query."""
+    """A verification that this request made, as bodies show it: without a query."""
 
     id: UUID
     phone: str

@@ -1,4 +1,4 @@
-"""Where calls to vendors go, and by which proxy: `PROXIES` and `VENDOR_URLS`."""
+"""The addresses and proxies of calls to vendors: `PROXIES` and `VENDOR_URLS`."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit

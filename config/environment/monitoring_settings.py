@@ -1,5 +1,5 @@
-"""Where alerts to the operators go, and traces: OpenTelemetry, by the variables that its
-specification names; off without an endpoint.
+"""The recipients of alerts to the operators, and of traces: OpenTelemetry, by the variables that
+its specification names; off without an endpoint.
 """
 
 import re

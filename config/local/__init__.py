@@ -1,1 +1,1 @@
-"""What only `make run`, `make test` and development need."""
+"""The parts that only `make run`, `make test` and development need."""

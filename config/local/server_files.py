@@ -1,4 +1,4 @@
-"""Where the embedded servers' programs and data live.
+"""The folders of the embedded servers' programs and data.
 
 PostgreSQL refuses to run as root, and the user it runs as instead may be unable to enter the
 checkout. Relaxing the modes of parent directories would expose files that are not ours, so the

@@ -1,1 +1,1 @@
-"""What a short link is called and where it may lead: slugs, hosts, target URLs, UTM tags."""
+"""The names of short links and their targets: slugs, hosts, target URLs, UTM tags."""

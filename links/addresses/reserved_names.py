@@ -109,7 +109,7 @@ def _first_segments(
 
 
 def _literal(entry: URLPattern | URLResolver) -> str:
-    """What a route begins with, up to its first parameter."""
+    """The beginning of a route, up to its first parameter."""
     route = str(entry.pattern)
     if not isinstance(entry.pattern, RegexPattern):
         return route.partition("<")[0]

@@ -94,7 +94,7 @@ def addresses(text: str) -> Iterator[str]:
 
 
 def _hosts(text: str) -> Iterator[tuple[str, bool]]:
-    """What may be one, and whether neither a path nor a port follows."""
+    """The possible hosts in the text, and whether neither a path nor a port follows each."""
     for labels in _LABELS.finditer(text):
         is_alone = text[labels.end() : labels.end() + 1] not in {"/", ":"}
         first, dot, _others = labels[0].partition(".")

@@ -1,4 +1,4 @@
-"""How long a link may live: the bounds of `expires_in` and `link_expires_in`, and their fields."""
+"""The lifetime of a link: the bounds of `expires_in` and `link_expires_in`, and their fields."""
 
 from dataclasses import replace
 

@@ -163,7 +163,7 @@ _PREFETCH_HEADERS = ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ", "HTTP_X_P
 
 
 class _Agent(NamedTuple):
-    """What a User-Agent claims to be."""
+    """The software that a User-Agent names."""
 
     kind: VisitorKind
     own_header: str = ""  # the header that a person's browser adds

@@ -52,7 +52,7 @@ BufferedClick = tuple[
 
 
 class Networks:
-    """How often each network has clicked in this minute; an address is kept no longer."""
+    """The clicks of each network in this minute; an address is kept no longer."""
 
     def __init__(self) -> None:
         self._minute, self._clicks = 0, Counter[str]()

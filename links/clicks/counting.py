@@ -136,7 +136,7 @@ def _refuse(row: Row, error: Exception) -> None:
 
 
 def counted_at(millis: int, now: int) -> int:
-    """When a click counts; all in Unix ms."""
+    """The time at which a click counts; all in Unix ms."""
     return millis if now - MAX_CLICK_AGE < millis < now + MAX_CLOCK_LEAD else now
 
 

@@ -214,6 +214,6 @@ def hour_of(moment: datetime) -> datetime:
 
 
 def midnight(day: date) -> datetime:
-    """Where the day of the service's time zone begins."""
+    """The beginning of the day in the service's time zone."""
     begins = datetime.combine(day, datetime.min.time(), timezone.get_default_timezone())
     return begins.astimezone(UTC)

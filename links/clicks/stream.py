@@ -279,7 +279,7 @@ def oldest(group: Any) -> bytes | None:
 
 
 def entry_ms(entry_id: bytes) -> int:
-    """When Redis added the entry, in Unix ms by its clock."""
+    """The time at which Redis added the entry, in Unix ms by its clock."""
     return int(entry_id.partition(b"-")[0])
 
 
@@ -306,7 +306,7 @@ def _trim_to(groups: Any) -> None:
 
 
 def _cut_behind_sink(group: Any, cut: int) -> int:
-    """Where to trim, at `cut` or before it."""
+    """The id to trim to, at `cut` or before it."""
     if not settings.CLICKHOUSE_URL:  # turned off: nobody will read for it
         blocking_redis_client().xgroup_destroy(STREAM, SINK)
         return cut

@@ -1,4 +1,4 @@
-"""What request headers tell about a visit: device, referring host, country. No address is kept."""
+"""The details of a visit from its headers: device, referring host, country. No address is kept."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -82,7 +82,7 @@ def _host_of(referrer: str) -> str:
 
 
 def cached(cache: dict[str, T], header: str, parse: Callable[[str], T]) -> T:
-    """What a header means; a repeated one costs one dictionary look-up."""
+    """The parsed value of a header; a repeated one costs one dictionary look-up."""
     value = cache.get(header)
     if value is None:
         value = parse(header)

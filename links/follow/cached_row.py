@@ -1,4 +1,4 @@
-"""What a redirect needs of a link: made of the database's row, and cached in Redis.
+"""The row of a link that a redirect needs: read from the database, and cached in Redis.
 
 Each call of Redis is one round trip, and raises what the client raises. A key holds the row with
 exactly that key, `null` when there is none, or, for a while after a change, an empty value: a

@@ -106,7 +106,7 @@ class Resolver:
         self._feed = ChangeFeed(self._cache, self._stops)
 
     def resolve(self, text: str, host_id: int | None = None) -> Resolution:
-        """Where the slug of this path leads now, under our own host or a company's; raises when no
+        """The target of this path's slug now, under our own host or a company's; raises when no
         store can tell.
         """
         slug = mistyped_slugs.repair(text)
@@ -116,7 +116,7 @@ class Resolver:
         return self._look_up(slug, host_id) if cached is None else cached
 
     def known(self, slug: str, host_id: int | None = None) -> Resolution | None:
-        """What `slug` leads to, if this process has it cached; else None."""
+        """The resolution of `slug` that this process has cached; else None."""
         entry = self._cache.entries.get(slug if host_id is None else (host_id, slug))
         if entry is None or entry[0] <= time.monotonic():
             return None

@@ -1,4 +1,4 @@
-"""What visitors of short links get: redirects, and small pages that need no database.
+"""Responses to visitors of short links: redirects, and small pages that need no database.
 
 Live 302, unknown 404, expired, opened or disabled 410.
 """

@@ -100,7 +100,7 @@ def _refuse_forbidden(link: Link, new_values: Change) -> None:
 
 
 def _audited(link: Link) -> dict[str, object]:
-    """What the audit log keeps values of: nothing of a link that went to one person."""
+    """The values for the audit log: none of a link that went to one person."""
     return {} if link.message_id else {name: getattr(link, name) for name in AUDITED}
 
 

@@ -27,7 +27,7 @@ class _BotVisits(NamedTuple):
 
 
 def entries(message: Message) -> Iterator[TimelineEntry]:
-    """Who opened the message's link, people and bots separately."""
+    """Opens of the message's link, by people and by bots separately."""
     link_id = message.params.get("link") or message.subject_id
     link = Link.objects.filter(pk=link_id, message_id=message.pk).first()
     if link is None:
@@ -38,7 +38,7 @@ def entries(message: Message) -> Iterator[TimelineEntry]:
 
 
 def opened_at(message: Message) -> datetime | None:
-    """When a person first opened the message's link, if any."""
+    """The first time that a person opened the message's link, if any."""
     link_id = message.params.get("link") or (message.kind == "link" and message.subject_id)
     if not link_id:
         return None

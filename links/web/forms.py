@@ -70,7 +70,7 @@ class TargetForm(forms.Form):
             del self.fields["has_tags"]
 
     def _offered_tags(self) -> str:
-        """What the box for tags would add; empty: there is nothing to choose."""
+        """The tags that the box would add; empty: there is nothing to choose."""
         return self.rules.utm
 
     def clean_url(self) -> str:
@@ -306,6 +306,6 @@ class LinksSection(SectionForm):
 
     @property
     def example(self) -> str:
-        """Where a link from an SMS leads, with the tags that are set."""
+        """The target of a link from an SMS, with the tags that are set."""
         tags = str(self.initial["link_utm"]).replace(utm_tags.CHANNEL_PLACEHOLDER, "sms")
         return f"{SAMPLE}?{tags}" if tags else SAMPLE

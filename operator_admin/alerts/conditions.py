@@ -1,4 +1,4 @@
-"""What is wrong now: our own stores are asked each minute, other services every 15 minutes."""
+"""The conditions of alerts: own stores are checked each minute, other services every 15 minutes."""
 
 import shutil
 import tempfile
@@ -125,7 +125,7 @@ def clickhouse_late() -> Iterator[Problem]:
 
 
 def ledger_breach() -> Iterator[Problem]:
-    """What the schedule's last checks found; to check again here would double their load."""
+    """Faults found by the schedule's last checks; to check again here would double their load."""
     if breaches := reconciliation.remembered():
         count_of_others = f" (+{len(breaches) - 3})" if len(breaches) > 3 else ""
         yield "", {"said": "; ".join(breaches[:3]) + count_of_others}

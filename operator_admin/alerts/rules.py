@@ -1,4 +1,4 @@
-"""What operators are alerted to: its condition, how long it must last, what to do about it."""
+"""The rules of alerts to operators: the condition, how long it must last, the remedy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

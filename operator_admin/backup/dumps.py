@@ -113,7 +113,7 @@ WHERE n.nspname = 'public' AND relkind IN ('r', 'p', 'v', 'm', 'S')
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the operator chose on the command line."""
+    """The operator's options on the command line."""
 
     jobs: int = 2
     programs: Path | None = None

@@ -47,7 +47,7 @@ def hold_back() -> HeldBack:
 
 
 def still_open() -> int:
-    """What would still be sent: messages, webhooks, e-mails and notices."""
+    """The number of unsent messages, webhooks, e-mails and notices."""
     return (
         OpenMessage.objects.count()
         + Delivery.objects.filter(due_at__isnull=False).count()

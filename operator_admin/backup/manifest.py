@@ -58,7 +58,7 @@ def token_sums() -> Sums:
 
 
 def differences(expected: Sums, actual: Sums) -> list[str]:
-    """What differs, worded; a table that only one side has differs too."""
+    """The differences as text; a table that only one side has differs too."""
     return [
         f"{name}: {actual.get(name, 'absent')} instead of {expected.get(name, 'absent')}"
         for name in sorted(expected.keys() | actual.keys())
@@ -90,7 +90,7 @@ def needed_keys() -> NeededKeys:
 
 
 def missing_keys(needed: NeededKeys) -> list[str]:
-    """What is wrong with our settings for this data, worded; empty: nothing."""
+    """The keys that this data needs and our settings lack, each with the consequence."""
     return [
         f"{setting} {_verdict(setting, key_id)} the key {key_id!r}: {CONSEQUENCES[setting]}"
         for setting, keys in needed.items()

@@ -77,7 +77,7 @@ def open_database() -> None:
 
 
 def other_sessions() -> list[str]:
-    """Who else is connected to the database: application or role, and address."""
+    """Other sessions of the database: application or role, and address."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT COALESCE(NULLIF(application_name, ''), usename)

@@ -50,7 +50,7 @@ def check_title(check: Check) -> StrOrPromise:
 
 
 def check_cure(name: str, check: Check) -> StrOrPromise:
-    """What to do about a check that failed or is unknown."""
+    """The remedy for a check that failed or is unknown."""
     if check.topic in {"account", "away"}:
         return VENDOR_AWAY_CURE if check.topic == "away" else CREDENTIALS_CURE
     return CURES.get((vendor_of(name), check.topic), _ASK_AGAIN)
@@ -132,7 +132,7 @@ def _check(provider: Provider, requirements: AccountRequirements, *, renew: bool
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """What the database knows about the accounts; optional, so checks run without it."""
+    """The expectations that the database gives; optional, so checks run without it."""
 
     countries: tuple[str, ...] = ()  # of the companies, where their messages go
     low_balances: Mapping[str, ProviderAlert] = field(default_factory=dict)

@@ -99,7 +99,7 @@ class IncidentForm(forms.Form):
 
 
 def usual(impact: str, channel: str) -> dict[str, Any]:
-    """What the form is filled with: the usual words for this."""
+    """The initial values of the form: the usual words for this."""
     parts = {"title": timeline.title(impact, channel), "text": timeline.first_text(impact)}
     initial = {f"{part}_{code}": texts[code] for part, texts in parts.items() for code in texts}
     return {"impact": impact, "channel": channel, **initial}

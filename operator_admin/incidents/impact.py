@@ -1,4 +1,4 @@
-"""Whom a failing channel hits: what waits, for how long, and which companies send by it."""
+"""The impact of a failing channel: waiting messages, for how long, and companies that use it."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta

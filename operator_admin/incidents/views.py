@@ -49,7 +49,7 @@ def incidents(request: HttpRequest) -> HttpResponse:
     "channels.provideraccount",
 )
 def channel(request: HttpRequest, name: str) -> HttpResponse:
-    """Whom the channel hits, and its switch."""
+    """The companies that the channel's failure affects, and its switch."""
     pauses.ensure_rows()
     state = {row.channel.name: row for row in impact.channel_states()}.get(name)
     if state is None:

@@ -64,7 +64,7 @@ class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 class AuditedChangesAdmin(ModelAdmin):
-    """What is asked of others is changed with a trace of it: what → what."""
+    """An admin that records each change in the audit log: old value → new value."""
 
     audit_action: ClassVar[str]
     formfield_overrides: ClassVar[Any] = {

@@ -156,7 +156,7 @@ class Autocompletion:
 
 
 class ByHand:
-    """What operators with the permission may do by hand; a permission to view is always enough."""
+    """Changes that operators with the permission may make by hand; viewing needs only its own."""
 
     may_add = may_change = may_delete = True
 

@@ -132,7 +132,7 @@ class KeysetChangeList(UncountedChangeList):
 
 
 class UrgentFirstChangeList(KeysetChangeList):
-    """What waits for an operator comes first, then everything else; each newest first.
+    """Rows that wait for an operator come first, then all the others; each newest first.
 
     `urgent` of the admin is the condition of a partial index, as SQL: parameters would hide it.
     """

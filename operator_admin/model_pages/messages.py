@@ -188,7 +188,7 @@ class VerificationAdmin(FoundByPhoneAdmin):
     exclude = ("mac",)
 
     def find(self, rows: QuerySet[Verification], text: str) -> QuerySet[Verification]:
-        """What the messages found went out for: verifications have no index by phone."""
+        """The verifications of the messages found: they have no index by phone themselves."""
         return rows.filter(pk__in=newest_ids(text, "subject_id")) if text.strip() else rows
 
 

@@ -111,7 +111,7 @@ class ShowsPaymentMethod:
 
 @admin.register(Refund)
 class RefundAdmin(ShowsPaymentMethod, ActionAdmin):
-    """What was spent before the money went back is settled by hand: *Change a balance*."""
+    """Tokens spent before the money went back are settled by hand: *Change a balance*."""
 
     list_display = (
         "created_at", "company", "payment_method", "refund_id", "amount", "currency",

@@ -110,7 +110,7 @@ admin.site.unregister(Group)  # its permissions would be in English
 
 @admin.register(Group)
 class GroupAdmin(AuditedAdmin, TranslatedPermissions, FormFields, DjangoGroupAdmin):
-    """Who may change a group may have every permission: put it into one's own."""
+    """Only superusers change groups: the right would give every permission, by one's own group."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return operator(request).is_superuser

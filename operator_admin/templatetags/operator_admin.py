@@ -84,7 +84,7 @@ def attention_link(context: RequestContext) -> dict[str, object]:
 
 @register.simple_tag
 def waiting_counts() -> dict[str, int]:
-    """What waits for any operator, by kind."""
+    """The number of items that wait for any operator, by kind."""
     return {count.name: count.number for count in attention.counts(attention.KINDS)}
 
 

@@ -1,4 +1,4 @@
-"""What became of recent codes, as the guard wants to know it: entered, missed or still awaited.
+"""The outcomes of recent codes for the guard: entered, missed or still awaited.
 
 An outcome follows from the times of only the message and its code, so that each one falls into
 exactly one interval of `(since, until]`, whenever it is looked at. What was written more than `LAG`

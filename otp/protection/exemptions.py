@@ -1,4 +1,4 @@
-"""Whom a restriction does not hold back: a phone known to the company, and a person it trusts."""
+"""The people whom no restriction stops: phones known to the company, and persons it trusts."""
 
 from accounts.keys.principal import Principal
 from channels.guard.guard import GuardStep

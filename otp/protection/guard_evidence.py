@@ -49,9 +49,9 @@ class AttackedNumbers:
 
 
 def attacked_numbers() -> AttackedNumbers:
-    """Where codes are held back with a proof of work or a refusal. A company that only watches says
-    nothing to others: whatever it loses, nothing ends there. Nor does one that holds back sooner
-    than usual because of others: each of the two would be the other's reason.
+    """The scopes in which codes are held back with a proof of work or a refusal. A company that
+    only watches does not count: whatever it loses, nothing ends there. Nor does one that holds back
+    sooner because of others: each of the two would be the other's reason.
     """
     rows = GuardRestriction.objects.filter(
         ended_at=None,

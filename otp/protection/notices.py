@@ -1,4 +1,4 @@
-"""How people learn of the guard's restrictions: names, e-mails, webhooks, the audit log."""
+"""Notices of the guard's restrictions: names, e-mails, webhooks, the audit log."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Who asked a company for a code: address and device as hashes, which nobody can read back."""
+"""The person who asked a company for a code: address and device as irreversible hashes."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -20,7 +20,7 @@ class Requester:
 
     @property
     def stored(self) -> dict[str, str]:
-        """What the message keeps of it, and loses with the phone."""
+        """The values that the message keeps, and loses with the phone."""
         return {name: text for name, text in (("ip", self.ip), ("device", self.device)) if text}
 
 

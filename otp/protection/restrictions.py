@@ -1,4 +1,4 @@
-"""What is to be done about which numbers: opened, renewed, ended and lifted only here.
+"""The restrictions on scopes: opened, renewed, ended and lifted only here.
 
 Open restrictions are copied into the company's row, which its keys carry, so that a send needs no
 query for them (`docs/decisions/0013-settings-in-the-company-row.md`).
@@ -41,7 +41,7 @@ MAX_PUBLISHED = 500  # a key carries no longer list
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the guard says of a company's scopes."""
+    """The guard's decisions on a company's scopes."""
 
     company_id: int
     verdicts: Mapping[Scope, Verdict]

@@ -1,4 +1,4 @@
-"""What the guard would have done to the codes of the last week, before it is switched on.
+"""A replay of the guard over the codes of the last week, before it is switched on.
 
 A code that it would have refused teaches it nothing, as it would not have been sent.
 """

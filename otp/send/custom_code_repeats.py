@@ -71,7 +71,7 @@ def once(
     send: Callable[[Sender], Sent],
     answer: Callable[[Message], Sent],
 ) -> Sent:
-    """What `send` returns for the first send; for its repeats, what `answer` makes of its message.
+    """Returns the result of `send` for the first send, that of `answer` for its repeats.
 
     One that comes while the first is being written waits for it.
     """

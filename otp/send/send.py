@@ -84,12 +84,12 @@ class CodeSendRequest:
 
     @property
     def seconds(self) -> int:
-        """How long its code lives."""
+        """The lifetime of the code."""
         return self.lifetime or settings.CODE_LIFETIME
 
     @property
     def line(self) -> str:
-        """What is shown below the text."""
+        """The line below the text."""
         return bindings.line(self.binding) if self.binding else ""
 
 
@@ -348,7 +348,7 @@ def _renderer_params(
 
 
 def _wording(principal: Principal, request: CodeSendRequest, *, has_link: bool) -> dict[str, Any]:
-    """What the text depends on besides its channel."""
+    """The values, besides the channel, that the text depends on."""
     return {
         "locale": message_languages.match(request.locale, principal.language),
         "purpose": request.purpose,

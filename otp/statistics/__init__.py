@@ -1,4 +1,4 @@
-"""What codes that are over teach the router, what it saved, what companies usually spend.
+"""Statistics from finished codes: the router's learning, savings, companies' usual spending.
 
 Nothing that a send or a check waits for.
 """

@@ -1,4 +1,4 @@
-"""What companies usually spend: the base of budgets that nobody has set.
+"""The usual spending of companies: the base of budgets that nobody has set.
 
 A code counts once it is entered, a link once it is delivered: a stolen key that sends to an
 accomplice's numbers must not raise the budget that should stop it. A code that the company made

@@ -1,4 +1,4 @@
-"""What a code is bound to: a payment or a document, as the person is shown it and as it is judged.
+"""The binding of a code to a payment or a document, as the person sees it and as it is checked.
 
 For the dynamic linking of PSD2 (RTS, article 5) and for signatures by SMS: whoever enters the code
 has read what it agrees to.

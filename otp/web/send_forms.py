@@ -55,7 +55,7 @@ def _first_mode(company: Company) -> Mode:
 
 
 class SendForm(forms.Form):
-    """What a code and a link have in common."""
+    """The fields that a code and a link share."""
 
     kind: str
 

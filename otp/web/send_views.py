@@ -134,7 +134,7 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required(can_manage_keys)
 def message_evidence(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """What the code of a message agreed to, as a file."""
+    """The evidence of the agreement given by a message's code, as a file."""
     message = get_object_or_404(
         Message.objects.for_company(request.company),
         pk=ids.parse_id("msg", public_id),

@@ -88,7 +88,7 @@ def company_keep(request: CabinetRequest) -> HttpResponse:
 
 
 def _money(company: Company) -> dict[str, Any]:
-    """What would be lost, and what is still to be paid."""
+    """The tokens that the company would lose, and the orders still to be paid."""
     wallet = Wallet.objects.filter(company=company).aggregate(
         free=Sum("available", default=0), held=Sum("held", default=0)
     )

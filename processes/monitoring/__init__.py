@@ -1,1 +1,1 @@
-"""What a process tells about itself: metrics for Prometheus, traces for OpenTelemetry."""
+"""The telemetry of a process: metrics for Prometheus, traces for OpenTelemetry."""

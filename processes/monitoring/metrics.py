@@ -41,7 +41,7 @@ class Slot:
 
     @property
     def name(self) -> str:
-        """What the names of this process's files end in: `counter_<name>.db`."""
+        """The end of the names of this process's files: `counter_<name>.db`."""
         return _name(self._number)
 
     def _take(self) -> None:

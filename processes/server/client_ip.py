@@ -52,7 +52,7 @@ def address_of(request: HttpRequest | None) -> str | None:
 
 @remembered(1024)  # vendors call from a few addresses
 def client_network(ip: str) -> str:
-    """What limits count as one client: an IPv4 address, or the /64 of an IPv6 address.
+    """The network that limits count as one client: an IPv4 address, or the /64 of an IPv6 address.
 
     Empty for an invalid address.
     """

@@ -69,7 +69,7 @@ class TransportSecurity:
 
 
 def respond_securely(respond: RespondEarly) -> RespondEarly:
-    """What `TransportSecurity` is to the application, for responses in front of it."""
+    """Applies the rules of `TransportSecurity` to responses made in front of the application."""
 
     def respond_over_https(environ: Mapping[str, Any]) -> Response | None:
         if is_refused(environ) or (response := respond(environ)) is None:

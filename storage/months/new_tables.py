@@ -67,8 +67,8 @@ def partition_by_month(*names: str) -> Callable[[Any, BaseDatabaseSchemaEditor],
 
 
 def build_indexes(_apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
-    """What Django would do after a migration that creates tables, but for indexes of unique texts
-    that only serve LIKE: nothing asks for it.
+    """Runs the statements that Django defers to the end of a migration, but for indexes of unique
+    texts that only serve LIKE: no query uses it.
     """
     for sql in editor.deferred_sql:
         if '_like" ON ' not in str(sql):

@@ -1,4 +1,4 @@
-"""What keeps a migration from blocking others, what it waits for, and whether all are applied."""
+"""Runs migrations without blocking others; reports waits, and whether all are applied."""
 
 import random
 import threading

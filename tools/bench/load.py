@@ -27,7 +27,7 @@ HINT = "No wrk here (apt-get install wrk): the built-in client, which is slower.
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a closed loop saw. Times in milliseconds."""
+    """The results of a closed loop. Times in milliseconds."""
 
     requests: int
     seconds: float

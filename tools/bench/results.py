@@ -72,7 +72,7 @@ class Row:
         return self._medians(side, "cpu")
 
     def notes(self) -> dict[str, float]:
-        """What the subject's intervals say beside the figures."""
+        """The notes beside the figures, from the subject's intervals."""
         return self._medians(self.subject, "notes")
 
     def _medians(self, side: str, figures: str) -> dict[str, float]:
@@ -128,7 +128,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a figure must be, or at least should; both None where it is only shown."""
+    """The limits of a figure: hard, and desired; both None where it is only shown."""
 
     what: str
     value: float
@@ -202,7 +202,7 @@ def _number(value: float) -> str:
 
 
 def cpu(groups: Mapping[str, float]) -> str:
-    """What each group of processes spent on one request; those that stood by are left out."""
+    """The CPU time of each group of processes for one request; idle groups are left out."""
     least = sum(groups.values()) / 100
     largest = {name: groups[name] for name in GROUPS if groups.get(name, 0.0) > least}
     return " · ".join(

@@ -18,7 +18,7 @@ SPARE = (1.6, 3.2, 6.4)  # times the requests that the last rate lets expect
 
 @dataclass
 class Bench:
-    """What every row is measured with."""
+    """The stack, connections and options that all rows share."""
 
     stack: Stack
     accounts: Sequence[Account]
@@ -45,7 +45,7 @@ class Call(ABC):
         self.bench, self.stack = bench, bench.stack
 
     def prepare(self) -> None:
-        """What must be there once, before anything is sent."""
+        """Makes the data that must exist before anything is sent."""
         return
 
     def connections(self, requested: Sequence[int]) -> Sequence[int]:
@@ -60,7 +60,7 @@ class Call(ABC):
 
     @abstractmethod
     def wrong(self, feed: RequestSource, load: Load) -> int:
-        """How many answers nothing in the stores stands behind."""
+        """The number of answers without a matching row in the stores."""
 
 
 def measure_call(bench: Bench, call: Call) -> list[Row]:

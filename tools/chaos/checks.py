@@ -1,4 +1,4 @@
-"""What must be true at the end of a run, by our database, by the vendors and by the clients."""
+"""Checks at the end of a run, against our database, the vendors and the clients."""
 
 import json
 import re

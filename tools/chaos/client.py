@@ -116,7 +116,7 @@ class Backend:
                 return
 
     def slow_vendors(self, milliseconds: int) -> None:
-        """What every vendor takes to answer a send."""
+        """Sets the time that every vendor takes to answer a send."""
         self._set_fault({"latency_ms": milliseconds})
 
     def _set_fault(self, fault: dict[str, Any]) -> None:

@@ -79,7 +79,7 @@ class Payers:
                 self._act(self._placed[key], {"action": "notify"})
 
     def open_query(self) -> str:
-        """How many of the paid orders are not credited yet."""
+        """SQL of the number of paid orders that are not credited yet."""
         ids = ",".join(self.paid.values())
         return (
             "SELECT count(*) FROM billing_order"  # noqa: S608 - ids of ours

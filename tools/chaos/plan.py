@@ -59,7 +59,7 @@ SHORT = Speed(
 
 
 class UserBehaviour(StrEnum):
-    """How a user enters a code."""
+    """A user's way to enter a code."""
 
     RIGHT = "right"
     WRONG_FIRST = "wrong_first"
@@ -79,7 +79,7 @@ class Target(StrEnum):
 
 
 class Disruption(StrEnum):
-    """What happens to a process other than a kill."""
+    """A disruption of a process other than a kill."""
 
     ZOMBIE = "worker stopped past its lease"
     TERM_WORKER = "worker asked to stop"
@@ -87,7 +87,7 @@ class Disruption(StrEnum):
 
 
 class CreditLock(StrEnum):
-    """What a credit waits for while the processes around it are killed."""
+    """The lock that a credit waits for while the processes around it are killed."""
 
     GATEWAY = "gateway"
     ORDER = "order"

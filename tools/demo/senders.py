@@ -39,8 +39,8 @@ PER_PHONE = 4  # messages
 
 @dataclass(frozen=True, slots=True)
 class Senders:
-    """Who sends, and what share of the messages: `weights` are the upper bounds of all but the
-    last one's share.
+    """The senders and their shares of the messages: `weights` are the upper bounds of all but the
+    last share.
     """
 
     company_ids: Sequence[int]
@@ -170,7 +170,7 @@ WHERE due.tokens > w.available"""
 
 
 def cover(cursor: CursorWrapper) -> None:
-    """Where a month's top-up is used up: as an automatic top-up would, right before."""
+    """Adds a top-up where the month's is used up: right before, as an automatic one would."""
     cursor.execute(_SHORT)
     short: list[tuple[int, int, datetime]] = cursor.fetchall()
     _store([_order(pk, at - timedelta(seconds=1), int(lack) + SPARE) for pk, lack, at in short])

@@ -17,7 +17,7 @@ from tools.examples.service import Service, running
 
 @dataclass
 class LanguageResult:
-    """What became of the examples of a language."""
+    """The result of the examples of a language."""
 
     language: str
     toolchain: str = ""

@@ -1,4 +1,4 @@
-"""What each example must do, and webhooks that it must accept or refuse."""
+"""The expected effect of each example, and webhooks that it must accept or refuse."""
 
 import base64
 import os
@@ -54,7 +54,7 @@ def signed(secret: str, *, sent_ago: float = 0) -> dict[str, str]:
 
 
 def cases(secret: str) -> list[WebhookCase]:
-    """What a receiver that knows `secret` is sent."""
+    """The webhooks sent to a receiver that knows `secret`."""
     genuine, foreign = signed(secret), signed(new_secret())
     both = f"{foreign['webhook-signature']} {genuine['webhook-signature']}"
     flipped = bytearray(BODY.encode())

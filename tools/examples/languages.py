@@ -21,7 +21,7 @@ _BUILD_SECONDS = 900
 
 
 class MissingError(Exception):
-    """What this machine lacks to run a language."""
+    """A tool for a language is missing on this machine."""
 
 
 class BuildError(Exception):
@@ -30,7 +30,7 @@ class BuildError(Exception):
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where the examples of a language are, and where it may leave what it builds."""
+    """The folder of a language's examples, and the one for its builds."""
 
     source: Path
     build: Path

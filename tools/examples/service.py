@@ -34,7 +34,7 @@ class Service:
     key: str
 
     def messages(self, phone: str) -> list[dict[str, Any]]:
-        """What the phone would have shown, the newest first."""
+        """The messages on the phone, the newest first."""
         answer = requests.get(
             f"{self.url}/test/messages",
             params={"phone": phone},

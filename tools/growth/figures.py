@@ -1,4 +1,4 @@
-"""What was measured at each size, what of it grew beyond its bound, as a table."""
+"""The figures of each size, and the growth beyond each one's bound, as a table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field

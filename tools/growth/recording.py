@@ -22,7 +22,7 @@ _IS_EXPLAINED = re.compile(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one execution of a statement cost: 8 KB blocks found in memory or read, and ms."""
+    """The cost of one execution of a statement: 8 KB blocks found in memory or read, and ms."""
 
     text: str
     blocks: int

@@ -1,4 +1,4 @@
-"""What smart routing and the guard promise of a world, measured over its seeds."""
+"""The goals of smart routing and the guard in a world, measured over its seeds."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -237,7 +237,7 @@ def account_of(world: World, send: Send, channel: str) -> str:
 
 
 def ask(world: World, send: Send, channel: str, account: str, start: float) -> Played:
-    """What one channel does with the send, from when it was asked."""
+    """Plays the send by one channel, from the moment it is asked."""
     luck, person = send.luck[channel], send.person
     how = world.behaviour(channel, person.place, account, send.at + start)
     played = Played(channel, account, start)

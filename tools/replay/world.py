@@ -26,7 +26,7 @@ class WorldError(StartError):
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How a channel behaves, at one moment in one place, through one account."""
+    """The behaviour of a channel, at one moment in one place, through one account."""
 
     median: float
     sigma: float
@@ -181,7 +181,7 @@ def _flat(behaviour: dict[str, Any]) -> dict[str, float]:
 
 
 def _ranges(countries: list[dict[str, Any]], channels: dict[str, Behaviour]) -> tuple[Range, ...]:
-    """What a country's ranges leave of its share has a prefix of its own; countries are scaled."""
+    """The ranges, and a prefix for the rest of each country's share; countries are scaled."""
     total = sum(country["share"] for country in countries)
     if not 0 < total <= 1.001:
         raise WorldError(f"countries: the shares sum to {total:g}")

@@ -126,7 +126,7 @@ class Api:
         return json_answer({"lacks": sorted(self._carrier.lacks)})
 
     async def set_lacks(self, request: web.Request) -> web.Response:
-        """What the accounts lack from now on, as fresh ones would."""
+        """Sets the faults of the accounts from now on, like those of fresh ones."""
         body = (await json_body(request)).get("lacks")
         if not isinstance(body, list) or not set(map(str, body)) <= set(_LACKS):
             return _errors({"lacks": f"must be a list of {', '.join(_LACKS)}"})
@@ -153,7 +153,7 @@ class Api:
         return json_answer(fault.shown(), 201)
 
     async def add_outcomes(self, request: web.Request) -> web.Response:
-        """What becomes of messages to these numbers from now on, channel by channel."""
+        """Sets the outcomes of messages to these numbers from now on, channel by channel."""
         outcomes, errors = read_outcomes(await json_body(request))
         if errors:
             return _errors(errors)

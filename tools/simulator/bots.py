@@ -1,4 +1,4 @@
-"""What a person does in the chats with the service's bots: the same in every messenger."""
+"""A person's actions in the chats with the service's bots: the same in every messenger."""
 
 from abc import abstractmethod
 from dataclasses import dataclass

@@ -71,7 +71,7 @@ class Fault:
 
 @dataclass(slots=True)
 class FaultPlan:
-    """What the faults together make of one send; times in seconds."""
+    """The combined effect of the faults on one send; times in seconds."""
 
     answer: str | None = None
     latency: float = 0.0
@@ -167,7 +167,7 @@ def _seconds(fault: Fault, default_ms: int) -> float:
 
 
 def read_fault(fields: object, providers: Collection[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """What a request for a fault says, and what is wrong with it, field by field."""
+    """The fields of a request for a fault, and the errors in it, field by field."""
     if not isinstance(fields, dict):
         return {}, {"body": "must be a JSON object"}
     rules = _rules(providers)

@@ -1,4 +1,4 @@
-"""What was sent to phones, kept on disk, and what went over the wire, in memory."""
+"""The messages to phones, kept on disk, and the wire traffic, in memory."""
 
 import asyncio
 import fcntl

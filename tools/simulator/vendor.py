@@ -1,4 +1,4 @@
-"""What every vendor shares: the sending of receipts, refusals, routes and their faults."""
+"""The base of every vendor: the sending of receipts, refusals, routes and their faults."""
 
 import asyncio
 import inspect
@@ -105,7 +105,7 @@ def _below(kind: type[Kind]) -> Iterator[type[Kind]]:
 
 
 class HttpService(ABC):
-    """What answers calls over HTTP: its handlers may raise."""
+    """A server of calls over HTTP: its handlers may raise."""
 
     name: ClassVar[str]
     malformed: ClassVar[RefusedError]  # what is said to a body that is not what its type promises

@@ -99,7 +99,7 @@ def kept_environ() -> dict[str, str]:
 def environment_of(
     servers: Servers, directory: Path, web: int, simulator: int, options: Mapping[str, str]
 ) -> dict[str, str]:
-    """What every program gets; `options` are those that a user gives to `make run`."""
+    """The environment of every program; `options` are those that a user gives to `make run`."""
     variables = environment(
         {**kept_environ(), **options}, var=directory, host=HOST, port=web, simulator_port=simulator
     )
@@ -124,7 +124,7 @@ def url_of(port: int) -> str:
 
 
 class Plan(NamedTuple):
-    """What to run, and how: two programs of the same plan are the same program."""
+    """The programs to run, and how: two programs of the same plan are the same program."""
 
     command: Sequence[str]
     environ: tuple[tuple[str, str], ...] = ()  # besides what all of them get
@@ -146,7 +146,7 @@ SEEDED = "kvitok"  # the database that others are copied from
 
 @dataclass(frozen=True)
 class Setup:
-    """What a row needs to run. A database is a copy of the seeded one, made at its first use."""
+    """The stack that a row needs. A database is a copy of the seeded one, made at its first use."""
 
     database: str
     floor_database: str = ""  # the floor's, if a worker must not see what it writes
@@ -231,7 +231,7 @@ class Stack:
         return self._store[1]
 
     def tidy(self) -> None:
-        """What autovacuum, which is off, would have done; between measurements, not during one."""
+        """Does the work of autovacuum, which is off; between measurements, not during one."""
         for name in self._databases:  # also those that `store` does not see, as a floor's
             with psycopg.connect(self.url(name), autocommit=True) as store:
                 store.execute("VACUUM (ANALYZE)")

@@ -33,7 +33,7 @@ _DECIMAL = re.compile(r"[0-9]{1,64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class IdFormat:
-    """How an account's ids are normalised."""
+    """The normalisation of an account's ids."""
 
     from_response: Callable[[str], str]  # the id to store
     from_receipt: Callable[[str], tuple[str, ...]]  # the stored ids it may mean, likeliest first
@@ -174,7 +174,7 @@ def text(octets: bytes | None, alphabet: str = "latin-1") -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptFormat:
-    """How an account's receipts are read."""
+    """The format of an account's receipts."""
 
     ids: IdFormat
     states: Mapping[str, ReceiptState | None] = field(default_factory=dict)  # of its own words

@@ -278,7 +278,7 @@ def _status(form: dict[str, str], url: str) -> Receipt | None:
 
 
 def _reply(form: dict[str, str]) -> Reply | None:
-    """Where "a message comes in" is set to the address of the receipts."""
+    """A reply; Twilio sends it here if "a message comes in" has the address of the receipts."""
     sender = form.get("From", "")
     if "MessageStatus" in form or "Body" not in form:
         return None

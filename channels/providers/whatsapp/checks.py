@@ -1,4 +1,4 @@
-"""What a fresh WhatsApp account may lack, and the approval of its templates.
+"""Checks of a fresh WhatsApp account, and of the approval of its templates.
 
 By read-only calls of the Graph API:
 https://developers.facebook.com/documentation/business-messaging/whatsapp/get-started

@@ -1,4 +1,4 @@
-"""What is remembered of phones: rows under keyed hashes, as `channels.routing.smart` wants them."""
+"""The memories of phones: rows under keyed hashes, as `channels.routing.smart` reads them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple
@@ -89,7 +89,7 @@ def purge(limit: int) -> int:
 
 
 def _purge_unknown(limit: int) -> int:
-    """What was hashed with a key that is no longer here: nobody could find it to erase it."""
+    """Deletes rows hashed with a key that is gone: no erasure could find them."""
     key_ids = sorted(_key_id(key) for key in _keys())
     # Ranges, as no index serves `<>`.
     unknown = Q(key_id__lt=key_ids[0]) | Q(key_id__gt=key_ids[-1])

@@ -12,7 +12,7 @@ _LN2 = math.log(2)
 
 
 def weight(age: float, half_life: float) -> float:
-    """What is left of a count of 1 after `age` seconds."""
+    """The rest of a count of 1 after `age` seconds."""
     return math.exp(-_LN2 * age / half_life) if age > 0 else 1.0
 
 

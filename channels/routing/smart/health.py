@@ -1,4 +1,4 @@
-"""How a channel does now against what its cells promise: delivered ÷ expected, 1 when all is well.
+"""A channel's health: delivered ÷ expected by its cells' rates, 1 when all is well.
 
 The window of counts restarts when a sequential test (CUSUM over the likelihood ratio) says that the
 share has changed: a channel that dies is seen within a few sends, noise is not.

@@ -15,7 +15,7 @@ EXPIRY = 180 * DAY
 
 
 class Standing(StrEnum):
-    """How a channel stands with a phone."""
+    """The state of a channel for a phone."""
 
     NEW = "new"
     PROVED = "proved"
@@ -111,7 +111,7 @@ SMS_GUESSES = {
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Where a phone is: ISO 3166 and the prefix of its carrier's range."""
+    """A phone's area: ISO 3166 and the prefix of its carrier's range."""
 
     country: str
     range: str

@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """How many came as far as a step, and their share in per cent."""
+    """The number of messages that reached a step, and their share in per cent."""
 
     number: int
     share: float | None
@@ -60,7 +60,7 @@ class FunnelStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SmsComparison:
-    """What deliveries cost, and the same ones by SMS at today's price of their countries."""
+    """The cost of deliveries, and of the same ones by SMS at today's price of their countries."""
 
     charged: int
     spent: int

@@ -1,4 +1,4 @@
-"""What a company should know before any figure: a channel is down, deliveries drop, tokens end."""
+"""Notices above a company's figures: a channel is down, deliveries drop, tokens end."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

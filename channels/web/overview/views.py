@@ -81,7 +81,7 @@ def _figures_of_period(
 
 
 def _extras(summary: Figures, *, sees_money: bool) -> list[Extra]:
-    """What a bar does not draw of its day."""
+    """Figures of a day that its bar does not draw."""
     failed = Extra(_("Not delivered"), summary.failed)
     spent = Extra(_("Tokens charged"), summary.now.spent_on)
     return [failed, spent] if sees_money else [failed]

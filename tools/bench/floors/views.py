@@ -152,7 +152,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
 
 
 def follow(_request: HttpRequest, slug: str) -> HttpResponse:
-    """What the redirect asks of a store, once, and what it says."""
+    """The redirect's one query of a store, and its answer."""
     row = _execute(LEADS_TO, {"key": slug})
     answer = HttpResponse(status=302 if row else 404, headers=_NO_STORE)
     if row:

@@ -97,7 +97,7 @@ SAMPLE = "sample"
 
 
 class Control:
-    """What the processes have noted, in files of a folder."""
+    """The processes' samples, in files of a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -108,11 +108,11 @@ class Control:
         return {"PYTHONPATH": INSIDE, "KVITOK_PROFILE": str(self._folder)}
 
     def positions(self) -> dict[Path, int]:
-        """How much each process has written so far."""
+        """The number of bytes written so far, by file of a process."""
         return {file: file.stat().st_size for file in self._folder.glob("*.stacks")}
 
     def keep(self, start: Mapping[Path, int]) -> None:
-        """What was sampled since is of use."""
+        """Keeps the samples written since `start`."""
         for file, end in self.positions().items():
             self._kept.setdefault(file, []).append((start.get(file, 0), end))
 

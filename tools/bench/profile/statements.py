@@ -173,7 +173,7 @@ def _entry(record: list[tuple[int, str, str]]) -> Iterator[Entry]:
 def account(
     entries: Iterable[Entry], programs: Mapping[int, str], names: StatementNames
 ) -> dict[str, Costs]:
-    """What each program's backends spent, by statement."""
+    """The time that each program's backends spent, by statement."""
     of_backend: defaultdict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         of_backend[entry.pid].append(entry)

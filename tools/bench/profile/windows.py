@@ -117,7 +117,7 @@ TRIES = 3  # times the rounds wanted, while processes are sampled
 
 @dataclass
 class Window:
-    """What its rounds took together."""
+    """The costs of its rounds together."""
 
     messages: int = 0
     seconds: float = 0.0
@@ -195,8 +195,8 @@ class Profiler:
         }
 
     def _sampled(self, rounds: int) -> None:
-        """Where a process crashes the round is repeated: the handler may read a frame that is just
-        being freed.
+        """Repeats the round if a process crashes: the handler may read a frame that is just being
+        freed.
         """
         profile, remaining = self.profile, rounds
         self._start(SAMPLE)

@@ -125,7 +125,7 @@ LEARNING_INTERVAL, COMMITTED, COPIED = 30.0, 3.0, 5.0
 
 
 def warmed(world: World, sample: Sample, ends_at: float) -> SmartPolicy:
-    """What is known after the warm-up, if that ends at this moment."""
+    """The policy learned from the warm-up, if that ends at this moment."""
     policy = SmartPolicy(moved(world, ends_at), prices_of(world))
     for send in later(sample.warm_up, ends_at):
         policy.send(send)

@@ -163,7 +163,9 @@ def _virtual(run: Run, began: float, held_out: set[str]) -> dict[str, list[Outco
 
 
 def _lived(visits: Sequence[Visit], outcomes: Mapping[str, Outcome]) -> list[Outcome]:
-    """What the service has written, with when the person entered the code."""
+    """The outcomes that the service has written, with the time at which the person entered the
+    code.
+    """
     return [
         replace(outcomes.get(visit.send.person.phone, Outcome()), verified=visit.verified)
         for visit in visits

@@ -1,4 +1,4 @@
-"""What the pages share: who may see them, their texts and templates."""
+"""The shared part of the pages: access, texts and templates."""
 
 import csv
 import time

@@ -71,8 +71,8 @@ class Operation:
 
 
 class PaymentBook:
-    """What was paid, in a file, since a provider does not forget when it restarts. Every change is
-    committed before it is answered or told.
+    """The payments, in a file, since a provider does not forget when it restarts. Every change is
+    committed before it is answered or notified.
     """
 
     def __init__(self, path: Path) -> None:
@@ -167,11 +167,11 @@ class PaymentProvider(HttpService):
         return None
 
     def paid(self, payment: Payment) -> list[Post]:
-        """What else happens at the provider when a payment is paid, and who is told."""
+        """Other effects at the provider of a paid payment, and the notices about it."""
         return []
 
     def refunded(self, payment: Payment, amount: str) -> None:
-        """What else happens at the provider when money goes back."""
+        """Other effects at the provider of a refund."""
 
     def page(self, payment: Payment) -> str:
         return f"{self.settings.own_url}/pay/{payment.id}"
@@ -209,7 +209,7 @@ class ImpossibleError(Exception):
 
 
 class Till:
-    """What a payer, a shop or a bank does to a payment, and how badly the provider tells of it."""
+    """Changes of a payment by payer, shop or bank, and how badly the provider notifies of it."""
 
     def __init__(
         self, book: PaymentBook, providers: Mapping[str, PaymentProvider], sender: ReceiptSender

@@ -237,7 +237,7 @@ def _longest(coding: int) -> int:
 
 
 def _header(coding: int) -> int:
-    """What six octets of header take away: seven septets, or themselves."""
+    """The characters that six octets of header take away: seven septets, or six octets."""
     return 7 if coding in {GSM, ASCII} else 6
 
 

@@ -35,7 +35,7 @@ def graph_error(status: int, code: int, message: str, **details: dict[str, Any])
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the person reads; `buttons` are the URLs behind the buttons."""
+    """The text that the person reads; `buttons` are the URLs behind the buttons."""
 
     text: str
     code: str | None
