@@ -148,7 +148,8 @@ def _issue_advance(pk: UUID, seller: Seller) -> int:
         kind=Document.Kind.ADVANCE,
         order=order,
         issued_on=day,
-        currency=order.currency,
+        # The operator may have credited the order for money in another currency.
+        currency=paid.currency if paid else order.currency,
     )
     document = _write(document, _lines(_taxed([charge], seller, order.company, day)), seller)
     send(order.company, [document])

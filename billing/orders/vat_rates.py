@@ -4,7 +4,7 @@ Everybody pays the same price, with or without tax in it. An advance has the rat
 payment, a delivery the rate of the last day of its month.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -38,15 +38,28 @@ def vat_rate(
 
 
 def is_paid_with_vat() -> Q:
-    """Chooses paid orders by the regime of the day of payment, else by their own rate."""
+    """Chooses paid orders by the regime of the day of payment, else by their own rate.
+
+    One that was placed without VAT on a day that has a rate was a buyer's abroad: its money was no
+    taxed advance, wherever the buyer is now.
+    """
     regimes = list(VatRegime.objects.order_by("since"))
     if not regimes:
         return Q(vat_rate__gt=0)
-    condition = Q(vat_rate__gt=0, paid_at__lt=start_of(regimes[0].since))
+    before = Q(vat_rate__gt=0, paid_at__lt=start_of(regimes[0].since))
+    abroad = Q(vat_rate=None) & _has_rate("created_at", regimes)
+    return before | _has_rate("paid_at", regimes) & ~abroad
+
+
+def _has_rate(field: str, regimes: Sequence[VatRegime]) -> Q:
+    """Whether this time is on a day on which one of the seller's regimes has a rate."""
+    condition = Q(pk=None)
     for regime, following in zip(regimes, [*regimes[1:], None], strict=True):
         if regime.rate_on(regime.since):
-            period = Q(paid_at__gte=start_of(regime.since))
-            condition |= period & Q(paid_at__lt=start_of(following.since)) if following else period
+            period = Q((f"{field}__gte", start_of(regime.since)))
+            if following:
+                period &= Q((f"{field}__lt", start_of(following.since)))
+            condition |= period
     return condition
 
 

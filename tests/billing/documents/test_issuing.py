@@ -170,3 +170,14 @@ def test_order_paid_before_documents_began_has_none() -> None:
     seal(item)
 
     assert issuing.issue() == 0
+
+
+def test_advance_is_of_the_money_that_was_paid() -> None:
+    seller()
+    order = buy(company(), at(9, 3), 100, "1900.00")
+    order.payments.update(amount=Decimal("20.00"), currency="USD")  # credited all the same
+
+    issuing.issue()
+
+    advance = Document.objects.get(kind=ADVANCE)
+    assert (advance.amount, advance.currency) == (Decimal("20.00"), "USD")

@@ -252,7 +252,21 @@ def test_regimes_choose_orders_by_the_day_of_payment() -> None:
     item = buyer()
     orders = [buy(item, at(10, day), 1, "2.00", vat_rate=None) for day in (4, 5, 9, 10)]
     own = buy(item, at(10, 1), 1, "2.00")
+    Order.objects.update(created_at=at(10, 1))
 
     chosen = set(Order.objects.filter(vat_rates.is_paid_with_vat()))
 
     assert chosen == {*orders[1:3], own}
+
+
+def test_buyer_who_comes_to_russia_has_no_invoices_for_advances_from_abroad() -> None:
+    VatRegime.objects.create(since=date(2025, 1, 1), regime=Regime.GENERAL)
+    seller()
+    item = buyer(country="DE")
+    buy(item, at(10, 3), 100, "122.00", vat_rate=None)
+
+    BillingProfile.objects.filter(company=item).update(country="RU")
+    since = buy(item, at(10, 4), 100, "122.00")
+    issuing.issue()
+
+    assert Document.objects.get().order == since
