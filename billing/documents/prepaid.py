@@ -29,7 +29,10 @@ class Entry:
 
 
 def entries(company_id: int, start: datetime, end: datetime) -> list[Entry]:
-    """Payments and refunds, oldest first. A dispute that was won is a payment again."""
+    """Payments and refunds, oldest first. A dispute that was won is a payment again.
+
+    No refund counts before its payment, which may be credited later, and then in another month.
+    """
     entries_found = [*_payments(company_id, start, end), *_refunds(company_id, start, end)]
     return sorted(entries_found, key=lambda entry: entry.at)
 
@@ -51,11 +54,14 @@ def _payments(company_id: int, start: datetime, end: datetime) -> Iterator[Entry
 def _refunds(company_id: int, start: datetime, end: datetime) -> Iterator[Entry]:
     rows = Refund.objects.filter(payment__is_credited=True, payment__order__company=company_id)
     for refund in rows.select_related("payment__order").order_by("pk"):
-        title = str(refund.payment.order) if refund.payment else ""
-        for at, sign in ((refund.created_at, -1), (refund.returned_at, 1)):
+        order = refund.payment.order if refund.payment else None
+        assert order is not None and order.paid_at is not None  # noqa: S101, PT018 - filtered
+        for moment, sign in ((refund.created_at, -1), (refund.returned_at, 1)):
+            at = max(moment, order.paid_at) if moment else None
             if at is not None and start <= at < end:
                 amount = sign * refund.amount
-                yield Entry(at, amount, refund.currency, title, refund.refund_id, is_refund=True)
+                name = refund.refund_id
+                yield Entry(at, amount, refund.currency, str(order), name, is_refund=True)
 
 
 def total(rows: Iterable[tuple[str, Decimal]]) -> Sums:

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from billing.documents import month_closing
-from billing.models import ClosedMonth, Lot, Transfer
+from billing.documents import month_closing, reconciliation_act
+from billing.models import ClosedMonth, Lot, Refund, Transfer
 from tests.api.races import at_once
 from tests.billing.documents.history import (
     NOVEMBER,
@@ -149,6 +149,26 @@ def test_refund_and_the_dispute_that_was_won() -> None:
         charge(disputed.pk.hex, 20, "40.00"),
     ]
     assert october.money == {"RUB": {"opening": "100.00", "closing": "60.00"}}
+
+
+def test_refund_of_a_payment_that_is_credited_later_counts_with_it() -> None:
+    """A month is closed by then: what was booked in it before would be in no balance."""
+    seller()
+    item = company()
+    buy(item, at(9, 3), 100, "200.00")
+    seal(item, until=date(2026, 10, 3))
+    assert month_closing.close() == 1
+    order = buy(item, at(10, 5), 100, "150.00")
+    early = refund(order, at(10, 5, 13), "50.00", 33)
+    Refund.objects.filter(pk=early.pk).update(created_at=at(9, 25))
+    seal(item)
+
+    assert month_closing.close() == 1
+
+    october = ClosedMonth.objects.get(month=OCTOBER)
+    assert october.money == {"RUB": {"opening": "200.00", "closing": "300.00"}}
+    (account,) = reconciliation_act.make(item, SEPTEMBER, date(2026, 10, 31)).accounts
+    assert account.closing == Decimal("300.00")
 
 
 def test_books_that_do_not_add_up_close_nothing_and_block_nobody() -> None:
