@@ -23,7 +23,15 @@ from billing.documents import lots, prepaid
 from billing.documents.lots import Charge, TooFewTokensError, Withdrawal
 from billing.models import ClosedMonth, Lot, Order, Refund, Seal, SealedDay, Seller, Transfer
 from billing.seals.sealing import OccupiedError, take_lock
-from billing.wallet.period_totals import Totals, balances_at, external_transfers, start_of, sums_of
+from billing.wallet import archived
+from billing.wallet.period_totals import (
+    Totals,
+    balances_at,
+    day_of,
+    external_transfers,
+    start_of,
+    sums_of,
+)
 from storage.months.calendar import last_day, month_of, next_month, previous_month
 
 log = structlog.get_logger()
@@ -110,6 +118,9 @@ def _open_months(company_id: int, since: date, newest: date) -> Iterator[date]:
             cursor.execute(_FIRST_TRANSFER, [company_id])
             first: datetime = cursor.fetchone()[0]
         month = max(since, month_of(first, timezone.get_default_timezone()))
+        if opening := archived.opening(company_id):
+            # A month whose balances are known: its charges are all in the database.
+            month = max(month, next_month(day_of(opening.at)))
     while month <= newest:
         yield month
         month = next_month(month)
