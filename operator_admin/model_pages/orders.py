@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from billing.gateways import registry
 from billing.models import Order, Payment, Refund
+from billing.models.offer import CENT
 from billing.models.order import IS_OPEN, NEEDS_REVIEW, OrderQuerySet
 from billing.orders import orders, payments, refunds
 from billing.wallet.amounts import money
@@ -35,6 +36,7 @@ from parsing.form_fields import DayField, LineField
 class ConfirmForm(forms.Form):
     amount = GroupedDecimalField(
         label=gettext_lazy("amount"),
+        min_value=CENT,
         max_digits=14,
         decimal_places=2,
         help_text=gettext_lazy("As shown on the bank statement."),
