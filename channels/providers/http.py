@@ -57,6 +57,10 @@ _ROOT = Path(__file__).resolve().parents[2]
 _VERSION = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 MAX_FORM = 2**16  # bytes; the longest SMS of a person, each letter escaped, takes 15 KB
+_HALF_CHARACTER = re.compile(  # one of the two escapes of a character beyond the first 65,536
+    rb"(?i)\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})"
+    rb"|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}"
+)
 _NUMBERS = re.compile(r"\d{4,}")  # in a vendor's text: one-time codes and phones
 
 logger = logging.getLogger(__name__)
@@ -224,11 +228,19 @@ def _root_cause(error: BaseException) -> str:
 
 
 def parse(body: bytes) -> Json:
-    """The JSON object, after a byte order mark as some write it; empty for anything else."""
+    """The JSON object, after a byte order mark as some write it; empty for anything else.
+
+    One cut character, in a name that a person chose, must not cost what else a call says.
+    """
+    body = body.removeprefix(BOM_UTF8)
     try:
-        data = orjson.loads(body.removeprefix(BOM_UTF8))
+        data = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return {}
+        try:
+            whole = body.decode(errors="replace").encode()
+            data = orjson.loads(_HALF_CHARACTER.sub(rb"\\ufffd", whole))
+        except orjson.JSONDecodeError:
+            return {}
     return data if isinstance(data, dict) else {}
 
 

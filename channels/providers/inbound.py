@@ -85,6 +85,7 @@ class Reply:
     phone: str  # with a plus if certainly E.164; empty if the vendor hides it
     text: str
     user_id: str = ""  # the vendor's id of the person, if any; else a sender that is no phone
+    at: datetime | None = None  # when it was written, by the vendor's clock
 
     @property
     def sender(self) -> str:

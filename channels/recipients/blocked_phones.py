@@ -6,17 +6,24 @@ and what people write in each language of the product. A message counts only if 
 
 import structlog
 from django.conf import settings
+from django.core.cache import cache
+from django.db import transaction
+from django.utils import timezone
 
 from catalogue.errors import DomainError, Error
 from catalogue.languages import message_languages
 from channels.models import BlockedPhone
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import AccountAlert, AlertKind, Reply
+from channels.providers.vendors import vendor_of
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import error_texts, vendor_alerts
 from parsing import clipboard
+from storage import advisory_locks, atomic_limits
 
 log = structlog.get_logger(__name__)
+
+REPEATED_FOR = 7 * 86_400  # seconds
 
 _STOP, _START = message_languages.words("stop"), message_languages.words("start")
 
@@ -40,14 +47,39 @@ def is_start(text: str) -> bool:
 
 
 def apply_reply(provider: str, reply: Reply) -> None:
-    """Blocks the sender's phone on every channel after STOP, until START."""
+    """Blocks the sender's phone on every channel after STOP, until START: by what the person wrote
+    last, where the vendor says when.
+    """
+    if is_stop(reply.text) or is_start(reply.text):
+        _apply_word(provider, reply)
+
+
+@transaction.atomic
+def _apply_word(provider: str, reply: Reply) -> None:
+    if _is_late(provider, reply):
+        return
     if is_stop(reply.text):
         _block(provider, reply)
-    elif is_start(reply.text):
+    else:
         phones = _phones(provider, reply)
         count, _ = BlockedPhone.objects.filter(phone__in=phones, said_stop=True).delete()
         if count:
             log.info("phone_opted_in", provider=provider)
+
+
+def _is_late(provider: str, reply: Reply) -> bool:
+    """Whether the person wrote another word after this one, which comes again or only now: Meta
+    repeats for seven days a call that failed.
+    """
+    if reply.at is None:
+        return False
+    key = f"said:{vendor_of(provider)}:{atomic_limits.hashed(reply.sender)}"
+    advisory_locks.lock(key)
+    at = min(reply.at, timezone.now()).timestamp()
+    if cache.get(key, 0.0) > at:
+        return True
+    cache.set(key, at, REPEATED_FOR)
+    return False
 
 
 def _block(provider: str, reply: Reply) -> None:

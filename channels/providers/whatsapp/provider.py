@@ -216,9 +216,10 @@ def _reply(message: http.Json) -> Reply | None:
     if not reply:
         return None
     user_id = _user_id(message.get("from_user_id"))
+    at = http.from_timestamp(message.get("timestamp"))
     if _PHONE.fullmatch(sender):
-        return Reply(f"+{sender}", reply, user_id)
-    return Reply("", reply, user_id or sender)
+        return Reply(f"+{sender}", reply, user_id, at)
+    return Reply("", reply, user_id or sender, at)
 
 
 def _user_id(value: object) -> str:

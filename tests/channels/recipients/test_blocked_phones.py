@@ -1,9 +1,14 @@
 """STOP and START by every channel, only as the whole text of a message."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
+from itertools import permutations
 from uuid import uuid4
 
+import orjson
 import pytest
+from django.core.cache import cache
 from django.db import OperationalError, connection
 from django.utils import timezone
 
@@ -210,6 +215,40 @@ def test_signed_replies_of_both_vendors_are_applied() -> None:
     assert call_webhook("twilio", sms) == 200
     blocked = set(BlockedPhone.objects.values_list("phone", flat=True))
     assert blocked == {"+16315551234", "+16315551235", "+14155552345"}
+
+
+@pytest.mark.parametrize("words", [["STOP", "START"], ["STOP", "START", "STOP"]])
+def test_last_word_of_the_person_counts_in_whatever_order_they_come(words: list[str]) -> None:
+    """Meta repeats for days a call that failed, beside newer ones."""
+    calls = [word_at(word, 1_700_000_000 + number) for number, word in enumerate(words)]
+    blocked = {}
+    for order in permutations(range(len(calls))):
+        BlockedPhone.objects.all().delete()
+        cache.clear()
+        for number in [*order, order[0]]:  # one of them twice
+            assert call_webhook("whatsapp_cloud", calls[number]) == 200
+        blocked[order] = is_blocked("+14155552345")
+
+    assert blocked == dict.fromkeys(blocked, words[-1] == "STOP")
+
+
+def test_words_at_once_leave_the_last(transactional_db: None) -> None:
+    calls = [word_at(word, 1_700_000_000 + number) for number, word in enumerate(["STOP", "START"])]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(partial(in_a_thread, "whatsapp_cloud"), calls * 8))
+
+    assert not is_blocked("+14155552345")
+
+
+def in_a_thread(vendor: str, body: bytes) -> None:
+    call_webhook(vendor, body)
+    connection.close()
+
+
+def word_at(word: str, at: int) -> bytes:
+    said = {"from": "14155552345", "timestamp": str(at), "type": "text", "text": {"body": word}}
+    change = {"field": "messages", "value": {"messages": [said]}}
+    return orjson.dumps({"entry": [{"changes": [change]}]})
 
 
 def tell_meta(file: str, ref: str = "att-1") -> int:

@@ -86,6 +86,18 @@ def test_reads_all_statuses_of_a_batch_and_nothing_else() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "cut", [rb"\ud83d", rb"\ud83dx", rb"\ude00", rb"\ud83d\ud83d\ude00", b"\xf0\x9f"]
+)
+def test_half_a_character_in_a_name_costs_no_status(cut: bytes) -> None:
+    body = payload("whatsapp_cloud", "batch_2026-09.json")
+    whole = whatsapp().parse_webhook(meta_call(body))
+
+    read = whatsapp().parse_webhook(meta_call(b'{"name":"' + cut + b'",' + body.lstrip()[1:]))
+
+    assert read.receipts == whole.receipts != []
+
+
 def test_statuses_come_without_a_phone_out_of_order_and_twice() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_without_phone_2026-11.json"))
 
