@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 import certifi
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager, ProxyManager, Retry, Timeout
 from urllib3.contrib.socks import SOCKSProxyManager
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, ProtocolError
 from urllib3.util import ALPN_PROTOCOLS, create_urllib3_context, make_headers
 
 MAX_IDLE = 64  # connections that are kept
@@ -140,11 +140,14 @@ class Connections:
 
 def _read_body(response: BaseHTTPResponse) -> bytes:
     body = b""
-    for chunk in response.stream(CHUNK):
-        body += chunk
-        if len(body) > MAX_BODY:
-            response.close()
-            raise BodyTooLongError
+    try:
+        for chunk in response.stream(CHUNK):
+            body += chunk
+            if len(body) > MAX_BODY:
+                response.close()
+                raise BodyTooLongError
+    except ValueError as error:  # a chunk of negative length
+        raise ProtocolError from error
     response.release_conn()
     return body
 

@@ -105,7 +105,11 @@ def test_long_body_is_not_read_to_its_end(response: bytes) -> None:
 
 @pytest.mark.parametrize(
     "response",
-    [OK + b"Content-Length: 10\r\n\r\n{}", OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"],
+    [
+        OK + b"Content-Length: 10\r\n\r\n{}",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n-5\r\n{}\r\n",
+    ],
 )
 def test_cut_body_is_an_error(response: bytes) -> None:
     with peer(send(response)) as port, pytest.raises(HTTPError):
