@@ -18,7 +18,7 @@ from channels.models import Message
 from channels.recipients import phone_search
 from parsing.days import start_of
 
-EXACT_FILTERS = ("channel", "kind")
+EXACT_FILTERS = ("channel", "kind")  # of the cabinet and the API, named as their columns
 WITHOUT_KEY = "none"  # sent from the cabinet or for an identity server
 UNDELIVERED = {Message.State.FAILED, Message.State.EXPIRED}
 Messages = TypeVar("Messages", bound=QuerySet[Message])

@@ -30,6 +30,7 @@ from channels.web.calls import (
     CHANNEL_REACH,
     CREATED_FROM,
     CREATED_TO,
+    FILTERS,
     GET_MESSAGE,
     IN_COUNTRY,
     LIST_CHANNELS,
@@ -37,8 +38,6 @@ from channels.web.calls import (
     LOOK_UP,
     LOOKUP_PURPOSE,
     NOT_A_COUNTRY,
-    OF_CHANNEL,
-    OF_KIND,
     TEST_MESSAGES,
     WITH_PHONE,
     WITH_REFERENCE,
@@ -145,8 +144,8 @@ def _list(
     phone, state = params.text(WITH_PHONE), params.text(WITH_STATUS)
     start, end = params.time(CREATED_FROM), params.time(CREATED_TO)
     reference = params.text(WITH_REFERENCE)
-    filters = {"channel": params.text(OF_CHANNEL), "kind": params.text(OF_KIND)}
-    filters = {name: value for name, value in filters.items() if value}
+    exact = [field for field in FILTERS if field.name in messages.EXACT_FILTERS]
+    filters = {field.name: value for field in exact if (value := params.text(field))}
     params.check()
     history = _own_messages(view)
     if start:

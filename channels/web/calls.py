@@ -39,9 +39,7 @@ WITH_PHONE = Field(
 WITH_REFERENCE = Field(
     "reference", text(maxLength=64), _("Only messages with exactly this reference."), required=False
 )
-OF_CHANNEL = Field("channel", CHANNEL_NAMES, _("The channel."), required=False)
 WITH_STATUS = Field("status", MESSAGE_STATUSES, _("The status."), required=False)
-OF_KIND = Field("kind", KIND.schema, _("Only messages of this kind."), required=False)
 CREATED_FROM = Field(
     "from",
     time_or_day(),
@@ -57,9 +55,9 @@ CREATED_TO = Field(
 FILTERS = (
     WITH_PHONE,
     WITH_REFERENCE,
-    OF_CHANNEL,
+    Field("channel", CHANNEL_NAMES, _("The channel."), required=False),
     WITH_STATUS,
-    OF_KIND,
+    Field("kind", KIND.schema, _("Only messages of this kind."), required=False),
     CREATED_FROM,
     CREATED_TO,
     LIMIT,

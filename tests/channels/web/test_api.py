@@ -8,7 +8,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from catalogue.channels import CHANNELS
+from channels.history.messages import EXACT_FILTERS
 from channels.models import Message
+from channels.web.calls import FILTERS as DECLARED
+from channels.web.forms import HistoryFilter
 from tests.api.clients import Api, ClientOf
 from tests.factories import AttemptFactory, CompanyFactory, MessageFactory, ReceiptFactory
 
@@ -294,3 +297,8 @@ def test_message_of_a_channel_that_is_declared_no_longer_is_still_there(api: Api
 
     assert api.get("/messages").body["data"][0]["channel"] == "pigeon"
     assert api.get(f"/messages/{message.public_id}").body["segments"] is None
+
+
+def test_every_exact_filter_is_in_the_api_and_the_cabinet() -> None:
+    assert set(EXACT_FILTERS) <= {field.name for field in DECLARED}
+    assert set(EXACT_FILTERS) <= HistoryFilter.base_fields.keys()
