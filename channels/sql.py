@@ -8,7 +8,14 @@ from catalogue.channels import CHANNELS
 from storage.months.recent_ids import months_of_last, within
 from webhooks import events
 
-# A fragment of the statements that accept sends: `payer` has a row for each that is paid for.
+# Fragments of the statements that accept sends. `requested` has these columns, of
+# `acceptance.NewMessage.params`, and `payer` a row for each that is paid for.
+MESSAGE_COLUMNS = """
+message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text, content text,
+channel text, chain jsonb, patience float, phone text, locale text, request_id text,
+reference text, price bigint, segments int, priority int, hold_seconds float, country text,
+day_budget bigint, hour_budget bigint, key_limit bigint, idem_path text, idem_key text,
+idem_hash bytea"""
 INSERT_MESSAGE = """
 INSERT INTO channels_message (
   id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,

@@ -50,6 +50,7 @@ def send(*, is_test: bool, has_key: bool) -> str:
         parts += f",\nidempotency_key AS ({idempotency.INSERT})"
     return sql_files.fill(
         _SEND,
+        message_columns=sql_files.scalar_params(channels_sql.MESSAGE_COLUMNS),
         blocking_row=blocked_phones.BLOCKING_ROW,
         payer=holds.FREE_PAYER if is_test else holds.HOLD_WALLET,
         link=INSERT,

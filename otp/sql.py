@@ -30,7 +30,11 @@ FROM payer"""
 WIPE_EXPIRED_CODES = "DELETE FROM otp_sealedcode WHERE expires_at <= now()"
 
 _SEND = sql_files.read("otp/send/send.sql")
-_SEND_ONE = sql_files.with_scalar_params(_SEND)
+_FRAGMENTS = {
+    "blocking_row": blocked_phones.BLOCKING_ROW,
+    "message_columns": channels_sql.MESSAGE_COLUMNS,
+    "message": channels_sql.INSERT_MESSAGE,
+}
 
 
 @cache
@@ -51,15 +55,15 @@ def send(
         parts += f",\nidempotency_key AS ({idempotency.INSERT})"
     if has_custom_code:
         parts += f",\nsealed_code AS ({INSERT_SEALED_CODE})"
-    return sql_files.fill(
-        _SEND_ONE,
+    statement = sql_files.fill(
+        _SEND,
         is_alone="true",
         skip_locked="",
-        blocking_row=blocked_phones.BLOCKING_ROW,
         payer=holds.FREE_PAYER if is_test else holds.HOLD_WALLET,
-        message=channels_sql.INSERT_MESSAGE,
         more=parts,
+        **_FRAGMENTS,
     )
+    return sql_files.with_scalar_params(statement)
 
 
 def _group(payer: str) -> str:
@@ -67,12 +71,11 @@ def _group(payer: str) -> str:
         _SEND,
         is_alone="false",
         skip_locked="SKIP LOCKED",
-        blocking_row=blocked_phones.BLOCKING_ROW,
         payer=payer,
-        message=channels_sql.INSERT_MESSAGE,
         more=f""",
 hold AS ({holds.HOLD_TRANSFER}),
 idempotency_key AS ({idempotency.INSERT} WHERE idem_key IS NOT NULL)""",
+        **_FRAGMENTS,
     )
 
 

@@ -70,7 +70,7 @@ class NewMessage:
     id: UUID = field(default_factory=uuid7)
 
     def params(self) -> dict[str, Any]:
-        """The parameters of `sql.INSERT_MESSAGE`, `holds.HOLD_WALLET` and `idempotency.INSERT`."""
+        """The `sql.MESSAGE_COLUMNS`, and the `time_zone` of `holds.HOLD_WALLET`."""
         principal, idempotency_key = self.sender.principal, self.sender.idempotency_key
         return {
             "message_id": self.id,

@@ -1,19 +1,9 @@
 -- Sends a link: one statement, one commit, and nothing is written unless the wallet paid.
--- {blocking_row} is of `blocked_phones`; {payer} has the row of `allowed` if it is paid for, with
--- what pays for it; {link} and {message} write them, and {more} what belongs to some sends: a hold,
--- an Idempotency-Key.
+-- {message_columns} are those of every message; {blocking_row} is of `blocked_phones`; {payer} has
+-- the row of `allowed` if it is paid for, with what pays for it; {link} and {message} write them,
+-- and {more} what belongs to some sends: a hold, an Idempotency-Key.
 WITH requested AS NOT MATERIALIZED (
-  SELECT %(message_id)s::uuid AS message_id, %(company_id)s::bigint AS company_id,
-    %(api_key_id)s::bigint AS api_key_id, %(mode)s::text AS mode, %(kind)s::text AS kind,
-    %(content)s::text AS content, %(channel)s::text AS channel, %(chain)s::jsonb AS chain,
-    %(patience)s::float AS patience, %(phone)s::text AS phone, %(locale)s::text AS locale,
-    %(request_id)s::text AS request_id, '' AS reference, %(price)s::bigint AS price, %(segments)s::int AS segments,
-    %(priority)s::int AS priority, %(hold_seconds)s::float AS hold_seconds,
-    %(country)s::text AS country, %(day_budget)s::bigint AS day_budget,
-    %(hour_budget)s::bigint AS hour_budget, %(key_limit)s::bigint AS key_limit,
-    %(idem_path)s::text AS idem_path, %(idem_key)s::text AS idem_key,
-    %(idem_hash)s::bytea AS idem_hash, %(link_id)s::uuid AS subject_id,
-    %(params)s::jsonb AS message_params,
+  SELECT {message_columns}, %(link_id)s::uuid AS subject_id, %(params)s::jsonb AS message_params,
     now() + make_interval(secs => %(hold_seconds)s) AS useful_until),
 allowed AS (
   SELECT * FROM requested n

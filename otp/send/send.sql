@@ -10,19 +10,15 @@
 -- retries.
 --
 -- Lock order: verification, inserts, wallet. Placeholders: {skip_locked}, {is_alone};
--- {blocking_row} is of `blocked_phones`; {payer} has the rows of `allowed` that are paid for, with
--- what pays for them; {message} writes the messages and {more} what belongs to some sends: a hold,
--- a link, an Idempotency-Key.
+-- {message_columns} are those of every message; {blocking_row} is of `blocked_phones`; {payer} has
+-- the rows of `allowed` that are paid for, with what pays for them; {message} writes the messages
+-- and {more} what belongs to some sends: a hold, a link, an Idempotency-Key.
 -- `:first_id`, `:last_id`: the months to read, from `storage/months/recent_ids.py`.
 WITH requested AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%(requested)s::json) AS n(
-    number int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,
-    content text, channel text, chain jsonb, patience float, phone text, locale text,
-    request_id text, reference text, price bigint, segments int, priority int,
-    hold_seconds float, country text,
-    day_budget bigint, hour_budget bigint, key_limit bigint, idem_path text, idem_key text,
-    idem_hash bytea, verification_id uuid, purpose text, mac bytea, key_id text, length int,
-    requested_length int, lifetime int, binding jsonb, custom_macs bytea[], params jsonb)
+    number int, {message_columns},
+    verification_id uuid, purpose text, mac bytea, key_id text, length int, requested_length int,
+    lifetime int, binding jsonb, custom_macs bytea[], params jsonb)
   LIMIT json_array_length(%(requested)s::json)),
 standing AS (  -- locked before the wallet, so it shows the last check's result
   SELECT n.number, live.* FROM requested n CROSS JOIN LATERAL (
