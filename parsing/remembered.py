@@ -2,26 +2,26 @@
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import ParamSpec, TypeVar, cast
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 T = TypeVar("T")
+ByText = Callable[Concatenate[str, P], T]
 
 LONGEST = 500  # characters of a text that is kept
 
 
-def remembered(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def remembered(most: int) -> Callable[[ByText[P, T]], ByText[P, T]]:
     """`lru_cache` by texts that are short: a thousand headers of 30 KB would stay in memory."""
 
-    def decorate(make: Callable[P, T]) -> Callable[P, T]:
-        cached = cast("Callable[P, T]", lru_cache(maxsize=most)(make))
+    def decorate(make: ByText[P, T]) -> ByText[P, T]:
+        cached = cast("ByText[P, T]", lru_cache(maxsize=most)(make))
 
         @wraps(make)
-        def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            (text, *_others) = args
-            if len(str(text)) > LONGEST:
-                return make(*args, **kwargs)
-            return cached(*args, **kwargs)
+        def call(text: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            if len(text) > LONGEST:
+                return make(text, *args, **kwargs)
+            return cached(text, *args, **kwargs)
 
         return call
 

@@ -20,7 +20,7 @@ import structlog
 from catalogue.errors import Error
 from processes.server.request_bodies import BodyLimits, BufferedBodies, BufferedBody
 from processes.server.rsgi_response import Headers, Response, ResponseSender
-from processes.server.wsgi_environ import LazyEnviron, MalformedRequestError, build_environ
+from processes.server.wsgi_environ import MalformedRequestError, build_environ
 
 log = structlog.get_logger(__name__)
 SWEEP = 0.25  # seconds between checks for bodies past their deadline
@@ -80,9 +80,10 @@ class Gateway:
         """Called by granian for each request, on a separate thread; must not raise."""
         scope, protocol = watcher.scope, watcher.proto
         try:
-            response = self._early_response(scope)
+            environ = build_environ(scope)
+            response = self._early_response(environ)
             if response is None:
-                self._serve(build_environ(scope), protocol)
+                self._serve(environ, protocol)
             else:
                 protocol.response_bytes(*response)
         except MalformedRequestError:
@@ -91,10 +92,9 @@ class Gateway:
             log.exception("request_failed")
             protocol.response_empty(500, [])
 
-    def _early_response(self, scope: Any) -> Response | None:
-        if self._respond_early is None or scope.method != "GET":
+    def _early_response(self, environ: WSGIEnvironment) -> Response | None:
+        if self._respond_early is None or environ["REQUEST_METHOD"] != "GET":
             return None
-        environ = LazyEnviron(scope)
         return self._respond_early(environ) if _body_length(environ) == 0 else None
 
     def _serve(self, environ: WSGIEnvironment, protocol: Any) -> None:

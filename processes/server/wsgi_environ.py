@@ -1,9 +1,6 @@
-"""A WSGI environ (PEP 3333) from granian's RSGI scope, whole or read key by key."""
+"""A WSGI environ (PEP 3333) from granian's RSGI scope."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from operator import attrgetter
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
@@ -34,12 +31,12 @@ def build_environ(scope: Any) -> WSGIEnvironment:
     Repeated headers are joined in order. Raises MalformedRequestError.
     """
     server, _, port = scope.server.rpartition(":")
-    _address, _, client_port = scope.client.rpartition(":")
+    address, _, client_port = scope.client.rpartition(":")
     environ = _BASE | {
         "SERVER_PROTOCOL": _PROTOCOLS.get(scope.http_version, "HTTP/1.1"),
         "SERVER_NAME": server.strip("[]"),
         "SERVER_PORT": port,
-        "REMOTE_ADDR": _remote_address(scope),
+        "REMOTE_ADDR": address.strip("[]"),
         "REMOTE_PORT": client_port,
         "REQUEST_METHOD": scope.method,
         "PATH_INFO": _latin1(scope.path),
@@ -50,51 +47,6 @@ def build_environ(scope: Any) -> WSGIEnvironment:
     if "HTTP_HOST" not in environ:
         environ["HTTP_HOST"] = scope.authority or ""
     return environ
-
-
-class LazyEnviron(Mapping[str, Any]):
-    """The environ that `build_environ` makes, for a response that needs a few keys of it.
-
-    Repeated and unreadable headers and other rare cases are left to `build_environ`.
-    """
-
-    __slots__ = ("_headers", "_scope", "_whole")
-
-    def __init__(self, scope: Any) -> None:
-        self._scope, self._headers = scope, scope.headers
-        self._whole: WSGIEnvironment | None = None
-
-    def get(self, key: str, default: Any = None) -> Any:
-        if self._whole is None:
-            if read := _SCOPE_READS.get(key):
-                return read(self._scope)
-            if name := _header_name(key):
-                values = self._headers.get_all(name)
-                if len(values) == 1:
-                    return values[0]
-                if name not in self._headers and name != "host":
-                    return default
-        return self._build().get(key, default)
-
-    def __getitem__(self, key: str) -> Any:
-        value = self.get(key, _MISSING)
-        if value is _MISSING:
-            raise KeyError(key)
-        return value
-
-    def __contains__(self, key: object) -> bool:
-        return self.get(str(key), _MISSING) is not _MISSING
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._build())
-
-    def __len__(self) -> int:
-        return len(self._build())
-
-    def _build(self) -> WSGIEnvironment:
-        if self._whole is None:
-            self._whole = build_environ(self._scope)
-        return self._whole
 
 
 def _add_headers(environ: WSGIEnvironment, headers: Any) -> None:
@@ -131,28 +83,6 @@ def _environ_key(name: str) -> str:
     return key if key in _BARE_HEADERS else f"HTTP_{key}"
 
 
-@lru_cache(maxsize=256)
-def _header_name(key: str) -> str:
-    """The header of a key of the environ; empty if it is of no header."""
-    if key in _BARE_HEADERS or key.startswith("HTTP_"):
-        return key.removeprefix("HTTP_").replace("_", "-").lower()
-    return ""
-
-
 def _latin1(text: str) -> str:
     """PEP 3333: strings carry bytes as Latin-1."""
     return text if text.isascii() else text.encode().decode("latin-1")
-
-
-def _remote_address(scope: Any) -> str:
-    address: str = scope.client.rpartition(":")[0]
-    return address.strip("[]")
-
-
-_MISSING = object()
-_SCOPE_READS: dict[str, Callable[[Any], str]] = {
-    "REQUEST_METHOD": attrgetter("method"),
-    "PATH_INFO": lambda scope: _latin1(scope.path),
-    "REMOTE_ADDR": _remote_address,
-    "wsgi.url_scheme": attrgetter("scheme"),
-}

@@ -29,7 +29,6 @@ OF_SHORT_TEXTS = {
     "channels/routing/smart/plans.py": {"choose"},
     "compat/dialect.py": {"derived_id"},
     "compat/view.py": {"_as_declared"},  # our routes
-    "processes/server/wsgi_environ.py": {"_header_name"},  # keys that our code reads
     "storage/atomic_limits.py": {"hashed"},  # phones, addresses
     "storage/key_rings.py": {"_fernet"},
     "storage/months/recent_ids.py": {"within", "_months_of_last", "ids_of"},
