@@ -8,7 +8,13 @@ from django.utils.translation import gettext_lazy as _
 
 from catalogue.errors import DomainError, Error
 from identity_hooks import answers, signatures
-from identity_hooks.hook_call import HookCall, SimulatedCall, WantedMessage, json_call
+from identity_hooks.hook_call import (
+    HookCall,
+    SimulatedCall,
+    WantedMessage,
+    json_call,
+    unreadable,
+)
 from identity_hooks.kind import CLOUD, HookOptions, Kind, Setting, Trial
 
 _AS_STATUS = {
@@ -20,8 +26,8 @@ _AS_STATUS = {
 
 
 def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
-    phone = call.text("sms", "phone") or call.text("user", "phone")
     is_second_factor = call.text("sms", "sms_type") == "mfa"
+    phone = call.text("sms", "phone") or _only_phone(call, is_second_factor=is_second_factor)
     return WantedMessage(
         phone=phone if phone.startswith("+") else f"+{phone}",
         code=call.text("sms", "otp"),
@@ -29,6 +35,16 @@ def _read(call: HookCall, _options: HookOptions) -> WantedMessage:
         ip=call.text("metadata", "ip_address"),
         repeat_id=call.text("metadata", "uuid"),  # webhook-id is another one in each try
     )
+
+
+def _only_phone(call: HookCall, *, is_second_factor: bool) -> str:
+    """Versions before 2.180 name no number for the code: nobody knows the one of a second factor,
+    nor, while a change is pending, whether the code proves the old number or the new one.
+    """
+    phones = {call.text("user", "phone"), call.text("user", "new_phone")} - {""}
+    if is_second_factor or len(phones) > 1:
+        raise unreadable("unnamed_phone")
+    return phones.pop() if phones else ""
 
 
 def _refused(refusal: DomainError) -> HttpResponse:
@@ -92,6 +108,10 @@ KIND = Kind(
     ),
     notes=(
         _("Several secrets are separated by a vertical bar: while one is replaced, list both."),
+        _(
+            "Versions before 2.180 do not say which number a code is for: of those, a second "
+            "factor and a code while a number is being changed are refused."
+        ),
         _("The person sees the text of a refusal, in the company's language."),
     ),
 )

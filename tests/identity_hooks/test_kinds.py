@@ -52,10 +52,31 @@ def test_supabase_number_has_no_plus() -> None:
     )
 
 
-def test_supabase_changes_a_number_by_the_new_one() -> None:
-    payload = {"sms": {"otp": "561166"}, "user": {"phone": "79161234567"}}
+def supabase_of_2_179(**user: str) -> dict[str, Any]:
+    """Before `sms.phone`: only the person's numbers."""
+    return {"sms": {"otp": "561166"}, "user": user}
+
+
+@pytest.mark.parametrize("name", ["phone", "new_phone"])
+def test_old_supabase_means_the_only_number(name: str) -> None:
+    payload = supabase_of_2_179(**{name: "79161234567"})
 
     assert read("supabase", payload).phone == "+79161234567"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        supabase_of_2_179(phone="79161234567", new_phone="79161234568"),
+        supabase_of_2_179(phone="79161234567") | {"sms": {"otp": "561166", "sms_type": "mfa"}},
+    ],
+    ids=["change", "second factor"],
+)
+def test_old_supabase_leaves_no_number_to_guess(payload: dict[str, Any]) -> None:
+    with pytest.raises(CallRefusedError) as refused:
+        read("supabase", payload)
+
+    assert refused.value.reason == "unnamed_phone"
 
 
 @pytest.mark.parametrize(
