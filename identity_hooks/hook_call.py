@@ -138,7 +138,7 @@ def json_call(payload: Mapping[str, Any], headers: Mapping[str, str]) -> Simulat
 # The last line of an SMS that browsers read: `@example.com #123456`
 # (https://wicg.github.io/sms-one-time-codes/).
 _WEB_OTP = re.compile(r"^@[\w.-]+ #([0-9A-Za-z]{4,10})(?:\s|$)", re.MULTILINE)
-_DIGITS = re.compile(r"(?<![0-9A-Za-z+.,:/-])[0-9]+(?![0-9A-Za-z]|[.,:/-][0-9])")
+_DIGITS = re.compile(r"(?<![0-9A-Za-z+.,/-])(?<![0-9]:)[0-9]+(?![0-9A-Za-z]|[.,:/-][0-9])")
 
 
 def code_in(text: str, length: int) -> str:

@@ -11,6 +11,8 @@ from identity_hooks.hook_call import CallRefusedError, code_in
         ("Ihr Code lautet: 561166", "561166"),
         ("Код 561166, никому его не сообщайте", "561166"),
         ("Code (561166)", "561166"),
+        ("Ваш код:561166", "561166"),
+        ("Code:561166. Sent 12:561177", "561166"),
         ("561166: enter it twice, 561166", "561166"),
         ("Your code is 561166.", "561166"),
         ("Code 561166 for order 1234567 of 2026-11-29", "561166"),
