@@ -130,7 +130,7 @@ def refusal_of_price(principal: Principal, phone: str, price: int) -> DomainErro
     )
 
 
-def accept(
+def accept_and_wait(
     message: NewMessage,
     write: Callable[[], WrittenT],
     *,
@@ -156,7 +156,7 @@ def accept(
             send, key_hash=message.sender.key_hash, other_channel=other_channel
         ) as one_try:
             traced = tracing.start()
-            written = _write(write, retried_on, one_try)
+            written = _commit(write, retried_on, one_try)
             if traced:
                 tracing.record_commit(message.id, traced)
         wakeups.wake_workers()
@@ -174,7 +174,7 @@ def _take_quota(principal: Principal, content: Content) -> None:
         rate_limit.consume_test_quota(principal.company_id, "links")
 
 
-def _write(
+def _commit(
     write: Callable[[], WrittenT], retried_on: Collection[str], one_try: send_limits.OneTry
 ) -> WrittenT:
     for tries_left in reversed(range(MAX_TRIES)):

@@ -69,7 +69,7 @@ def send_link(*, sender: Sender, request: LinkSendRequest) -> SentLink:
     message = NewMessage("link", sender, request, plan)
     # A taken slug is generated again; a taken alias is refused.
     retried_on = () if link.alias else ("link_key_once",)
-    url, outcome = acceptance.accept(
+    url, outcome = acceptance.accept_and_wait(
         message, partial(_write, message, request, link), retried_on=retried_on
     )
     return SentLink(outcome, url, plan.segments)

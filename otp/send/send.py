@@ -141,7 +141,7 @@ def _send(sender: Sender, *, request: CodeSendRequest, only_of: UUID | None) -> 
             "code", sender, request, _with_segments(principal, request, link, allowed)
         )
         other_channel = _other_channel(principal, request, message.plan, only_of)
-        (code, url), outcome = acceptance.accept(
+        (code, url), outcome = acceptance.accept_and_wait(
             message,
             partial(_write, message, request, link, other_channel),
             retried_on=RETRIED_ON,
