@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from operator_admin.alerts import evaluation, notices
+from operator_admin.alerts import evaluation, notifications
 from operator_admin.alerts.rules import Group
 from operator_admin.status import summary
 
@@ -10,13 +10,13 @@ from operator_admin.status import summary
 @shared_task(name="operator_admin.evaluate_alerts")
 def evaluate_alerts() -> None:
     evaluation.run(Group.MINUTE)
-    notices.deliver_telegram()
+    notifications.deliver_telegram()
 
 
 @shared_task(name="operator_admin.evaluate_outside_alerts")
 def evaluate_outside_alerts() -> None:
     evaluation.run(Group.OUTSIDE)
-    notices.deliver_telegram()
+    notifications.deliver_telegram()
 
 
 @shared_task(name="operator_admin.count_status_days")

@@ -24,7 +24,7 @@ from catalogue.languages import message_languages, page_languages
 from channels.vendor_accounts import error_texts, operator_mail
 from links.clicks import stream
 from operator_admin import attention, doctor, figures
-from operator_admin.alerts import notices
+from operator_admin.alerts import notifications
 from operator_admin.alerts.rules import RULES, Rule
 from operator_admin.model_pages.bases import actor
 from operator_admin.models import Alert, TelegramNotice
@@ -123,11 +123,11 @@ def alerts(request: HttpRequest) -> HttpResponse:
     over = Alert.objects.filter(ended_at__gte=timezone.now() - SHOWN, rule__in=RULES)
     refused = TelegramNotice.objects.exclude(error="").order_by("-pk").first()
     context = {
-        "firing": [notices.word(alert) for alert in firing if alert.rule in RULES],
-        "over": [notices.word(alert) for alert in over.order_by("-ended_at")[:MAX_OVER]],
+        "firing": [notifications.word(alert) for alert in firing if alert.rule in RULES],
+        "over": [notifications.word(alert) for alert in over.order_by("-ended_at")[:MAX_OVER]],
         "telegram_error": refused.error if refused else "",
         "addresses": [address for address, _language in operator_mail.recipients()],
-        "chat": settings.OPERATOR_TELEGRAM_CHAT_ID if notices.chat() else "",
+        "chat": settings.OPERATOR_TELEGRAM_CHAT_ID if notifications.chat() else "",
         "muted": sorted(settings.OPERATOR_MUTED_ALERTS),
         "rules": [describe(name, rule) for name, rule in RULES.items()],
     }

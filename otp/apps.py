@@ -14,7 +14,7 @@ class OtpConfig(AppConfig):
         from channels import extensions  # noqa: PLC0415
         from otp import history, sealed_codes  # noqa: PLC0415
         from otp.check import settlement  # noqa: PLC0415
-        from otp.protection import guard_evidence, notices  # noqa: PLC0415
+        from otp.protection import guard_evidence, notifications  # noqa: PLC0415
         from otp.statistics import savings_count  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415
         from otp.web import calls, search_sources  # noqa: PLC0415
@@ -29,5 +29,5 @@ class OtpConfig(AppConfig):
         extensions.vendor_calls.append(settlement.report_entered)
         extensions.purgers += [history.purge_phones, guard_evidence.purge, savings_count.purge]
         search_sources.register()
-        notices.register_audit_words()
+        notifications.register_audit_words()
         events.declare(*calls.EVENTS)

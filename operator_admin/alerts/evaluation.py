@@ -11,7 +11,7 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
-from operator_admin.alerts import notices
+from operator_admin.alerts import notifications
 from operator_admin.alerts.conditions import Details
 from operator_admin.alerts.rules import RULES, Group
 from operator_admin.models import Alert, AlertRun
@@ -46,7 +46,7 @@ def run(group: Group) -> bool:
         # A run that took so long that another began has nothing new to say.
         if not AlertRun.objects.select_for_update().filter(group=group, at=at).exists():
             return False
-        notices.append(*_apply(details, evaluated, at))
+        notifications.append(*_apply(details, evaluated, at))
         Alert.objects.filter(ended_at__lt=at - RETENTION).delete()
     return True
 

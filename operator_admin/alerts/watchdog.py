@@ -16,7 +16,7 @@ from psycopg_pool import PoolTimeout
 from redis import RedisError
 
 from accounts.outbox import mail
-from operator_admin.alerts import evaluation, notices
+from operator_admin.alerts import evaluation, notifications
 from operator_admin.alerts.rules import Group
 from operator_admin.models import AlertRun
 from processes.background import PeriodicThread
@@ -53,7 +53,7 @@ class Watchdog:
         self._failures = 0
         if is_alone and evaluation.run(Group.MINUTE):
             log.warning("alerts_evaluated_by_web")
-            notices.deliver_telegram()
+            notifications.deliver_telegram()
             _deliver_mail()
 
     def _report_outage(self) -> None:
@@ -107,9 +107,9 @@ def _write(title: str, text: str) -> None:
     log.warning("alert", rule="database-down", title=title)
     subject = f"Kvitok: {title}"
     to = settings.OPERATOR_EMAILS
-    if to and (error := notices.send_mail(subject, text, *to)):
+    if to and (error := notifications.send_mail(subject, text, *to)):
         log.warning("alert_not_mailed", error=error)
-    if error := notices.send_telegram(f"{subject}\n{text}"):
+    if error := notifications.send_telegram(f"{subject}\n{text}"):
         log.warning("operator_telegram_failed", error=error)
 
 

@@ -25,7 +25,7 @@ from channels.guard.guard import GuardStep, Verdict
 from channels.guard.scope_evidence import CUTS, Scope, scopes_of
 from channels.guard.scope_evidence import ScopeKind as GuardScopeKind
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
-from otp.protection import notices, week_reports
+from otp.protection import notifications, week_reports
 from storage.redis_client import redis_client
 
 log = structlog.get_logger(__name__)
@@ -137,9 +137,9 @@ def _announce(restriction: GuardRestriction, now: datetime, *, by_mail: bool) ->
         scope=restriction.kind,
         step=GuardStep(restriction.step).name.lower(),
     )
-    notices.emit_event(restriction, at=now)
+    notifications.emit_event(restriction, at=now)
     if by_mail:
-        notices.post(restriction)
+        notifications.post(restriction)
 
 
 def _renew(restriction: GuardRestriction, verdict: Verdict, now: datetime) -> None:

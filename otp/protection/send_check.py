@@ -20,7 +20,7 @@ from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan
 from otp.models import ScopeKind
 from otp.protection import challenges, exemptions, restrictions
-from otp.protection.notices import scope_name
+from otp.protection.notifications import scope_name
 from otp.protection.requesters import Requester
 
 SCRIPTED = {

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job
 from accounts.models import Company, GuardMode
 from otp.models import GuardReport
-from otp.protection import notices, week_replay
+from otp.protection import notifications, week_replay
 from otp.protection.week_replay import WeekFigures
 from storage.store_errors import is_outage
 
@@ -101,4 +101,4 @@ def _finish(claimed: GuardReport, figures: WeekFigures) -> None:
         return
     week_replay.keep(company, figures, now)
     if is_news:
-        notices.post_week(company, figures)
+        notifications.post_week(company, figures)

@@ -8,7 +8,7 @@ from django.forms import BaseForm
 from accounts.models import Company, Member
 from accounts.people.phone_visibility import beginning_for
 from otp.models import GuardRestriction
-from otp.protection import notices
+from otp.protection import notifications
 from otp.web.previews import preview, with_variables
 
 register = template.Library()
@@ -28,10 +28,10 @@ def message_preview(form: BaseForm) -> dict[str, Any]:
 
 @register.filter
 def scope_name(restriction: GuardRestriction) -> str:
-    return notices.scope_name(restriction.kind, restriction.value)
+    return notifications.scope_name(restriction.kind, restriction.value)
 
 
 @register.filter
 def scope_for(restriction: GuardRestriction, member: Member) -> str:
     """No more of the numbers than the member sees of each."""
-    return notices.scope_name(restriction.kind, beginning_for(restriction.value, member))
+    return notifications.scope_name(restriction.kind, beginning_for(restriction.value, member))

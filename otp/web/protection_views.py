@@ -30,7 +30,7 @@ from channels import phone_numbers
 from channels.guard.scope_evidence import CUTS, Scope, ScopeKind
 from channels.phone_numbers import country_of
 from otp.models import GuardReplay, GuardRestriction
-from otp.protection import notices, restrictions, week_replay
+from otp.protection import notifications, restrictions, week_replay
 from parsing import clipboard
 from parsing.stale_forms import RefusesStaleForm
 
@@ -206,7 +206,7 @@ def protection_lift(request: CabinetRequest, pk: int) -> HttpResponse:
         verb=_t("Let through for an hour"),
         back=(reverse("protection"), _t("Protection")),
         subject=format_html(
-            "<strong>{}</strong>", notices.scope_name(restriction.kind, restriction.value)
+            "<strong>{}</strong>", notifications.scope_name(restriction.kind, restriction.value)
         ),
         is_dangerous=False,
     )

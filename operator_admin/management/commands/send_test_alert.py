@@ -9,7 +9,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from channels.vendor_accounts import operator_mail
-from operator_admin.alerts import notices
+from operator_admin.alerts import notifications
 
 
 class Command(BaseCommand):
@@ -22,10 +22,10 @@ class Command(BaseCommand):
         errors = {}
         for address, language in operator_mail.recipients():
             with translation.override(language):
-                errors[address] = notices.send_mail(_subject(), _text(), address)
-        if notices.chat():
+                errors[address] = notifications.send_mail(_subject(), _text(), address)
+        if notifications.chat():
             with translation.override(settings.OPERATOR_LANGUAGE):
-                error = notices.send_telegram(f"{_subject()}\n{_text()}")
+                error = notifications.send_telegram(f"{_subject()}\n{_text()}")
             errors[f"Telegram {settings.OPERATOR_TELEGRAM_CHAT_ID}"] = error
         else:
             self.stdout.write("– Telegram: OPERATOR_TELEGRAM_CHAT_ID is not set")

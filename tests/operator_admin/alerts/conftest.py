@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from channels.models import Heartbeat
-from operator_admin.alerts import notices
+from operator_admin.alerts import notifications
 from tests.channels.accounts import set_account
 
 TOKEN, CHAT = "42:operators-token", "-1001234567890"
@@ -34,10 +34,10 @@ def service(transactional_db: None) -> None:
 def telegram(settings: Settings) -> Iterator[responses.RequestsMock]:
     settings.OPERATOR_TELEGRAM_BOT_TOKEN, settings.OPERATOR_TELEGRAM_CHAT_ID = TOKEN, CHAT
     set_account(settings, "telegram_bot", {"api_url": "https://telegram.test"})
-    notices._bot.cache_clear()
+    notifications._bot.cache_clear()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         yield wire
-    notices._bot.cache_clear()
+    notifications._bot.cache_clear()
 
 
 def accept(wire: responses.RequestsMock) -> None:

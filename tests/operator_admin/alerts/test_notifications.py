@@ -8,7 +8,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import Mail
-from operator_admin.alerts import notices
+from operator_admin.alerts import notifications
 from operator_admin.models import Alert, TelegramNotice
 from tests.operator_admin.alerts.conftest import CHAT, TOKEN, URL, accept, texts
 
@@ -33,8 +33,8 @@ def make_due() -> None:
 def test_notice_says_what_is_wrong_and_what_to_do(telegram: responses.RequestsMock) -> None:
     accept(telegram)
 
-    notices.append([alert()], [alert("web-silent", ended_at=timezone.now())])
-    assert notices.deliver_telegram()
+    notifications.append([alert()], [alert("web-silent", ended_at=timezone.now())])
+    assert notifications.deliver_telegram()
 
     (text,) = texts(telegram)
     assert "✗ Сообщения ждут отправки\nЖдут: 12; самое старое\u00a0— 95\u00a0с." in text
@@ -48,8 +48,8 @@ def test_language_is_the_settings(telegram: responses.RequestsMock, settings: Se
     settings.OPERATOR_LANGUAGE, settings.OPERATOR_EMAILS = "en", ["ops@example.com"]
     accept(telegram)
 
-    notices.append([alert()], [])
-    notices.deliver_telegram()
+    notifications.append([alert()], [])
+    notifications.deliver_telegram()
 
     assert "Messages wait to be sent" in texts(telegram)[0]
     assert Mail.objects.get().subject == "Kvitok: Messages wait to be sent"
@@ -59,15 +59,15 @@ def test_language_is_the_settings(telegram: responses.RequestsMock, settings: Se
 def test_what_waited_for_telegram_goes_as_one_message(telegram: responses.RequestsMock) -> None:
     telegram.post(URL, body=ConnectionError("down"))
     for rule in ("queue-stands", "web-silent"):
-        notices.append([alert(rule, details={"due": 1, "age": 2})], [])
+        notifications.append([alert(rule, details={"due": 1, "age": 2})], [])
     with pytest.raises(ConnectionError):
-        notices.deliver_telegram()  # a crash, as after kill -9: the lease runs out
+        notifications.deliver_telegram()  # a crash, as after kill -9: the lease runs out
     make_due()
     telegram.reset()
     accept(telegram)
 
-    assert notices.deliver_telegram()
-    assert not notices.deliver_telegram()
+    assert notifications.deliver_telegram()
+    assert not notifications.deliver_telegram()
 
     (text,) = texts(telegram)
     assert "Сообщения ждут" in text
@@ -78,11 +78,11 @@ def test_telegram_that_refuses_is_asked_less_and_less(telegram: responses.Reques
     telegram.post(
         URL, status=400, json={"ok": False, "error_code": 400, "description": "chat gone"}
     )
-    notices.append([alert()], [])
+    notifications.append([alert()], [])
 
     waits = []
     for _ in range(3):
-        assert not notices.deliver_telegram()
+        assert not notifications.deliver_telegram()
         notice = TelegramNotice.objects.get()
         waits.append(round((notice.due_at - timezone.now()).total_seconds() / 60))
         make_due()
@@ -90,7 +90,7 @@ def test_telegram_that_refuses_is_asked_less_and_less(telegram: responses.Reques
     assert waits == [1, 2, 5]
     assert "chat gone" in TelegramNotice.objects.get().error
     TelegramNotice.objects.update(created_at=timezone.now() - timedelta(days=2))
-    notices.deliver_telegram()
+    notifications.deliver_telegram()
     assert not TelegramNotice.objects.exists()
 
 
@@ -98,9 +98,9 @@ def test_error_never_holds_the_token(telegram: responses.RequestsMock) -> None:
     telegram.post(
         URL, status=400, json={"ok": False, "error_code": 400, "description": f"no {TOKEN}"}
     )
-    notices.append([alert()], [])
+    notifications.append([alert()], [])
 
-    notices.deliver_telegram()
+    notifications.deliver_telegram()
 
     assert TOKEN not in TelegramNotice.objects.get().error
 
@@ -108,9 +108,9 @@ def test_error_never_holds_the_token(telegram: responses.RequestsMock) -> None:
 def test_throttling_is_heeded(telegram: responses.RequestsMock) -> None:
     answer = {"ok": False, "error_code": 429, "parameters": {"retry_after": 900}}
     telegram.post(URL, status=429, json=answer)
-    notices.append([alert()], [])
+    notifications.append([alert()], [])
 
-    notices.deliver_telegram()
+    notifications.deliver_telegram()
 
     wait = TelegramNotice.objects.get().due_at - timezone.now()
     assert wait > timedelta(minutes=14)
@@ -119,10 +119,10 @@ def test_throttling_is_heeded(telegram: responses.RequestsMock) -> None:
 def test_storm_is_cut_to_what_telegram_takes(telegram: responses.RequestsMock) -> None:
     accept(telegram)
 
-    notices.append(
+    notifications.append(
         [alert("balance-low", subject=f"x{n}", details={"said": "0" * 90}) for n in range(60)], []
     )
-    notices.deliver_telegram()
+    notifications.deliver_telegram()
 
     assert len(texts(telegram)[0]) <= 4096
 
@@ -130,17 +130,17 @@ def test_storm_is_cut_to_what_telegram_takes(telegram: responses.RequestsMock) -
 def test_paused_account_is_mailed_by_its_own_email_first(settings: Settings) -> None:
     settings.OPERATOR_EMAILS = ["ops@example.com"]
 
-    notices.append([alert("provider-paused", subject="twilio")], [])
+    notifications.append([alert("provider-paused", subject="twilio")], [])
     assert not Mail.objects.exists()
 
-    notices.append([alert("provider-paused", subject="smsc", notices=2)], [])
+    notifications.append([alert("provider-paused", subject="smsc", notices=2)], [])
     assert Mail.objects.count() == 1
 
 
 def test_without_a_chat_nothing_is_kept_for_it() -> None:
-    notices.append([alert()], [])
+    notifications.append([alert()], [])
 
-    assert not notices.deliver_telegram()
+    assert not notifications.deliver_telegram()
     assert not TelegramNotice.objects.exists()
 
 
@@ -148,7 +148,7 @@ def test_channel_is_written_to_by_its_name(
     telegram: responses.RequestsMock, settings: Settings
 ) -> None:
     accept(telegram)
-    bot = notices.chat()
+    bot = notifications.chat()
     assert bot is not None
 
     bot.notify("@kvitok_ops", "a")
@@ -168,9 +168,9 @@ def test_group_that_became_a_supergroup_is_followed(telegram: responses.Requests
     }
     telegram.post(URL, status=400, json=moved)
     accept(telegram)
-    notices.append([alert()], [])
+    notifications.append([alert()], [])
 
-    assert notices.deliver_telegram()
+    assert notifications.deliver_telegram()
 
     bodies = [b"".join(call.request.body) for call in telegram.calls]  # type: ignore[arg-type]
     assert b'"chat_id":-1009876543210' in bodies[1]
