@@ -42,7 +42,7 @@ _TO_REMEMBER = "_known_browser_of"
 
 def is_known_browser(request: HttpRequest, user: User) -> bool:
     stamp = _accounts_of_browser(request).get(str(user.pk), "")
-    return hmac.compare_digest(stamp.encode(), _stamp(user).encode())
+    return is_stamp_of(user, stamp)
 
 
 def needs_sign_in_notice(request: HttpRequest, user: User) -> bool:
@@ -66,7 +66,7 @@ def write_browser_cookie(request: HttpRequest, response: HttpResponseBase) -> No
     latest = dict([*cookies.items()][-(MAX_ACCOUNTS - 1) :])
     response.set_cookie(
         BROWSER_COOKIE,
-        signing.dumps(latest | {str(user.pk): _stamp(user)}, salt=BROWSER_SALT),
+        signing.dumps(latest | {str(user.pk): stamp_of(user)}, salt=BROWSER_SALT),
         max_age=BROWSER_LIFETIME,
         path=reverse("account_login").removesuffix("login/"),
         secure=settings.SESSION_COOKIE_SECURE,
@@ -86,10 +86,15 @@ def _accounts_of_browser(request: HttpRequest) -> dict[str, str]:
     return held if isinstance(held, dict) else {}
 
 
-def _stamp(user: User) -> str:
+def stamp_of(user: User) -> str:
+    """Another one once the password has changed or the user's sessions were ended."""
     return salted_hmac(BROWSER_SALT, user.get_session_auth_hash(), algorithm="sha256").hexdigest()[
         :32
     ]
+
+
+def is_stamp_of(user: User, stamp: str) -> bool:
+    return hmac.compare_digest(stamp.encode(), stamp_of(user).encode())
 
 
 # A right that a group of the identity provider gave counts in the sessions that it opened, and they

@@ -71,11 +71,29 @@ def remove(factor: Authenticator) -> None:
     delete_dangling_recovery_codes(factor.user)
 
 
+_STAMP = "stamp"  # of the account, in the sign-in that waits for its second step
+
+
 class AuthenticateStage(AllauthAuthenticateStage):
-    """The second step of signing in, left out where the provider is trusted with it."""
+    """The second step of signing in, left out where the provider is trusted with it. A first step
+    opens nothing once the password has changed or the user's sessions were ended: it waits in the
+    browser for minutes.
+    """
+
+    def handle(self) -> Any:
+        self.state[_STAMP] = sessions.stamp_of(self._user())
+        return super().handle()
+
+    def exit(self) -> Any:
+        if not sessions.is_stamp_of(self._user(), self.state.get(_STAMP, "")):
+            return self.abort()  # type: ignore[no-untyped-call]
+        return super().exit()  # type: ignore[no-untyped-call]
+
+    def _user(self) -> User:
+        assert isinstance(self.login.user, User)  # noqa: S101 - nobody else signs in
+        return self.login.user
 
     def _should_handle(self, request: HttpRequest) -> bool:
-        user = self.login.user
-        if isinstance(user, User) and sessions.has_provider_factor(request, user):
+        if sessions.has_provider_factor(request, self._user()):
             return False
         return bool(super()._should_handle(request))

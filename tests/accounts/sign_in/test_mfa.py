@@ -26,6 +26,7 @@ from tests.operator_admin.operators import code_now
 from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
+LONG = "another long passphrase"
 OLD, NEW = b"k8sFq2" * 8, b"mW4x0Z" * 8
 
 
@@ -53,8 +54,17 @@ def store_in_clear(user: User, secret: str) -> None:
 
 
 def sign_in(user: User, code: str) -> bool:
+    return finish(begin(user), code)
+
+
+def begin(user: User) -> Client:
+    """A browser that has the password right, and is asked for a code."""
     client = Client()
     client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
+    return client
+
+
+def finish(client: Client, code: str) -> bool:
     client.post(reverse("mfa_authenticate"), {"code": code})
     return "_auth_user_id" in client.session
 
@@ -81,6 +91,21 @@ def app(user: User) -> str:
     TOTP.activate(user, secret)
     code_now(secret)
     return secret
+
+
+@pytest.mark.parametrize("route", ["account_change_password", "session-end-others"])
+def test_first_step_of_a_stranger_opens_nothing_once_the_owner_acts(
+    user: User, app: str, route: str
+) -> None:
+    """It waits in his browser for a quarter of an hour."""
+    stranger, owner = begin(user), Client()
+    owner.force_login(user)
+    mark_reauthenticated(owner, user, "mfa")
+    new = {"oldpassword": PASSWORD, "password1": LONG, "password2": LONG}
+    owner.post(reverse(route), new)
+
+    assert not finish(stranger, code_at(app, 0))
+    assert stranger.get(reverse("mfa_authenticate")).headers["Location"] == reverse("account_login")
 
 
 @pytest.mark.parametrize(("steps", "is_in"), [(-2, False), (-1, True), (1, True), (2, False)])
