@@ -116,6 +116,7 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
     seller = Seller.objects.first()
     order.language = profile.effective_language
     order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())
+    order.parties = {"buyer": {"country": profile.effective_country}}  # where its VAT is due
     if gateway.has_invoice:
         order.parties = invoices.snapshot_parties(seller, profile)
         invoices.assign_number(order)

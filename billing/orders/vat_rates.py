@@ -4,7 +4,7 @@ Everybody pays the same price, with or without tax in it. An advance has the rat
 payment, a delivery the rate of the last day of its month.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -40,27 +40,19 @@ def vat_rate(
 def is_paid_with_vat() -> Q:
     """Chooses paid orders by the regime of the day of payment, else by their own rate.
 
-    One that was placed without VAT on a day that has a rate was a buyer's abroad: its money was no
-    taxed advance, wherever the buyer is now.
+    Not those that were placed without VAT from abroad, wherever the buyer is now.
     """
     regimes = list(VatRegime.objects.order_by("since"))
     if not regimes:
         return Q(vat_rate__gt=0)
-    before = Q(vat_rate__gt=0, paid_at__lt=start_of(regimes[0].since))
-    abroad = Q(vat_rate=None) & _has_rate("created_at", regimes)
-    return before | _has_rate("paid_at", regimes) & ~abroad
-
-
-def _has_rate(field: str, regimes: Sequence[VatRegime]) -> Q:
-    """Whether this time is on a day on which one of the seller's regimes has a rate."""
-    condition = Q(pk=None)
+    condition = Q(vat_rate__gt=0, paid_at__lt=start_of(regimes[0].since))
     for regime, following in zip(regimes, [*regimes[1:], None], strict=True):
         if regime.rate_on(regime.since):
-            period = Q((f"{field}__gte", start_of(regime.since)))
-            if following:
-                period &= Q((f"{field}__lt", start_of(following.since)))
-            condition |= period
-    return condition
+            period = Q(paid_at__gte=start_of(regime.since))
+            condition |= period & Q(paid_at__lt=start_of(following.since)) if following else period
+    country = "parties__buyer__country"
+    was_here = Q((f"{country}__isnull", True)) | Q((f"{country}__in", ["", HOME]))
+    return condition & (Q(vat_rate__isnull=False) | was_here)
 
 
 def reverse_charge_note(buyer: Mapping[str, str], *, has_vat: bool) -> str:

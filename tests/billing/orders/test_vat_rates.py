@@ -17,7 +17,7 @@ from billing.documents import document_pdf, issuing, month_closing
 from billing.models import BillingProfile, Document, Order, VatRegime
 from billing.orders import billing_profiles, invoice_pdf, invoices, vat_rates
 from tests.billing.documents.history import OCTOBER, at, buy, company, seal, seller, use
-from tests.billing.top_ups import place_order
+from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import MemberFactory, SellerFactory
 from tests.reauthentication import mark_reauthenticated
 
@@ -252,21 +252,24 @@ def test_regimes_choose_orders_by_the_day_of_payment() -> None:
     item = buyer()
     orders = [buy(item, at(10, day), 1, "2.00", vat_rate=None) for day in (4, 5, 9, 10)]
     own = buy(item, at(10, 1), 1, "2.00")
-    Order.objects.update(created_at=at(10, 1))
 
     chosen = set(Order.objects.filter(vat_rates.is_paid_with_vat()))
 
     assert chosen == {*orders[1:3], own}
 
 
-def test_buyer_who_comes_to_russia_has_no_invoices_for_advances_from_abroad() -> None:
-    VatRegime.objects.create(since=date(2025, 1, 1), regime=Regime.GENERAL)
-    seller()
-    item = buyer(country="DE")
-    buy(item, at(10, 3), 100, "122.00", vat_rate=None)
+@pytest.mark.parametrize(("country", "count"), [("DE", 0), ("RU", 1)])
+def test_buyer_who_comes_to_russia_has_no_invoices_for_advances_from_abroad(
+    country: str, count: int
+) -> None:
+    """While the operator's regime may be entered after the payments of its days."""
+    seller(vat_rate=None)
+    item = buyer(country=country)
+    order = place_order(item)
+    assert order.vat_rate is None
+    assert post_webhook(payment_event(order)) == 200
 
     BillingProfile.objects.filter(company=item).update(country="RU")
-    since = buy(item, at(10, 4), 100, "122.00")
-    issuing.issue()
+    VatRegime.objects.create(since=date(2025, 1, 1), regime=Regime.GENERAL)
 
-    assert Document.objects.get().order == since
+    assert issuing.issue() == count
