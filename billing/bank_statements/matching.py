@@ -21,9 +21,10 @@ from billing.gateways.tbank import TBank
 from billing.models import BankTransfer, Order, Payment
 from billing.orders import payments, refunds
 from catalogue.ids import parse_id
-from parsing.characters import is_text, one_line
+from parsing.characters import is_line, is_text, one_line
 
 MAX_AMOUNT_DIGITS = 14  # as the column has them
+YEARS = range(2000, 2100)  # 1C's empty day is in the year 1
 ROUBLES = {"643", "810"}
 CURRENCIES = dict.fromkeys(ROUBLES, "RUB") | {
     "840": "USD",
@@ -63,6 +64,10 @@ class StatementLine:
             raise ValueError("control characters")
         if not (self.amount.is_finite() and self.amount.adjusted() < MAX_AMOUNT_DIGITS - 2):
             raise ValueError("not an amount")
+        if not is_line(self.document_number):  # the reference of a payment
+            raise ValueError("not a number")
+        if not all(day.year in YEARS for day in (self.documented_on, self.booked_on)):
+            raise ValueError("not a day of ours")
 
     @property
     def key(self) -> str:

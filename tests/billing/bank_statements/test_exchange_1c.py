@@ -224,6 +224,24 @@ def test_amount_that_cannot_be_kept_is_unread(amount: str) -> None:
     assert (len(lines), unread) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("Номер=17", "Номер=1\u00ad7"),
+        ("Дата=24.11.2026", "Дата=01.01.0001"),
+        ("ДатаПоступило=25.11.2026", "ДатаПоступило=01.01.0001"),
+        ("ДатаПоступило=25.11.2026", "ДатаПоступило=31.12.9999"),
+    ],
+)
+def test_number_and_day_that_no_payment_can_have_are_unread(said: str, written: str) -> None:
+    """Else they fail once they are matched, and keep the lines after them from being read."""
+    raw = FILE.replace(said, written, 1).encode()
+
+    lines, unread = exchange_1c.parse(raw, account=ACCOUNT)
+
+    assert (len(lines), unread) == (1, 2)
+
+
 @pytest.mark.parametrize(("code", "currency"), [("810", "RUB"), ("840", "USD"), ("156", "CNY")])
 def test_currency_is_named_as_in_prices(code: str, currency: str) -> None:
     account = f"{ACCOUNT[:5]}{code}{ACCOUNT[8:]}"
