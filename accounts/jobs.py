@@ -253,8 +253,8 @@ def delete_with_parts(rows: models.QuerySet[Any], limit: int | None = None) -> i
 
 
 def delete_but_newest(rows: models.QuerySet[Any], count: int) -> None:
-    """Deletes all rows but so many: whoever makes one file after the other would fill the disk
-    before the first expires.
+    """Deletes all but the newest `count` rows: a person who makes file after file would fill the
+    disk before the first expires.
     """
     old = rows.order_by("-created_at", "-pk").values_list("pk", flat=True)[count:]
     if ids := list(old):

@@ -1,4 +1,4 @@
-"""Masks phones, also those that stand within a text or a URL."""
+"""Masks phones, also those within a text or a URL."""
 
 import re
 from collections.abc import Iterator

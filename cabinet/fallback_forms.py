@@ -95,7 +95,7 @@ def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> No
         _check(form, chain, cleaned)
     company = form.instance
     if not (cleaned.get("falls_back") or company.fallback_chain):
-        chain = []  # what was filled in is nobody's choice yet
+        chain = []  # nobody has chosen these values yet
     cleaned["fallback_chain"] = chain
 
 

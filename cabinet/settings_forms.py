@@ -62,12 +62,12 @@ class SectionForm(CompanyModelForm):
     is_for_owners: ClassVar[bool] = False
     # Fields that decide what money is taken: for those who may see money.
     of_money: ClassVar[tuple[str, ...]] = ()
-    # What stands around the fields: a sentence above, those two in a row, links below.
+    # The parts around the fields: a sentence above, those two in a row, links below.
     intro: ClassVar[StrOrPromise] = ""
     outro: ClassVar[StrOrPromise] = ""
     links: ClassVar[tuple[tuple[str, StrOrPromise], ...]] = ()
     in_pairs: ClassVar[tuple[str, ...]] = ()
-    layout: ClassVar[str] = ""  # the template of fields that stand otherwise
+    layout: ClassVar[str] = ""  # the template of fields in another arrangement
 
     def __init__(
         self, *args: Any, company: Company, user: User, sees_money: bool = True, **kwargs: Any

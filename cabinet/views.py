@@ -62,7 +62,7 @@ def company_create(request: HttpRequest) -> HttpResponse:
         return redirect_without_company(request)
     form = CompanyForm(request.POST or None, guess=countries.guess(request))
     if request.method == "POST" and form.is_valid() and isinstance(request.user, User):
-        # Whoever leaves their company may make another.
+        # A person who leaves their company may make another.
         if limited := ratelimit.consume_or_429(request, action="signup"):
             return limited
         _sign_up_once(request.user, form, ip=client_ip(request.META))

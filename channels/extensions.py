@@ -73,7 +73,7 @@ class BreakdownCount(StepCounts):
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """An event of a message, its code or its link, worded for the message's page."""
+    """An event of a message, its code or its link, as text for the message's page."""
 
     at: datetime
     title: "StrOrPromise"

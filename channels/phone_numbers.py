@@ -21,8 +21,8 @@ from parsing import clipboard
 _ALLOWED = re.compile(rf"[ (\[]*\+?[0-9{clipboard.PHONE_PUNCTUATION}]{{5,60}}", re.ASCII)
 _PUNCTUATION = re.compile(r"[^0-9+]")
 _SCHEME = re.compile(r"(?:tel|sms|smsto|callto|whatsapp):/{0,2}", re.IGNORECASE)  # RFC 3966, 5724
-# What stands before or around a number in a signature, a list, or a table of ours, which keeps it
-# from being a formula by an apostrophe.
+# The text before or around a number in a signature, a list, or one of our tables, where an
+# apostrophe keeps it from being a formula.
 _LABEL = re.compile(
     r"\A(?:tel|phone|mob|mobile|тел|телефон|моб)(?:\.:?|:) ?(?=[+(0-9])", re.IGNORECASE
 )

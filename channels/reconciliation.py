@@ -38,7 +38,7 @@ class Scope:
 # lets the partial index on `created_at` find recent messages.
 RECENT_MESSAGES = "m.created_at > now() - interval '2 hours' AND m.phone NOT LIKE '%*'"
 RECENT, ALL = Scope(RECENT_MESSAGES), Scope()
-# A message is final within a day of its acceptance, or found as open past its deadline.
+# A message is final within a day after its acceptance, or found open past its deadline.
 MAX_MESSAGE_AGE = timedelta(days=3)
 
 # Each company with its last seal. Companies by a loose index scan: even one without a wallet has

@@ -7,9 +7,7 @@ class IdentityHooksConfig(AppConfig):
     verbose_name = _("Identity servers")
 
     def ready(self) -> None:
-        """Registers whose bodies are received, how early refusals are worded, and the names of the
-        doors.
-        """
+        """Registers the entry point with its early refusals, and the names of the doors."""
         from api import admission  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
         from identity_hooks.kinds import kinds  # noqa: PLC0415

@@ -149,7 +149,7 @@ class Link(models.Model):
                 F("company"), F("mode"), F("created_at").desc(), F("id").desc(), name="link_history"
             ),
             models.Index("batch_id", condition=Q(batch_id__isnull=False), name="link_of_batch"),
-            models.Index(  # few, of which the operator sees those that read as a page of ours
+            models.Index(  # few; the operator sees those that look like one of our pages
                 "slug", condition=Q(is_alias=True, retired_at__isnull=True), name="link_alias"
             ),
         ]

@@ -28,7 +28,7 @@ class Alert(models.Model):
     subject = models.CharField(max_length=120, blank=True)  # an account, a host, a check
     details = models.JSONField(default=dict)  # fill the rule's texts
     began_at = models.DateTimeField()
-    missing_since = models.DateTimeField(null=True)  # not seen lately: over soon
+    missing_since = models.DateTimeField(null=True)  # not seen recently: over soon
     ended_at = models.DateTimeField(null=True)
     notices = models.PositiveIntegerField(default=0)  # sent: of its beginning and reminders
     notified_at = models.DateTimeField(null=True)
@@ -112,7 +112,7 @@ class IncidentQuerySet(models.QuerySet["Incident"]):
         return self.filter(resolved_at__isnull=False)
 
     def public(self) -> "IncidentQuerySet":
-        """Maintenance that is to come is public, too."""
+        """Planned maintenance is public, too."""
         return self.filter(is_public=True)
 
 

@@ -117,7 +117,7 @@ def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamil
 
 
 BINDS = {
-    "kvitok_smpp_bound": ("bound", "Whether the account's bind stands"),
+    "kvitok_smpp_bound": ("bound", "Whether the account is bound"),
     "kvitok_smpp_window_used": ("unanswered", "Requests the message centre has not answered yet"),
     "kvitok_smpp_window": ("window", "Messages that may be under way at once"),
 }

@@ -1,7 +1,7 @@
 """Takes what a company reports of its custom codes: which were entered.
 
-Whoever made a code checks it. A report proves the delivery, as a right code of ours does, and tells
-the guard and the router what they cannot see.
+The company that made a code checks it. A report proves the delivery, as a right derived code does,
+and gives the guard and the router an outcome that they cannot see.
 """
 
 from datetime import timedelta

@@ -1,6 +1,6 @@
 """Custom codes, which a company made itself, encrypted until the message that carries one ends.
 
-A code of ours is derived when it is needed; a foreign one has to be kept. Its row is apart from the
+Our own codes are derived when needed; a foreign one has to be kept. Its row is apart from the
 message's: so nothing that shows, exports or backs up messages can meet it, and it is deleted, not
 emptied. `otp/sealed_codes.sql` deletes it with the end of its message or verification.
 """

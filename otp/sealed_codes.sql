@@ -1,4 +1,4 @@
--- A custom code is deleted when its message comes to an end, whoever ends it, and when it is
+-- A custom code is deleted when its message ends in any way, and when it is
 -- of no use any more: entered, superseded or cancelled. Of a test message, which goes to nobody, the
 -- test phone shows it as long as it lives. A row that another transaction deletes at this moment is
 -- left to it: waiting for it could be a deadlock. What is left over after all goes at the end of its

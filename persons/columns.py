@@ -1,6 +1,6 @@
 """Every column of the schema that can hold a phone, and what an erasure does with it.
 
-A test compares this with the schema: a new column is unknown to the eraser until it stands here.
+A test compares this with the schema: a new column is unknown to the eraser until it is listed here.
 """
 
 # Erased or anonymised; `persons.sql` has the statements.

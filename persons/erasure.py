@@ -117,7 +117,7 @@ def _erase_rows(
             cursor.execute(statement, params | spelled(phone))
             counts[name] += cursor.rowcount
     if rows.messages or person.is_everywhere:
-        # What the channels' reach to this phone was; after whoever is learning just now.
+        # The channels' reach to this phone; after a learner that is at work just now.
         list(RouterState.objects.select_for_update())
         counts["routing_memory"] = sum(map(phone_memories.forget, spellings(person.phone)))
     _discard_files(rows.companies)

@@ -268,7 +268,7 @@ def _pool_bounds(pool: Pool | None) -> list[int]:
 def count_or_wait(window: Window) -> int:
     """Counts once in this window; 0, or the seconds to wait if it is full.
 
-    Nothing is counted without Redis, so something else must stand behind the limit.
+    Nothing is counted without Redis, so something else must enforce the limit then.
     """
     try:
         limit = acquire([window])

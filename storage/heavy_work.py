@@ -13,7 +13,7 @@ from storage.sessions import give_back
 
 
 class TooBusyError(OperationalError):
-    """No fault of the database: whoever asks too much gets the same answer."""
+    """No fault of the database: a caller that asks too much gets the same answer."""
 
 
 class HeavyWork:

@@ -2,7 +2,7 @@
 
 After a failover the old master goes on answering as a replica: it refuses writes, or says that it
 has no master. A connection that gets such a refusal is closed and reports a ConnectionError, so
-that whoever uses it connects again, and to the new master if an address has moved.
+that its user connects again, and to the new master if an address has moved.
 """
 
 import re

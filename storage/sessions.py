@@ -58,7 +58,7 @@ def has_direct_address() -> bool:
 
 
 def is_pooled() -> bool:
-    """Whether a pooler stands between Django's connection and PostgreSQL.
+    """Whether there is a pooler between Django's connection and PostgreSQL.
 
     The process id that a pooler gave us at the start belongs to no session of the server's.
     """

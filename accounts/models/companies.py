@@ -135,7 +135,7 @@ class Company(models.Model):
         default=GuardMode.ENFORCE,
         db_default=GuardMode.WATCH,  # for companies that were here before the guard
     )
-    # Where codes of another company are not entered, fewer of ours are enough.
+    # Where codes of another company are not entered, fewer of its own are enough.
     guard_watches_others = models.BooleanField(
         _("stricter where other companies are attacked"), default=True, db_default=True
     )

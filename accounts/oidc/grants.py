@@ -11,4 +11,4 @@ class Grant(NamedTuple):
 
     group: str
     role: str
-    target: str = ""  # of staff: a group of ours; of a company's role: the company's number
+    target: str = ""  # staff: one of our groups; a company's role: the company's number

@@ -1,9 +1,9 @@
 """Identities of the provider, and the users that they open.
 
 An identity is an issuer and a `sub`, never an address: an address of a user that exists opens
-nothing, even a confirmed one, until its user connects the identity while signed in. An address that
-somebody typed and nobody confirmed is nobody's: the person whom the provider vouches for gets it,
-with an account of their own, so that nothing a stranger prepared under it is theirs.
+nothing, even a confirmed one, until its user connects the identity while signed in. An unconfirmed
+address belongs to nobody: the person whom the provider vouches for gets it, with a new account,
+so that they take over nothing that a stranger prepared under it.
 
 What the provider's groups grant, operators' rights and roles in companies, is applied at every
 sign-in: what no group gives any longer is taken. Rights that an operator or an owner gave here

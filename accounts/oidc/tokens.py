@@ -41,7 +41,7 @@ def name(claims: Claims) -> str:
 
 
 def groups(claims: Claims) -> frozenset[str]:
-    """Their names; none when the claim is missing, so that whoever hides it gains nothing.
+    """Their names; none when the claim is missing, so that a person who hides it gains nothing.
 
     Raises RefusedError when the provider says that they are elsewhere, as Entra ID of more than
     200: to take that for none would take every right that they give.

@@ -225,7 +225,7 @@ def connect(request: HttpRequest) -> HttpResponse:
         return leave(request, CONNECT)
     names = {"provider": settings.OIDC_NAME}
     text = _(
-        "Whoever signs in as you at %(provider)s will be able to open this account. Your other "
+        "Anyone who signs in as you at %(provider)s will be able to open this account. Your other "
         "sessions end."
     )
     return confirm_page(

@@ -115,7 +115,7 @@ def subject_and_text(html: str) -> tuple[str, str]:
     parser.close()
     raw_text = re.sub(" +", " ", "".join(parser.said))
     text = BREAKS.sub(lambda match: "\n\n" if BLOCK_END in match[0] else "\n", raw_text)
-    # An address or a list stands right below the sentence that leads to it.
+    # An address or a list is right below the sentence that leads to it.
     return parser.subject, text.replace(":\n\n", ":\n").strip()
 
 
@@ -252,8 +252,8 @@ def _has_too_many(template: str, to: str) -> bool:
     """The counter knows of what others have not committed yet; the rows know without Redis. A lock
     instead would be held for as long as whatever causes the e-mail.
     """
-    lately = Mail.objects.filter(created_at__gt=timezone.now() - timedelta(hours=1))
-    if lately.filter(template=template, to__iexact=to, key=None).count() >= MAX_PER_HOUR:
+    recent = Mail.objects.filter(created_at__gt=timezone.now() - timedelta(hours=1))
+    if recent.filter(template=template, to__iexact=to, key=None).count() >= MAX_PER_HOUR:
         return True
     box = atomic_limits.hashed(to.casefold())
     return atomic_limits.count_or_wait(Window(f"mail:{template}:{box}", MAX_PER_HOUR, 3600)) > 0

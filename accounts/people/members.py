@@ -140,7 +140,7 @@ def remove(*, member: Member, user: User, ip: str | None = None) -> None:
 @transaction.atomic
 def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = None) -> None:
     """Gives the role that a group of the identity provider grants. A membership that was given here
-    stands as it is.
+    stays as it is.
     """
     if _lock(company).deleted_at is not None:
         return
@@ -181,7 +181,7 @@ def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> 
 
 
 def _require_owner(company: Company, user: User) -> None:
-    """Under the lock: whoever waited there may have been removed meanwhile."""
+    """Under the lock: a member who waited for it may have been removed meanwhile."""
     if not company.members.filter(user=user, role=Member.Role.OWNER).exists():
         raise PermissionDenied
 

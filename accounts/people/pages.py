@@ -26,7 +26,7 @@ def form_page(
     lead: StrOrPromise = "",
     note: StrOrPromise = "",
 ) -> HttpResponse:
-    """A form whose fields stand otherwise than in a column names its template in `layout`."""
+    """A form whose fields are not in one column names its template in `layout`."""
     page = {"form": form, "title": title, "verb": verb, "back": back, "heading": heading}
     return render(request, "cabinet/form.html", page | {"lead": lead, "note": note})
 

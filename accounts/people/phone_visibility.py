@@ -14,7 +14,7 @@ LOOK_UPS = (200, 24 * 3600)  # numbers of a member who sees them masked: (count,
 TOO_MANY_LOOK_UPS = _(
     "You have looked for too many numbers today: your role sees masked phones. Try again tomorrow."
 )
-# Where digits are otherwise: ids of ours, see `catalogue.ids`, and times.
+# Other digits: our own ids, see `catalogue.ids`, and times.
 _MACHINE = re.compile(
     r"[a-z]{3}_[0-9a-f]{12}[47][0-9a-f]{3}[89ab][0-9a-f]{15}|req_[0-9a-f]{22}"
     r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)",
@@ -41,8 +41,8 @@ def may_search(text: str, member: Member) -> bool:
 
 
 def may_look_up(number: str, member: Member) -> bool:
-    """Whoever sees phones masked may look for one that a person has named, and not for one after
-    the other: five hidden digits are 100,000 numbers. The same number again counts once in a day.
+    """A member who sees phones masked may look for one that a person has named, but not for many:
+    five hidden digits are 100,000 numbers. The same number again counts once in a day.
     """
     if member.can_see_phones:
         return True

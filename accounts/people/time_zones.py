@@ -1,7 +1,7 @@
 """The time zones a person may choose, and templates that show times in the chosen one.
 
 Days stay the service's (`TIME_ZONE`): counts, budgets, statements and the filters that lead to
-their rows, so that sums agree whoever reads them. Times of day are the reader's.
+their rows, so that sums agree for all readers. Times of day are the reader's.
 """
 
 from collections import defaultdict

@@ -29,7 +29,7 @@ from processes.server.client_ip import address_of
 
 # A signed cookie says that a browser is known, not its address: people move, and an attacker may
 # share their network. What it holds for an account depends on its password and on how often its
-# sessions were ended: whoever knew an old password, or was thrown out, is a stranger again. Nobody
+# sessions were ended: a person with an old password, or thrown out, is a stranger again. Nobody
 # can make the cookie without having signed in, of which the owner got an e-mail. The cookie of
 # `sign_in.adapter` has another: it must go on counting when the password changes.
 BROWSER_COOKIE = "known_browser"
@@ -99,7 +99,7 @@ def is_stamp_of(user: User, stamp: str) -> bool:
 
 # A right that a group of the identity provider gave counts in the sessions that it opened, and they
 # end OIDC_SESSION_HOURS after the provider was last asked: who left the group, or the organization,
-# cannot go on with a password of ours. https://openid.net/specs/openid-connect-core-1_0.html
+# cannot go on with a password from here. https://openid.net/specs/openid-connect-core-1_0.html
 PROVIDER_METHOD = "socialaccount"  # allauth's name for it
 PROVIDER_FACTOR = "oidc"  # the type of a second factor that the provider asked for
 

@@ -64,7 +64,7 @@ def on_factor_failed(
         return
     record_authentication_event("login.failed", user=user, request=request, subject="2fa")
     if sessions.needs_sign_in_notice(request, user):
-        # Whoever got here has the password; once a day, or they could fill the mailbox.
+        # A person who gets here has the password; once a day, or they could fill the mailbox.
         key = f"factor-failed:{user.pk}:{timezone.now():%Y-%m-%d}"
         notifications.post_change("factor.failed", user=user, request=request, key=key)
 

@@ -35,8 +35,8 @@ def _is_spelled(spelling: str) -> Q:
 
 
 def is_claimed(address: str) -> bool:
-    """Whether an account was made with it, or somebody has confirmed it. Whoever has only added it
-    to an account proves nothing, and must not keep its owner out.
+    """Whether an account was made with it, or somebody has confirmed it. To add it to an account
+    proves nothing, and must not keep its owner out.
     """
     confirmed = EmailAddress.objects.filter(is_of(address), verified=True)
     # Both are always asked: the time must not tell of an account.

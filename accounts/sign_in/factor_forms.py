@@ -41,7 +41,7 @@ MALFORMED_ERRORS = (
     struct.error,
 )
 
-# Whoever names an account, without being in, has all of its passkeys read and parsed.
+# A visitor who names an account, without being in, has all of its passkeys read and parsed.
 MAX_PASSKEYS = 20
 MAX_CREDENTIAL = 50_000  # characters; with certificates and keys of ML-DSA it has some 20,000
 MAX_NAME = 100

@@ -145,7 +145,7 @@ def stem_of(file: Path) -> str:
 
 @lru_cache(maxsize=1000)
 def coloured(code: str, lexer: str) -> SafeString:
-    """Spans with classes; pygments escapes what stands between them."""
+    """Spans with classes; pygments escapes the text between them."""
     formatter = HtmlFormatter(nowrap=True, classprefix="hl-")
     html: str = highlight(code, get_lexer_by_name(lexer), formatter)
     return mark_safe(html.strip())  # noqa: S308

@@ -1,6 +1,6 @@
 """A line of a statement, as any source gives it, and what it pays. What is doubtful waits.
 
-An exact match credits, once: the purpose names one open invoice of ours, amount and currency are
+An exact match credits, once: the purpose names one of our open invoices, amount and currency are
 its, the payer's INN is the buyer's. A transfer by an SBP link names the top-up, and needs no INN:
 the bank wrote it.
 """
@@ -119,7 +119,7 @@ MAX_NUMBERS = 20  # of one purpose
 def receive(line: StatementLine) -> BankTransfer | None:
     """Keeps the transfer and pays what it pays, in one commit; a repeat changes nothing.
 
-    None for outgoing money that is no refund of ours: it is not kept.
+    None for outgoing money other than our refunds: it is not kept.
     """
     orders = _named_orders(line)
     if not line.is_incoming and not (orders and REFUND.search(line.purpose)):

@@ -201,7 +201,7 @@ def _prepaid_opening(
 
 
 def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Charge]:
-    """Stores what came in and how the lots stand at the end; returns what was charged."""
+    """Stores the receipts and the lots' remainders at the end; returns the charges."""
     rows = external_transfers(company_id, start, end)
     new, withdrawals, returned = _movements(company_id, rows)
     Lot.objects.bulk_create(new)

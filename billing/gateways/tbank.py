@@ -1,6 +1,6 @@
 """T-Bank: a one-time SBP link that a company or sole trader pays from any bank's account.
 
-Notices carry a secret of ours. What they say is not believed: the link is read from the API. The
+Notices carry our secret. They are not trusted: the link is read from the API. The
 bank has no key against repeats: a repeated `open` makes another link, which nobody is shown.
 
 https://developer.tbank.ru/docs/products/sbp-b2b, https://developer.tbank.ru/docs/intro/webhooks/

@@ -34,7 +34,7 @@ class BankTransfer(models.Model):
         DISMISSED = "dismissed", _("not a top-up")
 
     class Problem(models.TextChoices):
-        UNKNOWN_ORDER = "unknown_order", _("names no invoice or top-up of ours")
+        UNKNOWN_ORDER = "unknown_order", _("names none of our invoices and top-ups")
         SEVERAL = "several", _("names several invoices")
         WRONG_AMOUNT = "wrong_amount", _("another amount")
         WRONG_CURRENCY = "wrong_currency", _("another currency")

@@ -69,7 +69,7 @@ class Seal(models.Model):
 class SealedDay(models.Model):
     """A day on which every company's transfers are sealed; its head covers the heads of all.
 
-    Whoever keeps it elsewhere notices a company or a seal that was taken out.
+    A copy kept elsewhere shows whether a company or a seal was taken out.
     """
 
     day = models.DateField(_("day"), unique=True)

@@ -108,10 +108,10 @@ def write(order: Order, gateway: Gateway, *, ip: str | None = None) -> None:
         raise BillingDetailsNeededError
     if Order.objects.for_company(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
-    lately = Order.objects.for_company(order.company_id).filter(
+    recent = Order.objects.for_company(order.company_id).filter(
         created_at__gt=timezone.now() - timedelta(days=1)
     )
-    if lately.filter(state__in=GIVEN_UP).count() >= MAX_GIVEN_UP:
+    if recent.filter(state__in=GIVEN_UP).count() >= MAX_GIVEN_UP:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_GIVEN_UP)
     seller = Seller.objects.first()
     order.language = profile.effective_language

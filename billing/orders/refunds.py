@@ -140,8 +140,8 @@ def _return(gateway: str, event: RefundEvent) -> Refund | None:
 
 
 def _pass_on(amount_taken: int, payment: Payment, order: Order) -> int:
-    """A refund that came while this one stood found less to take, or nothing: of the tokens that
-    would come back, it gets what is due for it. Returns how many these are.
+    """Gives later refunds the tokens that they lacked while this one was open, out of those that
+    would come back. Returns the number of these tokens.
     """
     refunded, passed = Decimal(0), 0
     refunds = payment.refunds.filter(returned_at=None, currency=payment.currency)

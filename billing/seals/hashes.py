@@ -1,6 +1,6 @@
 """The hashes of seals: lines of a day's transfers, their parts by month, and the heads.
 
-Whoever has the statement and the heads can compute them again.
+A reader of the statement and the heads can compute them again.
 """
 
 import json

@@ -167,7 +167,7 @@ def _tell(alert_id: int, now: int, *, since: datetime | None = None) -> bool:
 
 @transaction.atomic
 def add(*, company: Company, kind: str, level: int, user: User, ip: str | None = None) -> None:
-    """An alert that is there already stays as it is, and one that is added again within a day of
+    """An alert that is there already stays as it is, and one added again within a day after
     its e-mail waits until its level was left. Raises `invalid_input` about `level`.
     """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)

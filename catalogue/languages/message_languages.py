@@ -28,7 +28,7 @@ def choices() -> list[tuple[str, str]]:
 def grouped_choices(also: str = "") -> list[tuple[StrOrPromise, list[tuple[str, str]]]]:
     """For a form: in two groups, named in the language of the page.
 
-    `also` is a tag that is stored already, and may be none of ours.
+    `also` is a stored tag, and may differ from our languages.
     """
     first = [*page_languages.codes(), *([also] if also and also not in codes() else [])]
     others = sorted((_label(code), code) for code in codes() - set(first))
@@ -75,5 +75,5 @@ def words(name: str) -> frozenset[str]:
 
 
 def native_name(tag: str) -> str:
-    """The name of a language of ours in itself; of another tag its title."""
+    """The name of one of our languages in itself; of another tag its title."""
     return str(texts(tag)["name"]) if tag in codes() else page_languages.title(tag)

@@ -2,7 +2,7 @@
 
 They are `settings.LANGUAGES`: languages of messages that have a `pages.toml`, too, translations
 (`locale/`) and articles. The default is the first of them; the last, the worldwide one, is for
-whoever has none of the others.
+everybody else.
 """
 
 from functools import cache
@@ -29,7 +29,7 @@ def translated() -> list[str]:
 
 def declared(default: str) -> list[tuple[str, str]]:
     """Codes and own names, for the settings: the default is the first, and the last is the one
-    without countries, for whoever has none of the others.
+    without countries, for everybody else.
     """
     texts = {code: read_texts(code, "messages.toml") for code in translated()}
     ordered = sorted(texts, key=lambda code: (code != default, not texts[code]["countries"]))
@@ -53,7 +53,7 @@ def title(tag: str) -> str:
 
 
 def worldwide() -> str:
-    """The language for whoever has none of the others: the last."""
+    """The language for people who read none of the others: the last."""
     return codes()[-1]
 
 

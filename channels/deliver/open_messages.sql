@@ -1,4 +1,4 @@
--- Keeps the queue of open messages as the messages and their attempts are, whoever writes them.
+-- Keeps the queue of open messages as the messages and their attempts are, after every write.
 -- A message's open row is written only by who holds the message's lock.
 
 CREATE OR REPLACE FUNCTION enqueue_open_message() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -54,7 +54,7 @@ WINDOW = 12 * HOUR
 NORM_HALF_LIFE = 7 * DAY
 NORM_STRENGTH = 50.0
 EASED = 0.7
-PEOPLE = 10.0  # right codes lately that show that people are there
+PEOPLE = 10.0  # recent right codes that show that people are there
 EXPLAINED, ROUNDING = 0.8, 1e-6
 
 

@@ -37,7 +37,7 @@ FIRST_DAYS = 60  # counted first; days before them follow, the newest first
 MAX_AGE = 2 * 366  # days: no page reads older ones (the longest period, and the one before it)
 MARGIN = timedelta(hours=1)  # between a message's id and its time, clocks included
 MIDNIGHT_GRACE = timedelta(minutes=10)  # longer than a transaction begun before midnight may last
-RETRY = timedelta(minutes=1)  # until a day of a company that was not counted is due again
+RETRY = timedelta(minutes=1)  # until a company's uncounted day is due again
 BATCH_SIZE = 100  # stale marks per commit, and those of the same days
 ROWS_PER_INSERT = 2000
 

@@ -309,7 +309,7 @@ class Part(models.Model):
 class OpenMessage(models.Model):
     """The work left on one message; deleted once it is final and no hold of it is open.
 
-    Derived: triggers on messages and attempts write it, whoever changes those. What it holds would
+    Derived: triggers on messages and attempts write it at every change of those. It would
     otherwise be indexed columns of `Message`, and each change of state would write every index.
     """
 

@@ -192,7 +192,7 @@ class Provider(ABC):
         """Sends the message or raises a `SendError`. Called from many threads."""
 
     def locale_for(self, tag: str, language: str) -> str:
-        """The `locale` of a message asked for in a language tag, worded in a language of ours.
+        """The `locale` of a message requested in `tag`, whose text is in our language `language`.
 
         A vendor whose templates have languages of their own returns the nearest of those.
         """

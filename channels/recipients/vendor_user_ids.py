@@ -41,7 +41,7 @@ WHERE k.vendor = %s AND k.user_id = %s
 
 
 def rows(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]:
-    """For `REMEMBER`: those with a message of ours."""
+    """The rows for `REMEMBER`: recipients of our own messages."""
     vendor = vendor_of(provider)
     return [
         {"vendor": vendor, "user_id": stored_text(recipient.user_id, 150), "attempt_id": attempt_id}

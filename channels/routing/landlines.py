@@ -27,7 +27,7 @@ def for_landline(
 
 
 def _reaches_landlines(name: str, mode: str, content: Content) -> bool:
-    """Our bot writes to whoever shared a contact, of whatever number; the Gateway to mobiles."""
+    """Our bot writes to anyone who shared a contact, with any number; the Gateway to mobiles."""
     if not BY_NAME[name].needs_mobile:
         return True
     routes = registry.routes_by_key().get((mode, name, content.value), [])

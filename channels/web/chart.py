@@ -48,7 +48,7 @@ class Bar:
     counts: list[tuple[Series, int]]  # for every series
     extras: list[tuple[StrOrPromise, int]]
     total: int
-    tenth: int  # of the drawing's width, where the bar stands
+    tenth: int  # of the drawing's width: the bar's position
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,7 +305,7 @@ class VerificationCheck(TwilioView):
 
 
 class Attempts(TwilioView):
-    """The attempts of one verification: a key that leaks must list nobody's numbers."""
+    """The attempts of one verification: a leaked key must not list numbers."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         query = QueryFields(request.GET.dict())

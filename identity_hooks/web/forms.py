@@ -116,7 +116,7 @@ class SecretForm(forms.Form):
         required=False,
         max_length=255,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        help_text=_("If the server makes the secret, enter it. Leave empty for a new one of ours."),
+        help_text=_("If the server makes the secret, enter it. Leave empty to have one made here."),
     )
 
     def clean_own_secret(self) -> str:

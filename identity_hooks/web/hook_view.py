@@ -227,7 +227,7 @@ def _finished(response: HttpResponse, request_id: str) -> HttpResponse:
     response["X-Request-Id"] = request_id
     response["Cache-Control"] = "no-store"
     response["Content-Length"] = str(len(response.content))
-    # Django would log the path of a refusal, in which a secret may stand.
+    # Django would log the path of a refusal, which may contain a secret.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 

@@ -103,7 +103,7 @@ def _pretty(text: str) -> str:
         return text
 
 
-HIDDEN_SECRET = "YOUR_SECRET"  # noqa: S105 - stands where the secret goes
+HIDDEN_SECRET = "YOUR_SECRET"  # noqa: S105 - a placeholder
 LAST_CALLS = 10
 
 

@@ -53,7 +53,7 @@ def _yearly(year: int) -> int:
     return year - 1998
 
 
-# Names of browsers and apps may stand before and behind, comments only behind an app's name.
+# Names of browsers and apps may come before and behind, comments only behind an app's name.
 _BLINK = r"AppleWebKit/537\.36 \(KHTML, like Gecko\) (?:[^ ()]+ ){0,4}?"
 _WEBKIT = r"AppleWebKit/6\d\d\.[\d.]+ \(KHTML, like Gecko\) "
 _ENGINES = (

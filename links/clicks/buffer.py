@@ -80,7 +80,7 @@ class Networks:
 
 @remembered(4096)
 def _public_network(ip: str) -> str:
-    """Empty for an address of ours: of a measurement, or a proxy that hides everybody."""
+    """Empty for one of our own addresses: a measurement, or a proxy that hides everybody."""
     network = client_network(ip)
     return network if network and ip_network(network).is_global else ""
 

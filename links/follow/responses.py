@@ -154,8 +154,8 @@ def _content_security_policy(is_short_host: bool, more: str) -> tuple[str, str]:
 
 
 def count_or_wait(visit: Visit, what: str, limit: tuple[int, int]) -> int:
-    """Counts what a visitor does; 0, or the seconds to wait for whoever did it more than `limit`, a
-    count in seconds. Nothing is limited without an address, and while Redis is away.
+    """Counts an action of a visitor; 0, or the seconds to wait beyond `limit`, a count in seconds.
+    Nothing is limited without an address, and while Redis is away.
     """
     visitor = client_network(client_ip(visit.environ))
     key = f"{what}:{atomic_limits.hashed(visitor)}"

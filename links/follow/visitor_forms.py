@@ -1,6 +1,6 @@
 """Forms of visitors of short links, and the nonce of each.
 
-A nonce proves that the page of the same link was fetched lately. It needs no cookie, and another
+A nonce proves that the page of the same link was fetched recently. It needs no cookie, and another
 site cannot know one without fetching our page.
 """
 

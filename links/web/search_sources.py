@@ -45,8 +45,8 @@ def find(member: Member, text: str) -> list[Hit]:
 
 
 def may_name(slug: str, member: Member) -> bool:
-    """A slug that contains a phone is found like the phone: whoever sees it masked finds it by
-    trying no sooner.
+    """A slug that contains a phone is found like the phone: to members who see it masked, guessing
+    slugs shows no more than guessing numbers.
     """
     if text_for(slug, member) == slug:
         return True

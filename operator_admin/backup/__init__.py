@@ -2,4 +2,4 @@
 
 
 class BackupError(Exception):
-    """Why a backup or an archive cannot be made or used; worded for the operator."""
+    """A backup or an archive cannot be made or used; the text is for the operator."""

@@ -116,7 +116,7 @@ def _ring(setting: str) -> dict[str, bytes]:
 
 
 NAME, FORMAT = "manifest.json", 1
-CHECKSUM = "checksum"  # of all that stands above it in the manifest
+CHECKSUM = "checksum"  # of everything above it in the manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Manifest:
         (directory / NAME).write_text(text + "\n", encoding="utf-8")
 
     def damages(self, directory: Path) -> Iterator[str]:
-        """Files that are missing or differ, worded."""
+        """Files that are missing or differ, as text."""
         for name, entry in self.files.items():
             path = directory / name
             if not path.is_file():

@@ -26,7 +26,7 @@ from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from processes.server import probe
 
 TIMEOUT = 4.0  # seconds
-# The default's host, and that of .env.example, which is nobody's by RFC 2606.
+# The default's host, and that of .env.example, which RFC 2606 reserves.
 _NOBODYS = ("@localhost", "@example.com")
 FORGED_IP = "192.0.2.77"  # a documentation address (RFC 5737) that a client might forge
 UNDERSCORE_IP = (

@@ -255,7 +255,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         return super().change_view(request, object_id, extra_context=context)
 
     def deletion_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Keeps a company that is to be deleted, or has it deleted sooner."""
+        """Keeps a company that is scheduled for deletion, or has it deleted sooner."""
         company = Company.objects.filter(pk=pk).first()
         if company is None or not self.has_change_permission(request, company):
             raise PermissionDenied

@@ -150,7 +150,7 @@ class AuthenticatorAdmin(OwnedAdmin):
 
 @admin.register(SocialAccount)
 class IdentityAdmin(OwnedAdmin):
-    """Connected only by the person: whoever could add one here could open any account."""
+    """Connected only by the person: an operator who could add one could open any account."""
 
     list_display = ("user", "provider", "uid", "date_joined", "last_login")
     search_fields = ("user__email__istartswith", "=uid")

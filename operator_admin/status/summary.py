@@ -84,7 +84,7 @@ def count_days() -> int:
 
 
 def _due_days() -> list[date]:
-    """Days counted for companies that are not counted here, or not lately."""
+    """Days counted for companies that are not counted here, or not recently."""
     today = timezone.localdate()
     rows = StatusDay.objects.exclude(component=API)
     is_fresh = Q(counted_at__gte=timezone.now() - RECOUNT_AFTER) | Q(day__lt=today - RECOUNTED)

@@ -34,4 +34,4 @@ FROM (SELECT judged_at, verified_at,
              sum(attempts - (verified_at IS NOT NULL)::int) OVER (ORDER BY judged_at DESC) AS so_far
       FROM otp_verification
       WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
-        AND judged_at > now() - interval '24 hours' AND id BETWEEN :first_id AND :last_id) AS lately
+        AND judged_at > now() - interval '24 hours' AND id BETWEEN :first_id AND :last_id) AS recent

@@ -209,7 +209,7 @@ def _take() -> list[UUID]:
     """Off the list for good: no other worker tells them, nor this one again."""
     try:
         return [UUID(hexed.decode()) for hexed in call("LPOP", WAITING, THREADS) or []]
-    except redis.RedisError:  # whoever adds to the list logs that
+    except redis.RedisError:  # the writer of the list logs that
         return []
 
 

@@ -63,7 +63,7 @@ WITH settled AS (
   WHERE v.id = n.id AND v.id BETWEEN :first_id AND :last_id
   RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id)
 
--- Right codes of ours in messages that these accounts delivered: of each account the last one. A
+-- Right codes made here, in messages that these accounts delivered: of each account the last one. A
 -- message of theirs that is only accepted is not the one that was read: settlement chose another.
 --: entered_at_vendors
 SELECT DISTINCT ON (v.id, a.provider)

@@ -192,6 +192,6 @@ class Migration(migrations.Migration):
         migrations.RunPython(setting("otp_verification"), migrations.RunPython.noop),
         RunSqlFile("otp/check/wrong_guesses.sql", "d98b35de50a5431e"),
         RunSqlFile("otp/check/judge.sql", "7ffcd7a7476e0e62"),
-        RunSqlFile("otp/sealed_codes.sql", "167202dcbf096649"),
+        RunSqlFile("otp/sealed_codes.sql", "bfcb3f2d7578e185"),
         RunSqlFile("otp/texts/text_changes.sql", "8c7a70b92e9bdce9"),
     ]

@@ -4,10 +4,10 @@ An outcome follows from the times of only the message and its code, so that each
 exactly one interval of `(since, until]`, whenever it is looked at. What was written more than `LAG`
 after its time may be left out.
 
-The newest message of a code counts: a person who asks three times and enters once is
-one right code. Codes with a link are left out: whoever follows the link need not enter the code. A
-custom code is entered elsewhere: it is missed or awaited only while the company reports what was
-entered. Left out, too, are the codes of known phones that the guard lets pass whatever it
+The newest message of a code counts: a person who asks three times and enters once is one right
+code. Codes with a link are left out: a person who follows it need not enter the code. A custom code
+is entered elsewhere: it is missed or awaited only while the company reports entered codes.
+Left out, too, are the codes of known phones that the guard lets pass whatever it
 finds: their right ones would hide an attack on the numbers between them.
 """
 
@@ -183,7 +183,7 @@ def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     return newest
 
 
-_SENT_LATELY = """
+_SENT_RECENTLY = """
 SELECT company_id, phone, count(*) FROM channels_message
 WHERE phone = ANY(%s) AND created_at > %s AND created_at <= %s AND kind = 'code' AND mode = 'live'
 GROUP BY company_id, phone HAVING count(*) > %s
@@ -198,9 +198,9 @@ def _without_repeated(
     """
     phones = sorted({item.code.phone for item in outcomes if item.kind not in SAID_OF_PEOPLE})
     with connection.cursor() as cursor:
-        lately = until - timedelta(seconds=PHONE_WINDOW)
-        params: list[Any] = [phones, lately, until, COUNTED_OF_PHONE]
-        cursor.execute(_SENT_LATELY, params)
+        since = until - timedelta(seconds=PHONE_WINDOW)
+        params: list[Any] = [phones, since, until, COUNTED_OF_PHONE]
+        cursor.execute(_SENT_RECENTLY, params)
         many = {
             (company_id, phone)
             for company_id, phone, count in cursor.fetchall()

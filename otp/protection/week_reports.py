@@ -4,7 +4,7 @@ The figures are those of the replay, which the page shows too: it knows what was
 What restrictions counted as `stopped` are sends, by the last step of each, over any time.
 
 A claim moves the time of the next try, and the e-mails go with the move to the next week in one
-transaction, if no other worker has moved it since: a week is reported once, by whoever finishes.
+transaction, if no other worker has moved it since: a week is reported once.
 """
 
 import time

@@ -1,7 +1,7 @@
 """The binding of a code to a payment or a document, as the person sees it and as it is checked.
 
-For the dynamic linking of PSD2 (RTS, article 5) and for signatures by SMS: whoever enters the code
-has read what it agrees to.
+For the dynamic linking of PSD2 (RTS, article 5) and for signatures by SMS: a person who enters the
+code has read what it agrees to.
 """
 
 import re

@@ -31,7 +31,7 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel:
 
 
 def text_with(code: str, *, params: Mapping[str, Any], locale: str, channel: str) -> str:
-    """The text of a verification's message with `code` where its code stands."""
+    """The text of a verification's message with `code` in place of its code."""
     short_url = params.get("short_url")
     body = params.get("texts", {}).get(channel)
     return fill(
@@ -56,11 +56,11 @@ def _code(verification_id: UUID, params: Mapping[str, Any]) -> str:
 def _default(channel: Channel, *, locale: str, has_link: bool) -> str:
     """The vendor's template where it words the message, else the service's text."""
     if channel.has_template:
-        worded = message_languages.texts(locale)[channel.name].get(
+        sentence = message_languages.texts(locale)[channel.name].get(
             "code_with_link" if has_link else "code"
         )
-        if worded:  # otherwise the vendor's words in this language are not known
-            return str(worded)
+        if sentence:  # otherwise the vendor's words in this language are not known
+            return str(sentence)
     return compose(message_languages.texts(locale)["code"], has_link=has_link)
 
 

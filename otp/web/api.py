@@ -104,8 +104,8 @@ def _requester(fields: RequestFields, principal: Principal) -> Requester:
 
 
 class KeyedByHashedCode(IdempotentView):
-    """An Idempotency-Key keeps a hash of the body that takes no key of ours: anyone who has the
-    database would find the code in it.
+    """An Idempotency-Key keeps an unkeyed hash of the body: anyone who has the database would find
+    the code in it.
     """
 
     def remembered(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -87,7 +87,7 @@ def send(
 
 
 def _key(principal: Principal, kind: str, fields: Mapping[str, Any], token: str) -> IdempotencyKey:
-    """A hash of the form and its values: whoever corrects a field sends again."""
+    """A hash of the form and its values: a corrected field makes another send."""
     canonical = orjson.dumps([token, kind, fields], option=orjson.OPT_SORT_KEYS)
     digest = hashlib.sha256(canonical).hexdigest()
     return idempotency.parse(principal, PATH, digest, fields)

@@ -128,7 +128,7 @@ def text_list(request: CabinetRequest) -> HttpResponse:
     rows = request.company.code_texts.order_by("purpose", "channel", "locale")
     context = {
         "rows": [(text, _max_segments(text, tail)) for text in rows],
-        "worded": join_titles(own_texts.WORDED),
+        "channels_with_text": join_titles(own_texts.WORDED),
         "limit": own_texts.MAX_TEXTS,
         "own": texts,
         "standard": _standard(request.company.language),

@@ -133,7 +133,7 @@ def company_export_zip(request: CabinetRequest, pk: UUID) -> StreamingHttpRespon
     row = _export_of_company(request, pk)
     if row.state != CompanyExport.State.READY:
         raise Http404
-    reauthentication.require(request)  # all of it, to whoever holds the session
+    reauthentication.require(request)  # the session alone must not export everything
     record("company.export_downloaded", row, company=request.company, **request.actor)
     response = StreamingHttpResponse(exports.content(row), content_type="application/zip")
     name = f"kvitok-{request.company.pk}-{row.created_at:%Y-%m-%d-%H%M}.zip"

@@ -47,7 +47,7 @@ class BoundedRequest(WSGIRequest):
 
     @cached_property
     def COOKIES(self) -> dict[str, str]:  # type: ignore[override]  # noqa: N802 - Django's
-        """Without backslashes, which no cookie of ours has."""
+        """Without backslashes, which none of our cookies has."""
         return parse_cookie(get_str_from_wsgi(self.environ, "HTTP_COOKIE", "").replace("\\", ""))
 
 

@@ -106,7 +106,7 @@ SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 WHERE i.inhparent = ANY(%s::regclass[]) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
 """
 _IS_ATTACHED = "SELECT relispartition FROM pg_class WHERE oid = to_regclass(%s)"
-# The order in which the service locks them: whoever waits for us holds nothing that we wait for.
+# The service's lock order: a session that waits for us holds nothing that we wait for.
 LOCK_ORDER = (
     "otp_verification",
     "channels_message",

@@ -86,7 +86,7 @@ class GroupCommit(Generic[Write, Result]):
         with self._lock:
             if self._leads_alone(member):
                 return
-            member.turn.acquire()  # released by whoever gives it a turn
+            member.turn.acquire()  # released by the thread that gives it a turn
             self._waiting.append(member)
         while not member.turn.acquire(timeout=PASS_AFTER):
             self._start_group_past_slow_leader()

@@ -211,7 +211,7 @@ def cpu(groups: Mapping[str, float]) -> str:
 
 
 LEGEND = """\
-p99 counts what a stall kept waiting, too (wrk's correction). others: cores that none of ours took.
+p99 counts what a stall kept waiting, too (wrk's correction). others: cores used by other programs.
 fsync: µs, the mean of the log's. loop: ms of a fixed piece of Python just before; where it differs
 between two sides, or two runs, so did the processor. CPU: µs for each request, by processes."""
 

@@ -19,7 +19,7 @@ CREATE TEMP TABLE client_order (key text, company_id bigint, path text, phone te
 CREATE TEMP TABLE client_call (
   key text, status int, code text, message_id uuid, body text, is_replayed boolean,
   seconds float, at float,
-  -- told again to whoever repeats the call: refusals before the effect are not
+  -- repeated to a caller that repeats the call: refusals before the effect are not
   is_kept boolean GENERATED ALWAYS AS (status = 200 OR message_id IS NOT NULL) STORED);
 CREATE TEMP TABLE client_entry (
   person text, key text, try text, company_id bigint, phone text, is_right boolean, status int,

@@ -82,7 +82,7 @@ class Payers:
         """SQL of the number of paid orders that are not credited yet."""
         ids = ",".join(self.paid.values())
         return (
-            "SELECT count(*) FROM billing_order"  # noqa: S608 - ids of ours
+            "SELECT count(*) FROM billing_order"  # noqa: S608 - our own ids
             f" WHERE id = ANY('{{{ids}}}'::uuid[]) AND state <> 'paid'"
         )
 
@@ -98,7 +98,7 @@ class Payers:
 class CreditKiller:
     """Kills web and workers while a credit waits between its notice and its commit.
 
-    A session of ours holds a lock that the credit needs, somebody pays, and once a session waits
+    Our own session holds a lock that the credit needs, somebody pays, and once a session waits
     for us everything that could be crediting is killed. Then the lock is given back. Each strike is
     one of the planned kills of web and one of a worker.
     """

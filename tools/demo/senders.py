@@ -32,7 +32,7 @@ SKEW = 1.05  # the share of the n-th company is 1 / n^SKEW: the first of a thous
 LISTENING = 3  # one company in three has an endpoint for events
 SHOWN = {"prefix": "kv_live_demo", "last4": "demo"}  # of its API key
 LINKS, FALLBACKS = 12, 6  # of a hundred messages
-# The area code 000 is nobody's: histories of this size need more numbers than the small demo's.
+# Nobody has the area code 000: histories of this size need more numbers than the small demo's.
 PHONES = {"phone_prefix": "+7000", "phone_digits": 7}
 PER_PHONE = 4  # messages
 

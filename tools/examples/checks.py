@@ -168,7 +168,7 @@ class ExampleRun:
 
 
 def phone(ending: str = "") -> str:
-    """A Russian mobile number that is nobody's script unless `ending` makes it one."""
+    """A Russian mobile number without a script unless `ending` makes it one."""
     return f"+79{secrets.randbelow(10**5):05d}{ending or secrets.randbelow(9000) + 1000}"
 
 

@@ -75,7 +75,7 @@ def _out_of_reach(reach: list[Given], factor: float) -> list[Given]:
     return [{**row, "share": row["share"] * scales[bool(row["channels"])]} for row in reach]
 
 
-# Where it stands, under which key, and what is half or twice of it.
+# The section, the key, and the function that halves or doubles the value.
 PARAMETERS: dict[str, tuple[str, str, Callable[[Any, float], Any]]] = {
     "latency of messengers": ("messengers", "latency", _median),
     "latency of SMS": (SMS, "latency", _median),

@@ -76,7 +76,7 @@ class Carrier:
         if plan.latency:
             await asyncio.sleep(plan.latency)
         self.courier.start(message, delay)
-        if plan.answer == SERVER_ERROR:  # what stands before the vendor answers in its place
+        if plan.answer == SERVER_ERROR:  # a proxy before the vendor answers in its place
             text = "<html>502 Bad Gateway</html>"
             return web.Response(status=502, text=text, content_type="text/html")
         return vendor.accepted(message)

@@ -1,7 +1,7 @@
 """Faults on demand, which sends they match and what they do, and outcomes by script.
 
-A fault changes what vendors do to sends in general; an outcome says all of one number, so that
-whoever drew the fate of many people can play it. Where there is one, no fault is asked.
+A fault changes vendors' behaviour to sends in general; an outcome is the script of one number, so
+that a drawn history of many people can be played. Where there is one, no fault is asked.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping

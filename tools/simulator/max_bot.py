@@ -73,7 +73,7 @@ class MaxBot(Bot):
     def __init__(self, carrier: Carrier) -> None:
         super().__init__(carrier)
         self._token = self.settings.variable("MAX_BOT_TOKEN")
-        # As set by the bot; before, the service that we stand in for.
+        # As set by the bot; before, the real service.
         self._subscriptions: dict[str, Json] = {
             f"{self.settings.public_url}/hooks/max-bot": {
                 "secret": self.settings.variable("MAX_BOT_SECRET"),
@@ -240,7 +240,7 @@ def _message_update(phone: Phone, **content: object) -> Json:
 
 
 def _buttons(attachments: object) -> list[Json]:
-    """The buttons of the only attachment that a bot of ours sends, a keyboard."""
+    """The buttons of the keyboard, the only attachment that our bots send."""
     if attachments is None:
         return []
     if not isinstance(attachments, list):

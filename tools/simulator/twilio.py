@@ -160,7 +160,7 @@ class Twilio(HttpVendor):
             fields["ErrorCode"] = str(UNREACHABLE_HANDSET)
         if event != "sent":
             fields["RawDlrDoneDate"] = datetime.fromtimestamp(moment, UTC).strftime("%y%m%d%H%M")
-        # The order of parameters is nobody's promise: so another moment makes other bytes.
+        # Nobody promises the order of parameters: so another moment makes other bytes.
         names = list(fields)
         start = int(moment) % len(names)
         rotated = {name: fields[name] for name in names[start:] + names[:start]}

@@ -116,7 +116,7 @@ class Twilio(http.HttpProvider):
 
     def send(self, message: Outgoing) -> Accepted:
         self._check(message)
-        # Twilio echoes only this URL of ours, and its report may overtake our commit.
+        # Twilio echoes only this one of our URLs, and its report may overtake our commit.
         separator = "&" if urlsplit(self._callback_url).query else "?"
         form = {
             "To": message.phone,

@@ -42,7 +42,7 @@ _STATES = {
     "read": ReceiptState.READ,  # `delivered` may never come before it
     "failed": ReceiptState.FAILED,
 }
-# The template takes codes of up to 15 characters, whoever made them.
+# The template takes codes of up to 15 characters, custom ones too.
 _CODES = (Content.CODE, Content.CUSTOM_DIGITS, Content.CUSTOM_CODE)
 _ARRIVED = {ReceiptState.DELIVERED, ReceiptState.READ}
 _PHONE = re.compile(r"[1-9][0-9]{6,14}")

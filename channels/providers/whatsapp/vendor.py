@@ -266,8 +266,9 @@ STEPS = (
     SetupStep(
         "WhatsApp Manager → Message templates → Create template",
         _(
-            "Create each template in each of the languages, worded as in the operator's guide, and "
-            "wait until Meta approves them. The link's button leads to the address below."
+            "Create each template in each of the languages, with the text from the operator's "
+            "guide, and wait until Meta approves them. The link's button leads to the address "
+            "below."
         ),
         ("code_template", "link_template", "code_link_template", "languages"),
         (Snippet(_("Address of the link's button"), "{short_url}/{{{{1}}}}"),),

@@ -1,4 +1,4 @@
-"""The shares of accounts that stand in for each other, moved towards those whose codes are entered.
+"""The shares of interchangeable accounts, moved towards those whose codes are entered.
 
 Only accounts of one channel with the same sequence number and without prefixes of their own are
 compared: which of them carries a message is drawn at random, so they reach the same people.

@@ -53,7 +53,7 @@ def _channels_down(company: Company) -> Iterator[Notice]:
 
 
 def _unavailable_channels(company: Company) -> list[Channel]:
-    """Channels that the company used lately; queries only while something is down."""
+    """Channels that the company used recently; queries only while something is down."""
     down = [channel for channel in CHANNELS if _is_down(channel)]
     if not down:
         return []

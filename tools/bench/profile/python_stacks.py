@@ -16,7 +16,7 @@ _SITE = "/site-packages/"
 _LIBRARY = f"{sysconfig.get_paths()['stdlib']}/"
 INSIDE = str(Path(__file__).parent / "inside")
 
-OURS = "Python of ours"
+OURS = "our Python"
 NO_FRAME = "between two calls"  # a thread of the server that runs no Python just now
 _TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("causes.toml").read_text("utf-8"))
 CAUSES: dict[str, str] = _TABLES["packages"]
@@ -82,7 +82,7 @@ def counted(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
 
 
 def hottest(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
-    """Samples by (activity, the innermost function of ours with the line it had reached)."""
+    """Samples by (activity, our innermost function with the line it had reached)."""
     costs: Counter[tuple[str, str]] = Counter()
     for stack in stacks:
         ours = next((frame for frame in stack if _cause(frame.file) in {OURS, "HTTP server"}), None)

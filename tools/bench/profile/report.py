@@ -11,7 +11,7 @@ from tools.bench.results import percentile
 from tools.command_line import columns
 
 MIN_SHARE = 0.004  # of a table's total: smaller rows are added up in one
-LINES = 14  # of ours, for each program
+LINES = 14  # of our code, for each program
 WEB = ("web 1", "web 2")
 BESIDE = ("client", "simulator", "postgres for the bench")  # not the service's
 
@@ -88,7 +88,7 @@ def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
         f"  {count * us:7,.0f}  {doing}: {source}"
         for (doing, source), count in lines.most_common(LINES)
     ]
-    return "\n".join([head, *rows, "innermost line of ours, everything that it calls:", *hottest])
+    return "\n".join([head, *rows, "our innermost line, everything that it calls:", *hottest])
 
 
 def matrix(cells: Mapping[tuple[str, str], float], total: float) -> list[str]:

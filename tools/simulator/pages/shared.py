@@ -34,7 +34,7 @@ Texts = Mapping[str, str]
 
 class LocalOnly:
     def __init__(self, settings: Settings) -> None:
-        """A foreign name of ours is a rebinding attack."""
+        """A foreign host name for this server is a rebinding attack."""
         host = urlsplit(settings.own_url).hostname
         self._host_names = {"127.0.0.1", "localhost", "::1", host}
 

@@ -72,8 +72,8 @@ def _body(kind: str, row: dict[str, Any], locale: str) -> str:
     if locale in row:
         return str(row[locale])
     texts = _own_sentences(locale)
-    worded = texts.get("whatsapp", {}).get({"code_link": "code_with_link"}.get(kind, kind))
-    body = str(worded or texts.get("code") or row["en"])
+    own_text = texts.get("whatsapp", {}).get({"code_link": "code_with_link"}.get(kind, kind))
+    body = str(own_text or texts.get("code") or row["en"])
     for name, number in {"{code}": "{0}", "{text}": "{0}", "{brand}": "{1}"}.items():
         body = body.replace(name, number)
     return body.removesuffix(" {1}")  # Meta's sentences of a code name no brand
