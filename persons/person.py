@@ -22,6 +22,7 @@ from channels.routing.learned import phone_memories
 from links.models import Link
 from persons import sql
 from storage.statements.named_rows import fetch_all
+from webhooks.models import EventKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ class Rows:
             "aliases": self.aliases,
             "attempts": self.attempts,
             "companies": self.companies,
+            "event_kinds": EventKind.values,  # each of them: the index of keys begins with it
             "event_keys": keys,
             "link_ids": [f"lnk_{key.hex}" for key in self.links],
         }

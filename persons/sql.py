@@ -147,8 +147,7 @@ DELETE FROM channels_contact WHERE phone = %(phone)s
 
 EVENT_IDS = """
 SELECT id FROM webhooks_event WHERE company_id = ANY(%(companies)s) AND (
-  (mode IN ('live', 'test') AND key = ANY(%(event_keys)s) AND kind IN (
-    'message.sent', 'message.delivered', 'message.failed', 'message.expired', 'otp.verified'))
+  (mode IN ('live', 'test') AND kind = ANY(%(event_kinds)s) AND key = ANY(%(event_keys)s))
   OR (kind = 'link.clicked' AND data ->> 'id' = ANY(%(link_ids)s)))
 """
 # A webhook that is still due goes out anonymised.

@@ -35,6 +35,7 @@ from tests.factories import (
 )
 from tests.otp.sent_codes import code_of, wrong_code
 from tests.persons.traces import OTHER, PHONE, leave, leave_with_the_service, rows_naming
+from webhooks.models import Event, EventKind
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +60,27 @@ def test_table_does_not_name_the_phone_afterwards(company: Company, table: str) 
     erase(person=Person(PHONE))
 
     assert rows_naming(PHONE, table) == 0
+
+
+@pytest.mark.parametrize("kind", EventKind.values)
+def test_event_about_the_message_loses_the_phone_whatever_its_kind(
+    company: Company, kind: str
+) -> None:
+    message = leave(company)
+    Event.objects.all().delete()
+    event = Event.objects.create(
+        company=company,
+        mode=message.mode,
+        kind=kind,
+        key=message.public_id,
+        data={"phone": PHONE},
+        at=timezone.now(),
+    )
+
+    erase(person=Person(PHONE))
+
+    event.refresh_from_db()
+    assert event.data == {"phone": Person(PHONE).anonymised}
 
 
 @pytest.mark.parametrize("is_everywhere", [True, False])
