@@ -26,7 +26,7 @@ class SendPolicy:
     order: Sequence[Channel]  # the channels to choose the first one from
     fallback: Fallback | None
     barred: frozenset[str] = frozenset()
-    max_cost: int | None = None
+    max_cost: int | None = None  # in tokens; of `fallback`, what its chain keeps to
     locale: str = ""
     is_own: bool = False  # whether a rule matched
     is_smart: bool = False  # the learned router sets order and patience of codes
@@ -115,9 +115,9 @@ def in_order(policy: SendPolicy, requested: RequestedOrder) -> SendPolicy:
     fallback = policy.fallback
     if requested.channels:
         names = tuple(name for name in requested.channels if name not in policy.barred)
-        patience, dearest = (fallback.patience, fallback.max_cost) if fallback else ({}, None)
-        most = policy.max_cost if dearest is None else dearest
-        fallback = Fallback(names, patience, most) if len(names) > 1 else None
+        chain = fallback or Fallback(())
+        max_cost = policy.max_cost if chain.max_cost is None else chain.max_cost
+        fallback = Fallback(names, chain.patience, max_cost) if len(names) > 1 else None
         policy = replace(policy, order=[BY_NAME[name] for name in names])
     if fallback and requested.patience:
         fallback = fallback._replace(patience=dict.fromkeys(BY_NAME, requested.patience))

@@ -55,7 +55,7 @@ def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
     companies = {write.params["company_id"] for write in writes}
     of_one = len(companies) == 1
     statement = sql.SEND_OF_ONE_COMPANY if of_one else sql.SEND_OF_SEVERAL_COMPANIES
-    code_rows = [_asked_row(number, write.params) for number, write in enumerate(writes)]
+    code_rows = [_requested_row(number, write.params) for number, write in enumerate(writes)]
     params = {name: first[name] for name in _SHARED} | {
         "requested": dump_rows(_first_of_each(code_rows))
     }
@@ -78,7 +78,7 @@ def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return firsts
 
 
-def _asked_row(number: int, params: Mapping[str, Any]) -> dict[str, Any]:
+def _requested_row(number: int, params: Mapping[str, Any]) -> dict[str, Any]:
     row = {name: value for name, value in params.items() if name not in _SHARED}
     values = {name: bytea(params[name]) for name in ("mac", "idem_hash") if params[name]}
     return row | values | {"number": number}
