@@ -148,8 +148,10 @@ class WhatsAppCloud(http.HttpProvider):
             return InboundEvents(call.body, handshake=self._challenge(call.url))
         changes = self._verified(call)
         statuses = _rows(changes, "statuses")
+        # What people wrote in the same call is nobody's receipt, and is kept nowhere.
+        is_alone = all("statuses" in value and "messages" not in value for _field, value in changes)
         return InboundEvents(
-            call.body,
+            call.body if is_alone else orjson.dumps({"statuses": statuses}),
             # Matches by id and `biz_opaque_callback_data`: the phone may be absent.
             receipts=[receipt for status in statuses if (receipt := _receipt(status))],
             recipients=[recipient for status in statuses if (recipient := _recipient(status))],

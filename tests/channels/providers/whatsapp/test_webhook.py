@@ -98,6 +98,17 @@ def test_half_a_character_in_a_name_costs_no_status(cut: bytes) -> None:
     assert read.receipts == whole.receipts != []
 
 
+def test_what_a_person_wrote_is_not_kept_with_the_receipts_of_others() -> None:
+    body = payload("whatsapp_cloud", "batch_2026-09.json")
+    assert b"Kerry Fisher" in body
+
+    events = whatsapp().parse_webhook(meta_call(body))
+
+    kept = orjson.loads(events.raw)["statuses"]
+    assert [row["id"] for row in kept] == ["wamid.A", "wamid.B", "wamid.D", "wamid.E"]
+    assert all(said not in events.raw for said in (b"Kerry", b"16315551234", b"wamid.C"))
+
+
 def test_statuses_come_without_a_phone_out_of_order_and_twice() -> None:
     call = meta_call(payload("whatsapp_cloud", "status_without_phone_2026-11.json"))
 
