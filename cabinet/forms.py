@@ -230,6 +230,9 @@ class AddressesField(ListField):
         return [_network(text) for text in super().clean(value)]
 
 
+IPV4_IN_IPV6 = 96  # bits before the address: RFC 4291, 2.5.5.2
+
+
 def _network(text: str) -> str:
     try:
         parsed = ip_network(text, strict=False)
@@ -237,6 +240,9 @@ def _network(text: str) -> str:
         raise ValidationError(
             _("%(text)s is neither an IP address nor a network."), params={"text": text}
         ) from None
+    mapped = getattr(parsed.network_address, "ipv4_mapped", None)
+    if mapped is not None and parsed.prefixlen >= IPV4_IN_IPV6:  # as sockets of both families log
+        parsed = ip_network((mapped, parsed.prefixlen - IPV4_IN_IPV6))
     return str(parsed.network_address if parsed.num_addresses == 1 else parsed)
 
 

@@ -38,6 +38,17 @@ def test_create_keeps_scopes_addresses_and_the_last_day(client: Client, owner: M
     assert timezone.localdate(key.expires_at) == today
 
 
+def test_address_is_allowed_as_sockets_of_both_families_log_it(
+    client: Client, owner: Member
+) -> None:
+    logged = "::ffff:203.0.113.7, ::ffff:198.51.100.9/120, 2001:db8::1"
+
+    client.post(reverse("key-create"), FORM | {"allowed_ips": logged})
+
+    allowed = owner.company.api_keys.get().allowed_ips
+    assert allowed == ["203.0.113.7", "198.51.100.0/24", "2001:db8::1"]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
