@@ -1,6 +1,7 @@
 """Prometheus metrics: the processes' counters, and gauges read from the database."""
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import structlog
@@ -13,7 +14,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from psycopg_pool import PoolTimeout
 
-from channels.vendor_accounts.registry import live_providers
+from channels.vendor_accounts.registry import hosted_providers, live_providers
 from links.clicks import stream
 from operator_admin import figures
 from otp.models import GuardProgress, GuardRestriction
@@ -40,6 +41,8 @@ QUEUE = {
 
 
 BREAKERS = ("closed", "half-open", "open")
+# Kinds of processes that every installation runs.
+PROCESSES = ("web", "delivery", "beat")
 
 
 class DatabaseCollector:
@@ -95,12 +98,13 @@ def _click_gauges() -> Iterator[GaugeMetricFamily]:
 
 
 def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
-    youngest: dict[str, float] = {}
+    # Rows go after an hour; without a sample the alert would end while the process is down.
+    youngest = dict.fromkeys((*PROCESSES, *hosted_providers()), inf)
     for beat in beats:
-        youngest[beat.kind] = min(beat.age, youngest.get(beat.kind, beat.age))
+        youngest[beat.kind] = min(beat.age, youngest.get(beat.kind, inf))
     age = GaugeMetricFamily(
         "kvitok_heartbeat_age_seconds",
-        "Since the last heartbeat of a process of this kind",
+        "Since the last heartbeat of a process of this kind; infinite without one",
         labels=["kind"],
     )
     for kind, seconds in youngest.items():

@@ -21,6 +21,7 @@ from links.clicks.buffer import STREAM
 from operator_admin.prometheus import DatabaseCollector
 from otp.models import GuardProgress, GuardRestriction
 from storage.redis_client import redis_client
+from tests.channels.accounts import name_accounts, set_account
 from tests.config.test_settings import GOOD
 from tests.factories import (
     AttemptFactory,
@@ -222,6 +223,21 @@ def test_bind_is_exported_while_its_process_is_alive() -> None:
     names = ("kvitok_smpp_boundsmpp", "kvitok_smpp_window_usedsmpp", "kvitok_smpp_windowsmpp")
     assert [result[name] for name in names] == [1, 3, 10]
     assert later.keys() & set(names) == set()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_alert_of_a_dead_process_stands_once_its_row_is_gone(settings: Settings) -> None:
+    set_account(settings, "smpp", {"host": "127.0.0.1", "system_id": "kvitok", "source": "Kvitok"})
+    name_accounts(settings, "kz", vendor="smpp")
+    kinds = ("web", "delivery", "beat", "smpp", "smpp:kz")
+    Heartbeat.objects.create(process="web a", kind="web", at=timezone.now())
+
+    ages = {kind: gauges()[f"kvitok_heartbeat_age_seconds{kind}"] for kind in kinds}
+
+    rules = (ROOT / "deploy" / "prometheus.rules.yml").read_text(encoding="utf-8")
+    asked = re.findall(r'kvitok_heartbeat_age_seconds\{kind=~?"(.+?)"\} > 60', rules)
+    assert [kind for kind in kinds if ages[kind] > 60] == list(kinds[1:])
+    assert [any(re.fullmatch(kind, name) for kind in asked) for name in kinds] == [True] * 5
 
 
 @pytest.mark.django_db
