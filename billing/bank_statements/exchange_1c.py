@@ -25,6 +25,8 @@ PURPOSE_LINES = 6
 _WORDS = re.compile("[\r\n][\t ]*(ВерсияФормата|СекцияРасчСчет|СекцияДокумент|КонецФайла)")
 ENCODINGS = ("utf-8-sig", "windows-1251", "cp866", "utf-16")
 LOST = "\ufffd"  # a character that cannot be decoded, or that the bank itself has lost
+# 1.900 may be a thousand and nine hundred, or less than two.
+_AMOUNT = re.compile(r"[0-9]+(?:[.,][0-9]{1,2})?")
 _FIRST_LINE = re.compile(rf"\s*{HEAD}[^\r\n]*(\r\n|\r|\n)")
 
 
@@ -97,7 +99,10 @@ def _line(document: Mapping[str, str], account: str) -> StatementLine:
     booked = document.get("ДатаПоступило" if is_incoming else "ДатаСписано")
     documented_on = _day(document["Дата"])
     # Some banks put spaces between thousands.
-    amount = Decimal("".join(document["Сумма"].split()).replace(",", ".")).quantize(CENT)
+    written = "".join(document["Сумма"].split())
+    if not _AMOUNT.fullmatch(written):
+        raise ValueError(written)
+    amount = Decimal(written.replace(",", ".")).quantize(CENT)
     if amount <= 0:
         raise ValueError(amount)
     # In one field, or in one for each of its lines.

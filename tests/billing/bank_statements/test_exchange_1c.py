@@ -250,3 +250,22 @@ def test_currency_is_named_as_in_prices(code: str, currency: str) -> None:
     lines, _unread = exchange_1c.parse(raw, account=account)
 
     assert {line.currency for line in lines} == {currency}
+
+
+@pytest.mark.parametrize("amount", ["1.900", "1,900", "1,900.00", "1900.001", "1.9e3", "1_900"])
+def test_amount_that_may_be_another_one_is_not_read(amount: str) -> None:
+    raw = FILE.replace("Сумма=1900.00", f"Сумма={amount}").encode()
+
+    lines, unread = exchange_1c.parse(raw, account=ACCOUNT)
+
+    assert [line.is_incoming for line in lines] == [False]
+    assert unread == 2
+
+
+@pytest.mark.parametrize("amount", ["1900", "1900,0", "1 900.00", "1\u00a0900,00", "001900.00"])
+def test_amount_is_read_as_banks_write_it(amount: str) -> None:
+    raw = FILE.replace("Сумма=1900.00", f"Сумма={amount}").encode()
+
+    incoming = exchange_1c.parse(raw, account=ACCOUNT)[0][0]
+
+    assert incoming.amount == Decimal("1900.00")
