@@ -4,7 +4,8 @@ code's life are one message, however often and however close together they come.
 Who retries is another system, which knows no Idempotency-Key: an identity server whose webhook was
 answered too late. The verification is looked up by the MAC of its code. What names a
 channel that has not carried the code yet is no repeat, unless the code was entered: it asks for
-another message.
+another message. Nor is what comes a cool-down after a message that failed: the person, or a
+server that retries, would otherwise be told of that failure until the code is over.
 """
 
 import hashlib
@@ -25,6 +26,7 @@ from accounts.keys.principal import Principal
 from api import idempotency
 from api.rate_limit import count_in_postgres
 from catalogue.errors import DomainError, Error
+from channels.accept import send_limits
 from channels.accept.acceptance import Sender
 from channels.models import Message
 from channels.routing.channel_plan import SendRequest
@@ -185,7 +187,11 @@ class _Repeated(NamedTuple):
 def find(principal: Principal, request: CustomCodeRequest) -> Message | None:
     """The message that the request would repeat."""
     params = codes.owner(principal, request.phone, request.purpose)
-    params |= {"macs": macs(principal, request), "reference": request.reference}
+    params |= {
+        "macs": macs(principal, request),
+        "reference": request.reference,
+        "cool_down": send_limits.cool_down(principal.own_limits),
+    }
     with connection.cursor() as cursor:
         cursor.execute(sql.in_live_months(_SQL["repeated_message"]), params)
         row = fetch_one(cursor, _Repeated)

@@ -1,0 +1,63 @@
+"""A custom code whose message failed: a call after the cool-down sends the same code again."""
+
+from functools import partial
+
+import pytest
+from django.utils import timezone
+
+from channels.lifecycle.state_machine import EventKind
+from channels.models import Attempt, Message
+from otp.models import Verification
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.channels.message_stages import apply_event, claim
+from tests.otp.send.test_custom_codes import CODE, outgoing, send
+from tests.otp.sent_codes import age_rows
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("balanced_books"),
+]
+
+
+def failed(api: Api) -> str:
+    message: str = send(api).body["id"]
+    claim()
+    attempt = Attempt.objects.get()
+    apply_event(attempt, EventKind.ACCEPTED, provider_id="vendor-1")
+    apply_event(attempt, EventKind.REFUSED)
+    return message
+
+
+def test_failed_code_is_sent_again_after_the_cool_down(api: Api) -> None:
+    first = failed(api)
+    repeated = send(api).body["id"]
+    age_rows(seconds=61)
+
+    again = [send(api) for _ in range(2)]
+
+    assert repeated == first
+    assert [answer.status for answer in again] == [200, 200]
+    assert again[0].body["id"] == again[1].body["id"] != first
+    assert outgoing().code == CODE
+    assert Verification.objects.count() == 1
+
+
+def test_failed_code_sent_again_at_once_is_one_message(api: Api) -> None:
+    failed(api)
+    age_rows(seconds=61)
+
+    answers = at_once([partial(send, api)] * 4)
+
+    assert {answer.status for answer in answers} == {200}
+    assert Message.objects.count() == 2
+
+
+def test_entered_code_of_a_failed_message_is_not_sent_again(api: Api) -> None:
+    """The receipt was wrong: the person has it."""
+    first = failed(api)
+    Verification.objects.update(verified_at=timezone.now())
+    age_rows(seconds=61)
+
+    assert send(api).body["id"] == first
+    assert Message.objects.count() == 1
