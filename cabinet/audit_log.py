@@ -7,7 +7,8 @@ from typing import Any
 
 from django import forms
 from django.db.models import Q, QuerySet, TextChoices
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -22,7 +23,7 @@ from accounts.people.cabinet_access import CabinetRequest, can_manage_keys, memb
 from api import pagination
 from cabinet.forms import FilterForm, grouped
 from cabinet.settings_forms import SECTIONS, LimitsSection, lifetime_words
-from cabinet.spreadsheets import csv_download, local_time
+from cabinet.spreadsheets import csv_download, local_time, page_of_filter
 from catalogue import channels
 from catalogue.languages import message_languages
 from parsing.days import start_of
@@ -206,8 +207,11 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
 
 
 @member_required(can_manage_keys)
-def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
-    filters = AuditFilter(request.GET).filters()
+def audit_export(request: CabinetRequest) -> HttpResponseBase:
+    form = AuditFilter(request.GET)
+    if not form.is_valid():
+        return page_of_filter(request, "audit-list")
+    filters = form.filters()
     recorded = record(
         "audit.exported", ", ".join(sorted(filters)), company=request.company, **request.actor
     )

@@ -5,7 +5,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from django.http import StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone, translation
 
 from catalogue.languages import page_languages
@@ -30,6 +32,13 @@ def csv_download(rows: Iterable[Row], name: str) -> StreamingHttpResponse:
     """The rows as a file in the language of the request."""
     language = page_languages.active()
     return csv_response(csv_lines(rows, language), name)
+
+
+def page_of_filter(request: HttpRequest, route: str) -> HttpResponse:
+    """Redirects a download with an invalid filter to the page that says what is wrong with it: a
+    file of other rows than were asked for looks like the right one.
+    """
+    return redirect(f"{reverse(route)}?{request.GET.urlencode()}")
 
 
 def csv_response(content: Iterator[str] | Iterator[bytes], name: str) -> StreamingHttpResponse:

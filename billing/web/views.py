@@ -6,7 +6,8 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.forms import BaseForm
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -41,7 +42,7 @@ from billing.web.forms import (
     TopUpForm,
 )
 from cabinet.forms import GroupedIntegerField
-from cabinet.spreadsheets import csv_download
+from cabinet.spreadsheets import csv_download, page_of_filter
 from catalogue.channels import CHANNELS
 from catalogue.errors import DomainError
 from parsing.stale_forms import VERSION
@@ -140,8 +141,11 @@ def statement(request: CabinetRequest) -> HttpResponse:
 
 @require_GET
 @member_required(can_see_money)
-def export(request: CabinetRequest) -> StreamingHttpResponse:
-    filters = StatementFilter(request.GET).filters()
+def export(request: CabinetRequest) -> HttpResponseBase:
+    form = StatementFilter(request.GET)
+    if not form.is_valid():
+        return page_of_filter(request, "balance-statement")
+    filters = form.filters()
     record(
         "statement.exported",
         ", ".join(f"{name}={value}" for name, value in filters.items()) or "—",

@@ -27,7 +27,9 @@ def message_files(request: CabinetRequest) -> HttpResponse:
     """Lists the member's files; `POST` asks for one by the filter in the address."""
     form = HistoryFilter(request.GET, member=request.member)
     error = ""
-    if request.method == "POST":
+    if request.method == "POST" and not form.is_valid():
+        error = _("The filter is not valid. Go back to the messages and correct it.")
+    elif request.method == "POST":
         try:
             export.start(
                 member=request.member,

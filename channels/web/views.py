@@ -19,7 +19,7 @@ from billing.orders import prices
 from billing.wallet import archived
 from cabinet import saved_filters
 from cabinet.request_views import is_logged
-from cabinet.spreadsheets import csv_download
+from cabinet.spreadsheets import csv_download, page_of_filter
 from catalogue.ids import parse_id
 from channels.history import export, phone_screens
 from channels.history import messages as history
@@ -63,6 +63,8 @@ def message_list(request: CabinetRequest) -> HttpResponse:
 def message_export(request: CabinetRequest) -> HttpResponseBase:
     """The filtered history as a CSV file; a long one is made in the background."""
     form = HistoryFilter(request.GET, member=request.member)
+    if not form.is_valid():
+        return page_of_filter(request, "message-list")
     filters = form.filters()
     if export.is_long(request.company, filters):
         return redirect(f"{reverse('message-files')}?{query_of(form) or 'mode=live'}")

@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -30,7 +31,7 @@ from accounts.people.pages import confirm_page
 from accounts.people.phone_visibility import may_search, text_for
 from api import pagination
 from api.pagination import page_or_first
-from cabinet.spreadsheets import csv_download, local_time
+from cabinet.spreadsheets import csv_download, local_time, page_of_filter
 from catalogue.errors import DomainError
 from catalogue.ids import parse_id
 from links import link_imports
@@ -106,8 +107,10 @@ def _named(text: str, company_id: int) -> Q:
 
 @require_GET
 @member_required()
-def link_export(request: CabinetRequest) -> StreamingHttpResponse:
+def link_export(request: CabinetRequest) -> HttpResponseBase:
     form = LinkFilter(request.GET)
+    if not form.is_valid():
+        return page_of_filter(request, "link-list")
     record(
         "links.exported",
         ", ".join(sorted(form.filters())),

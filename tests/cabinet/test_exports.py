@@ -12,6 +12,7 @@ from django.urls import reverse
 from accounts.audit import record
 from accounts.models import Company, Member
 from billing.wallet import ledger
+from tests.cabinet.routes import CABINET
 from tests.factories import LinkFactory, MemberFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -97,3 +98,25 @@ def test_reader_holds_no_connection(client: Client, route: str) -> None:
 
     assert len(held) == ROWS + 2
     assert not any(held[2:])  # the byte order mark and the headings come before any read
+
+
+FILTERED = sorted(
+    name for name, route in CABINET.items() if route.of is None and reverse(name).endswith(".csv")
+)
+INVALID = {
+    "state": "no-such-state",
+    "period": "days",
+    "date_from": "2026-02-30",
+    "date_to": "2026-02-28",
+}
+
+
+@pytest.mark.parametrize("route", FILTERED)
+def test_export_with_an_invalid_filter_shows_the_page_with_its_error(
+    client: Client, route: str
+) -> None:
+    client.force_login(MemberFactory.create(role=Member.Role.OWNER).user)
+
+    response = client.get(reverse(route), INVALID, follow=True)
+
+    assert 'class="invalid-feedback' in response.content.decode()

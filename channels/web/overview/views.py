@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
@@ -12,7 +13,7 @@ from accounts.people.cabinet_access import CabinetRequest, member_required
 from billing.models import BillingProfile, Order
 from billing.orders import prices
 from billing.wallet import ledger
-from cabinet.spreadsheets import csv_download
+from cabinet.spreadsheets import csv_download, page_of_filter
 from channels.history import messages
 from channels.history.breakdown import Dimension, breakdown, breakdowns, total_before
 from channels.history.figures import DayRange, Figures, figures, has_verified
@@ -88,10 +89,12 @@ def _extras(summary: Figures, *, sees_money: bool) -> list[Extra]:
 
 
 @member_required()
-def overview_csv(request: CabinetRequest) -> StreamingHttpResponse:
+def overview_csv(request: CabinetRequest) -> HttpResponseBase:
     """The breakdown that the page shows, every row of it."""
-    mode = _mode_of(request)
-    days, by = PeriodForm(request.GET).day_range(), dimension_of(request.GET.get("by", ""))
+    form = PeriodForm(request.GET)
+    if form.is_own and not form.is_valid():
+        return page_of_filter(request, "overview")
+    mode, days, by = _mode_of(request), form.day_range(), dimension_of(request.GET.get("by", ""))
     company = request.company
     table = breakdown(company, mode, days, by)
     rows = breakdown_table.csv_rows(table, company, sees_money=request.member.can_see_money)

@@ -192,6 +192,13 @@ def test_fourth_unfinished_file_is_refused(client: Client, owner: Member) -> Non
     assert MessageExport.objects.count() == 3
 
 
+def test_file_by_an_invalid_filter_is_refused(client: Client, owner: Member) -> None:
+    answer = client.post(f"{reverse('message-files')}?mode=live&date_from=2026-02-30")
+
+    assert "Неверный фильтр" in answer.content.decode()
+    assert not MessageExport.objects.exists()
+
+
 def test_request_is_audited_without_a_phone(client: Client, owner: Member) -> None:
     ask(client, "mode=live&phone=%2B79161234567")
 
