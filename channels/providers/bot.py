@@ -105,7 +105,8 @@ def phone_of(written: str) -> str:
 
 def said(text: str, chat_id: int, locale: str) -> BotUpdate | None:
     """A command, or else a text. Of a link's parameter nothing is read: it names nobody."""
-    command = _COMMANDS.get(text.partition(" ")[0].partition("@")[0].lower())
+    first_word = next(iter(text.split()), "")
+    command = _COMMANDS.get(first_word.partition("@")[0].lower())
     if command:
         return command(chat_id, locale)
     return Said(text, chat_id, locale) if text else None

@@ -117,8 +117,9 @@ def test_last_of_the_persons_choices_counts_in_whatever_order_they_come(done: li
 @pytest.mark.parametrize(
     ("text", "may_be_written_to"),
     [
-        ("/stop", False), ("/STOP@kvitok_bot", False), ("/stop!", False), ("Стоп", False),
-        ("хватит!", False), ("opt-out", False), ("ＳＴＯＰ", False), ("стоп-кран сломан", True),
+        ("/stop", False), ("/stop\nspam", False), ("/STOP@kvitok_bot", False), ("/stop!", False),
+        ("Стоп", False), ("хватит!", False), ("opt-out", False), ("ＳＴＯＰ", False),
+        ("стоп-кран сломан", True),
     ],
 )  # fmt: skip
 def test_person_stops_the_bot_in_words_and_starts_it_again(
