@@ -104,7 +104,7 @@ class Link(models.Model):
     # By the operator; nobody else may switch it on again.
     is_barred = models.BooleanField(_("barred"), default=False, db_default=False)
     message_id = models.UUIDField(_("message"), null=True)  # the one it went out in, to one person
-    # By that person. Whoever sets it proves the message by it, once: so only the provers write it,
+    # By that person. Its writer proves the message by it, once: so only the provers write it,
     # while `first_click_at` is what the counters have seen, in whichever order they came.
     clicked_at = models.DateTimeField(_("first opened"), null=True)
     batch_id = models.UUIDField(_("batch"), null=True)  # those made in one request

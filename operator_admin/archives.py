@@ -61,7 +61,7 @@ _PURGED = {"messages with a phone", "codes with a phone", "receipts", "events"}
 
 
 def blockers(month: date) -> Iterator[str]:
-    """Worded; none for a month that can be archived."""
+    """The reasons as text; none for a month that can be archived."""
     absent = [table.name for table in TABLES if not is_attached(table.name, month)]
     if absent:
         yield f"no month of its own in {', '.join(absent)}"

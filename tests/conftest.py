@@ -163,7 +163,7 @@ def no_redis() -> Iterator[None]:
 
 @pytest.fixture(params=["redis", "postgres"])
 def store(request: pytest.FixtureRequest) -> str:
-    """Where limits are counted: both must give the same answers."""
+    """The store of the counters of limits: both must give the same answers."""
     if request.param == "postgres":
         request.getfixturevalue("no_redis")
     return str(request.param)
@@ -171,7 +171,7 @@ def store(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def wire() -> Iterator[responses.RequestsMock]:
-    """What vendors answer."""
+    """Vendors' answers."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         yield mock
 

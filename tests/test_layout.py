@@ -1,5 +1,5 @@
-"""What holds for the checkout as a whole: its settings are listed, its files small, its layers
-kept apart by contracts that do fail when they are broken.
+"""Rules for the checkout as a whole: its settings are listed, its files small, its layers kept
+apart by contracts that do fail when they are broken.
 """
 
 import re

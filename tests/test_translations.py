@@ -114,7 +114,7 @@ def strings_of(path: Path) -> Iterator[str]:
 
 
 def literal(node: ast.AST) -> str:
-    """What a string in the source says, placeholders of an f-string left out."""
+    """The text of a string in the source, placeholders of an f-string left out."""
     if isinstance(node, ast.JoinedStr):
         return "".join(literal(value) for value in node.values)
     if isinstance(node, ast.BinOp):

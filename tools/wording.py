@@ -28,7 +28,12 @@ PHRASES = {
     r"\w+, say(?=[.;)])": "such as …; for example",
     r"(are|is|was|were) told nothing|not together with": "does not see; cannot be combined with",
     r"(stands?|stood) (on|below|beside|in(?! for\b| front\b))": "is in, is shown in, is next to",
-    r"whoever is killed": "a killed run",
+    r"(stands?|stood) (as it|still|between|around|above)": "is in, is shown in, is next to",
+    r"whoever|nobody's": "the person, caller or worker; belongs to nobody",
+    r"of ours": "our …, one of our …",
+    r"lately": "recently",
+    r"worded": "as text, written",
+    r"(?<=\"\"\")(?-i:What|Who|Whom|How|Where)": "name the value, or the verb, first",
     r"(phone|number|subscriber)(s|'s|s')? operators?|at the operator": "carrier: the phone company",
 }
 NAMES = {

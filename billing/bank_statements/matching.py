@@ -67,7 +67,7 @@ class StatementLine:
         if not is_line(self.document_number):  # the reference of a payment
             raise ValueError("not a number")
         if not all(day.year in YEARS for day in (self.documented_on, self.booked_on)):
-            raise ValueError("not a day of ours")
+            raise ValueError("not a day in these years")
 
     @property
     def key(self) -> str:

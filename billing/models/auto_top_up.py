@@ -35,7 +35,7 @@ class SavedMethod(models.Model):
 
 
 class AutoTopUp(models.Model):
-    """When automatic top-ups buy, what, how often at most; a pause lasts until a resume."""
+    """The time, size and frequency of automatic top-ups; a pause lasts until a resume."""
 
     class Pause(models.TextChoices):
         DECLINED = "declined", _("the payment was declined")

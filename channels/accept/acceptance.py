@@ -99,7 +99,7 @@ class NewMessage:
 
 def wording(principal: Principal, locale: str) -> dict[str, str]:
     """The brand and the language stored in the `params` of a message. The language is the company's
-    at this moment if none of ours is near the tag: it may change before the message goes out.
+    at this moment if we have none near the tag: it may change before the message goes out.
     """
     if message_languages.has_match(locale):
         return {"brand": principal.brand}

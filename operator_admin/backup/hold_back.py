@@ -109,6 +109,6 @@ def _drop_notices() -> int:
 
 
 def _end_sessions() -> int:
-    """Whoever was signed out or removed since the copy was made must not be signed in again."""
+    """People signed out or removed since the copy was made must not be signed in again."""
     UserSession.objects.all().delete()
     return Session.objects.all().delete()[0]

@@ -225,8 +225,8 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, DjangoUserAdmin
 
 
 def may_change_user(request: HttpRequest, person: User | None) -> bool:
-    """Whoever changes an account can open it, so an operator's takes all rights of that operator;
-    those of one who is switched off cannot be compared.
+    """An operator who changes an account can open it, so to change another operator's needs all of
+    that one's rights; those of a disabled account cannot be compared.
     """
     user = operator(request)
     if user.is_superuser or person is None:

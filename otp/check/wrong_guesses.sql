@@ -19,5 +19,5 @@ FROM (
         FROM otp_verification
         WHERE company_id = of_company AND mode = of_mode AND phone = of_phone
           AND judged_at > now() - interval '24 hours'
-          AND id BETWEEN first_id AND last_id) AS lately) AS counted
+          AND id BETWEEN first_id AND last_id) AS recent) AS counted
 $$;

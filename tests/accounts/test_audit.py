@@ -246,7 +246,7 @@ def test_every_audited_action_has_a_label() -> None:
 
 
 def test_labels_of_actions_read_alike() -> None:
-    """What was done, without who did it: "Создан API-ключ", not "создал ключ"."""
+    """The action without its actor: "Создан API-ключ", not "создал ключ"."""
     with translation.override("ru"):
         labels = [str(label) for label in ACTION_LABELS.values()]
 

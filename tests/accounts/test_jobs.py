@@ -1,4 +1,4 @@
-"""What fails is tried again later and later, given up, told, and forgotten once it succeeds."""
+"""Failed work is retried later and later, given up, reported, and forgotten once it succeeds."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence

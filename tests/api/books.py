@@ -10,7 +10,7 @@ APPS = ("billing", "channels", "otp", "links")
 
 
 def books() -> dict[str, Any]:
-    """How many rows each table has, what each wallet holds, and which calls were remembered."""
+    """The rows of each table, the balance of each wallet, and the remembered calls."""
     models = [model for app in APPS for model in apps.get_app_config(app).get_models()]
     models.append(apps.get_model("api", "IdempotentRequest"))
     rows: dict[str, Any] = {model.__name__: model._default_manager.count() for model in models}

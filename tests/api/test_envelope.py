@@ -1,4 +1,4 @@
-"""What every response has in common: any path, method, body or failure."""
+"""The common part of every response: any path, method, body or failure."""
 
 import gzip
 import time

@@ -359,7 +359,7 @@ def test_refusal_keeps_nothing_of_those_who_called(api: Api, *, is_known: bool) 
 
 
 def refusals_kept(call: Callable[[], Any]) -> int:
-    """How many the call leaves to the collector."""
+    """The number of refusals that the call leaves to the collector."""
 
     def count() -> int:
         return sum(issubclass(type(thing), DomainError) for thing in gc.get_objects())

@@ -15,7 +15,7 @@ VOID = {"meta", "link", "img", "input", "br", "hr", "use"}
 
 
 class Reading(HTMLParser):
-    """What a page says outside its code, what it links to and what can be linked to."""
+    """A page's text outside its code, its links and its anchors."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Reading(HTMLParser):
 
 @cache
 def read(url: str, language: str) -> Reading:
-    """What a visitor reads, which is the same each time."""
+    """The page as a visitor reads it, which is the same each time."""
     client = Client()
     client.cookies[settings.LANGUAGE_COOKIE_NAME] = language
     response = client.get(url)

@@ -1,4 +1,4 @@
-"""What the pages say of the API's behaviour, beside what it does."""
+"""The pages' statements about the API, compared with its behaviour."""
 
 import re
 from datetime import datetime

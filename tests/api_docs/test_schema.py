@@ -67,7 +67,7 @@ def operations(part: str) -> list[dict[str, Any]]:
 
 
 def identifiers() -> list[str]:
-    """What generators make files, classes, methods and fields of."""
+    """The identifiers from which generators make files, classes, methods and fields."""
     made = schema("ru")
     result = [tag["name"] for tag in made["tags"]]
     for operation in operations("paths") + operations("webhooks"):

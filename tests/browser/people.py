@@ -124,7 +124,7 @@ def _user_without_company() -> User:
 
 
 def _url_arguments(name: str, user: User) -> dict[str, str]:
-    """What an e-mail's link carries, or an invoice's."""
+    """The arguments in the link of an e-mail or an invoice."""
     orders = Order.objects.filter(company__members__user=user)
     if name == "sandbox-gateway":
         return {"payment_id": orders.get(gateway="sandbox", state="pending").payment_id}

@@ -41,7 +41,9 @@ def opened(page: Page, simulator: Simulator, query: str = "") -> Page:
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds; evaluated from without, since the page's policy lets no script in."""
+    """The violations that axe finds; evaluated from outside, since the page's policy lets no script
+    in.
+    """
     page.evaluate(AXE)
     result: list[str] = page.evaluate(RUN_AXE, [RULES, False])
     return result
@@ -52,7 +54,7 @@ def card(page: Page, phone: str) -> Locator:
 
 
 def update_of(receiver: Receiver, phone: str, kind: str) -> dict[str, Any]:
-    """What Telegram told the bot of this person, as soon as it has."""
+    """Telegram's update about this person to the bot, as soon as there is one."""
 
     def fits(hook: Hook) -> bool:
         update_json = hook.json.get(kind) if hook.path == BOT_HOOK else None

@@ -19,7 +19,7 @@ __all__ = ["acme", "identity_provider", "provider"]
 def here(
     provider: IdentityProvider, acme: Company, live_server: LiveServer, settings: Settings
 ) -> str:
-    """Where the provider leads back to."""
+    """The address to which the provider returns."""
     settings.PUBLIC_URL = live_server.url
     provider.accept(live_server.url)
     return str(live_server.url)

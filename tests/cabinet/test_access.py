@@ -58,7 +58,7 @@ def test_every_route_is_in_one_table() -> None:
 
 
 def reaction(user: User | None, method: str, path: str) -> str:
-    """What becomes of one request; whatever it changed is undone."""
+    """The response to one request; its changes are undone."""
     client = Client()
     if user:
         client.force_login(user)

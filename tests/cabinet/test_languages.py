@@ -36,7 +36,7 @@ RUSSIAN_NAMES = {"русский"}
 
 
 class Words(HTMLParser):
-    """What a person reads or hears, with the element that holds it."""
+    """The texts that a person reads or hears, with the element that holds each."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

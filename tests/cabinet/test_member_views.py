@@ -116,7 +116,7 @@ def test_second_invitation_revokes_the_first(client: Client, owner: Member) -> N
 def test_visitors_of_an_invitation_open_few_sessions(
     client: Client, owner: Member, settings: Settings
 ) -> None:
-    """Whoever has a link could fill the table of sessions: each visit without a cookie is one."""
+    """A person with a link could fill the table of sessions: each visit without a cookie is one."""
     settings.ACCOUNT_RATE_LIMITS = settings.ACCOUNT_RATE_LIMITS | {"invitation": "2/m/ip"}
     link = invite(client)
     before = Session.objects.count()
@@ -219,7 +219,7 @@ def test_removed_member_sees_nothing_any_more(client: Client, owner: Member) -> 
 def test_invitations_end_with_the_rights_of_their_maker(
     client: Client, owner: Member, ended: str
 ) -> None:
-    """Whoever is thrown out has no second mailbox inside."""
+    """A removed member has no second mailbox inside."""
     maker = MemberFactory.create(company=owner.company)
     client.force_login(maker.user)
     mark_reauthenticated(client, maker.user)

@@ -215,7 +215,7 @@ def test_database_timeout_shows_the_unavailable_page(
 
 
 def ways_out(body: str) -> tuple[set[str], set[str]]:
-    """Where the link over the heading leads, and where the one beside the button does."""
+    """The targets of the links over the heading, and of those beside the button."""
     back = re.findall(r'<p class="back"><a href="([^"]+)"', body)
     return set(back), set(re.findall(r'<a class="btn btn-link" href="([^"]+)"', body))
 

@@ -1,4 +1,4 @@
-"""What a colleague, or the API, changes while a page of the cabinet is open is not undone by it."""
+"""An open page of the cabinet does not undo a change by a colleague or the API."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -59,7 +59,7 @@ def forms_of(client: Client, path: str) -> Iterator[forms.BaseForm]:
 
 
 def filled_in(client: Client, path: str) -> dict[str, Any]:
-    """What the form of the page would send, unchanged."""
+    """The values that the page's form would send, unchanged."""
     form = next(form for form in forms_of(client, path) if isinstance(form, RefusesStaleForm))
     values = {field.html_name: field.value() for field in form}
     assert f'value="{values["version"]}"' in client.get(path).content.decode()

@@ -1,4 +1,4 @@
-"""Where a fourth channel, the pager of `test_channels`, shows itself; run in a copy that has it."""
+"""The traces of a fourth channel, the pager of `test_channels`; run in a copy that has it."""
 
 import pytest
 from django.conf import settings

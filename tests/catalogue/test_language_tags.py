@@ -1,4 +1,4 @@
-"""Tags of BCP 47, and the language of ours that is nearest to one."""
+"""Tags of BCP 47, and the nearest of our languages to one."""
 
 import pytest
 
@@ -114,7 +114,7 @@ def test_a_language_of_ours_is_its_own(code: str) -> None:
         ("ar-u-nu-latn", "ar"),
         ("arz", "ar"),
         ("ar-arz", "ar"),
-        # Whoever speaks these likely reads those.
+        # People who speak these likely read those.
         ("ca", "es"),
         ("gl-ES", "es"),
         ("lb", "de"),

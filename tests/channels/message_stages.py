@@ -74,7 +74,7 @@ def claimed(api: Api, phone: str = PHONE, **fields: object) -> claims.ClaimedMes
 
 
 def hand_over(message: claims.ClaimedMessage) -> Event:
-    """What came of the call to the vendor, not stored yet."""
+    """The event of the call to the vendor, not stored yet."""
     return dispatcher.hand_over(message, time.monotonic() + 60)
 
 

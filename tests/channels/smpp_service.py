@@ -36,7 +36,7 @@ class Service:
             program.kill()
 
     def copies(self) -> Counter[str]:
-        """How many messages each phone has got."""
+        """The number of messages that each phone has got."""
         every = self.carrier.phones()
         return Counter({f"+{item['phone']}": item["messages"] for item in every})
 

@@ -38,7 +38,7 @@ CALLERS = [name for name, vendor in vendors.VENDORS.items() if vendor.webhook_bo
 
 @cache
 def genuine_payloads(vendor: str) -> list[Any]:
-    """What this vendor sends, in calls and in answers: the fields of forms, else JSON."""
+    """This vendor's genuine calls and answers: the fields of forms, else JSON."""
     files = sorted((vendors.PAYLOADS / vendor).iterdir())
     forms = [dict(parse_qsl(file.read_text())) for file in files if file.suffix == ".form"]
     return forms or [orjson.loads(file.read_bytes()) for file in files]

@@ -69,7 +69,7 @@ def test_nationally_dialled_number_is_read(typed: str, country: str, number: str
 @pytest.mark.parametrize(
     "phone",
     [
-        "+551177654321",  # once Nextel's: nobody's old spelling
+        "+551177654321",  # once Nextel's: no old spelling of a number
         "+551132654321",  # a fixed line has eight digits
         "+551157654321",
         "+22527201234",  # the operator decided what a fixed line became

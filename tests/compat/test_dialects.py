@@ -1,4 +1,4 @@
-"""What every dialect keeps, each found by its folder: refusals, authentication, sizes, paths."""
+"""The contract of every dialect, found by its folder: refusals, authentication, sizes, paths."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""What a worker runs by itself, and what the beat schedules."""
+"""The work that a worker runs by itself, and the schedule of the beat."""
 
 import shutil
 import threading

@@ -1,4 +1,4 @@
-"""What lists of the admin read, by a plan for any parameters."""
+"""The rows that lists of the admin read, by a plan for any parameters."""
 
 import pytest
 from django.db import connection

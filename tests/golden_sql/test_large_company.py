@@ -62,7 +62,7 @@ def plans(statements: list[Statement]) -> list[Plan]:
 
 
 def heap_rows(plan: Plan) -> int:
-    """What was read beside the entries of an index: each may be in a block of its own."""
+    """The rows read besides the entries of an index: each may be in a block of its own."""
     scans = [node for node in nodes(plan) if "Relation Name" in node]
     of_indexes = [node for node in scans if node["Node Type"] == "Index Only Scan"]
     return rows_read(plan) - sum(map(rows_read, of_indexes))

@@ -1,4 +1,4 @@
-"""What waits is found by partial indexes, by a plan for any parameters, beside a long history."""
+"""Open orders are found by partial indexes, by a plan for any parameters, in a long history."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""What each server says is read as its own source writes it; payloads are dated by the source."""
+"""Each server's calls are read as its own source writes them; payloads are dated by the source."""
 
 import json
 import time
@@ -385,7 +385,7 @@ def test_every_kind_says_all_that_a_page_shows() -> None:
 
 
 def test_ory_jsonnet_is_read_by_its_own_language() -> None:
-    """Its text is no JSON by mistake: braces match, and no name of ours was filled in."""
+    """Its text is no JSON by mistake: braces match, and none of our names was filled in."""
     jsonnet = kinds()["ory"].settings[1].text
 
     assert jsonnet.count("{") == jsonnet.count("}")

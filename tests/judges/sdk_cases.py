@@ -1,4 +1,4 @@
-"""What the programs share that play other services' clients: numbers, codes, cases.
+"""The shared numbers, codes and cases of the programs that play other services' clients.
 
 It needs only the standard library, since they run in the judges' own environment.
 """

@@ -41,7 +41,7 @@ def test_camara_scenarios_pass_against_the_service(stack: Stack, address: str) -
 
 def test_schemathesis_finds_no_fault(stack: Stack, address: str, tmp_path: Path) -> None:
     """Answers are of the schema, and nothing else is taken. Not all that is in it is: a message is
-    a text of ours, too, whose rules against phishing the pattern does not have.
+    also our own text, whose rules against phishing the pattern lacks.
     """
     key = client_key(stack.sender().company).plaintext
 

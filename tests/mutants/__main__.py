@@ -35,7 +35,7 @@ UNMUTATED = Mutant("(none)", "", (), ())
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the checks said of one mutant."""
+    """The checks' result for one mutant."""
 
     mutant: Mutant
     verdicts: dict[str, Verdict]

@@ -54,7 +54,7 @@ def read(path: Path) -> list[tuple[str, str]]:
 
 
 def judge(check: str, endings: Iterable[tuple[str, str]]) -> Verdict:
-    """What the named check, in any of its parametrisations, says of the mutant it ran on."""
+    """The verdict of the named check, in any of its parametrisations, on the mutant it ran on."""
     ways = {how for node, how in endings if node == check or node.startswith(f"{check}[")}
     if ASSERTION in ways:
         return Verdict.CAUGHT

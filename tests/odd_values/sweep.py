@@ -142,7 +142,7 @@ class Sweep:
             self._recorded("get", path)
 
     def read(self, paths: Iterable[str], posted: Iterable[str]) -> None:
-        """What each path reads of its query, its forms, and what is posted to it without one."""
+        """Reads the names in each path's query and forms, and in bodies posted without one."""
         for path in paths:
             response = self._recorded("get", path)
             if response.status_code == 200 and "html" in response.get("Content-Type", ""):

@@ -1,4 +1,4 @@
-"""What strangers, clipboards and programs put into a field."""
+"""Values that strangers, clipboards and programs put into a field."""
 
 import orjson
 

@@ -74,7 +74,7 @@ class _SiteHandler(_QuietHandler):
 
 
 class _ProxyHandler(_QuietHandler):
-    """Adds the address of whoever called it, as proxies do."""
+    """Adds the caller's address, as proxies do."""
 
     def __init__(self, upstream: str, *args: object) -> None:
         self.upstream = upstream

@@ -19,7 +19,7 @@ def make_operator(*, has_factor: bool = True) -> User:
 
 
 def code_now(secret: str = SECRET) -> str:
-    """What the operator's phone shows; the next code, if this one is about to end."""
+    """The code on the operator's phone; the next code, if this one is about to end."""
     if (left := STEP - time.time() % STEP) < SOON:
         time.sleep(left)
     counters = list(auth.yield_hotp_counters_from_time())

@@ -1,4 +1,4 @@
-"""What waits for the operator: every kind, the oldest first, one link from its action."""
+"""The work that waits for the operator: every kind, the oldest first, one link from its action."""
 
 from datetime import timedelta
 from decimal import Decimal

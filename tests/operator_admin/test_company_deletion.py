@@ -109,7 +109,7 @@ def test_nobody_becomes_a_member_of_a_deleted_one(client: Client, operator: User
 def test_companies_learn_neither_name_nor_address_of_an_operator(
     client: Client, operator: User, member: Member
 ) -> None:
-    """Whoever signs up would know whose password to guess, and from where they work."""
+    """A person who signs up would know whose password to guess, and from where they work."""
     client.defaults["REMOTE_ADDR"] = "203.0.113.77"
     status = reverse("admin:company-status", args=["suspended"])
     client.post(f"{status}?ids={member.company_id}", {"reason": "Spam"})

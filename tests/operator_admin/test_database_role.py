@@ -66,7 +66,7 @@ def test_application_makes_months_that_it_reaches_through_their_table(
     with connection.cursor() as cursor:
         cursor.execute("SELECT create_month_partition(%s::regclass, '2099-01-01')", [table])
         assert cursor.fetchone() == (True,)
-        cursor.execute(f"SELECT count(*) FROM {table}")  # noqa: S608 - a name of ours
+        cursor.execute(f"SELECT count(*) FROM {table}")  # noqa: S608 - our own name
 
         with pytest.raises(ProgrammingError, match="permission denied"), transaction.atomic():
             cursor.execute(f"DELETE FROM {table}_2099_01")  # noqa: S608

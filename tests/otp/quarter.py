@@ -56,7 +56,7 @@ def fill(messages: int) -> Company:
 
 
 def close() -> None:
-    """What the schedule does with the days and months that are over."""
+    """Closes the days and months that are over, as the schedule does."""
     history.recount()
     SellerFactory.create(vat_rate=VAT, documents_since=first_day(), head="Петров Пётр Петрович")
     sealing.seal_before(timezone.now().date())

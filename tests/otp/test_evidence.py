@@ -1,4 +1,4 @@
-"""Who agreed to what: the record of a bound code, and what erasure takes of it."""
+"""The record of a bound code's agreement, and the part of it that an erasure deletes."""
 
 import hashlib
 import json

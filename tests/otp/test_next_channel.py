@@ -64,7 +64,7 @@ def test_chain_takes_its_next_step_at_once(api: Api) -> None:
 
 
 def test_step_to_a_cheaper_channel_keeps_the_hold_of_a_sent_message(api: Api) -> None:
-    """Otherwise an SMS would be free for whoever asks for WhatsApp before its receipt."""
+    """Otherwise an SMS would be free for a company that asks for WhatsApp before its receipt."""
     enable_fallback(api.company, "sms", "whatsapp", "telegram")
     attempt = accepted(api)
     verification = str(Verification.objects.get())

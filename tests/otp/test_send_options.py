@@ -1,4 +1,4 @@
-"""What one send may ask for: order, patience, length, life, text, binding, reference, metadata."""
+"""The options of one send: order, patience, length, life, text, binding, reference, metadata."""
 
 import time
 from functools import partial

@@ -1,4 +1,4 @@
-"""One person has one code, one cool-down and one count of guesses, whoever spells the number."""
+"""One person has one code, one cool-down and one count of guesses, in every spelling."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a peer can hold of a caller: bounded time, memory and threads."""
+"""A peer can hold only bounded time, memory and threads of a caller."""
 
 import gzip
 import socket
@@ -143,7 +143,7 @@ def test_connection_is_kept_and_each_response_has_its_whole_time(
 
 @pytest.mark.parametrize("interim", [b"103 Early Hints\r\nLink: </a>", b"102 Processing"])
 def test_response_is_of_its_own_request(interim: bytes) -> None:
-    """What came before it, and alone, must not leave it to the next request."""
+    """Earlier bytes must not be left to the next request."""
 
     def answer(connection: socket.socket) -> None:
         for number in range(3):

@@ -1,4 +1,4 @@
-"""What a stranger writes stays in no process's memory."""
+"""Strangers' input stays in no process's memory."""
 
 import ast
 import functools
@@ -14,7 +14,7 @@ from processes.server import client_ip, https, wsgi_environ
 from processes.server.direct_calls import DirectCalls
 from tests.packages import PACKAGES, ROOT
 
-# Caches by values of ours, or by texts that something bounds before.
+# Caches by our own values, or by texts that something bounds before.
 OF_SHORT_TEXTS = {
     "accounts/keys/principal.py": {"_network"},  # of a company's settings
     "accounts/people/time_zones.py": {"_names", "_older_names"},

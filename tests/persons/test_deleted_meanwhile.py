@@ -46,7 +46,7 @@ def begin(owner: Member, model: Any = None) -> None:
 
 
 def while_a_part_is_made(model: Any, delete: Callable[[], object]) -> object:
-    """What the deletion returns that waits for the worker."""
+    """The result of the deletion that waits for the worker."""
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             KINDS[model][1]()

@@ -32,7 +32,7 @@ PHONE, IP, DEVICE = "+79161230477", "8.8.4.9", "device-of-one-person"
 
 @pytest.fixture
 def sought(api: Api) -> dict[str, bytes]:
-    """What the person is known by, as a dump would contain it."""
+    """The values that identify the person, as a dump would contain them."""
     return {
         "phone": PHONE.removeprefix("+").encode(),
         "hash of the phone": phone_memories.hashes_of(PHONE)[0].hex().encode(),

@@ -1,4 +1,4 @@
-"""Whom a restored backup brings back is erased again, by the list of erasures."""
+"""People whom a restored backup brings back are erased again, by the list of erasures."""
 
 from datetime import timedelta
 from io import StringIO

@@ -56,7 +56,7 @@ def leave(company: Company, phone: str = PHONE, mode: str = "live") -> Message:
 
 
 def leave_with_the_service(phone: str = PHONE) -> None:
-    """What belongs to no company."""
+    """Leaves the traces that belong to no company."""
     digits = phone.removeprefix("+")
     memory = PhoneMemory()
     memory.proved("telegram", timezone.now().timestamp())

@@ -1,4 +1,4 @@
-"""What a process does when nobody takes its lines."""
+"""A process whose log lines nobody takes."""
 
 import json
 import logging

@@ -164,7 +164,7 @@ class Stack:
         return b"\n".join(log.read_bytes() for log in [*logs, self.postgres.log, self.redis.log])
 
     def proofs(self, phone: str) -> list[str]:
-        """What each charge for this phone was proved by."""
+        """The proof of each charge for this phone."""
         sent = Message.objects.filter(phone=phone)
         return list(_transfers(sent, Transfer.Kind.CAPTURE).values_list("proof", flat=True))
 

@@ -82,14 +82,14 @@ def is_at_risk(at: float, kills: list[Kill]) -> bool:
 
 
 def handed_over_anew(stack: Stack) -> None:
-    """What the buffer kept while Redis was away is in the stream."""
+    """Asserts that the clicks buffered while Redis was away are in the stream."""
     with redis.Redis.from_url(stack.redis.url) as client:
         before = client.xinfo_stream(STREAM)["last-generated-id"]
         wait_until(lambda: client.xinfo_stream(STREAM)["last-generated-id"] != before)
 
 
 def wait_until_drained(links: list[Link]) -> Counter[str]:
-    """How often each visitor was counted, once nothing is on its way."""
+    """The counts of each visitor, once no click is on its way."""
     time.sleep(2 * FLUSH_INTERVAL)
     wait_until(lambda: stream.lag_seconds() == 0, DRAINED)
     with connection.cursor() as cursor:

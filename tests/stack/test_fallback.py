@@ -40,7 +40,7 @@ def visitors_of(phone: str) -> tuple[int, int, int]:
 
 
 def proving_is_done() -> bool:
-    """Whether whoever proves by clicks has read all there are."""
+    """Whether the reader that proves by clicks has read all of them."""
     stream, groups = (
         blocking_redis_client().xinfo_stream(STREAM),
         blocking_redis_client().xinfo_groups(STREAM),

@@ -108,13 +108,13 @@ def test_undelivered_is_a_failure_that_costs_nothing(stack: Stack, sender: Sende
 
 
 def _receipts(phone: str) -> int:
-    """How many different receipts of a delivery came and were applied. That a message was sent is
-    stored only while its attempt does not know.
+    """The number of different receipts of a delivery that came and were applied. A *sent* is stored
+    only while its attempt lacks it.
     """
     known = Receipt.objects.filter(attempt__message__phone=phone, applied_at__isnull=False)
     return known.exclude(state="sent").count()
 
 
 def _silences(stack: Stack) -> int:
-    """How many calls to vendors ended without an answer."""
+    """The number of calls to vendors that ended without an answer."""
     return stack.worker.log_since_start().count("AmbiguousError")

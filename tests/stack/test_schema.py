@@ -15,7 +15,7 @@ EXCLUDED = "positive_data_acceptance"
 
 
 def judge(stack: Stack, tmp_path: Path, *options: str) -> str:
-    """What schemathesis says, in a folder of its own, where it keeps what it found."""
+    """The output of schemathesis, in a folder of its own, where it keeps its findings."""
     done = subprocess.run(
         [
             Path(sys.executable).with_name("st"),

@@ -141,7 +141,7 @@ def _p99(seconds: list[float]) -> float:
 
 
 def _ask(stack: Stack, headers: str, body: str) -> tuple[int, bytes]:
-    """What is answered to a request that goes no further."""
+    """The answer to a request that goes no further."""
     place = urlsplit(stack.url)
     length = (
         "" if "Transfer-Encoding" in headers or "Length" in headers else "Content-Length: 9\r\n"

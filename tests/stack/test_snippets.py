@@ -38,7 +38,7 @@ def snippets(stack: Stack, page: str, language: str) -> list[str]:
 
 
 def paste(script: str, place: Path) -> str:
-    """What a shell says, that has none of our variables."""
+    """The output of a shell that has none of our variables."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KVITOK")}
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],

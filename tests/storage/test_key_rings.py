@@ -1,4 +1,4 @@
-"""What a process reports of its keys tells them apart and gives none away."""
+"""A process's report of its keys tells them apart and reveals none."""
 
 from pytest_django import Settings
 

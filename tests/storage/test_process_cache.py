@@ -1,4 +1,4 @@
-"""What a process keeps of the database: fresh, while it is away, and by key."""
+"""A process's cache of the database: fresh, while it is away, and by key."""
 
 import threading
 import time

@@ -259,7 +259,7 @@ def test_other_errors_are_the_commands_own(reply: str) -> None:
 
 @pytest.mark.parametrize("is_collected", [False, True])
 def test_use_of_a_closed_broker_reconnects_the_worker(is_collected: bool) -> None:
-    """What a worker connects again for; for any other error it ends."""
+    """The error on which a worker reconnects; any other ends it."""
     broker = current_app.connection_for_read()
     channel: Any = broker.default_channel
     if is_collected:

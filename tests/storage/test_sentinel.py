@@ -56,7 +56,7 @@ def test_failover_is_followed_by_every_thread(group: SentinelGroup) -> None:
 
     group.fail_over()
     wait_until(lambda: group.master is not old, BLINK)
-    # Until then it takes writes, and loses them: that is Redis', whoever the client is.
+    # Until then it takes writes, and loses them: that is Redis', with any client.
     wait_until(lambda: old.client.role()[0] == b"slave", BLINK)
     wait_until(_writes, BLINK)
 

@@ -1,4 +1,4 @@
-"""How the commands in `tools` end: their exit codes, and what they print then."""
+"""The exit codes of the commands in `tools`, and their last output."""
 
 import resource
 import signal

@@ -1,4 +1,4 @@
-"""What `make migrations` refuses in a migration, and what its author may except."""
+"""The refusals of `make migrations`, and the exceptions that an author may make."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What stands in front of the web processes while one generation replaces the other."""
+"""A balancer in front of the web processes while one generation replaces the other."""
 
 import asyncio
 from collections import Counter

@@ -74,7 +74,7 @@ class Traffic:
         return self._call("POST", path, {"json": body}, **headers)
 
     def messages(self) -> list[dict[str, Any]]:
-        """What was sent here, as the history shows it."""
+        """The messages sent here, as the history shows them."""
         result: list[dict[str, Any]] = []
         page: dict[str, Any] = {"has_more": True, "next_cursor": ""}
         while page["has_more"] and len(result) < len(self.phones):

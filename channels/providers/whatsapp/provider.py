@@ -148,7 +148,7 @@ class WhatsAppCloud(http.HttpProvider):
             return InboundEvents(call.body, handshake=self._challenge(call.url))
         changes = self._verified(call)
         statuses = _rows(changes, "statuses")
-        # What people wrote in the same call is nobody's receipt, and is kept nowhere.
+        # People's messages in the same call are no receipts, and are not stored.
         is_alone = all("statuses" in value and "messages" not in value for _field, value in changes)
         return InboundEvents(
             call.body if is_alone else orjson.dumps({"statuses": statuses}),

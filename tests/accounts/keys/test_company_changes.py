@@ -1,4 +1,4 @@
-"""Whoever changes what keys carry, by whatever statement, every process hears of it."""
+"""Every process learns of a change of the data that keys carry, by any statement."""
 
 import re
 from collections.abc import Iterator
@@ -84,7 +84,7 @@ def operator() -> Iterator[Session]:
 
 
 def known(key: IssuedKey) -> Principal | None:
-    """What the process knows without a query, an hour after it has read it."""
+    """The process's cached answer without a query, an hour after it was read."""
     for entry in api_keys._known.entries.values():
         entry.read_at -= 3600
     return api_keys._known.get(api_keys.digest(key.plaintext))

@@ -1,4 +1,4 @@
-"""How long a process believes what it has read of a key, and which queries that saves."""
+"""The time for which a process trusts a cached key, and the queries that this saves."""
 
 import threading
 import time
@@ -47,7 +47,7 @@ def status(principal: Principal | None) -> str:
 
 
 def known(key: IssuedKey) -> Principal | None:
-    """What the process knows without a query."""
+    """The process's cached answer without a query."""
     return api_keys._known.get(api_keys.digest(key.plaintext))
 
 
@@ -265,7 +265,7 @@ def _end_other_sessions(session: Session) -> None:
 
 
 def _assert_honest(key: IssuedKey, revoked_at: float) -> None:
-    """What a request would meet."""
+    """Asserts the answer to a request."""
     asked_at = time.monotonic()
     try:
         result = api_keys.find(key.plaintext)

@@ -257,7 +257,7 @@ def _replaces_a_hooks_secret(former: Member) -> object:
 def test_who_is_being_removed_takes_no_new_secret_along(
     act: Callable[[Member], object], end: str
 ) -> None:
-    """A key's rights beside money are the company's: it outlives whoever made it."""
+    """A key's rights except those to money are the company's: it outlives its maker."""
     owner = MemberFactory.create()
     former = MemberFactory.create(company=owner.company, role="developer")
     ApiKeyFactory.create(company=owner.company)

@@ -60,7 +60,7 @@ def user(forger: Forger) -> User:
 
 
 def by_hand(header: dict[str, Any], content: dict[str, Any], secret: bytes = b"") -> str:
-    """What no library would sign: without a signature, or with a public key as the secret."""
+    """A token that no library would sign: unsigned, or with a public key as the secret."""
     parts = [_encoded(json.dumps(part).encode()) for part in (header, content)]
     mac = hmac.digest(secret, ".".join(parts).encode(), hashlib.sha256) if secret else b""
     return ".".join([*parts, _encoded(mac)])
@@ -91,7 +91,7 @@ FORGED: dict[str, Callable[[str], str]] = {
     "expired": lambda n: signed(claims(n, exp=in_seconds(-120))),
     "never expires": lambda n: signed(claims(n, exp=None)),
     "of the future": lambda n: signed(claims(n, iat=in_seconds(300))),
-    "nobody's": lambda n: signed(claims(n, sub=None)),
+    "without subject": lambda n: signed(claims(n, sub=None)),
     "of an empty subject": lambda n: signed(claims(n, sub="")),
     "of a long subject": lambda n: signed(claims(n, sub="a" * 192)),
     "of a subject with NUL": lambda n: signed(claims(n, sub="a\0")),
@@ -258,7 +258,7 @@ def test_user_information_without_an_address_is_refused(
 
 
 def test_published_private_key_signs_nobody_in(client: Client, forger: Forger, user: User) -> None:
-    """Whoever reads it can sign as the provider."""
+    """A reader of the key can sign as the provider."""
     private = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(RSA_KEY))
     forger.keys = [private | {"kid": "rsa", "use": "sig"}]
     sent = forger.begin(client)

@@ -1,4 +1,4 @@
-"""How an e-mail's headers go over the wire."""
+"""The headers of an e-mail on the wire."""
 
 import email
 from email import policy

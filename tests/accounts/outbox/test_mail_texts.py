@@ -262,7 +262,7 @@ def words(text: str) -> list[str]:
 
 
 def check_words(email: MailText) -> None:
-    """What the HTML has for itself: its style, the brand above, the button, dots between links."""
+    """Checks the HTML part: its style, the brand above, the button, dots between links."""
     shown = re.sub(r'<(\w+)[^>]* class="html-only".*?</\1>', "", email.html, flags=re.DOTALL)
     title, body = re.split(r"</title>\s*<style>.*?</style>", shown, flags=re.DOTALL)
 

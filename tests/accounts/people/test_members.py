@@ -172,7 +172,7 @@ def _is_joined(former: Member, _colleague: Member, guest: User) -> object:
 def test_owner_who_is_being_removed_changes_nothing_any_more(
     act: Callable[[Member, Member, User], object], end: str
 ) -> None:
-    """What they began meanwhile waits for the removal."""
+    """Their actions begun meanwhile wait for the removal."""
     owner = MemberFactory.create()
     former = MemberFactory.create(company=owner.company, role="owner")
     colleague = MemberFactory.create(company=owner.company, role="viewer")

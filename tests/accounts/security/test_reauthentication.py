@@ -43,7 +43,7 @@ PAGES_WITH_FACTOR = [
 KEY = {"name": "Site", "mode": "live", "scopes": ["otp"]}
 
 _CLIENT_DATA = json.dumps({"type": "webauthn.get", "challenge": "eA", "origin": "https://x"})
-PASSKEY = json.dumps(  # well-formed, and nobody's
+PASSKEY = json.dumps(  # well-formed, but not registered
     {
         "id": "eA",
         "rawId": "eA",

@@ -37,7 +37,7 @@ class Work(NamedTuple):
 
 @pytest.fixture
 def hashes(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> list[str]:
-    """What was hashed; each is cheap here, and still counted."""
+    """The hashed passwords; each hash is cheap here, and still counted."""
     made: list[str] = []
     encode = PBKDF2PasswordHasher.encode
 

@@ -46,7 +46,7 @@ def test_account_is_found_by_a_pasted_address(client: Client, typed: str) -> Non
 
 
 def test_domain_with_the_same_capitals_is_another_one() -> None:
-    """Whoever registers it must not keep the other's people out."""
+    """A person who registers it must not keep the other's people out."""
     theirs = "anna@g\u0131ft.example"
     add_address(UserFactory.create(email=theirs), theirs)
     was_claimed = addresses.is_claimed("anna@gift.example")

@@ -79,7 +79,7 @@ def test_totp_secret_is_encrypted_and_still_works(user: User) -> None:
 
 
 def code_at(secret: str, steps: int) -> str:
-    """What an app shows whose clock is `steps` ahead."""
+    """The code of an app whose clock is `steps` ahead."""
     counter = int(time.time()) // app_settings.TOTP_PERIOD + steps
     return format_hotp_value(hotp_value(secret, counter))
 

@@ -35,7 +35,7 @@ def encoded(data: bytes) -> str:
 
 
 class SecurityKey:
-    """In the pocket of whoever has it."""
+    """A security key in a person's pocket."""
 
     def __init__(self, user: User, *, count: int = 0) -> None:
         self.stored = self._made(user, "eA", count=count)
@@ -47,7 +47,7 @@ class SecurityKey:
 
     @classmethod
     def made(cls, user: User, challenge: str, origin: str) -> dict[str, Any]:
-        """What a browser sends of a new one."""
+        """A browser's answer for a new one."""
         return cls.__new__(cls)._made(user, challenge, origin)
 
     def _made(
@@ -287,7 +287,7 @@ def _passkeys(user: User) -> QuerySet[Authenticator]:
 
 
 def test_passkeys_of_an_account_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever names it, without being in, has all of them read."""
+    """A visitor who names it, without being in, has all of them read."""
     monkeypatch.setattr(factor_forms, "MAX_PASSKEYS", 2)
     user = make_person()
     client = signed_in(user)

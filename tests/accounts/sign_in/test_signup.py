@@ -31,7 +31,7 @@ FORM = {
 
 
 def emails() -> list[EmailMessage]:
-    """What has arrived once the outbox is emptied."""
+    """The e-mails that have arrived once the outbox is emptied."""
     outbox.deliver()
     return mail.outbox
 

@@ -38,7 +38,7 @@ def step(*moves: ledger.HoldMove) -> list[ledger.HoldMoveResult]:
 
 
 class TestGroupOfSteps:
-    """Who is refused takes nothing of what the others ask for."""
+    """A refused send takes nothing from the others' budget."""
 
     @pytest.fixture(autouse=True)
     def hundred_tokens(self, api: Api) -> None:

@@ -136,7 +136,7 @@ def test_document_is_sent_again(client: Client, accountant: Member) -> None:
 
 
 def test_documents_are_sent_again_twenty_times_a_day(client: Client, accountant: Member) -> None:
-    """Whoever may type an address for documents must not flood it, nor the outbox of all."""
+    """A member who may enter an address for documents must flood neither it nor the outbox."""
     company = accountant.company
     BillingProfile.objects.filter(company=company).update(email="stranger@example.com")
     paths = [

@@ -1,4 +1,4 @@
-"""What holds for every provider that notifies us: each payment credits once, whatever comes."""
+"""The contract of every provider that notifies us: each payment credits once, whatever comes."""
 
 from collections.abc import Iterator
 from datetime import timedelta

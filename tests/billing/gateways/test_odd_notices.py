@@ -1,4 +1,4 @@
-"""What a signature does not make right: money that did not move, and bodies that break parsers."""
+"""Signed notices that must not credit: money that did not move, and bodies that break parsers."""
 
 import time
 from collections.abc import Callable

@@ -38,7 +38,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Vendor(ABC):
-    """What the contract needs of a provider."""
+    """A provider as the contract needs it."""
 
     name: str
     currency: str
@@ -60,7 +60,7 @@ class Vendor(ABC):
 
     @abstractmethod
     def knows(self, order: Order, state: str) -> None:
-        """What the API answers about the order's payment."""
+        """Sets the API's answer about the order's payment."""
 
     def place(self, company: Company, amount: str = "1900.00", tokens: int = 1000) -> Order:
         quote = Quote(tokens, Decimal(amount), self.currency)

@@ -134,7 +134,7 @@ def test_top_ups_turned_off_buy_nothing(payer: Company, call: str) -> None:
 
 
 class TestCurrency:
-    """What was agreed to is a sum of one currency; whoever changes prices agrees to nothing."""
+    """The company agreed to a sum of one currency; a change of prices is no agreement."""
 
     @pytest.fixture(autouse=True)
     def prices(self, payer: Company) -> None:

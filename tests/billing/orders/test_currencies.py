@@ -1,4 +1,4 @@
-"""What a company is offered and shown: never a currency without a price, never a conversion."""
+"""The currencies offered to a company: never one without a price, never a conversion."""
 
 from datetime import timedelta
 from decimal import Decimal

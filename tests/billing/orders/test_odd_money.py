@@ -141,7 +141,7 @@ def test_clicks_at_once_credit_once(is_second: bool) -> None:
 
 @pytest.fixture
 def page(client: Client, payer: Company) -> Any:
-    """What an accountant of the company reads of its only top-up."""
+    """The page of the company's only top-up, as an accountant reads it."""
     member = MemberFactory.create(company=payer, role=Member.Role.ACCOUNTANT)
     client.force_login(member.user)
 

@@ -149,7 +149,9 @@ def test_open_invoice_follows_the_billing_details(client: Client) -> None:
 
 
 def closed_october(one: Company, **fields: Any) -> Document:
-    """What closes October, in which half of a hundred tokens for 122 roubles were used."""
+    """The document that closes October, in which half of a hundred tokens for 122 roubles were
+    used.
+    """
     seller(**fields)
     buy(one, at(10, 3), 100, "122.00", vat_rate=Decimal("22.00"))
     use(one, at(10, 20), 50)

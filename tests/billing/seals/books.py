@@ -81,6 +81,6 @@ def wallet_of(company: Company) -> Wallet:
 
 
 def by_force(statement: str, params: list[Any]) -> None:
-    """What the triggers refuse to everybody."""
+    """Runs a statement that the triggers refuse to everybody."""
     with session_setting("session_replication_role", "replica"), connection.cursor() as cursor:
         cursor.execute(statement, params)

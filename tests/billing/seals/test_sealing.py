@@ -1,4 +1,4 @@
-"""Seals follow only from the transfers: whoever writes them, whenever, however often."""
+"""Seals follow only from the transfers: regardless of writer, time and repetition."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""`kvitok-verify.py` as a company runs it: on its files, with nothing of ours at hand."""
+"""`kvitok-verify.py` as a company runs it: on its files, without our code."""
 
 import csv
 import io

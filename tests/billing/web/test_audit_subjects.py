@@ -1,4 +1,4 @@
-"""Top-ups and payments of the audit log are worded for the reader, old rows too."""
+"""Top-ups and payments in the audit log read well, old rows too."""
 
 from typing import Any
 

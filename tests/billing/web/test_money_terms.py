@@ -1,4 +1,4 @@
-"""What decides which money is taken: for those who may see it, once they confirmed who they are."""
+"""The settings of payments: only for members who may see them, once they confirmed who they are."""
 
 from decimal import Decimal
 from typing import Any

@@ -96,7 +96,7 @@ def test_crash_outside_the_provider_is_an_outcome_too(
     message = claimed(test_api)
 
     def crash(*_: object) -> None:
-        raise RuntimeError("a bug of ours")
+        raise RuntimeError("our own bug")
 
     monkeypatch.setattr(dispatcher, "_count_call", crash)
 

@@ -1,4 +1,4 @@
-"""The queue follows messages and attempts, whoever changes them."""
+"""The queue follows messages and attempts at every change."""
 
 from typing import Any
 

@@ -58,7 +58,7 @@ def read_and_say_nothing(request: requests.PreparedRequest) -> tuple[int, dict[s
 
 
 def hand_over(wire: Wire, answer: dict[str, Any] | None) -> Attempt:
-    """What is due is claimed and sent; without an answer the outcome is unclear."""
+    """Claims and sends the due message; without an answer the outcome is unclear."""
     if answer is None:
         wire.add_callback("POST", f"{HOST}/send.php", callback=read_and_say_nothing)
     else:

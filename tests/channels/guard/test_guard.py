@@ -1,4 +1,4 @@
-"""When the guard refuses, challenges and lets through, and whom it takes for a known phone."""
+"""The guard's refusals, challenges and exemptions, and its known phones."""
 
 import random
 

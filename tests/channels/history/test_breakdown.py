@@ -1,4 +1,4 @@
-"""How far messages came by their properties: past days as counted, today from the messages."""
+"""The steps of messages by their properties: past days as counted, today from the messages."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -99,7 +99,9 @@ class Life(RuleBasedStateMachine):
         self.available += tokens
 
     def commit(self, decision: Decision) -> None:
-        """What the wallet and the database would make of it, read back for the next event."""
+        """Applies the decision like the wallet and the database, and reads it back for the next
+        event.
+        """
         if decision.fallback:
             decision = self.pay(decision)
         assert decision.changes_message or decision.message == self.message

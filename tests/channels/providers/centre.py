@@ -101,7 +101,7 @@ class Centre:
 
 
 class Kept:
-    """What an account handed in; `fails` of the next hand-ins raise."""
+    """The messages that an account handed in; the next `fails` of them raise."""
 
     def __init__(self) -> None:
         self.events: list[InboundEvents] = []

@@ -88,7 +88,7 @@ def test_every_vendor_declares_its_contents(name: str) -> None:
 
 
 def lacking(name: str) -> list[str]:
-    """What is missing among the payloads of a provider."""
+    """The missing payloads of a provider."""
     folder = PAYLOADS / name
     files = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     source = (PAYLOADS / "README.md").read_text(encoding="utf-8")

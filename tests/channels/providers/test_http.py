@@ -1,4 +1,4 @@
-"""Where a connection breaks decides whether a message may be retried, on real sockets."""
+"""The point at which a connection breaks decides whether a message may be retried: real sockets."""
 
 import logging
 import socket

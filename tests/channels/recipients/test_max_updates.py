@@ -1,4 +1,4 @@
-"""What people do in MAX: whose contact counts, who is written to, and one store for two bots."""
+"""Updates from MAX: contacts, permission to write, and one store for two bots."""
 
 from collections.abc import Iterator
 
@@ -47,7 +47,7 @@ def standing() -> list[tuple[str, str, int, bool]]:
 
 @pytest.fixture
 def replies() -> Iterator[list[tuple[str, str]]]:
-    """What MAX was asked to say, at once: the beginning of the text, and the button under it."""
+    """The replies that MAX was asked to send at once: the beginning of the text, and its button."""
     heard: list[tuple[str, str]] = []
 
     def hear(request: requests.PreparedRequest) -> tuple[int, dict[str, str], bytes]:

@@ -56,7 +56,7 @@ def standing() -> list[tuple[str, int, bool]]:
 
 @pytest.fixture
 def replies() -> Iterator[list[tuple[int, str, bool]]]:
-    """What Telegram was asked to say, at once: (chat, text, whether with the contact button)."""
+    """The replies requested at once of Telegram: (chat, text, whether with the contact button)."""
     heard: list[tuple[int, str, bool]] = []
 
     def hear(request: requests.PreparedRequest) -> tuple[int, dict[str, str], bytes]:

@@ -192,7 +192,7 @@ def test_own_country_is_where_the_company_is(api: Api) -> None:
 
 
 def test_consecutive_numbers_of_an_unused_country_are_refused_at_the_first(api: Api) -> None:
-    """What a stolen key is used for."""
+    """The usual abuse of a stolen key."""
     numbers = [f"+25261{n:07d}" for n in range(2345600, 2345800)]
 
     answers = [api.post("/otp/send", {"phone": number, "channel": "sms"}) for number in numbers]

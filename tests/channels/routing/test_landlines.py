@@ -1,4 +1,4 @@
-"""What only mobiles receive is not sent to a landline."""
+"""A landline gets no message that only mobiles can receive."""
 
 from typing import Any
 

@@ -174,7 +174,7 @@ def test_lookups_are_limited_by_company_and_mode(
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> list[MutableMapping[str, Any]]:
-    """What the API's view logs, of every level."""
+    """The log lines of the API's view, of every level."""
     captured = structlog.testing.LogCapture()
     every_level = structlog.make_filtering_bound_logger(0)
     log = structlog.wrap_logger(None, processors=[captured], wrapper_class=every_level)

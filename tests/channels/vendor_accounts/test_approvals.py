@@ -1,4 +1,4 @@
-"""What vendors say of templates and senders: kept, forgotten, and left alone by a silent vendor."""
+"""Vendors' approvals of templates and senders: kept, forgotten, unchanged by a silent vendor."""
 
 import re
 from datetime import timedelta

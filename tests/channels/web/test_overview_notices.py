@@ -1,4 +1,4 @@
-"""What the overview says before any figure."""
+"""The notices above the figures of the overview."""
 
 from datetime import timedelta
 

@@ -99,7 +99,7 @@ class Server(ThreadingMixIn, WSGIServer):
 
 class QuietHandler(WSGIRequestHandler):
     def log_message(self, *_arguments: Any) -> None:
-        """What it would write, nobody reads."""
+        """Drops the log lines, which nobody reads."""
 
 
 def main(write: Callable[[str], object] = sys.stdout.write) -> None:

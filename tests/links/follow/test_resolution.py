@@ -1,4 +1,4 @@
-"""Where a slug leads; adjacent releases read each other's entries in Redis."""
+"""The targets of slugs; adjacent releases read each other's entries in Redis."""
 
 from typing import Any
 

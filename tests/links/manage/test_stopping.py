@@ -32,7 +32,7 @@ def link(company: Company) -> Link:
 
 
 def process() -> Resolver:
-    """What another process knows: links and stops of its own."""
+    """Another process: its links and stops are its own."""
     return Resolver(StopCache())
 
 

@@ -1,4 +1,4 @@
-"""What others say of us becomes alerts: certificates, vendors, the doctor's other checks."""
+"""Reports from outside become alerts: certificates, vendors, the doctor's other checks."""
 
 import ssl
 from collections.abc import Iterator

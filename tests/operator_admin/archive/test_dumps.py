@@ -1,4 +1,4 @@
-"""An old month becomes a file; the books stay right, and nobody's data goes along."""
+"""An old month becomes a file; the books stay right, and it holds no personal data."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ ARCHIVED: tuple[type[models.Model], ...] = (Message, Attempt, Verification, Fall
 
 
 def text_of(path: Path) -> str:
-    """What `pg_restore` would run."""
+    """The SQL that `pg_restore` would run."""
     server = postgres.server_version()
     program = postgres.find_program("pg_restore", server=server)
     done = subprocess.run([program, "--file=-", path], check=True, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""What companies see of histories whose older months lie in an archive."""
+"""Companies' view of histories whose older months are in an archive."""
 
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID

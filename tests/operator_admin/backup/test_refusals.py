@@ -27,7 +27,7 @@ PRECIOUS = "SELECT count(*) FROM pg_class WHERE relname = 'precious'"
 
 
 def refusal(directory: Path, **options: object) -> str:
-    """What `restore` says, in the process of the test: none of these comes as far as a change."""
+    """The refusal of `restore`, in the process of the test: none of them changes anything."""
     with pytest.raises(CommandError) as refused:
         call_command("restore", directory, stdout=StringIO(), **options)
     return str(refused.value)

@@ -1,4 +1,4 @@
-"""What operators change in the admin is audited with old and new values, without secrets."""
+"""Operators' changes in the admin are audited with old and new values, without secrets."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def filled_in(client: Client, url: str) -> dict[str, Any]:
-    """What the form's page would send, unchanged."""
+    """The values that the form's page would send, unchanged."""
     context = client.get(url).context
     forms = [context["adminform"].form]
     for formset in context["inline_admin_formsets"]:

@@ -1,4 +1,4 @@
-"""What somebody changes while an operator's page is open is not undone by saving that page."""
+"""Saving an operator's open page does not undo somebody else's change."""
 
 import pytest
 from django.contrib import admin

@@ -139,7 +139,7 @@ def test_code_is_bound_to_company_mode_phone_and_purpose(
 def test_row_moved_to_another_company_or_phone_fails_its_mac(
     api: Api, test_api: Api, client_of: ClientOf, code: str, field: str
 ) -> None:
-    """What is stored is bound by its MAC: whoever can write rows still cannot forge one."""
+    """A stored code is bound by its MAC: a person who can write rows still cannot forge one."""
     stranger = client_of(CompanyFactory.create())
     ledger.grant(company=stranger.company, amount=5, reason="test")
     moved: dict[str, tuple[Api, dict[str, object], dict[str, object]]] = {

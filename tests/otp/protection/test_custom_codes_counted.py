@@ -1,4 +1,4 @@
-"""What the guard and the router make of custom codes: nothing, unless it reports."""
+"""The guard and the router ignore custom codes, unless the company reports."""
 
 from datetime import timedelta
 
@@ -43,7 +43,7 @@ def test_without_reports_nothing_is_known(company: Company) -> None:
     begin()
     for _n in range(40):
         own(company)
-        own(company, ago=10)  # still awaited, if it were one of ours
+        own(company, ago=10)  # still awaited, if we had made it
 
     guard_evidence.count()
 

@@ -141,7 +141,7 @@ def test_company_may_ignore_attacks_on_others(company: Company, other: Company) 
 
 
 def test_own_people_keep_the_usual_threshold(company: Company, other: Company) -> None:
-    """Whoever attacks his own company must not make others refuse their people."""
+    """A person who attacks his own company must not make others refuse their people."""
     begin()
     attack(company)
     for n in range(12):

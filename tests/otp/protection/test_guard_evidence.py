@@ -1,4 +1,4 @@
-"""From the outcomes of codes to restrictions: each outcome counts once, whoever dies in between."""
+"""From the outcomes of codes to restrictions: each outcome counts once, even if a worker dies."""
 
 import random
 from datetime import timedelta

@@ -32,7 +32,7 @@ def attacked(company: Company) -> GuardRestriction:
 
 
 def steps(company: Company) -> dict[str, int]:
-    """What the company's row says, by the value of the scope."""
+    """The restrictions in the company's row, by the value of the scope."""
     company.refresh_from_db()
     return {value: step for _kind, value, step, *_rest in company.guard_restrictions}
 

@@ -1,4 +1,4 @@
-"""Where a custom code may not be, during its life and after it."""
+"""A custom code leaves no trace in forbidden stores, during its life and after it."""
 
 import gzip
 from io import StringIO

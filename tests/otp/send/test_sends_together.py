@@ -38,7 +38,7 @@ def phone(number: int) -> str:
 
 @pytest.fixture
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many sends each group had, and a 1 for each that ran alone."""
+    """The number of sends in each group, and a 1 for each that ran alone."""
     sizes: list[int] = []
     together, alone = code_writes.SENDS._together, code_writes.SENDS._alone
 

@@ -55,7 +55,7 @@ class Collector:
         self.calls: list[tuple[str, dict[str, str], bytes]] = []
 
     def spans(self) -> list[Any]:
-        """What came, once this process has sent all it has."""
+        """The spans received, once this process has sent all it has."""
         tracing.shut_down()
         return [
             span

@@ -35,7 +35,7 @@ class Connection:
         self.socket.sendall(text.encode("latin-1"))
 
     def read(self) -> bytes:
-        """What comes until it is closed."""
+        """The bytes received until it is closed."""
         result = b""
         while part := self.socket.recv(65_536):
             result += part

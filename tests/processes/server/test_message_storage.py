@@ -1,4 +1,4 @@
-"""What waits to be shown has bounds, whatever is posted and however often."""
+"""Messages that wait to be shown have bounds, whatever is posted and however often."""
 
 import pytest
 from django.contrib.sessions.models import Session

@@ -72,7 +72,7 @@ def test_months_of_ids_are_those_they_were_made_in() -> None:
 
 
 def months_read() -> dict[str, int]:
-    """How often this transaction has looked into each month of a table."""
+    """The number of reads of each month of a table by this transaction."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT relname, COALESCE(idx_scan, 0) + COALESCE(seq_scan, 0)

@@ -52,8 +52,8 @@ def test_every_table_has_its_rows(found: list[Breach]) -> None:
         assert rows.count() > 50, rows
     assert Delivery.objects.count() == Event.objects.count()
     # Chance decides whether the last day has any: keys are of the messages that had an event.
-    lately = timezone.now() - timedelta(hours=23)
-    assert IdempotentRequest.objects.count() >= Event.objects.filter(at__gte=lately).count()
+    recently = timezone.now() - timedelta(hours=23)
+    assert IdempotentRequest.objects.count() >= Event.objects.filter(at__gte=recently).count()
     assert CountedDay.objects.exists()
     assert Verification.objects.filter(verified_at=None).exists()
 

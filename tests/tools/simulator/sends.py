@@ -132,7 +132,7 @@ def twilio_agrees(token: str, url: str, form: dict[str, str], signature: str) ->
 
 @dataclass(frozen=True)
 class SentReceipt:
-    """What one receipt says, in the vendor's words."""
+    """The content of one receipt, in the vendor's words."""
 
     phone: str
     word: str

@@ -1,4 +1,4 @@
-"""What MAX's schema, version 0.0.33 (github.com/max-messenger/api-schema), says of our bodies.
+"""The schema of our bodies by MAX, version 0.0.33 (github.com/max-messenger/api-schema).
 
 Types, required and nullable fields and lengths as there. Real updates leave out some of the
 required fields; ours and the simulator's may not.

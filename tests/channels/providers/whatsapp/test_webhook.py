@@ -142,7 +142,7 @@ def test_account_errors_are_alerts_not_receipts(file: str, alerts: list[AccountA
 
 @pytest.mark.parametrize("choice", ["stop", "resume"])
 def test_choice_about_marketing_says_nothing_of_codes(choice: str) -> None:
-    """Such a call is taken, whoever subscribed to the field."""
+    """The call is accepted, whichever app subscribed to the field."""
     row = {"wa_id": "16505551234", "category": "marketing_messages", "value": choice}
     row["detail"] = f"User requested to {choice} marketing messages"
     value = {"contacts": [{"wa_id": "16505551234"}], "user_preferences": [row]}

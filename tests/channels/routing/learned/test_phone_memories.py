@@ -1,4 +1,4 @@
-"""What is remembered of a phone is found, and forgotten, whatever key it was hashed with."""
+"""Memories of a phone are found and forgotten, whatever key they were hashed with."""
 
 import pytest
 from django.utils import timezone
