@@ -206,7 +206,7 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
     return render(request, "cabinet/audit_list.html", context)
 
 
-@member_required(can_manage_keys)
+@member_required(can_manage_keys, is_recorded=True)
 def audit_export(request: CabinetRequest) -> HttpResponseBase:
     form = AuditFilter(request.GET)
     if not form.is_valid():

@@ -25,16 +25,13 @@ from django_htmx.middleware import HtmxDetails
 
 from accounts.models import Company, Member, User
 from accounts.security import sessions
+from accounts.security.change_limit import changes_too_much
 from accounts.security.reauthentication import DRAFT, has_factor
 from processes.server.client_ip import client_ip
-from storage.atomic_limits import GRANTED, LimiterDownError, Window, acquire
 
 P = ParamSpec("P")
 Allows = Callable[[Member], bool]
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# What one person sends in the cabinet: (count, seconds). Each change leaves a row in the audit log,
-# which is kept for ever, and anybody may sign up.
-CHANGES = (1000, 600)
 _COMPANY = "company"  # of the session: the id of the one that its pages act for
 
 
@@ -162,27 +159,23 @@ def redirect_to_second_factor(request: CabinetRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("second-factor-required"))
 
 
-def _detour(request: CabinetRequest, *, is_read: bool) -> HttpResponse | None:
+def _detour(request: CabinetRequest, *, is_recorded: bool) -> HttpResponse | None:
     """In place of the page: what a member who may open it has to do first."""
     if lacks_second_factor(request, request.member):
         return redirect_to_second_factor(request)
-    return respond_429(request) if not is_read and _changes_too_much(request.user) else None
-
-
-def _changes_too_much(user: User) -> bool:
-    try:
-        return acquire([Window(f"changes:{user.pk}", *CHANGES)]).verdict != GRANTED
-    except LimiterDownError:
-        return False
+    return respond_429(request) if is_recorded and changes_too_much(request.user) else None
 
 
 def member_required(
-    to_read: Allows = anyone, to_change: Allows = nobody
+    to_read: Allows = anyone, to_change: Allows = nobody, *, is_recorded: bool = False
 ) -> Callable[
     [Callable[Concatenate[CabinetRequest, P], HttpResponseBase]],
     Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ]:
-    """Restricts a view to roles that `to_read` or `to_change` allow; sets `company`, `member`."""
+    """Restricts a view to roles that `to_read` or `to_change` allow; sets `company`, `member`.
+
+    `is_recorded`: a GET leaves a row in the audit log, as a change does.
+    """
 
     def decorate(
         view: Callable[Concatenate[CabinetRequest, P], HttpResponseBase],
@@ -204,7 +197,9 @@ def member_required(
                 raise PermissionDenied
             cabinet.member, cabinet.company = member, member.company
             cabinet.actor = Actor(user=cabinet.user, ip=client_ip(request.META))
-            response = _detour(cabinet, is_read=is_read) or view(cabinet, *args, **kwargs)
+            response = _detour(cabinet, is_recorded=is_recorded or not is_read) or view(
+                cabinet, *args, **kwargs
+            )
             response.company_id = member.company_id  # type: ignore[attr-defined]  # whose it is
             return response
 

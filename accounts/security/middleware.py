@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.models import User
 from accounts.security import notifications, reauthentication, sessions
+from accounts.security.change_limit import changes_too_much
 
 ACCOUNT_PREFIX = "/account/"
 REAUTHENTICATION_VIEWS = {
@@ -101,7 +102,8 @@ class AccountSecurityMiddleware:
         )
         if is_guarded and not reauthentication.is_fresh(request):
             return reauthentication.challenge(request)
-        return None
+        is_recorded = name in RECOVERY_CODE_VIEWS or (is_guarded and request.method == "POST")
+        return ratelimit.respond_429(request) if is_recorded and changes_too_much(user) else None
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Runs before allauth's middleware, which would store the POST and execute it later."""

@@ -1,5 +1,6 @@
 """The page that lists and ends the user's sessions."""
 
+from allauth.core.ratelimit import respond_429
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -13,6 +14,7 @@ from accounts import audit
 from accounts.audit import record_authentication_event
 from accounts.models import AuditEvent, User, UserSession
 from accounts.security import sessions
+from accounts.security.change_limit import changes_too_much
 
 RECENT = 20  # events
 
@@ -60,6 +62,8 @@ def session_end(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def session_end_others(request: HttpRequest) -> HttpResponse:
     user = signed_in_user(request)
+    if changes_too_much(user):
+        return respond_429(request)
     count = sessions.end_others(request, user)
     record_authentication_event("sessions.ended", user=user, request=request, subject=count)
     text = ngettext("%(n)d other session is ended.", "%(n)d other sessions are ended.", count)

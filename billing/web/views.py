@@ -140,7 +140,7 @@ def statement(request: CabinetRequest) -> HttpResponse:
 
 
 @require_GET
-@member_required(can_see_money)
+@member_required(can_see_money, is_recorded=True)
 def export(request: CabinetRequest) -> HttpResponseBase:
     form = StatementFilter(request.GET)
     if not form.is_valid():

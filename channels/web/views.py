@@ -59,7 +59,7 @@ def message_list(request: CabinetRequest) -> HttpResponse:
     return render(request, "cabinet/message_list.html", context)
 
 
-@member_required()
+@member_required(is_recorded=True)
 def message_export(request: CabinetRequest) -> HttpResponseBase:
     """The filtered history as a CSV file; a long one is made in the background."""
     form = HistoryFilter(request.GET, member=request.member)

@@ -106,7 +106,7 @@ def _named(text: str, company_id: int) -> Q:
 
 
 @require_GET
-@member_required()
+@member_required(is_recorded=True)
 def link_export(request: CabinetRequest) -> HttpResponseBase:
     form = LinkFilter(request.GET)
     if not form.is_valid():

@@ -132,7 +132,7 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
     return render(request, "cabinet/send_check.html", context)
 
 
-@member_required(can_manage_keys)
+@member_required(can_manage_keys, is_recorded=True)
 def message_evidence(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The evidence of the agreement given by a message's code, as a file."""
     message = get_object_or_404(

@@ -128,7 +128,7 @@ def company_export_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
     return render(request, "cabinet/company_export_state.html", context)
 
 
-@member_required(is_owner)
+@member_required(is_owner, is_recorded=True)
 def company_export_zip(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
     row = _export_of_company(request, pk)
     if row.state != CompanyExport.State.READY:

@@ -8,11 +8,12 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
-from accounts.models import Company, Member, User
-from accounts.people import cabinet_access
+from accounts.models import AuditEvent, Company, Member, User
+from accounts.security import change_limit
 from tests.cabinet.pages import create_content
 from tests.cabinet.routes import CABINET, NOBODY, PERSON, TABLES, Route, address, names
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
+from tests.reauthentication import mark_reauthenticated
 
 CASES = [
     pytest.param(method, name, id=f"{method}-{name}")
@@ -160,7 +161,7 @@ def test_changes_of_a_person_have_a_bound(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fifty a second, each with a row of the audit log that is kept for ever."""
-    monkeypatch.setattr(cabinet_access, "CHANGES", (3, 600))
+    monkeypatch.setattr(change_limit, "CHANGES", ((3, 600),))
 
     levels = [{"low_balance": number} for number in range(101, 106)]
     statuses = [client.post(reverse("balance-alert"), level).status_code for level in levels]
@@ -168,3 +169,33 @@ def test_changes_of_a_person_have_a_bound(
     assert statuses == [302, 302, 302, 429, 429]
     assert client.get(reverse("balance")).status_code == 200
     assert owner.company.audit.count() == 3
+
+
+def test_day_of_changes_has_a_bound_too(client: Client, owner: Member) -> None:
+    """A thousand in ten minutes are a gigabyte of long settings in a day."""
+    (_most, shorter), (daily, day) = change_limit.CHANGES
+
+    assert (shorter, day) == (600, 86_400)
+    assert daily <= 5000
+
+
+def test_no_page_records_anything_of_who_does_too_much(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Downloads are recorded as well, and GETs cost a stranger who signed up nothing."""
+    client, owner = Client(), place.people[OWNER]
+    client.force_login(owner)
+    mark_reauthenticated(client, owner)
+    monkeypatch.setattr(change_limit, "CHANGES", ((0, 600),))
+    before = AuditEvent.objects.count()
+    recording: set[str] = set()
+
+    for name, route in CABINET.items():
+        if OWNER in route.read:
+            client.get(address(name, place.company))
+            if AuditEvent.objects.count() > before + len(recording):
+                recording.add(name)
+    client.post(reverse("session-end-others"))
+
+    assert recording == set()
+    assert AuditEvent.objects.count() == before

@@ -18,7 +18,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from accounts.models import User
+from accounts.models import AuditEvent, User
+from accounts.security import change_limit
 from accounts.sign_in import factor_forms, mfa
 from tests.api.races import at_once
 from tests.factories import PASSWORD, UserFactory
@@ -264,3 +265,19 @@ def test_last_two_factors_removed_at_once_take_the_recovery_codes_along(user: Us
     left = set(Authenticator.objects.values_list("type", flat=True))
     assert left != {Authenticator.Type.RECOVERY_CODES}
     assert len([client for client in clients if "_auth_user_id" in client.session]) == 1
+
+
+@pytest.mark.parametrize("route", ["mfa_view_recovery_codes", "mfa_download_recovery_codes"])
+def test_looks_at_recovery_codes_have_a_bound(
+    user: User, app: str, monkeypatch: pytest.MonkeyPatch, route: str
+) -> None:
+    """Each is recorded for ever, and e-mailed."""
+    monkeypatch.setattr(change_limit, "CHANGES", ((2, 600),))
+    RecoveryCodes.activate(user)
+    client = Client()
+    client.force_login(user)
+    mark_reauthenticated(client, user, "mfa")
+
+    assert [client.get(reverse(route)).status_code for _n in range(3)] == [200, 200, 429]
+    assert client.post(reverse("mfa_generate_recovery_codes")).status_code == 429
+    assert AuditEvent.objects.filter(action="recovery_codes.viewed").count() == 2
