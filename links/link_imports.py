@@ -232,6 +232,7 @@ def _plain(title: str) -> str:
 JOB = Job("link_imports", _("imports of links"))
 CHUNK = 250  # links made in one commit
 MAX_UNFINISHED, MAX_FINISHED = 5, 50  # imports of one company
+MAX_FINISHED_UNAPPROVED = 5  # each is some megabytes, and anybody may sign up
 KEPT = timedelta(days=7)
 READING = HeavyWork("files of links read", most=1, waiting=12, share=2)  # seconds each
 State = LinkImport.State
@@ -273,7 +274,9 @@ def upload(*, company: Company, user: User, mode: str, name: str, content: bytes
 def _store(job: LinkImport, rows: Sequence[LinkImportRow]) -> None:
     company = Company.objects.select_for_update(no_key=True).get(pk=job.company_id)
     _check_unfinished(company)  # again: parallel uploads took turns here
-    delete_but_newest(company.link_imports.finished(), MAX_FINISHED)
+    is_approved = company.status == Company.Status.APPROVED
+    most = MAX_FINISHED if is_approved else MAX_FINISHED_UNAPPROVED
+    delete_but_newest(company.link_imports.finished(), most)
     job.save(force_insert=True)
     LinkImportRow.objects.bulk_create(rows, batch_size=1000)
 

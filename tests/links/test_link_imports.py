@@ -145,6 +145,16 @@ def test_finished_files_of_a_company_have_a_bound(
     assert set(LinkImport.objects.all()) == {draft, *files[-3:]}
 
 
+def test_company_that_waits_for_approval_keeps_few_files(owner: Member) -> None:
+    owner.company.status = Company.Status.PENDING
+    owner.company.save()
+
+    for _number in range(7):
+        make_all(upload(owner, "nothing", mode="test"))
+
+    assert LinkImport.objects.count() == 6
+
+
 @pytest.mark.django_db(transaction=True)
 def test_parallel_uploads_cannot_exceed_the_limit(owner: Member) -> None:
     for _ in range(link_imports.MAX_UNFINISHED - 1):
