@@ -128,10 +128,17 @@ UPDATE channels_receipt SET phone = '', raw = '', provider_id = '', alternatives
   error_detail = ''
 WHERE attempt_id = ANY(%(attempts)s)
 """
+# A call about another system's message may tell of our messages to others, too.
 UNMATCHED_RECEIPTS = """
-DELETE FROM channels_receipt WHERE attempt_id IS NULL
-  AND (phone = %(phone)s OR position(%(digits)s::bytea IN raw) > 0)
-  AND (%(until)s::timestamptz IS NULL OR received_at <= %(until)s)
+WITH told AS (
+  SELECT id, provider, received_at FROM channels_receipt WHERE attempt_id IS NULL
+    AND (phone = %(phone)s OR position(%(digits)s::bytea IN raw) > 0)
+    AND (%(until)s::timestamptz IS NULL OR received_at <= %(until)s)),
+bodies AS (
+  UPDATE channels_receipt SET raw = ''
+  WHERE attempt_id IS NOT NULL AND position(%(digits)s::bytea IN raw) > 0
+    AND (provider, received_at) IN (SELECT provider, received_at FROM told))
+DELETE FROM channels_receipt WHERE (id, received_at) IN (SELECT id, received_at FROM told)
 """
 VENDOR_USER_IDS = """
 DELETE FROM channels_knownrecipient WHERE attempt_id = ANY(%(attempts)s)
