@@ -7,6 +7,7 @@ RATE_LIMITS = {
     "login_failed": "10/m/ip,5/5m/key",  # key: account and network
     "login_account": "100/h/key",  # of one account, from browsers that never signed in to it
     "login_device": "20/h/key",  # from one that has
+    "manage_email": "10/m/user,30/d/user",  # a new address gets a letter, whosever it is
     "signup": "20/m/ip,100/d/ip",  # each with a test key, and what it makes
     "passkey": "60/m/ip",  # challenges of sign-ins by one
     "sso": "60/m/ip",  # ways to the identity provider begun, and ended

@@ -1,10 +1,12 @@
 """E-mail addresses that are typed in one way and come in another."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 from unicodedata import normalize
 
 import pytest
+import time_machine
 from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -17,6 +19,7 @@ from accounts.sign_in import addresses
 from tests.accounts.security.people import add_address, confirm, make_person, signed_in
 from tests.api.blocking import behind_us
 from tests.factories import PASSWORD, UserFactory
+from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 READ, SENT_BY_CHROME = "anna@пример.рф", "anna@xn--e1afmkfd.xn--p1ai"
@@ -159,3 +162,18 @@ def test_addresses_of_an_account_have_a_bound(settings: Any) -> None:
 
     emails = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
     assert {"a@example.com"} == {"a@example.com", "b@example.com"} & set(emails)
+
+
+def test_account_writes_to_few_strangers_a_day(client: Client) -> None:
+    """Each address that is added gets a letter, and may be removed and another one added."""
+    person = make_person()
+    client.force_login(person)
+    with time_machine.travel(datetime.now(UTC), tick=False) as clock:
+        for number in range(40):
+            stranger = {"email": f"stranger{number}@example.com"}
+            clock.shift(30)
+            mark_reauthenticated(client, person)
+            client.post(reverse("account_email"), stranger | {"action_add": ""})
+            client.post(reverse("account_email"), stranger | {"action_remove": ""})
+
+    assert 10 <= Mail.objects.filter(to__startswith="stranger").count() <= 20
