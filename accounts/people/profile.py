@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from allauth.core.ratelimit import respond_429
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -21,6 +22,7 @@ from accounts.models import User
 from accounts.outbox.mail import NoticeKind, mute, read_unsubscribe_token
 from accounts.people import time_zones
 from accounts.people.pages import form_page
+from accounts.security.change_limit import changes_too_much
 from accounts.sign_in.adapter import remember_language
 from parsing.stale_forms import RefusesStaleForm
 from processes.server.client_ip import client_ip
@@ -92,6 +94,9 @@ def _service_zone() -> str:
 @login_required
 def profile(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)  # noqa: S101 - behind login_required
+    # What is muted by a link, and not here, is recorded.
+    if request.method == "POST" and changes_too_much(request.user):
+        return respond_429(request)
     form = ProfileForm(request.POST or None, instance=request.user)
     if request.method != "POST" or not form.is_valid():
         return form_page(request, form, _("Profile"), verb=_("Save"))

@@ -196,6 +196,7 @@ def test_no_page_records_anything_of_who_does_too_much(
             if AuditEvent.objects.count() > before + len(recording):
                 recording.add(name)
     client.post(reverse("session-end-others"))
+    assert client.post(reverse("profile"), {"language": "en"}).status_code == 429
 
     assert recording == set()
     assert AuditEvent.objects.count() == before
