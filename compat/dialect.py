@@ -132,6 +132,7 @@ RowT = TypeVar("RowT")
 
 
 def complete(rows: Mapping[Error, RowT]) -> Mapping[Error, RowT]:
+    """With a row for every error: that of a broader one where the dialect has no word for it."""
     return {error: _row(rows, error) for error in Error}
 
 

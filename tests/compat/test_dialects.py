@@ -20,7 +20,7 @@ from api import request_log
 from api.admission import admit, refuse
 from api.models import ApiRequest
 from catalogue.errors import DomainError, Error
-from compat.dialect import Dialect, dialects, routes
+from compat.dialect import Dialect, complete, dialects, routes
 from compat.twilio.dialect import service_sid
 from compat.view import CompatView, written
 from tests.api.clients import Answer, Api
@@ -71,6 +71,17 @@ def check(answer: Answer, dialect: Dialect, error: Error) -> None:
     assert orjson.loads(answer.raw).keys() == expected.body.keys()
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["X-Request-Id"].startswith("req_")
+
+
+def test_error_without_a_row_is_refused_by_one_of_its_status() -> None:
+    broad = (Error.NOT_FOUND, Error.INVALID_INPUT, Error.FORBIDDEN, Error.UNAVAILABLE)
+    needed = {error for error in Error if error.status not in {403, 422}} | set(broad)
+    rows = complete({error: error for error in needed})
+
+    assert rows.keys() == set(Error)
+    taken = {rows[error] for error in Error if error.status == 422 and error not in needed}
+    assert taken == {Error.INVALID_INPUT, Error.NOT_FOUND, Error.FORBIDDEN}
+    assert {rows[error] for error in Error if error.status == 403} == {Error.FORBIDDEN}
 
 
 @each_dialect
