@@ -54,7 +54,9 @@ else:
 
 
 class SectionForm(CompanyModelForm):
-    """Saved alone: `stored` names the columns that it changes, and that its version covers."""
+    """Saved alone: `stored` names the columns that it changes, and that its version covers; without
+    it they are the fields of `Meta`.
+    """
 
     slug: ClassVar[str]
     title: ClassVar[StrOrPromise]
@@ -68,6 +70,10 @@ class SectionForm(CompanyModelForm):
     links: ClassVar[tuple[tuple[str, StrOrPromise], ...]] = ()
     in_pairs: ClassVar[tuple[str, ...]] = ()
     layout: ClassVar[str] = ""  # the template of fields in another arrangement
+
+    def __init_subclass__(cls) -> None:
+        if "stored" not in vars(cls):
+            cls.stored = tuple(vars(cls)["Meta"].fields)
 
     def __init__(
         self, *args: Any, company: Company, user: User, sees_money: bool = True, **kwargs: Any
@@ -98,7 +104,6 @@ class SectionForm(CompanyModelForm):
 
 class CompanySection(SectionForm):
     slug, title = "company", _("Company")
-    stored = ("name", "brand", "language", "country")
     of_money = ("country",)
     in_pairs = ("language", "country")
 
@@ -133,7 +138,6 @@ class CompanySection(SectionForm):
 
 class CodesSection(SectionForm):
     slug, title = "codes", _("Codes")
-    stored = ("code_length",)
     layout = "cabinet/settings/codes.html"
     links = (("text-list", _("Texts of your own and autofill")),)
 
@@ -188,7 +192,6 @@ class ChannelsSection(fallback_forms.WithFallback, SectionForm):
 
 class CountriesSection(SectionForm):
     slug, title = "countries", _("Allowed countries")
-    stored = ("all_countries", "allowed_countries")
     layout = "cabinet/settings/countries.html"
 
     allowed_countries = CountriesField(label=_("Allowed countries"))
@@ -250,7 +253,7 @@ class CountriesSection(SectionForm):
 
 class LimitsSection(SectionForm):
     slug, title = "limits", _("Send limits")
-    stored = in_pairs = ("cool_down", *CODES, *LINKS)
+    in_pairs = ("cool_down", *CODES, *LINKS)
     intro = _("How often one phone may be messaged, so that nobody is flooded at your expense.")
     links = (("budget-edit", _("Budgets: how many tokens may be spent")),)
 
@@ -295,7 +298,6 @@ class LimitsSection(SectionForm):
 
 class SecuritySection(SectionForm):
     slug, title = "security", _("Sign-in of members")
-    stored = ("requires_second_factor",)
     outro = _("The addresses that a key may be used from are set on the key itself.")
     links = (
         ("key-list", _("API keys")),

@@ -223,18 +223,8 @@ def validated(check: Callable[[str], str], value: str) -> str:
 SAMPLE = "https://example.com/catalog"
 
 
-LINK_SETTINGS = (
-    "default_link_lifetime",
-    "link_host",
-    "link_targets",
-    "link_utm",
-    "link_expired_url",
-)
-
-
 class LinksSection(SectionForm):
     slug, title = "links", _("Short links")
-    stored = LINK_SETTINGS
     intro = _(
         "For new links; existing ones stay as they are. For links under your own host, write to "
         "the operator of the service and name the host."
@@ -276,7 +266,10 @@ class LinksSection(SectionForm):
 
     class Meta:
         model = Company
-        fields = LINK_SETTINGS
+        fields = (
+            *("default_link_lifetime", "link_host", "link_targets", "link_utm"),
+            "link_expired_url",
+        )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
