@@ -153,7 +153,7 @@ class MetaHeaders(Mapping[str, str]):
 def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
     """Hands on receipts, replies, the bots' updates and alerts.
 
-    Safe to repeat, as vendors do. Receipts come first: they tell who hides behind a user id.
+    Safe to repeat, as vendors do. Receipts come first: they show the phone of a user id.
     """
     new = receipts.store(provider, batch)
     for events in batch:

@@ -43,7 +43,7 @@ class Dialect:
     authenticate: tuple[Authenticate, ...]  # the ways to present a key, tried in turn
     errors: Mapping[Error, Any]
     refuse: Callable[[DomainError, str], Answer]
-    challenge: str = "Bearer"  # the WWW-Authenticate of a refusal for want of a key
+    challenge: str = "Bearer"  # the WWW-Authenticate of a refusal without a key
     # Paths below the dialect's whose bodies arrive before the sender is known, such as those of
     # tokens.
     open_paths: frozenset[str] = frozenset()

@@ -14,7 +14,7 @@ TITLE_LENGTH, TEXT_LENGTH = 120, 600  # of incidents
 
 class AlertQuerySet(models.QuerySet["Alert"]):
     def firing(self) -> "AlertQuerySet":
-        """Open ones that operators were told of."""
+        """Open ones that operators were notified of."""
         return self.filter(ended_at=None, notices__gt=0)
 
 

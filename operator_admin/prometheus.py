@@ -90,7 +90,7 @@ def _guard_gauges() -> Iterator[GaugeMetricFamily]:
 def _click_gauges() -> Iterator[GaugeMetricFamily]:
     """Yields nothing if Redis does not answer."""
     if (age := stream.lag_seconds()) is not None:
-        help_text = "Age of the oldest clicks that are not counted, told or proved by yet"
+        help_text = "Age of the oldest clicks that are not yet counted, reported or used as proof"
         yield GaugeMetricFamily("kvitok_clicks_oldest_seconds", help_text, age)
     if clickhouse.is_configured() and (age := stream.sink_lag_seconds()) is not None:
         help_text = "Age of the oldest clicks that are not in ClickHouse yet"

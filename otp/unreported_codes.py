@@ -1,6 +1,6 @@
 """A custom code is evidence only while its company reports which codes were entered.
 
-Guard, router and history ask here whether a code that was not entered may count as such.
+Guard, router and history ask here whether a code without a report may count as not entered.
 """
 
 from datetime import timedelta

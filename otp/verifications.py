@@ -98,7 +98,7 @@ def find_live(principal: Principal, phone: str, purpose: str) -> FoundVerificati
 
 
 def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
-    """Makes the code worthless, and sends no more of it; does nothing to one that is over.
+    """Makes the code worthless, and cancels its messages; does nothing after its end.
 
     Raises code_used for one whose code was entered, also while this runs.
     """

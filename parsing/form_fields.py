@@ -1,4 +1,4 @@
-"""Fields of forms that read by the parsers beside, and how widgets are rendered."""
+"""Form fields that use the parsers of this folder, and the rendering of widgets."""
 
 from datetime import date, datetime
 from pathlib import Path
@@ -100,7 +100,7 @@ class MomentField(forms.DateTimeField):
 
 
 class SplitMomentField(forms.SplitDateTimeField):
-    """A day and a time beside it, as in the admin."""
+    """A day and a time in two inputs, as in the admin."""
 
     default_validators = [validate_day]
 

@@ -1,7 +1,7 @@
 """A form that somebody has overtaken is refused: saved as it is, it would undo their change.
 
 A page sends every field it shows, also those that its reader did not touch. What was stored when it
-was opened is told by a fingerprint in a hidden field. A POST without one, of a script, is taken.
+was opened is seen by a fingerprint in a hidden field. A POST without one, of a script, is taken.
 """
 
 import json

@@ -128,7 +128,7 @@ UPDATE channels_receipt SET phone = '', raw = '', provider_id = '', alternatives
   error_detail = ''
 WHERE attempt_id = ANY(%(attempts)s)
 """
-# A call about another system's message may tell of our messages to others, too.
+# A call about another system's message may name our messages to others, too.
 UNMATCHED_RECEIPTS = """
 WITH told AS (
   SELECT id, provider, received_at FROM channels_receipt WHERE attempt_id IS NULL

@@ -78,7 +78,7 @@ class MasterConnection(AbstractConnection):
         self.send_command("ROLE", check_health=False)  # type: ignore[no-untyped-call]
         try:
             role = self.read_response()
-        except ResponseError:  # not permitted: then a refused write tells
+        except ResponseError:  # not permitted: then a refused write shows it
             role = None
         if is_replica(role):
             self._refuse("a replica")

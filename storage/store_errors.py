@@ -70,7 +70,7 @@ def write_together(
 ) -> None:
     """Writes all rows at once, or by halves where they are refused, so that none costs another one.
 
-    `write` is one commit, or part of the caller's; `refused` is told of each row that is refused
+    `write` is one commit, or part of the caller's; `refused` is called with each refused row
     by itself.
     """
     if not rows:

@@ -55,7 +55,7 @@ class WebhookDispatcher:
         self.postponed: list[CallOutcome] = []
         self.postponed_until = 0.0
         self.in_flight: dict[UUID, ClaimedDelivery] = {}  # by delivery
-        # Slow companies, that called longest ago first, and until when they count as such.
+        # Slow companies, the one called longest ago first, and the end of their time as slow ones.
         self.slow: dict[int, float] = {}
 
     def run(self) -> None:

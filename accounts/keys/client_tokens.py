@@ -33,7 +33,7 @@ def issue(key: str) -> str:
 
 
 def find_issued(token: str) -> Principal | None:
-    """None for a token that is not ours or over, and for that of a key which is no longer valid."""
+    """None for a foreign or expired token, and if its key is no longer valid."""
     try:
         digest = _signer.unsign(token, max_age=LIFETIME)
         return api_keys.find_by_digest(base64.urlsafe_b64decode(digest))
@@ -50,7 +50,7 @@ NOT_A_KEY = _("An RSA public key in PEM of at least 2048 bits; it begins with BE
 
 
 def find_signed(token: str) -> Principal | None:
-    """None for whatever is not a valid token of a key that is.
+    """None unless the token and its key are valid.
 
     No key is looked up for a token that none could have signed, or whose time is not now.
     """

@@ -56,7 +56,7 @@ def call_off(*, company: Company, user: User, ip: str | None = None) -> bool:
 
 @transaction.atomic
 def bring_forward(*, company: Company, at: datetime, user: User, ip: str | None = None) -> bool:
-    """The operator moves the day. Returns False unless the company is to be deleted later."""
+    """The operator moves the day. Returns False unless a later deletion is planned."""
     stored = _locked(company)
     if not stored.is_closing or stored.closes_at is None or stored.closes_at <= at:
         return False

@@ -49,7 +49,7 @@ def on_login(request: HttpRequest, user: User, **_rest: Any) -> None:
 def on_login_failed(
     credentials: dict[str, Any], request: HttpRequest | None = None, **_rest: Any
 ) -> None:
-    """Does the same work for an unknown address, so that the time it takes tells nothing. What was
+    """Does the same work for an unknown address, so that its time reveals nothing. What was
     typed is not stored anywhere: people type passwords into the wrong field.
     """
     email = str(credentials.get("email", ""))

@@ -28,8 +28,8 @@ def is_of(address: str) -> Q:
 
 
 def _is_spelled(spelling: str) -> Q:
-    """By small letters: `iexact`, which has allauth's index, compares capitals, and a domain with
-    a dotless i, another one, has those of that with an i.
+    """Compares small letters: `iexact`, which has allauth's index, compares capitals, and a dotless
+    i has the capital of an i, though its domain is another one.
     """
     return Q(Exact(Lower("email"), spelling.lower()), email__iexact=spelling)
 
@@ -39,7 +39,7 @@ def is_claimed(address: str) -> bool:
     proves nothing, and must not keep its owner out.
     """
     confirmed = EmailAddress.objects.filter(is_of(address), verified=True)
-    # Both are always asked: the time must not tell of an account.
+    # Both queries always run: the time must not reveal an account.
     return any([confirmed.exists(), User.objects.filter(is_of(address)).exists()])
 
 

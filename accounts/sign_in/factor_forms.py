@@ -116,10 +116,10 @@ class LoginWebAuthnForm(ProofMixin, passkeys.LoginWebAuthnForm):
     credential = _credential()
 
     def clean_credential(self) -> Authenticator:
-        """A passkey that was added as a second factor is no first one, whatever it could do.
+        """Refuses a passkey that was added as a second factor, even if it could be a first one.
 
-        Alone it has to have verified its holder by PIN or finger. The challenge says that too, but
-        that of a second step, which asks for a touch, lies in the session under the same name.
+        A first one has to have verified its holder by PIN or finger. The challenge says so too, but
+        a second step's, which asks for a touch, is in the session under the same name.
         """
         response = self.cleaned_data["credential"]
         authenticator = super().clean_credential()

@@ -100,7 +100,7 @@ def _may_reset(user: User, email: str) -> bool:
 
 
 class EnumerationSafeSignupForm(BoundedPasswordsMixin, allauth.SignupForm):
-    """Neither answer nor timing tells of an account: a known address costs the same work as a new
+    """Neither answer nor timing reveals an account: a known address costs the same work as a new
     one, which is then rolled back.
     """
 

@@ -23,7 +23,7 @@ def assign(
     ip: str | None = None,
     as_received: bool = False,
 ) -> bool:
-    """Credits the order with this transfer, whatever differs, or what the sum buys at its price;
+    """Credits the order with this transfer despite differences, or the tokens that the sum buys;
     False if it was settled already.
     """
     refunds.lock_gateway(order.gateway)  # before the order, as for notices

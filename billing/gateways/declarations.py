@@ -1,6 +1,6 @@
 """The ways to pay, each declared once: pure data, which the settings read.
 
-The class of each is in the module beside this one that has its name.
+The class of each is in the module of its name in this folder.
 """
 
 import re

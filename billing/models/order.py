@@ -19,8 +19,8 @@ from catalogue.ids import parse_id, public_id, uuid7
 OPEN = ("created", "pending")
 # The number of an invoice or a document, as people type it.
 NUMBER = re.compile(r"(?:№\s*)?(20\d\d)\s*[-–/]\s*(\d{1,9})", re.ASCII)
-# The conditions of two partial indexes, as SQL: connections keep plans for any parameters, and such
-# a plan cannot tell that parameters are these values.
+# The conditions of two partial indexes, as SQL: connections keep plans for any parameters, and
+# those plans cannot assume these values.
 IS_OPEN = "billing_order.state IN ('created', 'pending')"
 NEEDS_REVIEW = "billing_payment.settled_at IS NULL AND NOT billing_payment.problem = ''"
 

@@ -121,7 +121,7 @@ def _look(alert: BalanceAlert, standing: Standing | None) -> bool:
 
 
 def _is_left(alert: BalanceAlert, now: int | None) -> bool:
-    """A balance that comes and goes around the level must not tell again and again."""
+    """A balance that moves around the level must not cause an e-mail each time."""
     if now is None:
         return True
     margin = alert.level + 1 if alert.kind == Kind.DAYS else alert.level * REARM_TENTHS // 10
@@ -153,7 +153,7 @@ def _days(available: int, spent: int) -> int | None:
 
 @transaction.atomic
 def _tell(alert_id: int, now: int, *, since: datetime | None = None) -> bool:
-    """Under the lock of the alert: one of parallel sweeps tells it, once `since` then."""
+    """Under the lock of the alert: one of parallel sweeps sends it, once `since` then."""
     rows = BalanceAlert.objects.select_for_update(of=("self",)).select_related("company")
     untold = Q(notified_at=None) | Q(notified_at__lt=since) if since else Q(notified_at=None)
     alert = rows.filter(untold, pk=alert_id).first()

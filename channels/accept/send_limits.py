@@ -95,13 +95,13 @@ CountedMessage = Send | Message | MessageState
 
 
 class OtherChannel(Protocol):
-    """Whether a live code is to be sent by a channel that has not carried it yet, which the
-    cool-down does not hold.
+    """Whether to send a live code by a channel that has not carried it yet: the cool-down does not
+    apply to that.
     """
 
     @property
     def is_required(self) -> bool:
-        """Whether the send is to be made only if the channel is untried, held or not."""
+        """Whether to send only if the channel is untried, in the cool-down or not."""
 
     def is_untried(self) -> bool: ...
 

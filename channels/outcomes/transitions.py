@@ -178,9 +178,8 @@ def announce(decisions: Sequence[Decision]) -> None:
 
 
 def cancel(cursor: CursorWrapper, subjects: Sequence[UUID]) -> list[Decision]:
-    """Sends no more of these subjects: their messages are of no use from now on, so none is tried
-    again or by another channel. Holds return by the usual rules: at once where no vendor has the
-    message.
+    """Cancels the messages of these subjects: none is tried again or by another channel. Holds
+    return by the usual rules: at once where no vendor has the message.
 
     Runs in the caller's transaction; the caller calls `announce` after its commit.
     """

@@ -75,7 +75,7 @@ class Capabilities:
     needs_contact: bool = False  # reaches only people who shared their contact with our bot
     waits_for_person: bool = False  # only an action of the person proves delivery
     clicks_prove: bool = True  # a click on the link proves delivery
-    wants_entered_codes: bool = False  # asks to be told of them: `report_entered`
+    wants_entered_codes: bool = False  # asks for reports of them: `report_entered`
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def texts(locale: str) -> dict[str, str]:
 
 
 def locale_of(tag: object) -> str:
-    """The language to answer in; a vendor may tell none."""
+    """The language to answer in; a vendor may send none."""
     return message_languages.match(http.text(tag) or page_languages.codes()[0])
 
 

@@ -270,8 +270,8 @@ def mapping(value: object) -> Json:
 def parse_form(body: bytes, *, encoding: str = "utf-8", is_strict: bool = True) -> dict[str, str]:
     """Raises InvalidWebhookError unless each name is given once: a signature covers only that.
 
-    Nor does it read more than a vendor sends. What is to be signed is known only after parsing, and
-    of 4 MB by anybody that would take a process a second.
+    It reads no more than a vendor sends: the signed part is known only after parsing, and anybody's
+    4 MB would take a process a second.
     """
     if len(body) > MAX_FORM:
         raise InvalidWebhookError("the form is too long")

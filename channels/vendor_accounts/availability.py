@@ -1,6 +1,6 @@
 """Which accounts take messages now: a process cache of the database, at most a second old.
 
-The same read tells of accounts that operators connected. A thread refreshes it outside requests;
+The same read finds accounts that operators connected. A thread refreshes it outside requests;
 until the first read every configured account counts as available. It only spares queries: the claim
 decides from the rows which account carries a message.
 """

@@ -177,7 +177,7 @@ def pollable() -> list[str]:
 
 
 def wanting_entered_codes() -> list[str]:
-    """The accounts whose vendors ask to be told which of their codes were entered."""
+    """The accounts whose vendors ask for reports of entered codes."""
     providers = live_providers().items()
     return [name for name, account in providers if account.capabilities.wants_entered_codes]
 

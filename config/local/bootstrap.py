@@ -99,7 +99,7 @@ def _install(name: str) -> None:
     pinned = lock.read_bytes()
     _say(f"Installing requirements/{name}.txt into .venv; the first time takes a minute or two …")
     # The lock names every package. pip, asked for one with an extra, takes the newest all the same
-    # and then refuses it for want of a hash: a new release broke each new checkout.
+    # and then refuses it without a hash: a new release broke each new checkout.
     options = ["-qq", "--disable-pip-version-check", "--no-input", "--no-deps", "--require-hashes"]
     command: list[str | Path] = [PYTHON, "-m", "pip", "install", *options, "-r", lock]
     if not _run(command):

@@ -1,1 +1,1 @@
-"""Clicks: buffered, streamed through Redis, classified, counted, and told to companies."""
+"""Clicks: buffered, streamed through Redis, classified, counted, and reported to companies."""

@@ -3,7 +3,7 @@
 A click reaches Redis within a quarter of a second or, when the process is killed, not at all:
 counting must never slow a redirect or fail it. Of the visitor's headers only what follows from them
 is kept: kind, device, referring host. No header itself is, and no address. So who opens a link
-again counts again: a limit by visitor would need what tells visitors apart. Only what no people do
+again counts again: a limit by visitor would need a visitor's identity. Only what no people do
 is left out: a loop on one connection makes 20,000 clicks a second, 180 bytes of the disk each.
 
 An entry of the stream is `id` and `batch`, JSON of rows: link id in hexadecimal, kind, Unix ms,

@@ -22,7 +22,7 @@ from parsing.hosts import unicode_host
 from storage.sessions import pooled_connection
 
 REPORT_LIMIT = (5, 3600)  # by one visitor: (count, seconds)
-MAX_PENDING_PER_LINK = 20  # without Redis, too; more would tell the operator nothing new
+MAX_PENDING_PER_LINK = 20  # without Redis, too; more would add nothing for the operator
 
 
 class ReportForm(forms.Form):

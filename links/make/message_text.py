@@ -1,4 +1,4 @@
-"""The text of a message with a link: `:link` in it, or beside a button that has the link."""
+"""The text of a message with a link: `:link` in it, or a button with the link next to it."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ def with_link(text: str, url: str) -> str:
 
 
 def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
-    """The text beside the template's button that has the link, so the text omits it.
+    """The text next to the template's button: the button has the link, so the text omits it.
 
     A link inside a sentence stays, because the sentence makes no sense without it.
     """

@@ -1,4 +1,4 @@
-"""Changes to links: to one, to those of codes that are over, to all that lead to a blocked site."""
+"""Changes to links: to one, to links of expired codes, to all that lead to a blocked site."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -100,7 +100,7 @@ def _refuse_forbidden(link: Link, new_values: Change) -> None:
 
 
 def _audited(link: Link) -> dict[str, object]:
-    """The values for the audit log: none of a link that went to one person."""
+    """The values for the audit log; empty for a link that went to one person."""
     return {} if link.message_id else {name: getattr(link, name) for name in AUDITED}
 
 

@@ -1,6 +1,6 @@
 """The manifest of a backup: files, sums, and names of the keys it needs.
 
-Keys are never contained in it. A fingerprint tells another secret under the same id: a keyed digest
+Keys are never contained in it. A fingerprint shows another secret under the same id: a keyed digest
 of a fixed word reveals nothing about a random key.
 """
 

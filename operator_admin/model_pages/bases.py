@@ -204,7 +204,7 @@ class ModelAdmin(ByHand, Autocompletion, FormFields):
         return self.search_has_index
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """A filter on a column that the page hides would tell it piece by piece."""
+        """A filter on a column that the page hides would reveal it piece by piece."""
         offered = [item[0] if isinstance(item, tuple) else item for item in self.list_filter]
         names = {*flatten_fieldsets(self.get_fieldsets(request)), *self.list_display, *offered}
         try:

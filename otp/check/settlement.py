@@ -1,10 +1,9 @@
 """Settles codes that are over: charges a proved delivery and ends the links tied to the code.
 
-Vendors that ask for it are told which of their codes were entered right: after the settlement, on
-the thread that polls vendors. A code's id waits in Redis: a process that hosts an account settles
-the codes of all, and polls nobody. Each is told once at most; what a crash or an outage loses is
-missing only in the vendor's statistics. A custom code is not told: it is wiped when it is
-entered.
+Vendors that ask for it get reports of entered codes: after the settlement, on the thread that polls
+vendors. A code's id waits in Redis: a process that hosts an account settles the codes of all, and
+polls nobody. Each is reported once at most; a report lost in a crash is missing only in the
+vendor's statistics. A custom code is not reported: it is wiped when it is entered.
 """
 
 import time
@@ -83,7 +82,7 @@ def settle_verified() -> int:
 
 
 def settle_finished() -> Settled:
-    """Settles codes whose messages came to their end, where nobody is to be told."""
+    """Settles codes whose messages have ended, where no vendor gets a report."""
     (row,) = fetch_rows(channels_sql.in_changeable_months(_SETTLE_FINISHED), [BATCH], Settled)
     return row
 
@@ -206,7 +205,7 @@ def _find(ids: list[UUID], accounts: list[str]) -> list[EnteredCode]:
 
 
 def _take() -> list[UUID]:
-    """Off the list for good: no other worker tells them, nor this one again."""
+    """Off the list for good: no other worker reports them, nor this one again."""
     try:
         return [UUID(hexed.decode()) for hexed in call("LPOP", WAITING, THREADS) or []]
     except redis.RedisError:  # the writer of the list logs that

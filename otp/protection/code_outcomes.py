@@ -102,7 +102,7 @@ class SentCode(NamedTuple):
     phone: str
     price: int
     subject_id: UUID
-    ip: str  # hashed; empty: not told
+    ip: str  # hashed; empty: unknown
     device: str
     created: float
     last_try: float | None

@@ -2,7 +2,7 @@
 
 One transaction moves `GuardProgress`, the evidence and the restrictions together, so an outcome
 counts once, whichever worker dies in between. What one company sees of an attack is used for those
-who did not switch that off, and not told: fewer tokens lost are enough there for a proof of work,
+that did not switch that off, in secret: fewer tokens lost are enough there for a proof of work,
 where a company's own people have not been seen. Nothing is held back only for what happened to
 others, and nothing is refused for it.
 """

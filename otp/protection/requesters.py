@@ -11,7 +11,7 @@ LENGTH = 24  # hexadecimal digits of a hash
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Address and device as keyed hashes, which differ from company to company; empty: not told."""
+    """Address and device as keyed hashes, which differ from company to company; empty: unknown."""
 
     ip: str = ""
     device: str = ""

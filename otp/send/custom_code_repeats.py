@@ -5,7 +5,7 @@ Who retries is another system, which knows no Idempotency-Key: an identity serve
 answered too late. The verification is looked up by the MAC of its code. What names a
 channel that has not carried the code yet is no repeat, unless the code was entered: it asks for
 another message. Nor is what comes a cool-down after a message that failed: the person, or a
-server that retries, would otherwise be told of that failure until the code is over.
+server that retries, would otherwise get that failure until the code expires.
 """
 
 import hashlib
@@ -83,10 +83,10 @@ def once(
 
 @contextmanager
 def guess(principal: Principal, request: CustomCodeRequest) -> Iterator[None]:
-    """Around whatever tells whether the code of the request is the live one of its phone: a repeat
-    is answered, another code is refused. Refusals are limited like wrong codes that are checked;
-    raises too_many_attempts, then of the right code, too. What comes while the same code is being
-    handled takes no place of its own: however many at once, they tell of one code.
+    """Wraps each answer that reveals whether the request's code is the live one of its phone: a
+    repeat is answered, another code is refused. Refusals are limited like wrong codes in a check;
+    beyond the limit too_many_attempts is raised, for the right code, too. Parallel requests with
+    the same code count once: together they reveal one code.
     """
     owner = f"{principal.company_id}:{principal.mode}:{counters.hashed(request.phone)}"
     windows = [
@@ -106,7 +106,7 @@ def guess(principal: Principal, request: CustomCodeRequest) -> Iterator[None]:
 
 
 def _take(windows: Sequence[Window], running: str) -> Callable[[Sequence[Window]], object]:
-    """Takes a place of each window; what it returns gives back those of the windows it gets."""
+    """Counts once in each window; returns a function that takes back counts of given windows."""
     holder = f"{uuid4().hex}:"
     try:
         counted = counters.acquire(

@@ -1,4 +1,4 @@
-"""Whether a live code is to be sent by a channel that has not carried it yet.
+"""Whether to send a live code by a channel that has not carried it yet.
 
 The cool-down does not hold the first send by a channel: "send it by SMS instead" is pressed at
 once. The verification is locked until the send commits, so of several at once one finds the channel

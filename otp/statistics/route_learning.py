@@ -169,8 +169,8 @@ def _learn_step(until: datetime, cached: Known) -> bool:
 
 
 def _learn(since: datetime, end: datetime, state: RouterState, cached: Known) -> dict[str, Any]:
-    """The new state. Of codes that cannot be learned from, those of the whole step are left out:
-    what was learned of them so far would be half of it.
+    """The new state. A code that cannot be learned from is left out for the whole step: otherwise a
+    part of it would be learned.
     """
     try:
         with transaction.atomic():

@@ -129,7 +129,7 @@ class SendCode(KeyedByHashedCode, SendView):
     def once(
         self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]], rebuild: Rebuild
     ) -> HttpResponse:
-        """A key of another request tells whether the code is that request's."""
+        """The key of another request would reveal whether the code is that request's."""
         if key is None or self.guessed is None:
             return super().once(key, effect, rebuild)
         with custom_code_repeats.guess(self.principal, self.guessed):

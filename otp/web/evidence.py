@@ -54,9 +54,8 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _shown(message: Message) -> str | None:
-    """The text without its code, which is not even derived: if it were looked for in the text,
-    other digits of it, such as an amount, could be taken for it and tell it. None of a text that
-    was erased.
+    """The text without its code, which is not even derived: a search for it in the text could match
+    other digits, such as an amount, and reveal it. None if the text was erased.
     """
     if message.content == Content.CODE_WITH_TEXT and "texts" not in message.params:
         return None

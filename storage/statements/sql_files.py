@@ -1,4 +1,4 @@
-"""Statements kept as `.sql` files, whole, each beside the verb that runs it.
+"""Statements kept as `.sql` files, whole, each next to the verb that runs it.
 
 `{name}` is a placeholder for a part that differs between calls, or for a fragment of another
 package.

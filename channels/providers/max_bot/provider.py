@@ -89,7 +89,7 @@ class MaxBot(Bot):
         return {http.text_of(row, "url"): row.get("update_types") for row in rows}
 
     def renew(self, requirements: AccountRequirements) -> None:
-        """MAX drops a subscription whose address has failed for eight hours, and tells nobody."""
+        """MAX drops a subscription whose address has failed for eight hours, without notice."""
         subscriptions, url = self._subscriptions(), requirements.hook_url
         is_whole = url in subscriptions and not _missing(subscriptions[url])
         if is_whole or not self._secret_token:
