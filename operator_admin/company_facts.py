@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin.widgets import AdminIntegerFieldWidget
+from django.core.exceptions import ValidationError
 from django.db.models import Max
 from django.urls import reverse
 from django.utils import timezone
@@ -16,10 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Company, Member, Mode
 from billing.models import BillingProfile, Order, Transfer
 from cabinet import fallback_forms
+from cabinet.forms import CountryCodesField
 from catalogue.texts import StrOrPromise
 from channels.history import figures
 from channels.history.figures import DayRange
 from links.models import Report
+from links.web.forms import LinksSection, host_choices
 from operator_admin import figures as operator_figures
 from operator_admin.models import CompanyNote
 from parsing.form_fields import IntegerField
@@ -107,11 +110,31 @@ def _reports(company: Company) -> Fact:
     return Fact(_("Reports about its links"), number == 0, str(number))
 
 
-class PatienceForm(forms.ModelForm):  # type: ignore[type-arg]
+class CheckedForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Reads countries and rules of links as the company's own settings do: a country in small
+    letters would have every send refused, a site in capitals every link.
+    """
+
+    clean_link_targets = LinksSection.clean_link_targets
+    clean_link_utm = LinksSection.clean_link_utm
+    clean_link_expired_url = LinksSection.clean_link_expired_url
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, channel in fallback_forms.PATIENCE.items():
             self.initial[name] = self.instance.patience.get(channel.name)
+
+    def clean_allowed_countries(self) -> list[str]:
+        codes: list[str] = CountryCodesField().clean(
+            ",".join(self.cleaned_data["allowed_countries"])
+        )
+        return codes
+
+    def clean_link_host(self) -> str:
+        host: str = self.cleaned_data["link_host"]
+        if host not in dict(host_choices(self.instance)):
+            raise ValidationError(_("The company has no such host of short links"))
+        return host
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -123,7 +146,7 @@ class PatienceForm(forms.ModelForm):  # type: ignore[type-arg]
 # The admin asks the class for its fields.
 CompanyForm = type(
     "CompanyForm",
-    (PatienceForm,),
+    (CheckedForm,),
     {
         name: IntegerField(
             label=format_lazy(_("Seconds for a proof by {channel}"), channel=channel.title),

@@ -21,6 +21,7 @@ from tests.factories import (
     MemberFactory,
     MessageFactory,
     OrderFactory,
+    ShortHostFactory,
     UserFactory,
     WalletFactory,
 )
@@ -332,3 +333,32 @@ def test_form_of_an_operator_undoes_no_suspension(client: Client, operator: User
 
     company.refresh_from_db()
     assert (company.name, company.status) == ("Daisy", Company.Status.SUSPENDED)
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "stored"),
+    [
+        ("allowed_countries", "ru, kz", ["RU", "KZ"]),
+        ("allowed_countries", "ZZ", None),
+        ("link_targets", "EXAMPLE.com", ["example.com"]),
+        ("link_targets", "no site", None),
+        ("link_expired_url", "javascript:alert(1)", None),
+        ("link_utm", "a=b#c", None),
+        ("link_host", "of-another-company.example", None),
+    ],
+)
+def test_rules_of_a_company_are_read_as_in_its_own_settings(
+    client: Client, operator: User, field: str, typed: str, stored: list[str] | None
+) -> None:
+    """One capital or small letter would refuse every send or every link of the company."""
+    company = CompanyFactory.create()
+    ShortHostFactory.create(host="of-another-company.example")
+    page = reverse("admin:accounts_company_change", args=[company.pk])
+    given = {"name": company.name, "country": "RU", "language": "ru", "code_length": "6"}
+    inline = {"members-TOTAL_FORMS": "0", "members-INITIAL_FORMS": "0", "guard_mode": "enforce"}
+
+    client.post(page, given | inline | {field: typed})
+
+    before = getattr(company, field)
+    company.refresh_from_db()
+    assert getattr(company, field) == (before if stored is None else stored)
