@@ -35,8 +35,7 @@ Texts = Mapping[str, str]
 class LocalOnly:
     def __init__(self, settings: Settings) -> None:
         """A foreign host name for this server is a rebinding attack."""
-        host = urlsplit(settings.own_url).hostname
-        self._host_names = {"127.0.0.1", "localhost", "::1", host}
+        self._host_names = {"127.0.0.1", "localhost", "::1", urlsplit(settings.own_url).hostname}
 
     def __call__(self, handler: "Handler") -> "Handler":
         async def guarded(request: web.Request) -> web.StreamResponse:
@@ -49,14 +48,12 @@ class LocalOnly:
     def _is_own(self, request: web.Request) -> bool:
         """No foreign name (rebinding) and no foreign page (cross-site posts)."""
         origin = request.headers.get("Origin")
-        if urlsplit(f"//{request.host}").hostname not in self._host_names:
-            return False
-        return origin is None or urlsplit(origin).netloc == request.host
+        is_ours = urlsplit(f"//{request.host}").hostname in self._host_names
+        return is_ours and (origin is None or urlsplit(origin).netloc == request.host)
 
 
 def read_texts(path: Path) -> Mapping[str, Texts]:
-    with path.open(encoding="utf-8", newline="") as file:
-        (_, *languages), *rows = csv.reader(file)
+    (_, *languages), *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
     return {lang: {row[0]: row[n] for row in rows} for n, lang in enumerate(languages, 1)}
 
 
