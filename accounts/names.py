@@ -84,7 +84,7 @@ def _contains_site_address(name: str) -> bool:
 
 
 def device_name(user_agent: str) -> str:
-    """From a User-Agent: “Firefox, Windows”; empty when neither is known."""
+    """The device's name from a User-Agent: “Firefox, Windows”; empty when neither is known."""
     names = (_first(BROWSERS, user_agent), _first(SYSTEMS, user_agent))
     return ", ".join(filter(None, names))
 

@@ -51,7 +51,9 @@ class DialectLines(NamedTuple):
 
 
 def lines_for(key: ApiKey, plaintext: str) -> list[DialectLines]:
-    """For every dialect; without the plaintext, which nobody keeps, a place for it."""
+    """The lines for every dialect; a placeholder where the plaintext, which nobody keeps, is
+    missing.
+    """
     ordered = sorted(dialects().values(), key=lambda dialect: (dialect.name != FIRST, dialect.name))
     return [_lines(dialect, key, plaintext or PLACE) for dialect in ordered]
 
@@ -89,7 +91,7 @@ def _files(dialect: str) -> list[tuple[str, str]]:
 
 @member_required(can_read_keys)
 def client_lines(request: CabinetRequest) -> HttpResponse:
-    """For the key that is asked for, else the newest."""
+    """The page for the key in the query, else the newest."""
     keys = list(request.company.api_keys.active().exclude(purpose=""))
     key_choice = request.GET.get("key", "")
     key_shown = next((key for key in keys if str(key.pk) == key_choice), next(iter(keys), None))

@@ -132,7 +132,7 @@ RowT = TypeVar("RowT")
 
 
 def complete(rows: Mapping[Error, RowT]) -> Mapping[Error, RowT]:
-    """With a row for every error: that of a broader one where the dialect has no word for it."""
+    """Adds a row for every missing error: that of a broader one which the dialect has."""
     return {error: _row(rows, error) for error in Error}
 
 

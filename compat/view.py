@@ -109,7 +109,7 @@ class CompatView(ApiView):
     def code_request(
         self, phone: str, locale: str | None = None, **options: Any
     ) -> CodeSendRequest:
-        """For a code of the key's purpose; `options` are the request's other fields."""
+        """A request for a code of the key's purpose; `options` are the request's other fields."""
         principal = self.principal
         return CodeSendRequest(
             phone=phone,
@@ -142,7 +142,7 @@ class CompatView(ApiView):
         verification_id: UUID | None = None,
         binding: Mapping[str, Any] | None = None,
     ) -> Verified:
-        """With an id no other verification of the phone is judged."""
+        """Checks a code; with an id no other verification of the phone is judged."""
         return check_code(
             principal=self.principal,
             code=code,

@@ -118,7 +118,7 @@ def rotate(*, hook: Hook, user: User | None, own_secret: str = "", ip: str | Non
 
 @transaction.atomic
 def revoke(*, hook: Hook, user: User | None, ip: str | None = None) -> None:
-    """From now on its calls are answered as if it had never been there."""
+    """Revokes the hook: its calls are answered as if it had never existed."""
     now = timezone.now()
     if Hook.objects.active().filter(pk=hook.pk).update(revoked_at=now):
         record("hook.revoked", hook, company=hook.company, user=user, ip=ip)

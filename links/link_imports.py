@@ -300,7 +300,7 @@ def _fault(row: dict[str, str], principal: Principal) -> str:
 
 
 def _new_link(row: dict[str, str], principal: Principal) -> NewLink:
-    """By the rules of `POST /links/shorten`."""
+    """The link of a row, by the rules of `POST /links/shorten`."""
     payload: dict[str, Any] = dict(row)
     if lifetime := row.get("expires_in", ""):
         seconds = parse_integer(_FRACTION.sub("", lifetime))

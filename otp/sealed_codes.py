@@ -25,7 +25,7 @@ _NONCE_BYTES = 12
 
 
 def content_of(code: str) -> Content:
-    """By what a channel must be able to carry."""
+    """The content that a channel must be able to carry for this code."""
     return Content.CUSTOM_DIGITS if _GATEWAY_CODE.fullmatch(code) else Content.CUSTOM_CODE
 
 

@@ -88,7 +88,7 @@ def _find_in_database(key_digest: bytes) -> Principal | None:
 
 
 def without_key(company: Company, mode: str) -> Principal:
-    """For a member who sends in the cabinet: the company's settings as they are now."""
+    """The principal of a member who sends in the cabinet, with the company's current settings."""
     params = {"company_id": company.pk, "mode": mode}
     (row,) = fetch_rows(statements()["without_key"], params, dict[str, Any])
     return principal_of(row)
@@ -109,7 +109,7 @@ def refresh() -> None:
 
 
 def start_refresh_thread() -> PeriodicThread:
-    """For web processes: a key costs no query until the thread hears of a change."""
+    """Starts a web process's thread: a key costs no query until it learns of a change."""
     thread = PeriodicThread("keys", refresh, REFRESH_INTERVAL)
     thread.start()
     return thread

@@ -105,7 +105,7 @@ class Entry(Generic[V]):
 
 
 class KeyCache(Generic[V]):
-    """By digest; emptied when it is full."""
+    """Cached answers by digest; emptied when full."""
 
     def __init__(self, ttl: float, max_entries: int) -> None:
         self.ttl = ttl
@@ -113,7 +113,7 @@ class KeyCache(Generic[V]):
         self.clear()
 
     def clear(self) -> None:
-        """As if the process had just started."""
+        """Resets the cache to its state at the start of the process."""
         self._lock = threading.Lock()
         self.entries: dict[bytes, Entry[V]] = {}
         self.used: set[bytes] = set()  # since the thread ran last

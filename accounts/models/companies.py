@@ -36,7 +36,7 @@ class CompanyQuerySet(models.QuerySet["Company"]):
         return self.filter(members__user=user)
 
     def closing(self) -> "CompanyQuerySet":
-        """To be deleted; the soonest first."""
+        """Companies scheduled for deletion; the soonest first."""
         return self.filter(
             closes_at__isnull=False, deleted_at__isnull=True, erased_at__isnull=True
         ).order_by("closes_at", "pk")

@@ -124,7 +124,7 @@ def _require_creatable(claims: Claims) -> None:
 
 
 def _is_taken(address: str) -> bool:
-    """By a user who confirmed it, or to whom an operator gave it."""
+    """Whether a user confirmed the address, or got it from an operator."""
     if EmailAddress.objects.filter(is_of(address), verified=True).exists():
         return True
     owners = User.objects.filter(is_of(address))

@@ -57,7 +57,7 @@ class Provider(OpenIDConnectProvider):
 
 
 def redirect_uri() -> str:
-    """From PUBLIC_URL: the Host header is the client's."""
+    """Built from PUBLIC_URL: the Host header is the client's."""
     return str(settings.PUBLIC_URL) + reverse("sso-callback")
 
 

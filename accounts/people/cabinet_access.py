@@ -74,7 +74,7 @@ can_manage_members: Allows = attrgetter("can_manage_members")
 
 
 def all_memberships(request: HttpRequest) -> list[Member]:
-    """With those that count only in a session of the identity provider."""
+    """All memberships, those that count only in a session of the identity provider included."""
     user = request.user if hasattr(request, "user") else None
     if not isinstance(user, User):
         return []
@@ -141,7 +141,7 @@ def redirect_without_company(request: HttpRequest) -> HttpResponseRedirect:
 
 
 def redirect_to_provider(next_url: str) -> HttpResponseRedirect:
-    """To the page that says that a session of the identity provider is needed."""
+    """Redirects to the page that asks for a session of the identity provider."""
     return HttpResponseRedirect(f"{reverse('sso-required')}?{urlencode({'next': next_url})}")
 
 

@@ -60,7 +60,7 @@ def may_look_up_text(text: str, member: Member) -> bool:
 
 
 def beginning_for(digits: str, member: Member | None) -> str:
-    """For numbers that begin with these digits."""
+    """The shown beginning of numbers that start with these digits."""
     return digits if sees_phones(member) else mask_beginning(digits)
 
 

@@ -45,7 +45,9 @@ def is_claimed(address: str) -> bool:
 
 @transaction.atomic
 def replace_main(user: User, old: str) -> None:
-    """By an operator, who vouches for the new one. The old one no longer opens the account."""
+    """Sets the address given by an operator, who vouches for it. The old one no longer opens the
+    account.
+    """
     addresses = EmailAddress.objects.filter(user=user)
     addresses.filter(is_of(old) | Q(primary=True)).delete()
     main = {"verified": True, "primary": True}
@@ -53,7 +55,7 @@ def replace_main(user: User, old: str) -> None:
 
 
 def as_stored(address: str) -> str:
-    """As its account has it; one that has none yet, as people read it. Raises ValidationError."""
+    """The address as its account spells it; a new one as people read it. Raises ValidationError."""
     if address.isascii() and "xn--" not in address.lower():
         return address
     name, _at, domain = address.rpartition("@")

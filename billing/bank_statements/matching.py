@@ -36,7 +36,7 @@ CURRENCIES = dict.fromkeys(ROUBLES, "RUB") | {
 
 
 def currency_of(code: str) -> str:
-    """By its digits, which an account in Russia has as its sixth to eighth."""
+    """The currency by its digits, the sixth to eighth of an account in Russia."""
     return CURRENCIES.get(code, code[:3])
 
 
@@ -89,7 +89,7 @@ class StatementLine:
 
 
 def is_clean(text: str) -> bool:
-    """Not `is_line`: soft hyphens and other unseen characters are in purposes that people paste."""
+    """Whether the text may be stored; `is_line` would refuse soft hyphens, which people paste."""
     return is_text(text) and not {"\t", "\r", "\n"} & set(text)
 
 
@@ -203,7 +203,9 @@ def _differs(transfer: BankTransfer, order: Order) -> str:
 
 
 def _doubt(transfer: BankTransfer, order: Order) -> str:
-    """For a transfer whose payer wrote the purpose; for a payment link the bank writes it."""
+    """The doubt about a transfer whose payer wrote the purpose; in a payment link the bank writes
+    it.
+    """
     if order.state == Order.State.CANCELED:
         return Problem.CANCELED
     return "" if is_buyer(transfer, order) else Problem.WRONG_PAYER

@@ -176,7 +176,9 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
 def _taxed(
     charges: Sequence[Mapping[str, Any]], seller: Seller, company: Company, day: date
 ) -> list[dict[str, Any]]:
-    """With this buyer's rate on that day; without regimes of the seller, the top-up's rate."""
+    """The charges with this buyer's rate on that day; without regimes of the seller, the top-up's
+    rate.
+    """
     profile = BillingProfile.for_company(company)
     charge_rates = [Decimal(row["vat_rate"]) if row["vat_rate"] else None for row in charges]
     rates = [vat_rates.vat_rate(seller, profile, day, without_regime=rate) for rate in charge_rates]
@@ -187,7 +189,7 @@ def _taxed(
 
 
 def _lines(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """With the invoice and the payment of each order: documents name them."""
+    """The lines with the invoice and the payment of each order: documents name them."""
     ids = [UUID(hex=charge["order"]) for charge in charges if charge["order"]]
     orders = Order.objects.filter(pk__in=ids).prefetch_related("payments")
     by_id = {order.pk.hex: order for order in orders}
@@ -241,7 +243,7 @@ def send_again(*, document: Document, user: User, ip: str | None = None) -> None
 
 
 def send(company: Company, documents: Sequence[Document], *, again: bool = False) -> None:
-    """To owners and accountants, and to the address for documents; once, or once more."""
+    """Mails documents to owners, accountants and the address for them; once, or once more."""
     if not documents:
         return
     first = documents[0]

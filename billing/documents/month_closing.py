@@ -188,7 +188,7 @@ def _totals(
 def _prepaid_opening(
     company_id: int, start: datetime, balance: int, previous: ClosedMonth | None
 ) -> prepaid.Sums:
-    """For the first month: all payments, less the worth of the tokens used before it."""
+    """The last month's closing; at first all payments, less the worth of tokens used before."""
     if previous is not None:
         return {currency: Decimal(money["closing"]) for currency, money in previous.money.items()}
     rows = external_transfers(company_id, BEGINNING, start)
@@ -246,7 +246,7 @@ def _movements(
 
 
 def _orders(company_id: int, rows: Sequence[Transfer]) -> dict[str, Order]:
-    """By the key of the transfer that credits them."""
+    """Orders by the key of the transfer that credits them."""
     keys = [row.key for row in rows if row.kind == Transfer.Kind.TOP_UP and row.key]
     ids = [UUID(hex=key.partition(":")[2]) for key in keys if key.startswith("top_up:")]
     orders = Order.objects.filter(company=company_id, pk__in=ids).prefetch_related("payments")

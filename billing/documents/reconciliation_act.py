@@ -25,7 +25,7 @@ NOTHING = Decimal("0.00")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """By the seller's books: charges are debits, payments credits."""
+    """An entry of the seller's books: charges are debits, payments credits."""
 
     currency: str
     day: date

@@ -241,7 +241,7 @@ def rate_text(rate: str | None) -> str:
 
 
 def _share_of(rate: str | None) -> str:
-    """For an advance: the tax is a share of it, such as 22/122."""
+    """The tax rate of an advance: a share of it, such as 22/122."""
     if rate is None:
         return NO_TAX
     return f"{_number(rate)}/{_number(str(Decimal(rate) + 100))}"

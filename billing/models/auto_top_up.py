@@ -96,7 +96,7 @@ class AutoTopUp(models.Model):
 
     @property
     def can_resume(self) -> bool:
-        """By the same terms."""
+        """Whether it may resume with the same terms."""
         return self.paused_at is not None and self.paused_for not in self.NEW_TERMS
 
 

@@ -181,7 +181,7 @@ class Document(models.Model):
 
     @property
     def number(self) -> str:
-        """Such as 2026-17; of a row of its own, not that of invoices for payment."""
+        """The number, such as 2026-17, in a series apart from invoices for payment."""
         return f"{self.year}-{self.serial}"
 
     @property

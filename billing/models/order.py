@@ -50,7 +50,7 @@ class OrderQuerySet(models.QuerySet["Order"]):
         return self.filter(_literally(IS_OPEN))
 
     def named(self, text: str) -> "OrderQuerySet | None":
-        """By the number of its invoice or its id; None if the text is neither."""
+        """Orders with this invoice number or id; None if the text is neither."""
         if match := NUMBER.fullmatch(text.strip()):
             return self.filter(invoice_year=match[1], invoice_number=match[2])
         order_id = parse_id("top", text.strip().lower())

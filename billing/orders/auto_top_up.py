@@ -164,7 +164,7 @@ def method_for(company_id: int, gateway: Gateway) -> PaymentMethod | None:
 
 
 def spent_this_month(company_id: int, currency: str) -> Decimal:
-    """By automatic orders in this currency that are paid, or may still be."""
+    """The sum of automatic orders in this currency that are paid, or may still be."""
     rows = Order.objects.filter(company=company_id, automatic__isnull=False, currency=currency)
     rows = rows.filter(automatic__day__gte=timezone.localdate().replace(day=1))
     total: Decimal | None = rows.exclude(state__in=FAILED).aggregate(sum=Sum("amount"))["sum"]

@@ -154,7 +154,9 @@ def payment_request(order: Order) -> PaymentRequest:
 
 
 def _buyer(order: Order) -> Buyer:
-    """For receipts, which persons get: a company has a tax number of ten digits in Russia."""
+    """The payer for receipts, which persons get: a company has a tax number of ten digits in
+    Russia.
+    """
     profile = BillingProfile.for_company(order.company)
     email = profile.email or (order.created_by.email if order.created_by else "")
     if not email:

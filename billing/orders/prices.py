@@ -84,12 +84,12 @@ class TokenPrice:
     currency: str
 
     def of(self, tokens: int) -> Decimal:
-        """To the hundredth."""
+        """The price of these tokens, to the hundredth."""
         return (self.amount * tokens).quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 
 def last_paid_price(company_id: int) -> TokenPrice | None:
-    """By the newest order that was paid; None for a company that has not paid yet."""
+    """The price of the newest paid order; None for a company that has not paid yet."""
     paid = Order.objects.for_company(company_id).filter(state=Order.State.PAID)
     newest = paid.order_by("-created_at", "-id").only("tokens", "amount", "currency").first()
     return TokenPrice(newest.amount / newest.tokens, newest.currency) if newest else None

@@ -56,7 +56,7 @@ def is_paid_with_vat() -> Q:
 
 
 def reverse_charge_note(buyer: Mapping[str, str], *, has_vat: bool) -> str:
-    """For the invoice or act of a buyer in the EU, as `invoices.buyer` describes it."""
+    """The note on the invoice or act of a buyer in the EU, as `invoices.buyer` describes it."""
     if has_vat or not buyer.get("vat_id"):
         return ""
     return _(

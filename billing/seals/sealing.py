@@ -176,7 +176,7 @@ def sealed_days(since: date, until: date, head: str) -> Iterator[SealedDay]:
 
 
 def take_lock(number: int) -> None:
-    """For the transaction, however long; raises OccupiedError if another one has it."""
+    """Takes a lock until the transaction ends; raises OccupiedError if another one has it."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
     if not advisory_locks.try_lock(number):

@@ -142,7 +142,7 @@ class SettledTotals(NamedTuple):
 def settled_totals(
     start: datetime, end: datetime, company_id: int | None = None
 ) -> list[SettledTotals]:
-    """For each company that had any, or for one."""
+    """The totals of each company that had any, or of one."""
     with connection.cursor() as cursor:
         params = {"start": start, "end": end, "company_id": company_id, "zone": settings.TIME_ZONE}
         cursor.execute(_SETTLED_TOTALS, params)

@@ -87,7 +87,7 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
         return [self["times_a_day"], self["sum_a_month"]]
 
     def terms(self) -> dict[str, Any]:
-        """As `auto_top_up.agree` takes them."""
+        """The terms, as `auto_top_up.agree` takes them."""
         data = self.cleaned_data
         package = data["quote"].package
         return {
@@ -167,7 +167,7 @@ def _agreed(request: CabinetRequest, form: AutoTopUpForm) -> HttpResponse:
 
 
 def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) -> HttpResponse:
-    """To the page of an order whose payment saves its method; it starts nothing by itself."""
+    """Redirects to an order whose payment saves its method; it starts nothing by itself."""
     gateway = registry.find(gateway_name)
     if quote is None or gateway is None:
         messages.error(request, gettext("This is no longer on sale: choose again."))

@@ -29,7 +29,7 @@ def of_order(order: Order) -> list[PaymentProblem]:
 
 
 def _is_of(order: Order, transfer: BankTransfer) -> bool:
-    """As `IS_OF_ORDER`: what a stranger sends keeps nobody from paying."""
+    """Whether `IS_OF_ORDER` holds: a stranger's transfer must keep nobody from paying."""
     is_whole = (transfer.amount, transfer.currency) == (order.amount, order.currency)
     return is_whole or matching.is_buyer(transfer, order)
 

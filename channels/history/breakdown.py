@@ -54,7 +54,7 @@ class Breakdown:
     total: Steps = field(default_factory=Steps)
 
     def shorten(self) -> "Breakdown":
-        """For a page: the rows with the most messages, and the others in one."""
+        """The breakdown for a page: the rows with the most messages, and the others in one."""
         rest = Steps(*self.rest.counts())
         for steps in list(self.rows.values())[MAX_ROWS:]:
             rest.add(steps.counts())
@@ -67,7 +67,7 @@ def breakdown(company: Company, mode: str, days: DayRange, dimension: str) -> Br
 
 
 def total_before(company: Company, mode: str, days: DayRange) -> Steps:
-    """For the same number of days before the shown ones."""
+    """The totals of as many days before the shown ones."""
     return breakdown(company, mode, days.before, Dimension.CHANNEL).total
 
 

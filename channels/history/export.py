@@ -92,7 +92,7 @@ State = MessageExport.State
 
 
 def is_long(company: Company, filters: Mapping[str, Any]) -> bool:
-    """By an index: whether there are more rows to go through than a request should."""
+    """Whether there are more rows than a request should read; answered by an index."""
     history = messages.scanned(company, filters)
     rows = messages.matching(company, filters) if history is None else history
     ordered = rows.order_by("-created_at", "-id").values("pk")

@@ -55,7 +55,7 @@ class _Counted(NamedTuple):
 
 
 class DayRange(NamedTuple):
-    """From the first day to the last, both included."""
+    """The days from the first to the last, both included."""
 
     first: date
     last: date
@@ -71,7 +71,7 @@ class DayRange(NamedTuple):
 
     @property
     def before(self) -> "DayRange":
-        """As many days, up to the day before the first."""
+        """As many days before the first one."""
         span = timedelta(days=self.length)
         return DayRange(self.first - span, self.last - span)
 
@@ -124,7 +124,7 @@ class Figures:
 
 
 def figures(company: Company, mode: str, shown: DayRange | None = None) -> Figures:
-    """For the shown days, the last two weeks by default, and the same number before them."""
+    """The figures of the shown days, by default the last two weeks, and of as many days before."""
     middle, last = shown or DayRange.last_days(DAYS)
     count = DayRange(middle, last).length
     first = middle - timedelta(days=count)

@@ -54,7 +54,7 @@ class ArmSums:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """For one country, or for all (empty)."""
+    """The savings in one country, or in all (empty)."""
 
     country: str
     smart: ArmSums

@@ -150,7 +150,7 @@ def _attempt_after(attempt: AttemptState, event: Event) -> AttemptState:
 
 
 def clean_provider_id(provider_id: str) -> str:
-    """As its column can hold it."""
+    """The id as its column can hold it."""
     return provider_id.replace("\0", "")[:200]
 
 

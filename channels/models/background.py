@@ -31,7 +31,7 @@ class MessageExport(Export):
 
     @property
     def percent(self) -> int:
-        """By time: the rows ahead are not counted."""
+        """The progress by time: the rows ahead are not counted."""
         if self.state == self.State.READY:
             return 100
         if not (self.reached_at and self.oldest_at):

@@ -98,7 +98,7 @@ def locale_of(tag: object) -> str:
 
 
 def phone_of(written: str) -> str:
-    """With its plus; empty for anything but a phone."""
+    """The phone with its plus; empty for anything else."""
     digits = "".join(filter("0123456789".__contains__, written))
     return f"+{digits}" if 7 <= len(digits) <= 15 else ""
 

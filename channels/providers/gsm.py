@@ -104,7 +104,7 @@ class Segments:
 
 
 def count_segments(text: str) -> Segments:
-    """By the splitter that sends the text, so price and send agree."""
+    """Counts with the splitter that sends the text, so price and send agree."""
     parts = split(text)
     return Segments(parts.alphabet.value, parts.units, len(parts.pieces))
 

@@ -103,7 +103,7 @@ class VendorResponse:
     def error_of(
         self, verdicts: Mapping[int, Verdict], code: object, detail: object = ""
     ) -> SendError:
-        """By the vendor's table; a code that it lacks, or none, follows the HTTP status."""
+        """The error from the vendor's table; without a known code, from the HTTP status."""
         if not isinstance(code, int):
             return self.undocumented_error()
         if verdict := verdicts.get(code):
@@ -158,7 +158,7 @@ class HttpProvider(Provider):
         raise TransientError("no_connection", failure)
 
     def _poll(self, path: str, data: bytes | None = None) -> Json:
-        """For polls: without a response there is no news, and the caller polls again."""
+        """A poll: without a response there is no news, and the caller polls again."""
         body = None if data is None else _Body(data)
         answer, failure = self._attempt("GET" if body is None else "POST", path, body)
         if answer is None:
@@ -169,7 +169,7 @@ class HttpProvider(Provider):
     def _query(
         self, path: str, data: bytes | None = None, *, url: str = "", authorization: str = ""
     ) -> VendorResponse:
-        """For checks, which send nothing: without a response it raises TransientError."""
+        """A check, which sends nothing: without a response it raises TransientError."""
         body = None if data is None else _Body(data)
         method = "GET" if body is None else "POST"
         answer, failure = self._attempt(method, path, body, url, authorization)
@@ -180,7 +180,7 @@ class HttpProvider(Provider):
         return replace(answer, token=secret) if secret else answer
 
     def _get(self, path: str, *, url: str = "", authorization: str = "") -> Json:
-        """For checks: the object that the vendor answers; raises the error of another answer."""
+        """A check: returns the object in the answer; raises the error of another answer."""
         answer = self._query(path, url=url, authorization=authorization)
         if answer.status >= 300 or not answer.data:
             raise self._refusal(answer)
@@ -327,7 +327,7 @@ def from_timestamp(value: object) -> datetime | None:
 
 
 def from_rfc2822(value: object) -> datetime | None:
-    """For example "Fri, 14 Aug 2026 10:15:05 +0000"."""
+    """Parses a time such as "Fri, 14 Aug 2026 10:15:05 +0000"."""
     try:
         at = parsedate_to_datetime(str(value))
     except (ValueError, OverflowError):

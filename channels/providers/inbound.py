@@ -89,7 +89,7 @@ class Reply:
 
     @property
     def sender(self) -> str:
-        """As the vendor identifies the person in its answers and receipts too."""
+        """The person's id at the vendor, the same in its answers and receipts."""
         sender = self.user_id or self.phone.removeprefix("+")
         return "".join(filter(str.isprintable, sender))[:MAX_SENDER]
 

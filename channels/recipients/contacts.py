@@ -52,7 +52,7 @@ class BotInvitation:
 
     @property
     def qr_code(self) -> str:
-        """As a data: URI."""
+        """The QR code as a data: URI."""
         code = segno.make(self.url, error="m")
         return str(code.svg_data_uri(border=2, dark="#000", light="#fff"))
 

@@ -60,7 +60,7 @@ class StoredRule:
 
 
 def rules_of(company: Company) -> list[StoredRule]:
-    """By country, then by purpose; what holds for all comes first."""
+    """The rules by country, then by purpose; those for all come first."""
     return sorted((StoredRule(**rule) for rule in company.policy), key=lambda rule: rule.key)
 
 

@@ -44,7 +44,7 @@ def _titles(channels: Iterable[str | Channel]) -> list[str]:
 
 @register.simple_tag
 def bot_invitations() -> list[contacts.BotInvitation]:
-    """Nothing where no bot is set up."""
+    """Invitations to the bots; empty where no bot is set up."""
     return contacts.invitations()
 
 

@@ -230,7 +230,7 @@ class Substitutes:
 
 
 def find_substitutes(name: str) -> Substitutes:
-    """For the operators' mail: among accounts that are enabled and whose breaker is closed."""
+    """The enabled accounts with a closed breaker, for the operators' mail."""
     live = registry.live_providers()
     account, rows = live[name], {row.name: row for row in ProviderAccount.objects.all()}
     substitutes = Substitutes([], [])

@@ -131,7 +131,7 @@ def provider_title(provider: str) -> StrOrPromise:
 
 
 def failure_text(provider: str, code: str, error_class: str = "") -> StrOrPromise:
-    """By the vendor's code if it is known, else by the class of the failure."""
+    """The text of the vendor's code if it is known, else of the class of the failure."""
     vendor = VENDORS.get(vendor_of(provider))
     by_code = vendor.failures.get(code) if vendor else None
     return by_code or FAILURES_BY_CLASS.get(error_class) or _("No reason was given.")

@@ -87,7 +87,9 @@ def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
 
 
 def enqueue(provider: str, alert: AccountAlert) -> None:
-    """For a provider's thread, which has no database: the dispatcher records it soon."""
+    """Queues an alert from a provider's thread, which has no database: the dispatcher records it
+    soon.
+    """
     _queue.put((provider, alert))
 
 

@@ -80,7 +80,7 @@ def waiter(message_id: UUID) -> Iterator[Waiter | None]:
 
 
 def details() -> dict[str, int]:
-    """For the heartbeat; a process listens from its first send on."""
+    """The details for the heartbeat; a process listens from its first send on."""
     values = {"waiters": len(_waiters)}
     if _listener_pid == os.getpid():
         values["listening"] = int(_connected.is_set())

@@ -86,7 +86,7 @@ class PeriodForm(forms.Form):
 
     @property
     def query(self) -> str:
-        """For links to the same period."""
+        """The query of links to the same period."""
         if self.name != OWN:
             return f"&period={self.name}"
         days_shown = self.day_range()

@@ -85,7 +85,7 @@ def _to_phone(messages: QuerySet[Message], number: str, member: Member) -> list[
 
 
 def _part(text: str, member: Member) -> Q | None:
-    """For a number; fewer digits are rather a page, a name or a number of something else."""
+    """The condition on a number; fewer digits are rather a page, a name or another number."""
     digits = [char for char in text if char.isdecimal()]
     is_long = len(digits) >= phone_search.MIN_ENDING_LENGTH
     return phone_search.part_of_number(text, member.company.country) if is_long else None

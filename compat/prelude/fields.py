@@ -82,7 +82,7 @@ def signals_of(body: Mapping[str, Any], company_id: int) -> Requester:
 
 
 def options_of(body: Mapping[str, Any], texts: CompanyTexts) -> dict[str, Any]:
-    """With `channels` and `payment` read as well."""
+    """The options of a send, with `channels` and `payment`."""
     options = values(body, OPTIONS, "options")
     written: Mapping[str, Any] = body.get("options") or {}
     options["channels"] = _channels(written.get("channels"))

@@ -84,7 +84,7 @@ class TwilioView(CompatView):
 
     @cached_property
     def account_sid(self) -> str:
-        """As the client calls itself."""
+        """The account's id, as the client names it."""
         user = basic_credentials(self.request.META)[0]
         is_sid = _ACCOUNT.fullmatch(user)
         return user if is_sid else f"AC{derived_id('twilio', self.principal.company_id)}"
@@ -106,7 +106,7 @@ class TwilioView(CompatView):
         return Body({name: text for name, text in form if text}, values)
 
     def find_by(self, sid_or_number: str) -> FoundVerification:
-        """By its id; by the number, the one whose code can be entered now."""
+        """The verification with this id; by a number, the one whose code can be entered now."""
         if verification_id := parse_sid("VE", sid_or_number):
             return self.find(verification_id)
         verification = self.find_live(self.number(sid_or_number))

@@ -58,7 +58,7 @@ ANOTHER_NUMBER = _("All steps must go to one number")
 
 
 def _lifetime(timeout: int | None, channels: Sized) -> int | None:
-    """As long as all steps last."""
+    """The lifetime of a code: as long as all steps last."""
     if timeout is None:
         return None
     return min(max(timeout * len(channels), SHORTEST_LIFE), LONGEST_LIFE)

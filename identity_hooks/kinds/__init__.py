@@ -9,7 +9,7 @@ from identity_hooks.kind import Kind
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """By name, in the order in which the cabinet offers them."""
+    """The kinds by name, in the order in which the cabinet offers them."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     values = (value for module in modules for value in vars(module).values())
     declared = [value for value in values if isinstance(value, Kind)]

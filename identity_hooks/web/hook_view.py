@@ -119,7 +119,7 @@ class _Handling:
         return call
 
     def keep(self, status: int) -> None:
-        """For the company's log of requests, once it is known whose call this is."""
+        """Logs the call for the company, once its owner is known."""
         if self.hook is None or not request_log.is_on() or self._is_flood():
             return
         request_log.buffer.add(

@@ -68,7 +68,7 @@ class Links(LinkView):
         return self.answer(self._body(request.GET))
 
     def _body(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
+        """Filters by slug or alias, state, batch, and creation time (`from` ≤ created < `to`)."""
         params = QueryFields(query)
         slug, batch, state = (
             params.text(declared.WITH_SLUG),

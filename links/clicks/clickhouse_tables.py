@@ -66,7 +66,7 @@ REPORT_PAUSE = 600  # seconds
 
 
 def count_as_complete() -> None:
-    """From now on every click is read."""
+    """Marks the table as complete from now on: every click is read."""
     blocking_redis_client().set(_SINCE, time.time())
 
 

@@ -155,7 +155,7 @@ GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY clicks DESC, n
 
 
 def turn_of(link: Link) -> AbstractContextManager[None]:
-    """For readers of the clicks of a link: reads of many clicks take turns."""
+    """A lock for readers of a link's clicks: reads of many clicks take turns."""
     is_long = link.clicks + link.previews + link.scanners > MANY
     return COUNTING.turn(link.company_id) if is_long else nullcontext()
 

@@ -185,7 +185,7 @@ def _is_allowed(header: str) -> bool:
 
 @csrf_exempt  # forms of links carry a nonce; any other POST gets 405
 def follow(request: HttpRequest, slug: str) -> HttpResponse:
-    """For servers without the middleware in front."""
+    """The redirect on servers without the middleware in front."""
     host_id = company_host_id(request.META.get("HTTP_HOST", ""))
     environ = request.META | {"wsgi.input": request}  # Django has read the server's
     status, headers, body = respond(slug, environ, host_id)

@@ -53,7 +53,7 @@ class NewLink:
     is_reused: bool = False  # an equal live link will do
 
     def row(self, owner: Owner, *, batch_id: UUID | None = None) -> dict[str, Any]:
-        """By column. New at each call, so that a slug that is taken is not tried again."""
+        """The row by column. New at each call, so that a taken slug is not tried again."""
         slug = self.alias or slugs.generate(self.length)
         host_id = self.host.id if self.host else None
         return {
@@ -87,7 +87,7 @@ class NewLink:
 
     @property
     def sample_url(self) -> str:
-        """As long as the short URL will be: every generated slug has the same length."""
+        """A URL as long as the short one: every generated slug has the same length."""
         return short_url(self.alias or "0" * self.length, self.host)
 
     def for_channels(self, names: Collection[str]) -> "NewLink":

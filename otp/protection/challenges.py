@@ -27,7 +27,7 @@ MAX_LENGTH = 4000  # characters of a solved challenge
 
 
 def new(company_id: int, phone: str) -> dict[str, Any]:
-    """As ALTCHA's widget takes it: `parameters` and `signature`."""
+    """A challenge for ALTCHA's widget: `parameters` and `signature`."""
     challenge = create_challenge(
         algorithm=ALGORITHM,
         cost=COST,

@@ -307,7 +307,7 @@ def scope_of(restriction: GuardRestriction) -> Scope:
 
 
 def scopes_of_restriction(restriction: GuardRestriction) -> tuple[Scope, ...]:
-    """From its country to its scope, for a number in it."""
+    """The scopes of a number in it, from its country to the restriction's own."""
     scope = scope_of(restriction)
     if scope.kind not in PREFIXES:
         return (scope,)

@@ -164,7 +164,7 @@ def _claim() -> GuardReplay | None:
 
 
 def figures(company_id: int, until: datetime) -> WeekFigures:
-    """For the week before; takes up to half a minute."""
+    """The figures of the week before; takes up to half a minute."""
     since = until - timedelta(days=DAYS)
     codes = code_outcomes.sent_codes(company_id, since, until, most=MAX_CODES)
     begins = datetime.fromtimestamp(codes[0].created, UTC) if codes else None

@@ -89,7 +89,7 @@ def _claim() -> GuardReport | None:
 
 @transaction.atomic
 def _finish(claimed: GuardReport, figures: WeekFigures) -> None:
-    """Nothing, if the mode has changed meanwhile or another worker was faster."""
+    """Posts the report, unless the mode has changed meanwhile or another worker was faster."""
     now = timezone.now()
     # In the order of `restrictions.set_mode`.
     locked = Company.objects.select_for_update(no_key=True)

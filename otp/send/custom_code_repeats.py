@@ -204,7 +204,7 @@ def find(principal: Principal, request: CustomCodeRequest) -> Message | None:
 
 
 def macs(principal: Principal, request: CustomCodeRequest) -> str:
-    """As an array: those of the code under every known key."""
+    """The MACs of the code under every known key, as an array."""
     owner = codes.owner(principal, request.phone, request.purpose)
     return array_text(codes.candidate_macs(**owner, code=request.custom_code or ""))
 

@@ -112,7 +112,7 @@ def _tries(attempts: list[_Row]) -> list[ChannelTry]:
 
 
 def _try(rows: list[_Row]) -> ChannelTry:
-    """By the last of the attempts: those before it failed for another reason than the recipient."""
+    """The last of the attempts: those before it failed for another reason than the recipient."""
     last, names = rows[-1], [row.provider for row in rows]
     is_there = last.error_class not in UNREACHABLE_CLASSES
     is_failed = last.state == "failed"

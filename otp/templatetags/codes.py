@@ -17,7 +17,7 @@ register.filter(with_variables)
 
 @register.inclusion_tag("cabinet/message_preview.html")
 def message_preview(form: BaseForm) -> dict[str, Any]:
-    """From the form's values, and from the stored ones where it lacks the field."""
+    """The preview from the form's values, and from the stored ones where it lacks the field."""
     company: Company = form.instance  # type: ignore[attr-defined]
     value = {
         name: form[name].value() if name in form.fields else getattr(company, name)

@@ -99,7 +99,9 @@ def _find(key: IdempotencyKey) -> UUID | None:
 
 
 def check(*, company: Company, verification: Verification, code: str) -> None:
-    """As `POST /otp/verify`: spends an attempt; raises the refusal as a DomainError."""
+    """Checks a code like `POST /otp/verify`: spends an attempt; raises the refusal as a
+    DomainError.
+    """
     principal = api_keys.without_key(company, verification.mode)
     phone, purpose = verification.phone, verification.purpose
     check_code(principal=principal, phone=phone, purpose=purpose, code=code)

@@ -58,7 +58,9 @@ class MaxBot(Bot):
         self._deliver(chat_id, bot_texts[word], [button] if word is BotText.SHARE else [])
 
     def _deliver(self, user_id: int, text: str, buttons: list[http.Json]) -> Accepted:
-        """To the dialog with this person: MAX refuses the dialog's own id, which updates name."""
+        """Writes to the dialog with this person: MAX refuses the dialog's own id, which updates
+        name.
+        """
         body: http.Json = {"text": text}
         if buttons:
             keyboard = {"buttons": [[button] for button in buttons]}

@@ -222,7 +222,7 @@ def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
 
 
 def _not_understood(word: str) -> InboundEvents:
-    """For the operator, who may name the state by `receipt_states`."""
+    """An alert for the operator, who may name the state by `receipt_states`."""
     state = "".join(char for char in word if char.isalnum())[:_MAX_WORD] or "no state"
     return InboundEvents(b"", alerts=[AccountAlert("receipt", state, AlertKind.WARNING)])
 

@@ -132,7 +132,7 @@ def _is_a(value: object, kind: type) -> bool:
 
 
 def _rule(rule: Mapping[str, Any]) -> StoredRule:
-    """With its language in the letter case of BCP 47; the use case refuses anything else."""
+    """A rule with its language in the letter case of BCP 47; the use case refuses anything else."""
     values = {name: value for name, value in rule.items() if value is not None}
     country, tag = values.get("country", ""), values.get("locale", "")
     locale = tags.canonical(tag) or tag
