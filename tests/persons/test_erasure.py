@@ -253,15 +253,8 @@ def test_body_of_others_loses_the_phone_of_a_message_that_is_not_ours(company: C
     body = f'{{"statuses": ["{OTHER[1:]}", "{PHONE[1:]}"]}}'.encode()
     attempt = AttemptFactory.create(message__phone=OTHER, message__state="delivered")
     of_others = ReceiptFactory.create(attempt=attempt, provider=attempt.provider, raw=body)
-    ReceiptFactory.create(
-        attempt=None,
-        provider=attempt.provider,
-        provider_id="wamid.X",
-        ref=None,
-        received_at=of_others.received_at,
-        raw=body,
-    )
-
+    stray = {"attempt": None, "provider": attempt.provider, "provider_id": "wamid.X", "ref": None}
+    ReceiptFactory.create(**stray, received_at=of_others.received_at, raw=body)
     erase(person=Person(PHONE))
 
     assert [bytes(receipt.raw) for receipt in Receipt.objects.all()] == [b""]
