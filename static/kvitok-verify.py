@@ -58,7 +58,7 @@ TEXTS = {
     "message": "row {row}: the message is another one than was sealed",
     "note": "row {row}: the note is another one than was sealed",
     "partial": "the file has not all operations: download the whole statement, holds included",
-    "no_heads_yet": "there is no head yet, so nothing can be proved",
+    "no_heads_yet": "there is no head to compare with yet, so nothing can be proved",
     "no_opening": "the heads have none of {day} with its balance and transfers",
     "columns": "{path} is no statement with sealed lines: download it again",
     "encoding": "{path} is no text in UTF-8: download it again",
@@ -141,6 +141,10 @@ class Chain:
     balance: int = 0
     last: Line | None = None
     first_unproved: int = 2  # the row: the first one has the names of the columns
+    read: int = 0  # rows
+    proved: int = 0  # of them
+    heads: int = 0  # that agreed
+    skipped: int = 0  # rows up to the day after which the chain begins
     parts: dict[str, Part] = field(default_factory=dict)
     kinds: set[str] = field(default_factory=set)
 
@@ -150,6 +154,7 @@ class Chain:
             raise BrokenError("order", row=line.row)
         self.parts.setdefault(line.month, Part()).add(line)
         self.transfers += 1
+        self.read += 1
         self.balance += sum(SIGNS[line.kind]) * line.amount
         self.last = line
         if balance != self.balance and self.transfers == 1:
@@ -185,14 +190,13 @@ class Chain:
                 raise BrokenError("begins_later", row=self.first_unproved)
             code = "missing" if self.last.row < self.first_unproved else "chain"
             raise BrokenError(code, first=self.first_unproved, last=self.last.row, day=head.day)
+        self.heads += 1
         if self.last:
-            self.first_unproved = self.last.row + 1
+            self.first_unproved, self.proved = self.last.row + 1, self.read
 
 
 def verify(rows: Iterable[tuple[Line, int]], heads: Sequence[Head], after: str | None) -> Chain:
     """The chain, read to the end; raises BrokenError at the first row where it breaks."""
-    if not heads:
-        raise UnreadableError("no_heads_yet")
     chain, expected = Chain(), sorted(heads, key=_day)
     if after:
         opening = next((head for head in expected if head.day == after), None)
@@ -200,6 +204,8 @@ def verify(rows: Iterable[tuple[Line, int]], heads: Sequence[Head], after: str |
             raise UnreadableError("no_opening", day=after)
         chain = Chain(opening.head, opening.transfers, opening.balance)
         expected = [head for head in expected if head.day > after]
+    if not expected:
+        raise UnreadableError("no_heads_yet")
     rest = iter(rows)
     try:
         _read(rest, chain, expected, after)
@@ -215,7 +221,7 @@ def _read(
 ) -> None:
     for line, balance in rows:
         if after and line.day <= after:
-            chain.first_unproved = line.row + 1
+            chain.first_unproved, chain.skipped = line.row + 1, chain.skipped + 1
             continue
         if chain.last is None or line.day != chain.last.day:
             chain.close_day()
@@ -375,16 +381,17 @@ def main(arguments: Sequence[str]) -> int:
     except (UnreadableError, OSError) as error:
         print(f"kvitok-verify: {error}", file=sys.stderr)
         return 2
-    _print_proved(chain, heads)
+    _print_proved(chain, heads, options.after)
     return 0
 
 
-def _print_proved(chain: Chain, heads: Sequence[Head]) -> None:
+def _print_proved(chain: Chain, heads: Sequence[Head], after: str | None) -> None:
     last = max(heads, key=_day)
-    print(f"Proved: {len(heads)} heads agree with the rows up to row {chain.first_unproved - 1}.")
+    print(f"Proved: {chain.heads} heads agree with the rows up to row {chain.first_unproved - 1}.")
     print(f"The last one is of {last.day}: {last.head}")
-    rest = (chain.last.row if chain.last else 1) + 1 - chain.first_unproved
-    if rest > 0:
+    if chain.skipped:
+        print(f"Not proved: the first {chain.skipped} rows, up to the end of {after}.")
+    if rest := chain.read - chain.proved:
         print(f"Not proved: {rest} rows after it, which no head covers yet.")
 
 

@@ -38,6 +38,7 @@ class Verdict:
     last_head: str = ""
     rows: int = 0  # proved
     rest: int = 0  # rows after the last head
+    skipped: int = 0  # rows of a day that is archived in part
 
 
 @cache
@@ -70,13 +71,13 @@ def check(company: Company, content: bytes, *, begins_after: datetime | None = N
             chain = verify.verify(rows, heads, after)
         except verify.VerifyError as error:
             return Verdict(problem=error.code, values=error.values)
-    last_row = chain.last.row if chain.last else 1
     return Verdict(
-        heads=len(heads),
+        heads=chain.heads,
         last_day=heads[-1].day,
         last_head=heads[-1].head,
-        rows=chain.first_unproved - 2,
-        rest=last_row + 1 - chain.first_unproved,
+        rows=chain.proved,
+        rest=chain.read - chain.proved,
+        skipped=chain.skipped,
     )
 
 

@@ -11,8 +11,9 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.documents import month_closing
 from billing.models import ClosedMonth, Wallet
-from billing.seals import sealing
+from billing.seals import sealing, statement_check
 from billing.wallet import archived, statement
+from cabinet.spreadsheets import csv_download
 from catalogue.ids import first_id_at, public_id
 from channels.models import Message
 from storage.months.calendar import next_month
@@ -148,6 +149,26 @@ def test_balances_of_what_stays_are_the_same(books: Books, month: date) -> None:
     opening = archived.opening(books.company.pk)
     assert opening == (books.next + timedelta(hours=3), 197)
     assert [breach for breach in breaches() if "balance" in breach or "wallet" in breach] == []
+
+
+def test_operations_of_a_day_that_is_archived_in_part_are_not_called_proved(
+    books: Books, month: date
+) -> None:
+    """Four rows stay of the day of the last archived charge; two of a later day are sealed."""
+    later = books.next + timedelta(days=40)
+    books.grant(later)
+    books.grant(later + timedelta(hours=1))
+    sealing.seal_before(later.date() + timedelta(days=1))
+    take_out(month)
+
+    begins_after = archived.opening(books.company.pk)
+    assert begins_after is not None
+    content = csv_download(statement.export(books.company, {"kind": "all"}), "statement.csv")
+    file = b"".join(content.streaming_content)  # type: ignore[arg-type]
+    verdict = statement_check.check(books.company, file, begins_after=begins_after.at)
+
+    assert (verdict.problem, verdict.heads) == ("", 1)
+    assert (verdict.skipped, verdict.rows, verdict.rest) == (2, 2, 0)
 
 
 def test_documents_begin_with_the_first_whole_month_that_is_not_archived(
