@@ -229,7 +229,7 @@ class Call:
     refusals: tuple[Error, ...] = ()  # besides those that every call may answer
     # Example of the answer, where it differs from those of its fields.
     own_example: Mapping[str, Any] = field(default_factory=dict)
-    # Leaves a row in the audit log, as what changes or deletes does: test keys have a quota.
+    # Leaves a row in the audit log, as every PATCH and DELETE does: test keys have a quota.
     is_audited: bool = False
     page: str = "calls"  # the documentation page that describes it at length
     # Fields of the body, made once: every request's own names are compared with them.
@@ -238,6 +238,7 @@ class Call:
 
     def __post_init__(self) -> None:
         fields = tuple(self.body)
+        object.__setattr__(self, "is_audited", self.is_audited or self.method in CHANGES)
         object.__setattr__(self, "field_names", frozenset(entry.name for entry in fields))
         object.__setattr__(self, "has_nested_fields", any(entry.fields for entry in fields))
 
@@ -295,3 +296,4 @@ ALWAYS = (
     Error.UNAVAILABLE,
 )
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+CHANGES = frozenset({"PATCH", "DELETE"})
