@@ -22,7 +22,6 @@ from storage.store_errors import is_outage, is_refusal, write_together
 from webhooks import endpoints, events, http_call
 from webhooks.events import origin_sql
 from webhooks.http_call import CallOutcome, ClaimedDelivery
-from webhooks.models import Endpoint
 
 log = structlog.get_logger(__name__)
 
@@ -162,7 +161,9 @@ def record(outcomes: Sequence[CallOutcome]) -> None:
         cursor.execute(_SQL["mark_accepting"], [accepted])
     for outcome in refused:
         if outcome.is_last and outcome.claimed.delivery_id in round_of:
-            _disable_if_failing(outcome, round_of[outcome.claimed.delivery_id])
+            endpoints.disable_if_failing(
+                outcome.claimed.endpoint_id, outcome.status, round_of[outcome.claimed.delivery_id]
+            )
 
 
 def _attempt_columns(outcomes: Sequence[CallOutcome]) -> list[list[object]]:
@@ -175,18 +176,6 @@ def _attempt_columns(outcomes: Sequence[CallOutcome]) -> list[list[object]]:
         [outcome.answer for outcome in outcomes],
         [outcome.error for outcome in outcomes],
     ]
-
-
-def _disable_if_failing(outcome: CallOutcome, round_at: object) -> None:
-    """Disables an endpoint that answered 410, or that has accepted nothing since the first try of a
-    delivery that has now finally failed, about a day ago.
-    """
-    enabled = Endpoint.objects.filter(pk=outcome.claimed.endpoint_id, disabled_at=None)
-    if outcome.status == http_call.GONE:
-        endpoints.disable_automatically(enabled, Endpoint.Reason.GONE)
-    else:
-        silent = enabled.exclude(last_success_at__gt=round_at)
-        endpoints.disable_automatically(silent, Endpoint.Reason.FAILING)
 
 
 def cancel_undeliverable() -> int:

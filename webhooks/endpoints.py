@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -21,6 +22,7 @@ from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.texts import StrOrPromise
 from webhooks import egress, signing
 from webhooks.events import kinds_for
+from webhooks.http_call import GONE
 from webhooks.models import Endpoint, EventKind
 
 OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs next to the new one
@@ -237,6 +239,18 @@ def delete(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> N
     """Soft-delete: the row is purged after its last delivery."""
     if Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=timezone.now()):
         record("webhook.deleted", endpoint.url, company=endpoint.company, user=user, ip=ip)
+
+
+def disable_if_failing(endpoint_id: UUID, status: int | None, round_at: datetime | None) -> None:
+    """Disables an endpoint that answered 410, or that has accepted nothing since the first try of a
+    delivery that has now finally failed, about a day ago: at `round_at`.
+    """
+    enabled = Endpoint.objects.filter(pk=endpoint_id, disabled_at=None)
+    if status == GONE:
+        disable_automatically(enabled, Endpoint.Reason.GONE)
+    else:
+        silent = enabled.exclude(last_success_at__gt=round_at)
+        disable_automatically(silent, Endpoint.Reason.FAILING)
 
 
 @transaction.atomic
