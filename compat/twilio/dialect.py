@@ -1,4 +1,4 @@
-"""Twilio Verify v2: its ids, and how it writes a refusal.
+"""Twilio Verify v2: its ids, its words, and how it writes a refusal.
 
 https://www.twilio.com/docs/verify/api, numbers: https://www.twilio.com/docs/api/errors
 
@@ -12,8 +12,10 @@ from uuid import UUID
 from django.utils.translation import gettext
 
 from catalogue.errors import DomainError, Error
+from channels.models import Message
 from channels.routing import landlines
 from compat.dialect import Answer, Dialect, Row, by_basic_password, complete, derived_id, limit_of
+from otp.verifications import State
 
 ERRORS = complete(
     {
@@ -39,6 +41,22 @@ ERRORS = complete(
         Error.UNAVAILABLE: Row(503, 20503),
     }
 )
+CHANNELS = {"sms": "sms", "whatsapp": "whatsapp"}  # the others are not in Twilio's enumeration
+STATUS = {
+    State.PENDING: "pending",
+    State.VERIFIED: "approved",
+    State.EXPIRED: "expired",
+    State.CANCELLED: "canceled",
+    State.SUPERSEDED: "expired",
+    State.EXHAUSTED: "max_attempts_reached",
+}
+MESSAGE_STATUS = {
+    Message.State.QUEUED: "queued",
+    Message.State.SENT: "sent",
+    Message.State.DELIVERED: "delivered",
+    Message.State.FAILED: "undelivered",
+    Message.State.EXPIRED: "undelivered",
+}
 LANDLINE = Row(403, 60205, "SMS is not supported by landline phone number")
 # Twilio's words leave out which of several reasons it was; ours name it.
 EXPLAINED = {Error.CODE_EXPIRED, Error.CODE_USED, Error.CODE_NOT_FOUND}

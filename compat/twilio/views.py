@@ -27,29 +27,21 @@ from channels.models import Message
 from compat.dialect import basic_credentials, derived_id
 from compat.fields import Body
 from compat.twilio import fields
-from compat.twilio.dialect import DIALECT, parse_sid, service_sid, sid
+from compat.twilio.dialect import (
+    CHANNELS,
+    DIALECT,
+    MESSAGE_STATUS,
+    STATUS,
+    parse_sid,
+    service_sid,
+    sid,
+)
 from compat.view import CompatView
 from otp.feedback import report_entered
 from otp.protection.requesters import NOT_AN_ADDRESS, UNKNOWN, requester_of
 from otp.send.send import CodeSendRequest, SentCode
 from otp.verifications import FoundVerification, State, cancel, find_by_message
 
-CHANNELS = {"sms": "sms", "whatsapp": "whatsapp"}  # the others are not in Twilio's enumeration
-STATUS = {
-    State.PENDING: "pending",
-    State.VERIFIED: "approved",
-    State.EXPIRED: "expired",
-    State.CANCELLED: "canceled",
-    State.SUPERSEDED: "expired",
-    State.EXHAUSTED: "max_attempts_reached",
-}
-MESSAGE_STATUS = {
-    Message.State.QUEUED: "queued",
-    Message.State.SENT: "sent",
-    Message.State.DELIVERED: "delivered",
-    Message.State.FAILED: "undelivered",
-    Message.State.EXPIRED: "undelivered",
-}
 DAYS, MAX_DAYS = 30, 92  # of a summary
 NO_HISTORY = _(
     "A key of this kind reads no history: name a VerificationSid, or a number in ChannelData.To"
