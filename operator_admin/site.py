@@ -6,9 +6,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from allauth.account.adapter import get_adapter
-from allauth.account.authentication import get_authentication_records
 from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.options import TO_FIELD_VAR
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.core.exceptions import PermissionDenied
@@ -17,52 +16,17 @@ from django.shortcuts import redirect, resolve_url
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.people.cabinet_access import redirect_to_provider
-from accounts.security import reauthentication, sessions
+from accounts.security import sessions
 from operator_admin import figures
-
-
-def is_verified(request: HttpRequest, user: User) -> bool:
-    """Whether this session signed in or re-authenticated with a second factor."""
-    if not settings.OPERATOR_MFA:
-        return True
-    if sessions.has_provider_factor(request, user):
-        return True
-    methods = {record.get("method") for record in get_authentication_records(request, user)}
-    return "mfa" in methods and reauthentication.has_factor(user)
-
-
-def redirect_to_factor(request: HttpRequest, user: User, next_url: str) -> HttpResponse:
-    """Redirects to the page that sets up the second factor, or to the one that asks for it."""
-    if not reauthentication.has_factor(user):
-        messages.warning(
-            request, gettext("The admin opens with two-factor authentication: set it up.")
-        )
-        return HttpResponseRedirect(reverse("mfa_activate_totp"))
-    return HttpResponseRedirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': next_url})}")
-
-
-# Pages that change who gets in, or reach one person's data: prefixes of their names. Adding,
-# deleting, a person's data and setting passwords want a proof when they are opened, so that nothing
-# typed is lost; changing wants it when it is sent.
-PEOPLE = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
-          "socialaccount_socialaccount_",
-          "auth_group_", "accounts_company_change", "persons")  # fmt: skip
-PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
-
-
-def require_reauthentication(request: HttpRequest) -> None:
-    """Raises unless a change of people was preceded by a proof of the last minutes."""
-    match = request.resolver_match
-    name = (match.url_name or "") if match else ""
-    is_changing = request.method == "POST" or name.endswith(("_add", "_delete", "persons"))
-    if name == PASSWORD or (name.startswith(PEOPLE) and is_changing):
-        reauthentication.require(request)
-
+from operator_admin.second_factor import (
+    is_verified,
+    redirect_to_factor,
+    require_reauthentication,
+)
 
 APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # order on the index page
 APP_NAMES = {"socialaccount": _("Single sign-on")}  # of libraries whose own names mislead

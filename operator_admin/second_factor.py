@@ -1,0 +1,51 @@
+"""The second factor of the admin: asked for at its door, and again before people are changed."""
+
+from urllib.parse import urlencode
+
+from allauth.account.authentication import get_authentication_records
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from accounts.models import User
+from accounts.security import reauthentication, sessions
+
+
+def is_verified(request: HttpRequest, user: User) -> bool:
+    """Whether this session signed in or re-authenticated with a second factor."""
+    if not settings.OPERATOR_MFA:
+        return True
+    if sessions.has_provider_factor(request, user):
+        return True
+    methods = {record.get("method") for record in get_authentication_records(request, user)}
+    return "mfa" in methods and reauthentication.has_factor(user)
+
+
+def redirect_to_factor(request: HttpRequest, user: User, next_url: str) -> HttpResponse:
+    """Redirects to the page that sets up the second factor, or to the one that asks for it."""
+    if not reauthentication.has_factor(user):
+        messages.warning(
+            request, gettext("The admin opens with two-factor authentication: set it up.")
+        )
+        return HttpResponseRedirect(reverse("mfa_activate_totp"))
+    return HttpResponseRedirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': next_url})}")
+
+
+# Pages that change who gets in, or reach one person's data: prefixes of their names. Adding,
+# deleting, a person's data and setting passwords want a proof when they are opened, so that nothing
+# typed is lost; changing wants it when it is sent.
+PEOPLE = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
+          "socialaccount_socialaccount_",
+          "auth_group_", "accounts_company_change", "persons")  # fmt: skip
+PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
+
+
+def require_reauthentication(request: HttpRequest) -> None:
+    """Raises unless a change of people was preceded by a proof of the last minutes."""
+    match = request.resolver_match
+    name = (match.url_name or "") if match else ""
+    is_changing = request.method == "POST" or name.endswith(("_add", "_delete", "persons"))
+    if name == PASSWORD or (name.startswith(PEOPLE) and is_changing):
+        reauthentication.require(request)
