@@ -1,6 +1,8 @@
 """SQL fragments by which the statements that accept messages open their holds.
 
 In them `allowed` has the messages to pay for, and `payer` those that are paid, with their columns.
+The keys `transfer_hold_once` and `transfer_one_capture` see to it that a hold is opened and settled
+once, and a message charged once.
 """
 
 from billing.budgets import sql
