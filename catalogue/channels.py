@@ -5,18 +5,28 @@ docs/adding-a-provider.md says what else a new one needs.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.utils.text import format_lazy, get_text_list
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from catalogue.patience import USUAL_PATIENCE, Patience
 from catalogue.texts import StrOrPromise
 
 # `channels.providers.base.Content`, which may not be imported here.
 EVERY_CONTENT = frozenset(
     {"code", "code_with_link", "link", "code_with_text", "custom_digits", "custom_code"}
 )
+
+
+class Patience(NamedTuple):
+    """Seconds to wait for a proof before the next channel, by the kind of message."""
+
+    code: int = 30
+    link: int = 120
+
+
+USUAL_PATIENCE = Patience()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

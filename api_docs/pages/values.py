@@ -10,8 +10,7 @@ from accounts.keys import api_keys
 from accounts.people import company_keys
 from api import idempotency, pagination
 from api.calls import TIME_OR_DAY, Schema
-from catalogue.channels import BY_NAME, CHANNELS, join_titles
-from catalogue.patience import USUAL_PATIENCE
+from catalogue.channels import BY_NAME, CHANNELS, USUAL_PATIENCE, join_titles
 from channels.routing import lookup
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 from links.api.fields import TEXT_LENGTH
