@@ -10,10 +10,10 @@ class CompatConfig(AppConfig):
         """Registers whose bodies are received, how `api` words what it refuses early, and the names
         of the doors.
         """
-        from api import admission  # noqa: PLC0415 - models are not loaded before this
+        from api import body_admission  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
         from compat.dialect import dialects  # noqa: PLC0415
         from compat.view import ENTRY_POINT, PREFIX  # noqa: PLC0415
 
         extensions.doors |= {name: dialect.title for name, dialect in dialects().items()}
-        admission.register_entry_point(PREFIX, ENTRY_POINT)
+        body_admission.register_entry_point(PREFIX, ENTRY_POINT)

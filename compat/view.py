@@ -19,9 +19,9 @@ from accounts.keys.principal import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Scope
 from api import response_headers
-from api.admission import EntryPoint, network
 from api.authentication import authorize
 from api.base_view import ApiView
+from api.body_admission import EntryPoint, network
 from api.calls import CHANGES
 from api.request_body import read_body
 from catalogue.errors import DomainError, Error

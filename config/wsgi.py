@@ -13,7 +13,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)
 
 from accounts.keys import api_keys  # noqa: E402
-from api.admission import admit, refuse  # noqa: E402 - Django comes first
+from api.body_admission import admit, refuse  # noqa: E402 - Django comes first
 from billing import message_prices  # noqa: E402
 from channels.deliver import heartbeats  # noqa: E402
 from channels.routing.learned import learned_router  # noqa: E402

@@ -8,10 +8,10 @@ class IdentityHooksConfig(AppConfig):
 
     def ready(self) -> None:
         """Registers the entry point with its early refusals, and the names of the doors."""
-        from api import admission  # noqa: PLC0415 - models are not loaded before this
+        from api import body_admission  # noqa: PLC0415 - models are not loaded before this
         from channels import extensions  # noqa: PLC0415
         from identity_hooks.kinds import kinds  # noqa: PLC0415
         from identity_hooks.web.hook_view import ENTRY_POINT, PREFIX  # noqa: PLC0415
 
         extensions.doors |= {name: kind.title for name, kind in kinds().items()}
-        admission.register_entry_point(PREFIX, ENTRY_POINT)
+        body_admission.register_entry_point(PREFIX, ENTRY_POINT)

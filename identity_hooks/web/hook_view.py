@@ -18,9 +18,9 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.keys import api_keys
 from accounts.masked_phones import mask_phone
 from api import request_log
-from api.admission import EntryPoint
 from api.authentication import check_status
 from api.base_view import as_domain_error
+from api.body_admission import EntryPoint
 from api.rate_limit import key_rate_limiter
 from catalogue import ids
 from catalogue.errors import DomainError, Error

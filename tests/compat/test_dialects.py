@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 from accounts.models import Company, Mode
 from api import request_log
-from api.admission import admit, refuse
+from api.body_admission import admit, refuse
 from api.models import ApiRequest
 from catalogue.errors import DomainError, Error
 from compat.dialect import Dialect, complete, dialects, routes

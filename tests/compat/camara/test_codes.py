@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.keys import api_keys
 from accounts.models import Company, Mode
-from api.admission import refuse
+from api.body_admission import refuse
 from billing.models import Wallet
 from catalogue.errors import Error
 from channels.history import phone_screens

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from pytest_django import Settings
 
-from api.admission import admit, refuse
+from api.body_admission import admit, refuse
 from processes.server.https import TransportSecurity, is_secure, normalize_forwarded_proto
 from processes.server.rsgi_response import Headers
 from tests.ports import free_port
