@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id
 from catalogue.texts import StrOrPromise
-from channels.waiting.outcome_signals import SendOutcome
+from channels.accept.outcome import SendOutcome
 from channels.web.status_texts import status_text
 
 # What the person can do something about. The rest is the company's business, whose log says it.

@@ -19,9 +19,9 @@ from catalogue.errors import DomainError, Error
 from catalogue.languages import tags
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
+from channels.accept.outcome import SendOutcome
 from channels.models import Message
 from channels.routing.company_policy import RequestedOrder, locale_for
-from channels.waiting.outcome_signals import SendOutcome
 from channels.web.fields import DEFAULT_PURPOSE
 from identity_hooks import hooks
 from identity_hooks.hook_call import (

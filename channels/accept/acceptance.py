@@ -22,13 +22,13 @@ from catalogue.ids import uuid7
 from catalogue.languages import message_languages
 from channels import wakeups
 from channels.accept import send_limits
+from channels.accept.outcome import SendOutcome, first_outcome
 from channels.accept.send_limits import OtherChannel
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
 from channels.routing import scripted_numbers
 from channels.routing.channel_plan import ChannelPlan, SendRequest
 from channels.waiting import outcome_signals
-from channels.waiting.outcome_signals import SendOutcome, first_outcome
 from processes.monitoring import tracing
 from storage.statements.named_rows import Row
 from storage.statements.single_statement import fetch_rows

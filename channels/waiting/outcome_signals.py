@@ -1,4 +1,4 @@
-"""Lets a send wait for its first outcome without a database connection, and answers its sender.
+"""Lets a send wait for its first outcome without a database connection.
 
 One subscription per process feeds a dict of events. The slots are bounded (a bulkhead), so that a
 slow vendor cannot take the threads that verify needs.
@@ -9,22 +9,15 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 from uuid import UUID
 
 import orjson
 import redis
 import structlog
 from django.conf import settings
-from django.db.models import F
 from redis.client import PubSub
 
-from catalogue.errors import AfterEffectError, Error
-from catalogue.ids import public_id
-from channels.models import Message
-from channels.recipients import contacts
-from channels.vendor_accounts import registry
 from storage.redis_client import blocking_redis_client, call, raise_if_demoted
 
 log = structlog.get_logger(__name__)
@@ -152,61 +145,3 @@ def _deliver(payload: bytes) -> None:
         if waiting is not None:
             waiting.signal = Signal(UUID(hex=message_id), *fields)
             waiting.event.set()
-
-
-CALL_GRACE = 2.0  # seconds past SEND_WAIT after which an unanswered call must have died
-
-
-@dataclass(frozen=True, slots=True)
-class SendOutcome:
-    """The outcome of a send as reported to its sender."""
-
-    message_id: UUID
-    phone: str
-    channel: str
-    state: str
-    cost: int
-    is_test: bool
-
-    @classmethod
-    def of(cls, message: Message) -> "SendOutcome":
-        is_test = message.mode == "test"
-        return cls(
-            message.pk, message.phone, message.channel, message.state, message.price, is_test
-        )
-
-
-def first_outcome(accepted: SendOutcome, signal: Signal | None) -> SendOutcome:
-    """The first outcome of an accepted send; raises AfterEffectError if that is a failure.
-
-    Read from the database without a signal: it may be lost.
-    """
-    outcome = signal or _read(accepted.message_id)
-    channel = outcome.channel or accepted.channel
-    raise_if_failed(accepted.message_id, outcome.state, channel, outcome.error)
-    cost = accepted.cost if outcome.cost is None else outcome.cost
-    return replace(accepted, channel=channel, state=outcome.state, cost=cost)
-
-
-def _read(message_id: UUID) -> Signal:
-    rows = Message.objects.filter(pk=message_id)
-    row = rows.values("state", "channel", "error", cost=F("price")).first()
-    return Signal(message_id, **(row or {"state": "queued", "channel": "", "error": ""}))
-
-
-def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> None:
-    """Turns a failure during the wait into an error of the call."""
-    if state not in {"failed", "expired"}:
-        return
-    fields: dict[str, Any] = {"id": public_id("msg", message_id), "channel": channel}
-    if error != "recipient_unreachable":
-        raise AfterEffectError(Error.DELIVERY_FAILED, **fields)
-    has_bot = registry.needs_contact(channel)
-    invitation = contacts.error_fields(message_id) if has_bot else {}
-    raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **fields, **invitation)
-
-
-def is_answer_known(message: Message) -> bool:
-    """Whether the call that created this message has its answer, or ended without one."""
-    age = time.time() - message.created_at.timestamp()
-    return message.state != "queued" or age > settings.SEND_WAIT + CALL_GRACE

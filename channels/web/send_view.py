@@ -11,8 +11,8 @@ from accounts.masked_phones import mask_phone
 from api.idempotency import IdempotentView
 from catalogue.ids import public_id
 from channels.accept.acceptance import Sender
+from channels.accept.outcome import SendOutcome, is_answer_known, raise_if_failed
 from channels.models import Message
-from channels.waiting.outcome_signals import SendOutcome, is_answer_known, raise_if_failed
 from channels.web.status_texts import status_text
 
 

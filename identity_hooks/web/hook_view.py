@@ -26,7 +26,7 @@ from catalogue import ids
 from catalogue.errors import DomainError, Error
 from catalogue.languages import page_languages
 from channels import phone_numbers
-from channels.waiting.outcome_signals import SendOutcome
+from channels.accept.outcome import SendOutcome
 from identity_hooks import hooks, receive
 from identity_hooks.answers import refused_json
 from identity_hooks.hook_call import CallRefusedError, HookCall, NothingToSendError

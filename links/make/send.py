@@ -15,13 +15,13 @@ from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.languages import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
+from channels.accept.outcome import SendOutcome
 from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
 from channels.recipients import blocked_phones
 from channels.routing import segment_limit
 from channels.routing.channel_plan import plan_channels
-from channels.waiting.outcome_signals import SendOutcome
 from links import sql
 from links.follow import resolution
 from links.make.aliases import retire_aliases

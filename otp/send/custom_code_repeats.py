@@ -28,10 +28,10 @@ from api.rate_limit import count_in_postgres
 from catalogue.errors import DomainError, Error
 from channels.accept import send_limits
 from channels.accept.acceptance import Sender
+from channels.accept.outcome import raise_if_failed
 from channels.models import Message
 from channels.routing.channel_plan import SendRequest
 from channels.routing.company_policy import RequestedOrder
-from channels.waiting.outcome_signals import raise_if_failed
 from otp import codes, sql
 from otp.models import Verification
 from otp.send.tried_channels import channels_of

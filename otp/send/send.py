@@ -25,6 +25,7 @@ from catalogue.ids import uuid7
 from catalogue.languages import message_languages
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
+from channels.accept.outcome import SendOutcome
 from channels.extensions import CUSTOM_CODE
 from channels.models import Message
 from channels.providers import gsm
@@ -33,7 +34,6 @@ from channels.recipients import blocked_phones
 from channels.routing import scripted_numbers, segment_limit
 from channels.routing.channel_plan import ChannelPlan, plan_channels
 from channels.routing.company_policy import NO_ORDER, RequestedOrder
-from channels.waiting.outcome_signals import SendOutcome
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
 from otp import codes, sealed_codes, sql
