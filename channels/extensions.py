@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The text for the person, made just before the send: a code is derived, never stored."""
+    """The text for the person, rendered just before the send: a code is derived, never stored."""
 
     text: str
     code: str | None = None
     short_url: str | None = None
 
 
-doors: dict[str, "StrOrPromise"] = {}  # titles of what messages come by, besides our own API
+doors: dict[str, "StrOrPromise"] = {}  # titles of the APIs, besides our own, that accept sends
 
 
 def door_title(name: str) -> "StrOrPromise":
@@ -34,11 +34,11 @@ class NotRenderableError(Exception):
 
 
 class WithdrawnError(NotRenderableError):
-    """It was taken back, so the message is of no use by any channel."""
+    """The code or link was withdrawn, so the message is useless on any channel."""
 
 
 class Renderer(Protocol):
-    """Raises NotRenderableError."""
+    """Renders a message's text; raises NotRenderableError."""
 
     def __call__(
         self, *, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str
@@ -68,7 +68,7 @@ class BreakdownCount(StepCounts):
     company_id: int
     mode: str
     dimension: str
-    value: str  # of a country: the phone of one of the messages
+    value: str  # one message's phone, for its country
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,36 +82,38 @@ class TimelineEntry:
     code: str = ""  # the vendor's code, for a support request
     advice: "StrOrPromise" = ""  # what to do about it
     after: int = 0  # ms since acceptance
-    is_of_a_new_day: bool = True  # the first of them says which
+    is_of_a_new_day: bool = True  # shown for the first of these events only
 
 
 class CodeHistory(Protocol):
-    """The codes of messages: `otp.history`."""
+    """The codes of messages, implemented by `otp.history`."""
 
     def count_breakdowns(
         self, *, start: datetime, end: datetime, company_id: int | None, mode: str | None
     ) -> Iterable[BreakdownCount]:
-        """By every dimension, messages created from `start` to `end`, and the tokens captured and
-        released then. One value may have several rows.
+        """Counts messages created from `start` to `end`, by every dimension, and the tokens
+        captured and released in that time. One value may have several rows.
         """
 
     def with_purpose(self, purpose: str) -> "Q":
-        """The condition on messages whose code is for this purpose."""
+        """The SQL condition on messages whose code is for this purpose."""
 
 
-# Marks the message of a custom code in its `params`; a claim puts there what the renderer
-# needs, by message.
+# Marks the message of a custom code in its `params`; a claim adds what
+# the renderer needs, by message.
 CUSTOM_CODE = "custom_code"
 SealedCodes = Callable[[Sequence[UUID]], Mapping[UUID, Any]]
 TimelineSource = Callable[["Message"], Iterable[TimelineEntry]]
-OpenedAt = Callable[["Message"], datetime | None]  # when the recipient opened what it carried
-Purger = Callable[[int], int]  # deletes at most this many rows; returning fewer means none are left
+# when the recipient opened the link of the message
+OpenedAt = Callable[["Message"], datetime | None]
+# deletes at most this many rows; a smaller count means that none are left
+Purger = Callable[[int], int]
 
 codes: CodeHistory
 sealed_codes: SealedCodes
 opened_at: OpenedAt
-renderers: dict[str, Renderer] = {}  # by the kind of message, as the timelines
+renderers: dict[str, Renderer] = {}  # by kind of message, like the timelines
 timelines: dict[str, TimelineSource] = {}
-settlers: list[Callable[[], int]] = []  # settle messages by a proof of their own (a correct code)
-vendor_calls: list[Callable[[], object]] = []  # made next to the polls, where vendors may hang
+settlers: list[Callable[[], int]] = []  # settle messages by other proofs, such as a correct code
+vendor_calls: list[Callable[[], object]] = []  # run next to the polls, where vendors may hang
 purgers: list[Purger] = []

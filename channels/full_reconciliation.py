@@ -1,8 +1,8 @@
-"""Reconciles the whole history in bounded portions, each in a transaction of its own.
+"""Reconciles the whole history in bounded portions, each in its own transaction.
 
-No snapshot lasts longer than a portion, so vacuum is not held back. Where the next portion begins
-is committed with what the last one found: the next run continues a killed one, and two at once
-share the work.
+No snapshot lasts longer than a portion, so vacuum is not held back. The start of the next portion
+is committed with the findings of the last: the next run continues a killed one, and two concurrent
+runs share the work.
 """
 
 import time
@@ -23,11 +23,11 @@ from channels import reconciliation
 from channels.models import Message
 from channels.reconciliation import CHECKS, Breach, Scope
 
-MESSAGES = 20_000  # in one portion
-SEALS = 100  # in one portion, each of a company's day
-MAX_KEPT = 1000  # breaches
-SLICE = timedelta(minutes=4)  # of the schedule's
-INTERVAL = timedelta(days=7)  # from the end of one scheduled run to the next
+MESSAGES = 20_000  # messages per portion
+SEALS = 100  # company-days per portion
+MAX_KEPT = 1000  # breaches listed
+SLICE = timedelta(minutes=4)  # seconds per scheduled run
+INTERVAL = timedelta(days=7)  # interval from the end of one scheduled run to the next
 
 # Checks of messages run for each portion; the others run once.
 OF_MESSAGES = {name for name, query in CHECKS.items() if "{scope}" in query}
@@ -40,11 +40,11 @@ Position = dict[str, Any]
 
 class _Portion(NamedTuple):
     breaches: list[Breach]
-    position: Position | None  # None: this was the step's last one
+    position: Position | None  # None after the last portion of the step
 
 
 def breaches() -> list[Breach]:
-    """Checks everything from the beginning, whatever was checked before."""
+    """Checks everything from the beginning, regardless of earlier checks."""
     restart()
     run = advance()
     return [Breach(*values) for values in run.breaches]
@@ -62,7 +62,7 @@ def is_due() -> bool:
 
 
 def advance(time_limit: timedelta = timedelta.max) -> ReconciliationRun:
-    """Goes on with the unfinished run, or begins one, until its end or for so long."""
+    """Continues the unfinished run, or begins one, until its end or for `seconds`."""
     started = time.monotonic()
     run = _unfinished()
     while run.finished_at is None and time.monotonic() - started < time_limit.total_seconds():
@@ -78,10 +78,10 @@ def _unfinished() -> ReconciliationRun:
 
 @transaction.atomic
 def _advance(run_id: int) -> ReconciliationRun | None:
-    """Checks the next portion; None if somebody has restarted the run."""
+    """Checks the next portion; None if the run was restarted meanwhile."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SET LOCAL lock_timeout = 0")  # another process may be at this portion
+        cursor.execute("SET LOCAL lock_timeout = 0")  # another process may be checking this portion
     run = ReconciliationRun.objects.select_for_update().filter(pk=run_id).first()
     if run is None or run.finished_at is not None:
         return run
@@ -100,7 +100,7 @@ def _advance(run_id: int) -> ReconciliationRun | None:
 
 
 def _open(_position: Position) -> _Portion:
-    """The checks that every run makes: all but those of single messages."""
+    """The checks that every run makes: all except those of single messages."""
     names = CHECKS.keys() - OF_MESSAGES
     return _Portion(list(reconciliation.run(names, reconciliation.ALL)), None)
 
@@ -115,7 +115,7 @@ def _messages(position: Position) -> _Portion:
     return _Portion(breaches, {"after": str(until)} if until else None)
 
 
-# A company's days since the seal before; without those whose transfers are partly archived.
+# A company's days since the last seal, except days whose transfers are partly archived.
 _SEALED_SPANS = """
 SELECT s.company_id, COALESCE(before.available + before.held, 0) AS opening,
   COALESCE((before.day + 1)::timestamp AT TIME ZONE 'UTC', '-infinity') AS since,

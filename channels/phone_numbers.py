@@ -1,6 +1,6 @@
 """Normalises phones to E.164, so that a code sent to one spelling verifies under any other.
 
-A number has one form here, whether a client, a vendor or a shared contact wrote it.
+A number has the same form here whether it comes from a client, a vendor or a shared contact.
 """
 
 import re
@@ -22,33 +22,33 @@ _ALLOWED = re.compile(rf"[ (\[]*\+?[0-9{clipboard.PHONE_PUNCTUATION}]{{5,60}}", 
 _PUNCTUATION = re.compile(r"[^0-9+]")
 _SCHEME = re.compile(r"(?:tel|sms|smsto|callto|whatsapp):/{0,2}", re.IGNORECASE)  # RFC 3966, 5724
 # The text before or around a number in a signature, a list, or one of our tables, where an
-# apostrophe keeps it from being a formula.
+# apostrophe keeps the number from being a formula.
 _LABEL = re.compile(
     r"\A(?:tel|phone|mob|mobile|тел|телефон|моб)(?:\.:?|:) ?(?=[+(0-9])", re.IGNORECASE
 )
 _AROUND = " '`\"<>«»“”„‘’,;"
 _CONTEXT = re.compile(r";phone-context=(\+[0-9.()\-]+)", re.IGNORECASE)
-# A switchboard's extension, as RFC 3966 or people write it; messages go to the number before it.
+# A switchboard's extension, as written by RFC 3966 or people; messages go to the number before it.
 _EXTENSION = re.compile(
     r"[ ,;]*(?:ext(?:ension|n)?|x|доб(?:авочный)?|вн|#)[. :=]*#?[0-9]{1,7}$", re.IGNORECASE
 )
-# A form adds the country's code to a number that has it already.
+# A form adds the country code to a number that already has it.
 _CODE_TWICE = re.compile(r"\A\+([0-9]{1,3}) ?(?=\+\1)")
-# A spreadsheet or a data frame that took the phone for a number: its 0 would be a digit of another
-# person's phone where numbers differ in length.
+# A spreadsheet or a data frame read the phone as a number: its 0 would be a digit of another
+# person's phone in countries with numbers of varying length.
 _FRACTION = re.compile(r"(?<=[0-9]{7})\.0+$")
 ARGENTINA = 54
-ITALY = 39  # its country code, which the Vatican shares
-_ITALIAN_MOBILE = re.compile(r"3[0-9]{9}")  # of ranges that the library may lack, too
+ITALY = 39  # the country code, which the Vatican shares
+_ITALIAN_MOBILE = re.compile(r"3[0-9]{9}")  # digits of ranges that the library may lack, too
 PREMIUM = {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST}
 SATELLITE = (870, 881, 882, 883, 878, 979)  # country codes of satellite and global networks
 # Prefixes of a ten-digit number in the +7 plan, typed without the leading 8.
 MOBILE_PREFIXES_OF_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
-# No country's code is a 0 or 89: both are dialled, the second in Russia before a mobile.
+# No country code is 0 or 89: both are dialled, 89 in Russia before a mobile.
 _DIALLED = re.compile(r"^0(?:0|11)")
 _EIGHT_OF_RUSSIA = re.compile(r"^8(?=9[0-9]{9}$)")
 
-MIN_DIGITS_WITHOUT_PLUS = 11  # of a number that is possible but not valid
+MIN_DIGITS_WITHOUT_PLUS = 11  # length of a number that is possible but not valid
 MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans allow more
 
 NOT_A_PHONE = _("Specify the number with a plus and its country code, for example +79161234567")
@@ -56,11 +56,12 @@ SATELLITE_OR_PREMIUM = _("Sending to satellite and premium numbers is not allowe
 
 
 class LineType(StrEnum):
-    """The type of a number's line, in most vendors' words; `PhoneNumberType` of the library."""
+    """The type of a number's line, as most vendors name it; `PhoneNumberType` of the library."""
 
     MOBILE = "mobile"
     LANDLINE = "landline"
-    FIXED_OR_MOBILE = "fixed_or_mobile"  # where both have the same ranges, as in the USA
+    # countries where both have the same ranges, such as the USA
+    FIXED_OR_MOBILE = "fixed_or_mobile"
     VOIP = "voip"
     TOLL_FREE = "toll_free"
     PERSONAL = "personal"
@@ -72,7 +73,8 @@ class LineType(StrEnum):
 
 _LINE_TYPES = {
     PhoneNumberType.MOBILE: LineType.MOBILE,
-    PhoneNumberType.FIXED_LINE: LineType.FIXED_OR_MOBILE,  # of which `is_landline` is not certain
+    # types for which `is_landline` is not certain
+    PhoneNumberType.FIXED_LINE: LineType.FIXED_OR_MOBILE,
     PhoneNumberType.FIXED_LINE_OR_MOBILE: LineType.FIXED_OR_MOBILE,
     PhoneNumberType.VOIP: LineType.VOIP,
     PhoneNumberType.TOLL_FREE: LineType.TOLL_FREE,
@@ -88,7 +90,7 @@ def normalise(phone: str, country: str) -> str:
     """E.164 with its plus; raises `invalid_phone`. `country` is the company's (ISO 3166).
 
     After a plus or 00 a number need only be *possible*: numbering plans change faster than the
-    library's metadata. Without one, see `_read_without_plus`.
+    library's metadata. For a number without either, see `_read_without_plus`.
     """
     if plain_numbers.region_of(phone):
         return phone
@@ -103,14 +105,14 @@ def normalise(phone: str, country: str) -> str:
         raise _refusal(NOT_A_PHONE)  # leading zeros, of which each parse drops one
     if number.country_code in SATELLITE or phonenumbers.number_type(number) in PREMIUM:
         raise _refusal(SATELLITE_OR_PREMIUM)
-    return e164  # not the digits as typed: +44 (0)20… and +44 20… are one number
+    return e164  # canonical digits, not the typed ones: +44 (0)20… and +44 20… are one number
 
 
 def digits_of(text: str) -> str:
-    """The digits of a number as people and their clipboards write it, after a plus if it has one;
-    empty for anything else.
+    """The digits of a number as people and clipboards write it, after a plus if it has one; empty
+    for anything else.
     """
-    if len(text) > clipboard.MAX_LENGTH:  # nor is it kept by the cache of numbers
+    if len(text) > clipboard.MAX_LENGTH:  # the cache of numbers does not keep it either
         return ""
     text = clipboard.plain(text).strip(_AROUND)
     if scheme := _SCHEME.match(text):
@@ -144,7 +146,7 @@ def country_of(phone: str) -> str:
         return ""
     region = phonenumbers.region_code_for_number(number) or ""
     main = phonenumbers.region_code_for_country_code(number.country_code or 0)
-    # 001 and ZZ are of no country.
+    # 001 and ZZ belong to no country.
     return next((code for code in (region, main) if code.isalpha() and code != "ZZ"), "")
 
 
@@ -156,8 +158,8 @@ def spellings(phone: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=20_000)
 def is_landline(phone: str) -> bool:
-    """Whether an E.164 number is certainly one. It is not where mobiles have the same ranges, of
-    which the library may lack the newest, nor in Argentina, where people leave out the 9.
+    """Whether an E.164 number is certainly a landline. Never certain where mobiles share the
+    ranges, which the library may not know yet, nor in Argentina, where people leave out the 9.
     """
     if plain_numbers.region_of(phone):
         return False
@@ -198,7 +200,8 @@ def _read(bare: str, country: str) -> PhoneNumber | None:
 
 
 def with_country_code_seven(digits: str, country: str) -> str | None:
-    """National digits of Russia or Kazakhstan, whole or a prefix, with the 7 in front; else None.
+    """National digits of Russia or Kazakhstan, whole or a prefix, with the 7 in front; otherwise
+    None.
 
     People there write 8 916 123-45-67, or omit the 8.
     """
@@ -246,7 +249,7 @@ def _parse(text: str, country: str | None = None) -> PhoneNumber | None:
 
 
 def _other_spellings(number: PhoneNumber, *, is_international: bool) -> Iterator[str]:
-    """Readings of the same line; the first valid one is the number."""
+    """Other readings of the same line; the first valid reading is the number."""
     if new := renumbering.new_spelling(_e164(number)):
         yield new
     if phonenumbers.is_valid_number(number) or not is_international:
@@ -254,12 +257,12 @@ def _other_spellings(number: PhoneNumber, *, is_international: bool) -> Iterator
     code, national = number.country_code, phonenumbers.national_significant_number(number)
     if national.startswith(str(code)):  # see _CODE_TWICE
         yield f"+{national}"
-    if national.startswith("0"):  # dialled at home, where the country's numbers have none
+    if national.startswith("0"):  # dialled at home, in countries whose numbers have no such prefix
         yield f"+{code}{national.lstrip('0')}"
-    elif code == ARGENTINA:  # both the 9 from abroad and the 15 from home
+    elif code == ARGENTINA:  # the 9 from abroad and the 15 from home
         yield f"+{code}{national.removeprefix('9')}"
     elif code == ITALY and not _ITALIAN_MOBILE.fullmatch(national):
-        # 0 has belonged to the numbers of fixed lines since 1998.
+        # Fixed-line numbers include the 0 since 1998.
         yield f"+{code}0{national}"
 
 

@@ -1,9 +1,9 @@
-"""Recognises mobile numbers in E.164 that the library would leave as they are.
+"""Recognises mobile numbers in E.164 that the library would leave unchanged.
 
-Nearly every phone of a request is one: a plus, its country's code and a number of a mobile range.
-phonenumbers takes 29 µs to say so, these patterns of its own metadata 2. Whatever is not as
-plain (leading zeros, a national prefix, fixed lines, premium ranges, an old spelling, an unknown
-country) is left to the library.
+Nearly every phone of a request is one: a plus, a country code and a number of a mobile range.
+phonenumbers takes 29 µs for it, these patterns of its own metadata take 2 µs. All other numbers
+(leading zeros, a national prefix, fixed lines, premium ranges, an old spelling, an unknown country)
+are left to the library.
 """
 
 import re
@@ -19,7 +19,7 @@ _MAX_COUNTRY_CODE = 3  # digits
 
 
 class _Plan(NamedTuple):
-    """Numbers of one region, without their country code; None: there are none."""
+    """Numbers of one region, without the country code; None if there are none."""
 
     region: str
     leading_digits: re.Pattern[str] | None
@@ -56,7 +56,7 @@ def _region(country: _Country, number: str) -> str | None:
     if number.startswith("0"):
         return None
     if country.national_prefix and country.national_prefix.match(number):
-        return None  # the library may take it off
+        return None  # the library may strip it
     for plan in country.plans:
         if plan.leading_digits is None or plan.leading_digits.match(number):
             return plan.region if _is_plain_mobile(plan, number) else None
@@ -82,7 +82,7 @@ def _country(code: int) -> _Country | None:
     all_metadata = [PhoneMetadata.metadata_for_region(region, None) for region in regions]
     plans = [plan for plan in all_metadata if plan is not None]
     if len(plans) != len(regions):
-        return _Country(None, [])  # codes of no country
+        return _Country(None, [])  # codes that belong to no country
     return _Country(_compiled(plans[0].national_prefix_for_parsing), [*map(_plan, plans)])
 
 

@@ -23,7 +23,9 @@ class Scope:
 
     @classmethod
     def of_messages(cls, after: UUID | None = None, until: UUID | None = None) -> "Scope":
-        """`after` is left out, `until` is not; conditions on both tables choose the partitions."""
+        """Builds a scope. `after` is exclusive, `until` is inclusive; conditions on both tables
+        choose the partitions.
+        """
         bounds = [f"{{id}} > '{after}'"] if after else []
         bounds += [f"{{id}} <= '{until}'"] if until else []
         condition = " AND ".join(bounds) or "TRUE"
@@ -41,8 +43,8 @@ RECENT, ALL = Scope(RECENT_MESSAGES), Scope()
 # A message is final within a day after its acceptance, or found open past its deadline.
 MAX_MESSAGE_AGE = timedelta(days=3)
 
-# Each company with its last seal. Companies by a loose index scan: even one without a wallet has
-# transfers.
+# Each company with its last seal. Companies come from a loose index scan: even a company without a
+# wallet has transfers.
 _SEALED = """
   WITH RECURSIVE payer AS (
     (SELECT company_id FROM billing_transfer ORDER BY company_id LIMIT 1)
@@ -69,7 +71,9 @@ BALANCE_DIFFERS = "balance after a transfer differs from its transfers"
 
 
 def wrong_balances(spans: str) -> str:
-    """`spans`: company_id, the balance at `since`, and until when its transfers are checked."""
+    """Breaches of balances. `spans`: company_id, the balance at `since`, and the
+    end of the checked transfers.
+    """
     return f"""
         SELECT 'company ' || company_id || ' at ' || created_at FROM (
           SELECT s.company_id, t.created_at, balance_after, opening + sum(
@@ -200,7 +204,7 @@ FULL_SCAN_CHECKS = {
     "lots of tokens differ from the last closed month",
     "documents differ from their closed month",
 }
-REMEMBERED = {"recent": 900, "changed": 43_200, "full": 15 * 86_400}  # seconds: two runs
+REMEMBERED = {"recent": 900, "changed": 43_200, "full": 15 * 86_400}  # seconds; two runs
 MAX_REMEMBERED = 100
 
 
@@ -211,8 +215,8 @@ class Breach:
 
 
 def breaches(*, recent: bool = False) -> Iterator[Breach]:
-    """Yields every breach in what changed since the last sealed day, or, with `recent`, in the
-    last two hours; the whole history is `full_reconciliation`'s, unless nothing is sealed yet.
+    """Yields every breach in changes since the last sealed day, or, with `recent`, in the last two
+    hours. `full_reconciliation` checks the whole history, unless nothing is sealed yet.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -241,7 +245,9 @@ def run(names: Collection[str], scope: Scope) -> Iterator[Breach]:
 
 
 def remember(breaches: Iterable[Breach], scope: str) -> None:
-    """Keeps what a check of the schedule found, for the operators' alerts, until the next two."""
+    """Stores the findings of a scheduled check for the operators' alerts,
+    until the next two checks.
+    """
     texts = [f"{breach.check}: {breach.subject}" for breach in breaches]
     cache.set(_key(scope), texts[:MAX_REMEMBERED], REMEMBERED[scope])
 

@@ -1,11 +1,12 @@
-"""Numbers that a country has renumbered: the old spelling and the new one are one line.
+"""Numbers that a country has renumbered: the old and the new spelling are one line.
 
-People keep the old spelling in their contacts, and WhatsApp reports that of the day on which the
-account was made. A line here is certain: everybody's number changed by the same rule, and nobody
-else was given the old one. Left as they are for that reason: Brazil's 7[0789]…, which were
-Nextel's, and fixed lines of Ivory Coast, where the carrier decided.
+People keep the old spelling in their contacts, and WhatsApp reports the spelling of the day on
+which the account was made. Only certain rules are here: everybody's number changed by the same
+rule, and nobody else was given the old number. Excluded for that reason: Brazil's 7[0789]…,
+formerly Nextel's, and fixed lines of Ivory Coast, where the carrier decided.
 
-Sources: the ITU's Operational Bulletins and https://en.wikipedia.org/wiki/Category:Telephone_numbers
+Sources: the ITU's Operational Bulletins and
+https://en.wikipedia.org/wiki/Category:Telephone_numbers
 """
 
 import re
@@ -15,14 +16,14 @@ from typing import NamedTuple
 
 
 class _Change(NamedTuple):
-    """Templates of E.164; `n` are the digits that stay, `area` is Brazil's area code."""
+    """Templates of E.164: `n` are the digits that stay, `area` is Brazil's area code."""
 
     old: str
     new: str
     n: str  # a pattern
 
 
-# Vietnam, 2018: mobile numbers of eleven digits became ones of ten.
+# Vietnam, 2018: mobile numbers of eleven digits became ten.
 _VIETNAM = {
     **{f"16{digit}": f"3{digit}" for digit in range(2, 10)},
     "120": "70",
@@ -40,21 +41,21 @@ _VIETNAM = {
     "199": "59",
 }
 _CHANGES = (
-    # Mexico, 2019: the 1 of mobiles went, and with it 01, 044 and 045.
+    # Mexico, 2019: the 1 of mobiles was dropped, and with it 01, 044 and 045.
     *(
         _Change(f"+52{prefix}{{n}}", "+52{n}", r"[2-9]\d{9}")
         for prefix in ("1", "01", "044", "045")
     ),
     # Brazil, 2012 to 2016: a ninth digit before the eight of mobiles.
     _Change("+55{area}{n}", "+55{area}9{n}", r"(?:[689]\d|7[1-6])\d{6}"),
-    # Argentina: abroad a 9 stands for the 15 of mobiles; in an SMS people leave it out.
+    # Argentina: from abroad a 9 replaces the 15 of mobiles; in an SMS people leave it out.
     _Change("+54{n}", "+549{n}", r"(?:11|[23]\d)\d{8}"),
     *(_Change(f"+84{old}{{n}}", f"+84{new}{{n}}", r"\d{7}") for old, new in _VIETNAM.items()),
-    # Ivory Coast, 2021: the operator's two digits before the eight; the second one named it.
+    # Ivory Coast, 2021: two digits of the carrier before the eight; the second identified it.
     _Change("+225{n}", "+22501{n}", r"(?:0[1-3]|[457][0-3])\d{6}"),
     _Change("+225{n}", "+22505{n}", r"[04-9][4-6]\d{6}"),
     _Change("+225{n}", "+22507{n}", r"[04-9][7-9]\d{6}"),
-    # Cameroon, 2014. Of fixed lines some towns' changed otherwise.
+    # Cameroon, 2014. Fixed lines of some towns changed otherwise.
     _Change("+237{n}", "+2376{n}", r"[5-79]\d{7}"),
     # Colombia, 2021: fixed lines.
     _Change("+57{n}", "+5760{n}", r"[124-8]\d{7}"),
@@ -72,16 +73,16 @@ _CHANGES = (
 
 
 def new_spelling(e164: str) -> str | None:
-    """None for a number that is not written in an old way."""
+    """The new spelling; None for a number in its present spelling."""
     return next(iter(_rewritten(e164, _to_new())), None)
 
 
 def old_spellings(e164: str) -> list[str]:
-    """The number's spellings in older rows and in vendors' answers."""
+    """The number's spellings in older rows and vendors' answers."""
     return _rewritten(e164, _to_old())
 
 
-_Rules = dict[str, list[tuple[re.Pattern[str], str]]]  # by the first three characters
+_Rules = dict[str, list[tuple[re.Pattern[str], str]]]  # keyed by the first three characters
 
 
 def _rewritten(e164: str, rules: _Rules) -> list[str]:

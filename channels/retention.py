@@ -31,8 +31,8 @@ SELECT id FROM channels_message WHERE created_at < now() - make_interval(days =>
   AND phone NOT LIKE '%%*' AND state NOT IN ('queued', 'sent')
   AND {jobs.not_waiting_sql("purges", "channels_message.id::text")}
 ORDER BY created_at LIMIT %s"""  # noqa: S608 - constants
-# Keeps the prefix for statistics; it identifies nobody. `sender` has hashes of address and device,
-# `callback` a URL that may name the person.
+# Keeps the prefix for statistics, which identifies nobody. `sender` has hashes of address and
+# device, `callback` a URL that may identify the person.
 _ANONYMISE = """
 UPDATE channels_message SET phone = left(phone, 5) || '*',
   params = params - '{sender,callback}'::text[] WHERE id"""
@@ -72,7 +72,7 @@ def _in_batches(step: Purger) -> int:
         try:
             count = step(BATCH)
         except Exception:
-            # The next hourly run retries what this step left; the log entry raises the alarm.
+            # The next hourly run retries the rest of this step; the log entry raises the alarm.
             log.exception("purge_failed")
             connection.close_if_unusable_or_obsolete()
             return total
@@ -81,7 +81,7 @@ def _in_batches(step: Purger) -> int:
 
 
 def _anonymise_phones(limit: int) -> int:
-    """By message, where one cannot be changed."""
+    """Anonymises phones in batches, or message by message if one cannot be changed."""
     if not PURGES.is_failing():
         try:
             with savepoint(), connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""SQL statements of the send path. The comment on each says what it guarantees.
+"""SQL statements of the send path. The comment on each states its guarantees.
 
 Lock order: verification → link → message → attempt → inserts → wallet (docs/architecture.md). An
 open message's row in the queue is written by triggers, under its message's lock.
@@ -8,8 +8,8 @@ from catalogue.channels import CHANNELS
 from storage.months.recent_ids import months_of_last, within
 from webhooks import events
 
-# Fragments of the statements that accept sends. `requested` has these columns, of
-# `acceptance.NewMessage.params`, and `payer` a row for each that is paid for.
+# Fragments of the statements that accept sends. `requested` has the columns of
+# `acceptance.NewMessage.params`, and `payer` a row for each send that is paid for.
 MESSAGE_COLUMNS = """
 message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text, content text,
 channel text, chain jsonb, patience float, phone text, locale text, request_id text,
@@ -26,8 +26,8 @@ SELECT message_id, company_id, api_key_id, mode, kind, content, channel, chain, 
   now() + make_interval(secs => patience)
 FROM payer"""
 
-# What is looked up by another id than the message's is looked for only in the months of these
-# days: nothing changes an older message.
+# Rows looked up by another id than the message's are searched only in the months of these days:
+# older messages never change.
 _DAYS_OF_CHANGE = 100
 
 
@@ -37,7 +37,7 @@ def in_changeable_months(statement: str) -> str:
 
 
 # Locks messages in the common order. A message's lock also protects its attempts: every writer of
-# their states takes it first. Joined, so that each id is looked up in its own month.
+# their states takes it first. A join, so that each id is looked up in its own month.
 LOCK_MESSAGES = """
 SELECT m.id FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
 WHERE m.id BETWEEN :first_id AND :last_id
@@ -49,7 +49,7 @@ SELECT id FROM channels_message WHERE subject_id = ANY(%s) AND id BETWEEN :first
 ORDER BY id FOR UPDATE
 """
 
-# Retries and fallbacks need useful time: these open messages, which are locked, have none left.
+# Retries and fallbacks need useful time: these locked open messages have none left.
 END_USE = """
 UPDATE channels_message SET useful_until = LEAST(useful_until, now())
 WHERE id = ANY(%s) AND id BETWEEN :first_id AND :last_id AND state IN ('queued', 'sent')
@@ -63,8 +63,8 @@ WHERE id = ANY(%s) AND id BETWEEN :first_id AND :last_id AND fallback_at <= now(
 ORDER BY id FOR UPDATE SKIP LOCKED
 """
 
-# The channels by which newer messages of the same subject go, have gone or are about to, unless
-# that failed.
+# The channels by which newer messages of the same subject were sent, are being sent or will be,
+# unless that failed.
 CHANNELS_OF_NEWER = """
 SELECT v.id, unnest(ARRAY[n.channel, a.channel])
 FROM unnest(%s::uuid[], %s::uuid[]) AS v(id, subject_id)
@@ -74,7 +74,7 @@ LEFT JOIN channels_attempt a
 WHERE n.id BETWEEN :first_id AND :last_id AND n.state <> 'failed'
 """
 
-# Messages with all their attempts. Read after the lock, so as the last commit left them.
+# Messages with all their attempts. Read after the lock, so in the state of the last commit.
 LOAD_MESSAGES = f"""
 SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state, m.error, m.tries,
   m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float AS time_left, m.subject_id,
@@ -91,14 +91,14 @@ WHERE m.id BETWEEN :first_id AND :last_id ORDER BY m.id, a.n
 """  # noqa: S608
 
 # A fragment of statements that change the messages of `changed`: marks the counts of earlier days
-# stale, in the same commit.
+# stale in the same commit.
 INSERT_STALE_DAYS = """
 INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %(zone)s)::date
 """
 
 # A provider id that we choose is the same for every attempt of a message. The latest attempt takes
-# it over, since the vendor's receipts under that id refer to it.
+# it over, because the vendor's receipts under that id refer to it.
 TAKE_OVER_PROVIDER_IDS = """
 UPDATE channels_attempt earlier SET provider_id = NULL
 FROM unnest(%s::uuid[], %s::text[]) AS n(id, provider_id)

@@ -21,7 +21,7 @@ FILES.add(partial(export.make_next, filter_of))
 
 @shared_task(name="channels.write_heartbeat")
 def write_heartbeat() -> None:
-    """Proves the beat, the broker and a worker alive."""
+    """Proves that the beat, the broker and a worker are alive."""
     HeartbeatWriter("beat", shared=True).write({})
 
 
@@ -47,7 +47,7 @@ def purge() -> None:
 
 @shared_task(name="channels.refresh_approvals")
 def refresh_approvals() -> None:
-    availability.refresh()  # knows the accounts that operators connected
+    availability.refresh()  # includes accounts connected by operators
     approvals.refresh()
 
 
@@ -65,7 +65,7 @@ def report(breaches: list[reconciliation.Breach], scope: str) -> None:
 
 @shared_task(name="channels.check_whole_ledger")
 def check_whole_ledger() -> None:
-    """Checks a slice of all history; the next run continues."""
+    """Checks a slice of the whole history; the next run continues."""
     if full_reconciliation.is_due():
         run = full_reconciliation.advance(full_reconciliation.SLICE)
         breaches = [reconciliation.Breach(*values) for values in run.breaches]

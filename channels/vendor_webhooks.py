@@ -1,4 +1,5 @@
-"""The view of all vendors' webhooks: the provider verifies and reads the call, we store and answer.
+"""The view of all vendors' webhooks: the provider verifies and parses the call, we store and
+answer.
 
 A worker applies the stored receipts later. Updates of our bots are applied here.
 """
@@ -73,7 +74,7 @@ def _as_command(update: BotUpdate) -> BotUpdate:
 
 
 def _reply(provider: str, chat_id: int, locale: str, text: BotText) -> None:
-    """At most one per cool-down: the messenger would throttle the bot for everybody."""
+    """Replies at most once per cool-down: the messenger would throttle the bot for everybody."""
     if text is BotText.SHARE:
         cache.set(_request_key(provider, chat_id), 1, REQUEST_LIFETIME)
     if not cache.add(f"bot-answer:{provider}:{chat_id}:{text.value}", 1, REPLY_COOLDOWN):
@@ -93,7 +94,7 @@ WebhookView = Callable[..., HttpResponse]
 
 def _as_http_status(hook: WebhookView) -> WebhookView:
     """Maps errors to a status. Any status but 200 makes the vendor retry: only a bad signature and
-    our own faults may.
+    our own faults may cause that.
     """
 
     @wraps(hook)
@@ -113,7 +114,7 @@ def _as_http_status(hook: WebhookView) -> WebhookView:
 @require_http_methods(["GET", "POST"])
 @_as_http_status
 def vendor_webhook(request: HttpRequest, hook: str, account: str = "") -> HttpResponse:
-    """Handles any vendor's webhook, at the path that the vendor's folder gives it."""
+    """Handles any vendor's webhook, at the path set by the vendor's folder."""
     name = registry.account_at(hook, account)
     if name is None:
         return HttpResponse(status=404)
@@ -134,7 +135,7 @@ def _call(request: HttpRequest, provider: str) -> WebhookRequest:
 
 
 class MetaHeaders(Mapping[str, str]):
-    """As `request.headers`, which reads all of them before it looks one up."""
+    """Case-insensitive headers, looked up without building the whole mapping."""
 
     def __init__(self, meta: Mapping[str, Any]) -> None:
         self._meta = meta
@@ -151,9 +152,10 @@ class MetaHeaders(Mapping[str, str]):
 
 
 def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
-    """Hands on receipts, replies, the bots' updates and alerts.
+    """Processes receipts, replies, the bots' updates and alerts.
 
-    Safe to repeat, as vendors do. Receipts come first: they show the phone of a user id.
+    Safe to repeat, because vendors repeat calls. Receipts come first: they reveal the phone of a
+    user id.
     """
     new = receipts.store(provider, batch)
     for events in batch:
@@ -161,6 +163,6 @@ def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
             blocked_phones.apply_reply(provider, reply)
         for update in events.bot_updates:
             apply_bot_update(provider, update, events.updated_at)
-        if new or not events.receipts:  # the alerts of a repeat have been recorded
+        if new or not events.receipts:  # the alerts of a repeat are already recorded
             for alert in dict.fromkeys(events.alerts):
                 vendor_alerts.record(provider, alert)

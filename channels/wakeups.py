@@ -1,7 +1,7 @@
 """Wakes the workers when something is due, off the request thread.
 
-Only a hint: a lost one costs a second, because the database says what is due. Those that come
-together are one: `CoalescingThread` sends it.
+Only a hint: a lost wake-up costs a second, because the database decides what is due. Concurrent
+wake-ups are coalesced: `CoalescingThread` sends them.
 """
 
 import redis
@@ -14,7 +14,7 @@ from storage.redis_client import call
 log = structlog.get_logger(__name__)
 
 _LIST = "wake"  # the list workers block on
-# Entries of the list: each wakes one worker, which takes all that is due.
+# Entries of the list: each wakes one worker, which claims everything that is due.
 MAX_ENTRIES, TRIMMED_TO = 16, 8
 
 

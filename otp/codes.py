@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # models are not loaded where a tool reads codes from outside
 
 
 def owner(principal: "Principal", phone: str, purpose: str) -> dict[str, Any]:
-    """Whose code it is, for a MAC and as parameters of statements."""
+    """The scope of a code: input of its MAC, and parameters of statements."""
     return {
         "company_id": principal.company_id,
         "mode": principal.mode,
@@ -27,7 +27,7 @@ def owner(principal: "Principal", phone: str, purpose: str) -> dict[str, Any]:
 
 
 def current_key() -> str:
-    """The id of the key that makes new codes: the first of OTP_KEYS."""
+    """The id of the key that makes new codes, the first of OTP_KEYS."""
     return next(iter(settings.OTP_KEYS))
 
 
@@ -47,18 +47,20 @@ def derive(verification_id: UUID, *, key_id: str, length: int) -> str:
 
 
 def mac(*, key_id: str, company_id: int, mode: str, phone: str, purpose: str, code: str) -> bytes:
-    """The stored form of a code: useless without the key or for another phone or purpose."""
+    """The stored form of a code, useless without the key or for another phone or purpose."""
     bound = "\0".join(("v1", str(company_id), mode, phone, purpose, code)).encode()
     return hmac.digest(subkey(key_id, b"mac"), bound, hashlib.sha256)
 
 
 def candidate_macs(**bound: Any) -> list[bytes]:
-    """Returns a MAC of the same for every known key, so keys rotate while codes are live."""
+    """The MACs of the code under all known keys, so that keys can rotate while codes are live."""
     return [mac(key_id=key_id, **bound) for key_id in settings.OTP_KEYS]
 
 
 def subkey(key_id: str, use: bytes) -> bytes:
-    """Separates the keys of codes, MACs and seals, so none can be used to forge another."""
+    """Derives separate keys for codes, MACs and seals, so that none can
+    be used to forge another.
+    """
     return _purpose_key(settings.OTP_KEYS[key_id], use)
 
 

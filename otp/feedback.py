@@ -1,7 +1,7 @@
-"""Takes what a company reports of its custom codes: which were entered.
+"""Takes a company's reports about its custom codes: which were entered.
 
-The company that made a code checks it. A report proves the delivery, as a right derived code does,
-and gives the guard and the router an outcome that they cannot see.
+The company that made a code checks it. Its report proves the delivery, as a right derived code
+does, and gives the guard and the router an outcome that they cannot observe themselves.
 """
 
 from datetime import timedelta
@@ -22,7 +22,7 @@ from otp.check.check import Verified, check_code
 from otp.models import Verification
 from storage.statements.single_statement import after_commit
 
-WITHIN = timedelta(days=1)  # of the code's creation; `unreported_codes` relies on it
+WITHIN = timedelta(days=1)  # from the creation of the code; `unreported_codes` relies on it
 TOO_LATE = _("Report a code within a day after it was made")
 NOT_OWN = _("The service made this code: check it with POST /otp/verify")
 
@@ -36,8 +36,8 @@ def report_entered(
     purpose: str = "",
     code: str = "",
 ) -> Verified:
-    """By the id of a message or of its verification; else by phone, purpose and code, of which a
-    wrong one spends an attempt. A repeat changes nothing. Raises the refusals of a check.
+    """Finds the code by the id of a message or a verification, else by phone, purpose and code. A
+    wrong code spends an attempt. A repeated report changes nothing. Raises the refusals of a check.
     """
     if message_id is not None:
         message = Message.objects.filter(pk=message_id, kind=Message.Kind.CODE).first()
@@ -52,7 +52,7 @@ def report_entered(
 def is_custom_code(
     principal: Principal, *, phone: str, purpose: str, verification_id: UUID | None
 ) -> bool:
-    """Whether the code that would be judged is one that the company made."""
+    """Whether the company made the code that a check would compare."""
     row = _newest(principal, phone, purpose, verification_id)
     return row is not None and row.is_custom
 
@@ -63,11 +63,11 @@ def _by_id(principal: Principal, verification_id: UUID) -> Verified:
         verification = verifications.row_of(rows.select_for_update(no_key=True), verification_id)
         _require_own(verification, "id")
         if verification.verified_at is None:
-            # Later it is history: counted, and at some time archived.
+            # Older codes are history: counted, and archived at some time.
             if timezone.now() - verification.created_at > WITHIN:
                 raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
-            # The system that checks it has let it pass: neither its end here nor our count of wrong
-            # codes speaks against that. It is settled again, whatever it was settled for.
+            # The system that checks the code has accepted it. Neither its end here nor our count of
+            # wrong codes contradicts that. The code is settled again, whatever it was settled as.
             rows.filter(pk=verification_id).update(
                 verified_at=Now(),
                 judged_at=Now(),
@@ -92,7 +92,8 @@ def _by_code(principal: Principal, phone: str, purpose: str, code: str) -> Verif
             binding=verification.binding,
         )
     except DomainError as error:
-        # Compared only once it is used up, and counted like any refusal: it opens nothing.
+        # The code is compared only once it is used up. The refusal is counted like any other: it is
+        # no oracle.
         if error.error is Error.CODE_USED and _has(verification, code):
             verification.refresh_from_db()
             return _verified(verification)

@@ -1,4 +1,4 @@
-"""The functions that `channels` calls about codes: counts, timelines, end of phones' retention."""
+"""History of codes for `channels`: counts, timelines, and the end of the retention of phones."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -32,10 +32,10 @@ def live_codes_by_key() -> Counter[str]:
     return Counter(dict(live.values_list("key_id").annotate(codes=Count("id"))))
 
 
-OLDEST_SETTLED = timedelta(days=8)  # longer than a message may stay open, with its fallbacks
+OLDEST_SETTLED = timedelta(days=8)  # longer than a message and its fallbacks may stay open
 
-# The values of four dimensions by one read; a phone stands for its country, which SQL cannot tell.
-# Seven characters tell apart countries that share a calling code.
+# Reads the values of four dimensions at once. A phone stands for its country, which SQL cannot
+# tell. Seven characters tell apart the countries of one calling code.
 _BY_DIMENSION = """
   CASE GROUPING(channel, prefix, purpose, api_key) WHEN 7 THEN 'channel' WHEN 11 THEN 'country'
     WHEN 13 THEN 'purpose' ELSE 'api_key' END AS dimension,
@@ -45,8 +45,8 @@ _GROUPS = """
 GROUP BY GROUPING SETS ((company_id, mode, channel), (company_id, mode, prefix),
   (company_id, mode, purpose), (company_id, mode, api_key))"""
 
-# A code that was sent in several messages counts once, at the one that was delivered. A link's row
-# is looked up by its id for the messages that carry one.
+# A code sent in several messages counts once, for the delivered one. A link's row is looked up by
+# id for the messages that carry a link.
 _STEPS = f"""
 WITH sent AS (
   SELECT m.company_id, m.mode, m.channel, left(m.phone, 7) AS prefix, m.phone,
@@ -77,8 +77,8 @@ SELECT company_id, mode, {_BY_DIMENSION},
 FROM sent {_GROUPS}
 """  # noqa: S608 - constants of this file
 
-# By the day of the settlement, as in the statement. Through the wallets, since transfers have an
-# index by company.
+# Filters by the day of the settlement, as the statement does. Joins through the wallets, because
+# transfers have an index by company.
 _SETTLED = f"""
 WITH settled AS (
   SELECT w.company_id, 'live' AS mode, COALESCE(m.channel, '') AS channel,
@@ -104,8 +104,8 @@ FROM settled {_GROUPS}
 """  # noqa: S608 - constants of this file
 
 _ONE_COMPANY = "m.company_id = %(company_id)s AND m.mode = %(mode)s::text"
-# Repeats the condition of the partial index on `created_at`. Messages whose phones are anonymised
-# are not in it: their day is found by their ids.
+# Repeats the condition of the partial index on `created_at`. The index lacks messages whose phones
+# are anonymised: their day is found by their ids.
 _EVERY_COMPANY, _OLD_DAY = (
     "m.phone NOT LIKE '%%*'",
     "m.id >= %(first_code)s AND m.id < %(last_code)s",
@@ -136,7 +136,7 @@ def count_breakdowns(
         ),
         params,
     )
-    if mode != "test":  # test keys spend nothing
+    if mode != "test":  # test keys spend no tokens
         condition = "w.company_id = %(company_id)s" if is_one else "true"
         yield from _read_breakdowns(_SETTLED.format(whose=condition), params)
 

@@ -1,4 +1,4 @@
-"""Verifications, and the texts and autofill lines that a company sends its codes with."""
+"""Verifications, and the texts and autofill lines of a company's codes."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ from catalogue.texts import StrOrPromise
 
 
 class Verification(models.Model):
-    """A code sent to a phone for a purpose; it is derived from the id and stored only as a MAC."""
+    """A code sent to a phone for a purpose. It is derived from the id and stored only as a MAC."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(
@@ -40,12 +40,13 @@ class Verification(models.Model):
     judged_at = models.DateTimeField(_("last attempt"), null=True)
     verified_at = models.DateTimeField(_("verified"), null=True)
     superseded_at = models.DateTimeField(_("superseded"), null=True)
-    cancelled_at = models.DateTimeField(_("cancelled"), null=True)  # superseded at that moment too
+    # also set when the code was superseded
+    cancelled_at = models.DateTimeField(_("cancelled"), null=True)
     # Made by the company, not derived from the id.
     is_custom = models.BooleanField(_("custom code"), default=False, db_default=False)
     # What the person agrees to by entering the code, as JSON: a payment or a document's hash.
     binding = models.JSONField(_("bound to"), null=True)
-    # when the capture and the links that follow from its end were done
+    # when the charge and the links that depend on the end were settled
     settled_at = models.DateTimeField(_("processed"), null=True)
 
     class Meta:
@@ -103,11 +104,13 @@ class Verification(models.Model):
 
 
 class SealedCode(models.Model):
-    """A custom code on its way: `otp.sealed_codes`. No backup has these rows."""
+    """A custom code until its message ends: `otp.sealed_codes`. Backups
+    do not contain these rows.
+    """
 
     message_id = models.UUIDField(primary_key=True)
     verification_id = models.UUIDField(db_index=True)
-    key_id = models.CharField(max_length=16)  # of OTP_KEYS
+    key_id = models.CharField(max_length=16)  # id in OTP_KEYS
     sealed = models.BinaryField(max_length=64)
     expires_at = models.DateTimeField(db_index=True)
 
@@ -120,7 +123,7 @@ def own_text_channels() -> list[tuple[str, StrOrPromise]]:
 
 
 class CodeText(models.Model):
-    """A company's own text for its codes; the most specific match is sent."""
+    """A company's own text for its codes. The most specific match is sent."""
 
     MAX_LENGTH = 500  # characters
 
@@ -163,7 +166,9 @@ class Autofill(models.Model):
 
 
 class ScopeKind(models.TextChoices):
-    """The groups by which sends are judged: `guard.scope_evidence.ScopeKind`, and the company."""
+    """The scopes for which sends are judged: those of
+    `guard.scope_evidence.ScopeKind`, and the company.
+    """
 
     COMPANY = "company", _("company")
     COUNTRY = "country", _("country")
@@ -176,14 +181,14 @@ class ScopeKind(models.TextChoices):
 
 
 class GuardEvidence(models.Model):
-    """A stored `ScopeEvidence`: what one scope of one company shows, between two looks at it."""
+    """A stored `ScopeEvidence` of one scope of one company."""
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
     kind = models.CharField(max_length=8, choices=ScopeKind.choices)
-    value = models.CharField(max_length=32)  # the country, the prefix, the hash of an address
-    country = models.CharField(max_length=4, blank=True)  # that a prefix is in
+    value = models.CharField(max_length=32)  # a country, a prefix, or the hash of an address
+    country = models.CharField(max_length=4, blank=True)  # country of a prefix
     seen_at = models.DateTimeField()
     score = models.FloatField(default=0.0)
     hits = models.FloatField(default=0.0)
@@ -209,7 +214,9 @@ class GuardEvidence(models.Model):
 
 
 class GuardRestriction(models.Model):
-    """The guard's restriction of one scope of a company, and why. `otp.protection.restrictions`."""
+    """The guard's restriction of one scope of a company, and its reason.
+    `otp.protection.restrictions`.
+    """
 
     class Step(models.IntegerChoices):
         """`channels.guard.guard.GuardStep`."""
@@ -229,10 +236,10 @@ class GuardRestriction(models.Model):
     )
     kind = models.CharField(_("scope"), max_length=8, choices=ScopeKind.choices)
     value = models.CharField(_("value"), max_length=32)
-    country = models.CharField(_("country"), max_length=4, blank=True)  # that a prefix is in
+    country = models.CharField(_("country"), max_length=4, blank=True)  # country of a prefix
     step = models.PositiveIntegerField(_("step"), choices=Step.choices)
     rule = models.CharField(_("rule"), max_length=10, choices=Rule.choices)
-    # False: in the mode that only watches, so nothing was held back.
+    # False in monitoring mode: nothing was held back.
     is_enforced = models.BooleanField(_("enforced"))
     is_early = models.BooleanField(
         _("sooner than usual: other companies are attacked there"), default=False, db_default=False
@@ -268,7 +275,9 @@ class GuardRestriction(models.Model):
 
 
 class GuardProgress(models.Model):
-    """One row: the end of the counted outcomes of codes. The counting worker locks it."""
+    """A single row: the time up to which outcomes of codes are counted.
+    The counting worker locks it.
+    """
 
     ONLY = 1
 
@@ -282,9 +291,7 @@ class GuardProgress(models.Model):
 
 
 class GuardReplay(models.Model):
-    """The guard's decisions on a company's codes of the last days, as a replay; the newest one
-    only.
-    """
+    """The newest replay: the guard's decisions on a company's codes of the last days."""
 
     company = models.OneToOneField(Company, models.CASCADE, related_name="guard_replay")
     asked_at = models.DateTimeField()
@@ -296,9 +303,9 @@ class GuardReplay(models.Model):
     refused = models.PositiveIntegerField(default=0)
     challenged = models.PositiveIntegerField(default=0)
     cheap_only = models.PositiveIntegerField(default=0)
-    entered = models.PositiveIntegerField(default=0)  # of those refused or challenged
-    tokens = models.PositiveBigIntegerField(default=0)  # charged for those that were not entered
-    since = models.DateTimeField(null=True)  # of the oldest code that was looked at
+    entered = models.PositiveIntegerField(default=0)  # of the codes refused or challenged
+    tokens = models.PositiveBigIntegerField(default=0)  # charged for codes that were not entered
+    since = models.DateTimeField(null=True)  # time of the oldest code in the replay
 
     class Meta:
         indexes = [
@@ -316,11 +323,13 @@ class GuardReplay(models.Model):
 
 
 class GuardReport(models.Model):
-    """The time of a watching company's next report of the guard's would-be decisions."""
+    """The time of the next report on the guard's would-be decisions, for a
+    company in monitoring mode.
+    """
 
     company = models.OneToOneField(Company, models.CASCADE, related_name="+")
     due_at = models.DateTimeField()
-    reported_at = models.DateTimeField(null=True)  # the last e-mail
+    reported_at = models.DateTimeField(null=True)  # time of the last e-mail
 
     class Meta:
         indexes = [models.Index(fields=["due_at"], name="guard_report_due")]

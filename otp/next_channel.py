@@ -1,10 +1,10 @@
 """Sends a live code by the next channel now: "send it by SMS instead".
 
-A message that still has a fallback chain takes its next step, as if its patience had ended. Without
-one, a new message carries the code, by the first channel of the company's order that has not. So
-does a new message where a vendor may have the first one and the next step is cheaper: the tokens of
-the first stay held, and each is charged for its own delivery.
-Calls that overlap ask for one step: a button was pressed several times.
+A message with a fallback chain takes its next step, as if its timeout had passed. Without a chain,
+a new message carries the code by the first untried channel of the company's order. A new message is
+also sent if a vendor may have the first message and the next step is cheaper: the tokens of the
+first stay held, and each message is charged for its own delivery. Overlapping calls take one step:
+the person pressed a button several times.
 """
 
 import time
@@ -67,9 +67,9 @@ def send_by_next_channel(sender: Sender, verification_id: UUID) -> SentCode:
 
 
 def _taken_since(sender: Sender, verification: Verification) -> SentCode | None:
-    """The step that another call has taken since this one began; None for a call with an
-    Idempotency-Key, which says itself what it repeats. Of the clocks of two hosts a few
-    milliseconds are not exact, so overlapping calls may still be two steps.
+    """The step that another call has taken since this call began. Returns None for a call with an
+    Idempotency-Key, which identifies its repeats itself. The clocks of two hosts differ by a few
+    milliseconds, so overlapping calls may still take two steps.
     """
     began_at = started_at(sender.request_id)
     if began_at is None or sender.idempotency_key is not None:
@@ -103,12 +103,12 @@ def _require_live(principal: Principal, verification_id: UUID, *, is_locked: boo
 
 
 def _messages(verification: Verification) -> list[Message]:
-    """The newest one first."""
+    """The messages of the code, newest first."""
     return list(Message.objects.filter(verifications.sent_in_life([verification])).order_by("-id"))
 
 
 def _take_next_step(sender: Sender, verification: Verification) -> SentCode | None:
-    """None if no message has a step left that it may take."""
+    """Returns None if no message has a step left that it may take."""
     waiting = (row for row in _messages(verification) if row.state in OPEN_MESSAGE and row.chain)
     message = next(waiting, None)
     if message is None:
@@ -128,7 +128,7 @@ def _take_next_step(sender: Sender, verification: Verification) -> SentCode | No
 
 
 def _answer(message: Message) -> SentCode:
-    """The vendor of the new channel has not been asked yet."""
+    """The answer before the vendor of the new channel is asked."""
     message.refresh_from_db()
     sent = sent_code(message)
     return replace(sent, outcome=replace(sent.outcome, state="queued"))
@@ -143,7 +143,7 @@ def _require_payment(principal: Principal, message: Message, decision: Decision)
 
 
 def _stepped_meanwhile(message: Message) -> SentCode | None:
-    """The answer to the later one of two at once: each would otherwise take a step of its own."""
+    """The answer to the later of two concurrent calls, which would otherwise take a second step."""
     hold = message.hold
     message.refresh_from_db()
     return _answer(message) if message.hold > hold else None
@@ -170,7 +170,7 @@ def _send_by_untried(sender: Sender, verification: Verification) -> SentCode:
 
 
 def _request_like(message: Message, verification: Verification) -> CodeSendRequest:
-    """A request that would have sent this message of the verification, by any channel."""
+    """A request that would have sent this message of the verification by any channel."""
     return CodeSendRequest(
         phone=verification.phone,
         purpose=verification.purpose,
@@ -187,9 +187,7 @@ def _request_like(message: Message, verification: Verification) -> CodeSendReque
 def _next_channel(
     principal: Principal, request: CodeSendRequest, tried: Set[str], order: RequestedOrder
 ) -> Channel:
-    """The first channel that is not among those tried: of the order that was asked for, else of the
-    company's.
-    """
+    """The first untried channel of the requested order, or else of the company's order."""
     policy = company_policy.policy_for(principal, request.phone, request.purpose)
     policy = company_policy.in_order(policy, order)
     if is_landline(request.phone):
@@ -208,7 +206,7 @@ def _next_channel(
 
 
 def _sent_meanwhile(verification: Verification, channel: str) -> Message | None:
-    """The message of another call for the same channel, which may be about to commit."""
+    """The message that another call sent by the same channel. The call may be about to commit."""
     give_up_at = time.monotonic() + WAIT
     while time.monotonic() < give_up_at:
         for message in _messages(verification):

@@ -1,8 +1,9 @@
-"""Custom codes, which a company made itself, encrypted until the message that carries one ends.
+"""Custom codes, which a company made itself, encrypted until their message ends.
 
-Our own codes are derived when needed; a foreign one has to be kept. Its row is apart from the
-message's: so nothing that shows, exports or backs up messages can meet it, and it is deleted, not
-emptied. `otp/sealed_codes.sql` deletes it with the end of its message or verification.
+Our own codes are derived when needed; a custom code has to be stored. It has a row apart from the
+message's, so that nothing that shows, exports or backs up messages can read it, and the row is
+deleted rather than emptied. `otp/sealed_codes.sql` deletes it with the end of its message or
+verification.
 """
 
 import os
@@ -25,7 +26,7 @@ _NONCE_BYTES = 12
 
 
 def content_of(code: str) -> Content:
-    """The content that a channel must be able to carry for this code."""
+    """The content type that a channel must support for this code."""
     return Content.CUSTOM_DIGITS if _GATEWAY_CODE.fullmatch(code) else Content.CUSTOM_CODE
 
 
@@ -45,7 +46,7 @@ class SealedCode(NamedTuple):
 
 
 def seal(code: str, message_id: UUID) -> SealedCode:
-    """Under the current key, and only for this message."""
+    """Encrypts the code under the current key, bound to this message."""
     key_id, nonce = codes.current_key(), os.urandom(_NONCE_BYTES)
     text = _cipher(key_id).encrypt(nonce, code.encode(), message_id.bytes)
     return SealedCode(message_id, key_id, nonce + text)
@@ -66,6 +67,6 @@ def _sealed_code(**columns: Any) -> SealedCode:
 
 
 def wipe_expired() -> None:
-    """Wipes expired codes; most went with their message before."""
+    """Deletes expired codes; most were deleted with their message."""
     with connection.cursor() as cursor:
         cursor.execute(sql.WIPE_EXPIRED_CODES)

@@ -1,4 +1,4 @@
-"""SQL of codes: sends, checks, and what several verbs share."""
+"""SQL of codes: sends, checks, and the fragments that several statements share."""
 
 from datetime import timedelta
 from functools import cache
@@ -11,18 +11,18 @@ from links import sql as links_sql
 from storage.months.recent_ids import months_of_last, within
 from storage.statements import sql_files
 
-CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database's
+CLOCK_SKEW = timedelta(minutes=10)  # tolerance between our clock and the database's
 
 
 def in_live_months(statement: str) -> str:
-    """The statement for codes of recent months: those of earlier ones are history. A month's first
-    days look at the month before as well, its last ones at the month after.
+    """The statement for codes of recent months; older codes are history. In the first days of a
+    month it also reads the month before, in the last days the month after.
     """
     return within(statement, months_of_last(days=3))
 
 
 SEALED_CODES = "SELECT message_id, key_id, sealed FROM otp_sealedcode WHERE message_id = ANY(%s)"
-# A fragment of the send's statement, and what is left over at the end of a code's life.
+# A fragment of the send's statement, and the clean-up at the end of a code's life.
 INSERT_SEALED_CODE = """
 INSERT INTO otp_sealedcode (message_id, verification_id, key_id, sealed, expires_at)
 SELECT message_id, subject_id, %(sealed_key_id)s::text, %(sealed)s::bytea, useful_until
@@ -46,7 +46,7 @@ def send(
     link_dies: bool = False,
     has_custom_code: bool = False,
 ) -> str:
-    """The statement of one send; each combination is prepared once per connection."""
+    """The statement of one send. Each combination is prepared once per connection."""
     parts = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
     if has_link:
         insert = links_sql.INSERT_WITH_CODE if link_dies else links_sql.INSERT
@@ -79,8 +79,8 @@ idempotency_key AS ({idempotency.INSERT} WHERE idem_key IS NOT NULL)""",
     )
 
 
-# Live sends that come together. Those of one company wait for its wallet, which cannot deadlock;
-# in a group of several companies a locked wallet is skipped.
+# Live sends in one group. Sends of one company wait for its wallet, which cannot deadlock; in a
+# group of several companies a locked wallet is skipped.
 SEND_OF_ONE_COMPANY = _group(holds.HOLD_WALLETS)
 SEND_OF_SEVERAL_COMPANIES = _group(holds.HOLD_FREE_WALLETS)
 
@@ -88,7 +88,7 @@ _CHECK = sql_files.read("otp/check/check.sql")
 CHECK_CODE = sql_files.fill(sql_files.with_scalar_params(_CHECK), is_alone="true")
 CHECK_CODES = sql_files.fill(_CHECK, is_alone="false")
 
-# Also supersedes them: two cut phones could collide on the unique index of live rows.
+# Also supersedes the codes: two shortened phones could collide on the unique index of live rows.
 ANONYMISE_PHONES = """
 UPDATE otp_verification
 SET superseded_at = COALESCE(superseded_at, now()),

@@ -1,19 +1,20 @@
-"""A custom code is evidence only while its company reports which codes were entered.
+"""Custom codes are evidence only while their company reports which codes were entered.
 
-Guard, router and history ask here whether a code without a report may count as not entered.
+The guard, the router and the history ask here whether a code without a report may count as not
+entered.
 """
 
 from datetime import timedelta
 
 OF_ANY_CODE = "m.content IN ('code', 'code_with_text', 'custom_digits', 'custom_code')"
-# Longer than the seven days below, with the time from a code to its report.
+# Longer than the seven days below plus the time from a code to its report.
 REPORTED_WITHIN = timedelta(days=8)
 _IS_CUSTOM = "(m.content IN ('custom_digits', 'custom_code') OR m.params ? 'custom_code')"
 
 
 def is_outcome_known(at: str, *, is_custom: str = _IS_CUSTOM) -> str:
-    """The condition on the message `m` of a code: no custom one, or the company reported such
-    codes within seven days before this time.
+    """The SQL condition on the message `m` of a code: the code is derived, or the company reported
+    custom codes within the seven days before.
     """
     return f"""(NOT COALESCE({is_custom}, false) OR EXISTS (
   SELECT FROM otp_verification r WHERE r.company_id = m.company_id AND r.is_custom

@@ -1,4 +1,4 @@
-"""A verification as its company sees it: found, listed, cancelled. Never its code."""
+"""Verifications for their company: found, listed, canceled. Never shows the code."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,31 +31,31 @@ class State(StrEnum):
     VERIFIED = "verified"
     EXPIRED = "expired"
     CANCELLED = "cancelled"
-    SUPERSEDED = "superseded"  # by a newer code for the same phone and purpose
+    SUPERSEDED = "superseded"  # superseded by a newer code for the same phone and purpose
     EXHAUSTED = "exhausted"  # out of attempts
 
 
 @dataclass(frozen=True, slots=True)
 class FoundVerification:
     id: UUID
-    phone: str  # E.164; of an old one only its beginning
+    phone: str  # E.164; only a prefix for an old verification
     purpose: str
     mode: str
     state: State
     created_at: datetime
     expires_at: datetime
-    attempts: int  # made so far, with the right one
-    attempts_left: int  # 0 once it is not pending
+    attempts: int  # attempts so far, including the right one
+    attempts_left: int  # 0 if it is not pending
     verified_at: datetime | None
     binding: Mapping[str, Any] | None
-    is_custom: bool  # the company made its code
-    reference: str  # of its newest message, as the metadata
+    is_custom: bool  # the company made the code
+    reference: str  # of the newest message, like the metadata
     metadata: Mapping[str, str] | None
     messages: Sequence[Message]  # oldest first
 
 
 def find(principal: Principal, verification_id: UUID) -> FoundVerification:
-    """Raises not_found for another company's, the other mode's, or one of another purpose if the
+    """Raises not_found for another company's or mode's verification, and for another purpose if the
     key has one.
     """
     (verification,) = with_messages([row_of(for_principal(principal), verification_id)])
@@ -71,12 +71,12 @@ def row_of(rows: QuerySet[Verification], verification_id: UUID) -> Verification:
 
 
 def carried_by(message: Message) -> QuerySet[Verification]:
-    """The one whose code the message carried; none if that is kept no longer."""
+    """The verification whose code the message carried; None if it is no longer stored."""
     return Verification.objects.filter(pk=message.subject_id, company_id=message.company_id)
 
 
 def find_by_message(principal: Principal, message_id: UUID | None) -> FoundVerification:
-    """The one whose code the message carried; raises not_found, as `find`."""
+    """The verification whose code the message carried; raises not_found like `find`."""
     messages = own_messages(principal).filter(kind=Message.Kind.CODE, pk__in=[message_id])
     subject_id = messages.values_list("subject_id", flat=True).first()
     if subject_id is None:
@@ -91,20 +91,20 @@ def newest_with(principal: Principal, phone: str, reference: str) -> UUID | None
 
 
 def find_live(principal: Principal, phone: str, purpose: str) -> FoundVerification | None:
-    """The one whose code can be entered now."""
+    """The verification whose code can be entered now."""
     rows = for_principal(principal).filter(IN_STATE[State.PENDING], phone=phone, purpose=purpose)
     newest = rows.order_by("-id").first()
     return with_messages([newest])[0] if newest else None
 
 
 def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
-    """Makes the code worthless, and cancels its messages; does nothing after its end.
+    """Invalidates the code and cancels its messages; does nothing after its end.
 
-    Raises code_used for one whose code was entered, also while this runs.
+    Raises code_used if the code was entered, even while this runs.
     """
     rows = for_principal(principal).filter(pk=verification_id)
     with transaction.atomic():
-        # The row's lock decides between this and a guess that comes at the same time.
+        # The row lock decides between this and a concurrent guess.
         is_cancelled = rows.filter(
             verified_at=None, superseded_at=None, expires_at__gt=Now()
         ).update(cancelled_at=Now(), superseded_at=Now(), settled_at=Now())
@@ -121,8 +121,8 @@ def cancel(principal: Principal, verification_id: UUID) -> FoundVerification:
 def listed(
     principal: Principal, *, purpose: str = "", reference: str = "", state: str = ""
 ) -> QuerySet[Message]:
-    """One message of each verification, which have no index of their own that a list could follow:
-    its first one, or the first with this reference.
+    """One message of each verification, because verifications have no index that a list could
+    follow: the first message, or the first with this reference.
     """
     messages = own_messages(principal).filter(kind=Message.Kind.CODE)
     verifications = Verification.objects.filter(pk=OuterRef("subject_id"))
@@ -130,7 +130,7 @@ def listed(
         messages = messages.with_reference(reference)
         earlier = messages.filter(subject_id=OuterRef("subject_id"), pk__lt=OuterRef("pk"))
         messages = messages.filter(~Exists(earlier))
-    else:  # only by the id, since a month's table is found by that
+    else:  # filtered only by the id, which selects the month's table
         verifications = verifications.filter(created_at__gte=OuterRef("created_at"))
     verifications = verifications.filter(purpose=purpose) if purpose else verifications
     verifications = verifications.filter(IN_STATE[State(state)]) if state else verifications
@@ -142,7 +142,7 @@ def own_messages(principal: Principal) -> MessageQuerySet:
 
 
 def of_messages(messages: Iterable[Message]) -> list[FoundVerification]:
-    """The verifications of these messages, in their order."""
+    """The verifications of these messages, in the order of the messages."""
     ids = [message.subject_id for message in messages]
     rows = Verification.objects.filter(pk__in=ids)
     by_id = {verification.id: verification for verification in with_messages(rows)}
@@ -154,7 +154,7 @@ def for_principal(principal: Principal) -> QuerySet[Verification]:
     return rows.filter(purpose=principal.purpose) if principal.purpose else rows
 
 
-# The same as `_state`, for lists.
+# Repeats `_state` for lists.
 _ENDS_LATER = Q(expires_at__gt=Now())
 _REPLACED = Q(superseded_at__lt=F("expires_at"))
 _EXHAUSTED = Q(attempts__gte=F("max_attempts"))
@@ -192,7 +192,7 @@ def with_messages(rows: Iterable[Verification]) -> list[FoundVerification]:
 
 
 def sent_in_life(rows: Sequence[Verification]) -> Q:
-    """The condition on messages with these codes: only in the months of the codes."""
+    """The SQL condition on messages with these codes, limited to the months of the codes."""
     if not rows:
         return Q(pk__in=[])
     longest = max(row.expires_at - row.created_at for row in rows)

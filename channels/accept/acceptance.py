@@ -33,7 +33,7 @@ from processes.monitoring import tracing
 from storage.statements.named_rows import Row
 from storage.statements.single_statement import fetch_rows
 
-MAX_TRIES = 5  # of the statement, when it conflicts with slugs or verifications of others
+MAX_TRIES = 5  # runs of the statement that conflict with slugs or verifications of other sends
 WrittenT = TypeVar("WrittenT")
 _MONTH = re.compile(r"_\d{4}_\d{2}$")
 
@@ -45,8 +45,8 @@ class Sender:
     principal: Principal
     request_id: str
     idempotency_key: IdempotencyKey | None = None
-    own_key_hash: str = ""  # recognises a repeat instead of that key
-    wait: float | None = None  # seconds for the first outcome; None: SEND_WAIT
+    own_key_hash: str = ""  # detects a repeat in place of that key
+    wait: float | None = None  # seconds to wait for the first outcome; None: SEND_WAIT
 
     @property
     def seconds(self) -> float:
@@ -98,8 +98,8 @@ class NewMessage:
 
 
 def wording(principal: Principal, locale: str) -> dict[str, str]:
-    """The brand and the language stored in the `params` of a message. The language is the company's
-    at this moment if we have none near the tag: it may change before the message goes out.
+    """The brand and the language stored in a message's `params`. Without one of our languages
+    near the tag, it is the company's present one, which may change before the message is sent.
     """
     if message_languages.has_match(locale):
         return {"brand": principal.brand}
@@ -114,13 +114,13 @@ class FundsReturnedError(Exception):
 
 
 def payment_refusal(message: NewMessage) -> Exception:
-    """Reads the reason again: the statement that refused saw an older balance."""
+    """Reads the reason again, because the refusing statement saw an older balance."""
     principal, phone = message.sender.principal, message.request.phone
     return refusal_of_price(principal, phone, message.plan.price) or FundsReturnedError()
 
 
 def refusal_of_price(principal: Principal, phone: str, price: int) -> DomainError | None:
-    """Why the wallet does not pay as much; None if it would now."""
+    """The reason why the wallet cannot pay this; None if it can now."""
     return budgets.refusal(
         principal.company_id,
         budgets=principal.budgets,
@@ -137,12 +137,12 @@ def accept_and_wait(
     retried_on: Collection[str],
     other_channel: OtherChannel | None = None,
 ) -> tuple[WrittenT, SendOutcome]:
-    """Returns what `write` returned, and the first outcome; raises AfterEffectError if that is a
+    """Returns the result of `write`, and the first outcome; raises AfterEffectError if that is a
     failure.
 
     `write` is one commit: if it raises, nothing was written. It runs again when a constraint named
-    in `retried_on` failed. The database connection is closed before the wait, so that it serves
-    others.
+    in `retried_on` failed. The database connection is closed before the wait and free for other
+    requests.
     """
     principal, phone = message.sender.principal, message.request.phone
     if principal.is_test:
@@ -199,7 +199,7 @@ def _wait(
 
 
 def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row]) -> Row:
-    """The first row of a statement that returns at least one; JSON goes in as dicts and lists."""
+    """The first row of a statement that returns at least one row; JSON becomes dicts and lists."""
     written = {
         name: orjson.dumps(params[name]).decode()
         for name in ("params", "chain", "binding")
@@ -209,7 +209,9 @@ def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row
 
 
 def violated_constraint(error: IntegrityError) -> str:
-    """The name of the violated constraint; a month's own index has the month after it."""
+    """The name of the violated constraint. The index of a month's partition
+    has the month as a suffix.
+    """
     cause = error.__cause__
     name = cause.diag.constraint_name if isinstance(cause, psycopg.Error) else None
     return _MONTH.sub("", name or "")

@@ -42,7 +42,7 @@ class Draw(NamedTuple):
 
 
 class _BucketLevel:
-    """A bucket as the time at which it is full again, as in `storage.atomic_limits`."""
+    """A bucket, as the time at which it is full again, like in `storage.atomic_limits`."""
 
     def __init__(self, bucket: Bucket) -> None:
         self.interval = bucket.interval / 1000
@@ -95,19 +95,19 @@ CountedMessage = Send | Message | MessageState
 
 
 class OtherChannel(Protocol):
-    """Whether to send a live code by a channel that has not carried it yet: the cool-down does not
-    apply to that.
+    """Decides whether to send a live code by an untried channel, to which
+    the cool-down does not apply.
     """
 
     @property
     def is_required(self) -> bool:
-        """Whether to send only if the channel is untried, in the cool-down or not."""
+        """Whether to send only if the channel is untried, even after the cool-down."""
 
     def is_untried(self) -> bool: ...
 
     @property
     def key(self) -> str:
-        """Names the code and the channel, once it was found untried or if it is required."""
+        """The code and the channel, if the channel was found untried or has to be."""
 
     def lock_untried(self) -> bool:
         """Whether the channel is untried; it stays so until the send's transaction ends."""
@@ -119,11 +119,11 @@ def acquire(
 ) -> Iterator[OneTry]:
     """Counts this send while it is accepted, or raises `resend_too_soon` or `send_limit`.
 
-    A refusal inside releases it, because nothing was sent. An error that leaves the commit unknown
-    releases it only under an Idempotency-Key, by which the database recognises a repeat: without
-    one the message may be on its way. `key_hash` is the hash of that key: a repeat gets
-    `request_in_progress` while the first send runs. Wrap each try of the statement in what this
-    yields.
+    A refusal inside releases the send, because nothing was sent. An error that leaves the commit
+    unknown releases it only under an Idempotency-Key, by which the database detects a repeat:
+    without a key the message may have been sent. `key_hash` is the hash of that key: a repeat gets
+    `request_in_progress` while the first send runs. Wrap each try of the statement in the yielded
+    context manager.
     """
     try:
         acquired = _acquire(send, key_hash, other_channel)
@@ -143,7 +143,7 @@ def acquire(
 
 class _Acquired(NamedTuple):
     verdict: LimitVerdict
-    key: str  # of the cool-down
+    key: str  # key of the cool-down
     one_try: OneTry = nullcontext
 
 
@@ -165,8 +165,8 @@ def _acquire(send: Send, key_hash: str, other_channel: OtherChannel | None) -> _
 
 
 def _acquire_other(send: Send, other_channel: OtherChannel, held: LimitVerdict) -> _Acquired:
-    """Leaves the cool-down to the send before. One of the channel's own keeps those that come at
-    once from taking the places of each other.
+    """Leaves the cool-down to the send before. A cool-down of the channel keeps concurrent sends
+    from taking each other's slots.
     """
     key = f"{_cool_down_key(send)}:{other_channel.key}"
     verdict = atomic_limits.acquire(
@@ -184,7 +184,7 @@ HELD = {atomic_limits.COOLING_DOWN, atomic_limits.DUPLICATE}
 
 @contextmanager
 def _locked(other_channel: OtherChannel, held: LimitVerdict) -> Iterator[None]:
-    """The transaction of a send by another channel. Of several at once, one finds it untried."""
+    """The transaction of a send by another channel. Only one of several finds it untried."""
     with transaction.atomic():
         if not other_channel.lock_untried():
             _raise_if_refused(held)
@@ -205,7 +205,7 @@ def wait(send: Send) -> int:
 def release(send: CountedMessage) -> None:
     """Uncounts a message that a vendor refused, so that another channel can be tried at once.
 
-    Only a few times, or the limits would not hold for numbers that no channel reaches.
+    At most a few times per phone, because the limits must hold for numbers that no channel reaches.
     """
     count, seconds = settings.RELEASE_LIMIT
     atomic_limits.release(
@@ -218,7 +218,7 @@ def release(send: CountedMessage) -> None:
 
 
 def forget(phone: str) -> None:
-    """Deletes all counters of this phone, of every company. They expire within two days anyway."""
+    """Deletes all counters of this phone for all companies. They expire within two days anyway."""
     try:
         client = redis_client()
         for key in client.scan_iter(match=f"*:{hashed(phone)}*", count=1000):
@@ -259,7 +259,7 @@ def nothing_was_written(error: Exception) -> bool:
 
 
 def cool_down(limits: CompanyLimits) -> int:
-    """Seconds between two codes to one phone, by the company's setting."""
+    """Seconds between two codes to one phone, as set by the company."""
     return limits.cool_down or settings.COOL_DOWN
 
 
@@ -269,7 +269,7 @@ def _cool_down(send: Send) -> int:
 
 
 def _repeat_key(send: Send, key_hash: str) -> tuple[str, int]:
-    """The key that detects a parallel repeat: the cool-down or, without one, one of the hash."""
+    """The key that detects a parallel repeat: the cool-down's, or else one made of the hash."""
     if key_hash and not _cool_down(send):
         return f"twin:{send.company_id}:{send.mode}:{key_hash}", atomic_limits.DUPLICATE_SECONDS
     return _cool_down_key(send), _cool_down(send)
@@ -280,7 +280,7 @@ def _cool_down_key(send: CountedMessage) -> str:
 
 
 def _company_limits(kind: str, limits: CompanyLimits) -> list[tuple[int, int]]:
-    """(count, seconds): the company's own count if set, capped so that others get a share."""
+    """(count, seconds): the company's limit if set, capped to leave a share to others."""
     is_code = kind == "code"
     standard = settings.CODE_LIMITS if is_code else settings.LINK_LIMITS
     if limits is NO_LIMITS:
@@ -303,7 +303,7 @@ def _windows(send: CountedMessage, limits: CompanyLimits = NO_LIMITS) -> list[Wi
 
 
 def _pool(send: CountedMessage) -> Pool | None:
-    """Codes and links have separate pools, so that links cannot delay a code."""
+    """The pools of codes and links are separate, so that links cannot delay a code."""
     if send.mode != "live":
         return None
     phone = hashed(send.phone)
@@ -314,7 +314,7 @@ def _pool(send: CountedMessage) -> Pool | None:
     )
 
 
-# By the statement's time: the transaction may have waited for the lock since it began.
+# Uses the time of the statement: the transaction may have waited for the lock since it began.
 _COUNT = """
 SELECT count(*) FILTER (WHERE created_at > start.at),
        COALESCE(EXTRACT(epoch FROM min(created_at) FILTER (WHERE created_at > start.at)
@@ -326,7 +326,7 @@ WHERE phone = %(phone)s AND mode = %(mode)s AND state <> 'failed'
   AND company_id = %(company_id)s AND kind = %(kind)s::text
 """
 
-# All companies' sends with their age; two days are twice what an empty pool takes to refill.
+# All companies' sends with their age; an empty pool refills in half of the two days.
 _SENT = """
 SELECT company_id, EXTRACT(epoch FROM statement_timestamp() - created_at)::float
 FROM channels_message

@@ -20,7 +20,7 @@ from webhooks import events
 _CLAIM = sql_files.read("channels/deliver/claim.sql")
 _HAS_SUBSCRIBERS = events.has_endpoint_sql("claimed")
 
-# For when no account is counted; it skips counted accounts, and costs half as much.
+# Used if no account is counted: skips counted accounts, at half the cost.
 CLAIM = sql_files.fill(
     _CLAIM,
     counted="",
@@ -31,12 +31,13 @@ CLAIM = sql_files.fill(
     picked="picked AS (SELECT * FROM due),",
 )
 
-# The messages an account's rate allows right now: GCRA with a burst of a tenth of a second.
+# The number of messages an account's rate allows right now: GCRA with a
+# burst of a tenth of a second.
 _RATE_ALLOWANCE = """floor(1e-6 + max_per_second * (GREATEST(0.1, 1.0 / max_per_second)
         - GREATEST(0, EXTRACT(epoch FROM COALESCE(tat, now()) - now()))))"""
 
-# The same for when a rate limit, or the single probe of a half-open breaker, bounds the claims of
-# an account. Locks these accounts first, so that concurrent workers share the allowance.
+# Used if a rate limit, or the single probe of a half-open breaker, bounds the claims of an account.
+# Locks these accounts first, so that concurrent workers share the allowance.
 CLAIM_COUNTED = sql_files.fill(
     _CLAIM,
     counted=f"""
@@ -89,11 +90,11 @@ class ClaimedMessage:
     message_id: UUID
     channel: str
     price: int
-    claim_xid: str | None = None  # of the first claim; see `state_machine.FirstClaim`
+    claim_xid: str | None = None  # set on the first claim; see `state_machine.FirstClaim`
     is_counted: bool = False  # a rate limit or breaker probe bounds the claims
-    trips: int | None = None  # of the breaker that this message probes; None: no probe
-    has_other_account: bool = False  # one that can carry it and has not failed
-    has_contact_account: bool = False  # one that has a contact of this person
+    trips: int | None = None  # number of the breaker that this message probes; None: no probe
+    has_other_account: bool = False  # an account that can carry the message and has not failed
+    has_contact_account: bool = False  # an account that has a contact of this person
 
     @property
     def is_probe(self) -> bool:
@@ -108,7 +109,7 @@ def claim(
     Every process chooses among all accounts, but claims only messages for accounts it may call.
     """
     statement = CLAIM_COUNTED if availability.is_any_limited() else CLAIM
-    # The heartbeat of a process that has just bound lags behind: it knows better about itself.
+    # The heartbeat of a newly bound process lags behind: the process itself knows better.
     unbound = availability.unbound_accounts() - {hosted.name if hosted else ""}
     excluded_names = {*excluded, *unbound}
     callable_here = registry.accounts_called_by(hosted)
@@ -129,7 +130,7 @@ def claim(
 
 
 def _with_sealed_codes(claimed: list[ClaimedMessage]) -> list[ClaimedMessage]:
-    """Few messages carry a custom code, and only those are looked up."""
+    """Looks up the codes of the few messages that carry a custom code."""
     ids = [item.message_id for item in claimed if CUSTOM_CODE in item.params]
     if not ids:
         return claimed

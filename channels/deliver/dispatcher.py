@@ -50,19 +50,21 @@ from storage.store_errors import write_together
 log = structlog.get_logger(__name__)
 
 TICK = 1.0  # seconds between database polls without a wake-up
-RATE_LIMITED_TICK, RATE_LIMITED_FOR = 0.1, 2.0  # the same after a rate limit, and for how long
+# poll interval after a rate limit, and how long it applies
+RATE_LIMITED_TICK, RATE_LIMITED_FOR = 0.1, 2.0
 CLAIM_BATCH = 32
-MAX_THREADS_PER_PROVIDER = max(1, settings.DELIVERY_THREADS * 3 // 4)  # of all threads
+MAX_THREADS_PER_PROVIDER = max(1, settings.DELIVERY_THREADS * 3 // 4)  # total number of threads
 DEFAULT_THROTTLE_WAIT = 1.0  # seconds, if a throttled account gets no Retry-After
-# A call starts only while all of it fits into the lease, with two seconds to spare.
+# A call starts only if all of it fits into the lease, with two seconds to spare.
 LEASE_MARGIN = 2
 START_TIMEOUT = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - LEASE_MARGIN
-# An earlier poll could reach a vendor that is still processing and knows no such message.
+# An earlier poll could reach a vendor that is still processing the
+# message and does not know it yet.
 AMBIGUOUS_POLL_DELAY = sum(settings.PROVIDER_TIMEOUT) + LEASE_MARGIN
 
 
 class Dispatcher:
-    """Its loop runs in every worker, and in each process that hosts an account."""
+    """The delivery loop of every worker, and of each process that hosts an account."""
 
     def __init__(self, hosted: HostedProvider | None = None) -> None:
         """Serves the accounts any process may call, or only the account this process hosts."""
@@ -71,10 +73,10 @@ class Dispatcher:
         self.share = self.threads if hosted else MAX_THREADS_PER_PROVIDER
         self.loop = OutboxLoop[Event]("delivery", self.threads)
         self.pending_events: list[Event] = []
-        self.in_flight: Counter[str] = Counter()  # calls under way, by provider
+        self.in_flight: Counter[str] = Counter()  # running calls by provider
         self.calls: dict[UUID, Call] = {}  # by attempt
         self.breakers = Breakers(settings.MAX_BREAKER_PAUSE)
-        self.breaker_changes: list[Change] = []  # to be written
+        self.breaker_changes: list[Change] = []  # outcomes to write
         self.rate_limited_until = 0.0
         self.heartbeat = HeartbeatWriter(hosted.name if hosted else "delivery")
 
@@ -100,7 +102,7 @@ class Dispatcher:
     def dispatch(self) -> None:
         """Writes outcomes first: they free threads and answer waiting senders.
 
-        Each step is bounded, so none delays the others; a step with work left requests a new round.
+        Each step is bounded, so none delays the others. A step with work left requests a new round.
         """
         self.record()
         self.claim()
@@ -130,7 +132,8 @@ class Dispatcher:
             self.breaker_changes.append(change)
 
     def claim(self) -> None:
-        """Claims at most as many messages as there are free threads, since it calls them at once.
+        """Claims at most as many messages as there are free threads, because it calls providers at
+        once.
 
         A slow provider gets no more than its share of the threads.
         """
@@ -160,7 +163,8 @@ class Dispatcher:
         while not self.loop.stopping.is_set():
             try:
                 if blocking_call("BLPOP", wake_list, 1):
-                    # First, so that no wake-up after the round's reads is deleted with the others.
+                    # Runs first, so that no wake-up that arrives after the reads of a round is
+                    # deleted with the others.
                     blocking_call("DEL", wake_list)
                     self.loop.wake()
             except redis.RedisError:
@@ -182,7 +186,7 @@ def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     try:
         return _hand_over(claimed, start_before)
     except Exception as error:
-        # A bug outside the provider's call. The text may contain the code, so it is not logged.
+        # A bug outside the provider's call. Its text may contain the code, so it is not logged.
         log.error("hand_over_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
         return _event(claimed, EventKind.AMBIGUOUS, code="internal", is_call_result=True)
 
@@ -196,7 +200,7 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
         log.exception("message_not_rendered", attempt=str(claimed.attempt_id), kind=claimed.kind)
         return _event(claimed, EventKind.REFUSED, code="internal", detail="not rendered")
     if time.monotonic() > start_before:
-        # This process was suspended: a sweep may have expired the lease already.
+        # This process was suspended: a sweep may have expired the lease.
         return _event(claimed, EventKind.RETRY, code="late", detail="the lease ran out")
     return _call_provider(claimed, message)
 
@@ -211,7 +215,7 @@ def _call_provider(claimed: ClaimedMessage, message: Outgoing) -> Event:
             _mask(error, message.code or "")
         return _pollable_if_ambiguous(_failure_event(claimed, error), claimed)
     except Exception as error:
-        # A bug leaves the outcome unknown. Its text may contain the code, so it is not logged.
+        # The bug leaves the outcome unknown. Its text may contain the code, so it is not logged.
         log.error("provider_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
         _count_call(claimed, "Crash", called_at)
         event = _event(claimed, EventKind.AMBIGUOUS, code="internal", is_call_result=True)
@@ -233,7 +237,9 @@ def _call_provider(claimed: ClaimedMessage, message: Outgoing) -> Event:
 
 
 def _mask(error: SendError, code: str) -> None:
-    """Providers mask numbers that a vendor echoes; a code of the company's may have letters."""
+    """Masks custom codes, which may have letters; providers mask the
+    numbers that a vendor echoes.
+    """
     for name in ("code", "detail"):
         pattern = re.compile(re.escape(code), re.IGNORECASE)
         setattr(error, name, pattern.sub("***", getattr(error, name)))
@@ -367,14 +373,15 @@ def _retry_after(error: SendError) -> float | None:
 
 
 def _can_reroute(claimed: ClaimedMessage, error: SendError) -> bool:
-    """Whether another account may succeed: after an account fault, or, for a recipient unknown to
-    Telegram Gateway, through a bot that has their contact.
+    """Whether another account may succeed: after an account fault, or through a bot that has the
+    contact of a recipient unknown to Telegram Gateway.
     """
     if isinstance(error, UnreachableError):
         return claimed.has_contact_account
     if not error.account:
         return False
-    # At claim time another account may have been at its rate limit or its share of threads.
+    # When the message was claimed, another account may have been at its
+    # rate limit or share of threads.
     content = Content(claimed.content)
     return claimed.has_other_account or availability.has_alternative(
         claimed.provider, content, claimed.mode, claimed.phone

@@ -1,8 +1,8 @@
-"""Lets no company's backlog hold up the messages of others.
+"""Keeps one company's backlog from delaying other companies' messages.
 
-The queue is claimed by priority and time. Where many messages wait, the first FRONT of each company
-keep their priority, and the others go behind those of everybody; each sweep moves up what is next.
-A sweep does it, not the claim: that would look at the whole queue each time.
+The queue is claimed by priority and time. If many messages wait, the first FRONT messages of each
+company keep their priority, and the rest go behind everybody's; each sweep moves the next ones up.
+The claim does not reorder, because it would have to read the whole queue each time.
 """
 
 from django.db import connection, transaction
@@ -10,17 +10,17 @@ from django.db import connection, transaction
 from channels import sql
 from storage import advisory_locks
 
-FRONT = 32  # messages of a company: as many as a worker claims at once
+FRONT = 32  # messages per company, as many as a worker claims at once
 BATCH = 1000  # rows written by one sweep
-LOCK = 0x6B766C74  # the advisory lock of the one worker that reorders
-_BEHIND = 2  # added to the priority of a code, 0, and of a link, 1
+LOCK = 0x6B766C74  # advisory lock of the one worker that reorders
+_BEHIND = 2  # added to the priority of a code (0) or a link (1)
 
 _IS_CROWDED = """
 SELECT count(*) > %s FROM (
   SELECT FROM channels_openmessage WHERE due_at <= now() LIMIT %s) AS due
 """
 
-# Rows that somebody has locked are being claimed.
+# Rows that are locked are being claimed.
 _REORDER = f"""
 WITH placed AS (
   SELECT m.id, o.priority %% {_BEHIND} + CASE WHEN row_number() OVER (
@@ -39,7 +39,7 @@ FROM moved WHERE m.id = moved.id AND m.id BETWEEN :first_id AND :last_id
 
 
 def reorder() -> int:
-    """Returns how many messages moved."""
+    """Returns the number of moved messages."""
     with connection.cursor() as cursor:
         cursor.execute(_IS_CROWDED, [FRONT, FRONT + 1])
         (is_crowded,) = cursor.fetchone()

@@ -1,4 +1,4 @@
-"""Hosts a provider account in its own process: one process per account, graceful shutdown."""
+"""Hosts a provider account in a process of its own, with graceful shutdown."""
 
 import signal
 import threading
@@ -33,12 +33,12 @@ class AccountTakenError(Exception):
 
 
 def host(provider: HostedProvider, *, handle: HandleEvents) -> None:
-    """Runs until SIGTERM or SIGINT, then stops claiming, finishes the calls under way, and unbinds.
+    """Runs until SIGTERM or SIGINT, then stops claiming, finishes the running calls, and unbinds.
 
-    `handle` gets the account's name and what comes in.
+    `handle` gets the account's name and the inbound events.
 
-    Raises AccountTakenError when another process hosts the account, or took it over while
-    PostgreSQL was away.
+    Raises AccountTakenError if another process hosts the account, or took it over while PostgreSQL
+    was down.
     """
     dispatcher = Dispatcher(provider)
     lock = AccountLock(provider.name)
@@ -46,8 +46,8 @@ def host(provider: HostedProvider, *, handle: HandleEvents) -> None:
         signal.signal(number, lambda *_: dispatcher.stop())
     with lock.held(dispatcher.stop):
         provider.start(store=partial(_handle, handle, provider.name), on_open=dispatcher.wake)
-        # On a thread of its own: the handler sets the event on which the loop waits, which would
-        # deadlock where it interrupts that wait.
+        # Signals are handled on a thread: a handler on the main thread would set the event of the
+        # loop that it interrupts, and deadlock.
         loop = threading.Thread(target=dispatcher.run, name="delivery")
         try:
             loop.start()
@@ -57,7 +57,7 @@ def host(provider: HostedProvider, *, handle: HandleEvents) -> None:
 
 
 def _handle(handle: HandleEvents, account: str, batch: Sequence[InboundEvents]) -> None:
-    """Runs on a thread of the provider, which returns its connection to the pool each time."""
+    """Runs on a thread of the provider and returns its connection to the pool each time."""
     try:
         handle(account, batch)
     finally:
@@ -65,7 +65,7 @@ def _handle(handle: HandleEvents, account: str, batch: Sequence[InboundEvents]) 
 
 
 class AccountLock:
-    """A session-level advisory lock, which PostgreSQL releases however the process ends."""
+    """A session-level advisory lock, which PostgreSQL releases whenever the process ends."""
 
     def __init__(self, account: str) -> None:
         name = crc32(account.encode()) & 0x7FFF_FFFF
@@ -75,7 +75,7 @@ class AccountLock:
 
     @contextmanager
     def held(self, on_lost: Callable[[], None]) -> Iterator[None]:
-        """Raises AccountTakenError now, or at the end, after `on_lost` was called."""
+        """Raises AccountTakenError now, or at the end if `on_lost` was called."""
         self._take()
         ended = threading.Event()
         thread = threading.Thread(target=self._watch, args=(ended, on_lost), daemon=True)
@@ -85,7 +85,7 @@ class AccountLock:
         finally:
             ended.set()
             thread.join()
-            # At once: the server notices a closed session only a moment later.
+            # Closes at once: the server notices a closed session only a moment later.
             if self._session is not None:
                 with suppress(psycopg.Error):
                     self._session.execute(_UNLOCK, self._key)
@@ -109,7 +109,9 @@ class AccountLock:
                 return
 
     def _take(self) -> None:
-        """Takes the lock on its own session: a pooled one would pass to others with it."""
+        """Takes the lock on a session of its own: a pooled session would
+        pass the lock to others.
+        """
         session = sessions.connect()
         row = session.execute(_TRY_LOCK, self._key).fetchone()
         if not (row and row[0]):

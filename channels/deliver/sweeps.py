@@ -1,6 +1,7 @@
-"""Sweeps: what becomes due only by time. Each is a bounded batch, safe in parallel copies.
+"""Sweeps of everything that becomes due by time. Each is a bounded batch, safe in parallel copies.
 
-Every worker runs them with its delivery loop: deadlines wait neither for the beat nor the broker.
+Every worker runs them with its delivery loop, so deadlines wait neither for the beat nor the
+broker.
 """
 
 from collections.abc import Callable
@@ -29,10 +30,11 @@ from storage.statements.named_rows import fetch_all
 from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
-JOB = Job("deadlines", _("deadlines of messages"), given_up_delay=timedelta(hours=1))  # tokens wait
+# tokens are held meanwhile
+JOB = Job("deadlines", _("deadlines of messages"), given_up_delay=timedelta(hours=1))
 BATCH = 200
 SWEEP_INTERVAL, POLL_INTERVAL = 1.0, 2.0  # seconds
-POLL_BATCH, POLL_THREADS = 40, 8  # done within POLL_LEASE even if vendors hang
+POLL_BATCH, POLL_THREADS = 40, 8  # bound within POLL_LEASE even if vendors hang
 POLL_LEASE = 60.0  # seconds
 
 
@@ -49,9 +51,9 @@ WHERE a.lease_until < now() AND a.state = 'submitting'
 ORDER BY a.lease_until LIMIT %s
 """  # noqa: S608 - constants
 
-# Those of each company and account in turn, as in `_DUE`. An account that got other credentials may
-# be another one at the vendor, which never got what the former one sent; a process may use the
-# former ones for a moment longer.
+# Takes rows of each company and account in turn, as in `_DUE`. New credentials may mean another
+# account at the vendor, which never received the messages of the former one; a process may use the
+# former credentials for a moment longer.
 DUE_POLLS = f"""
 WITH ranked AS (
   SELECT a.id, a.message_id, a.poll_at,
@@ -85,8 +87,8 @@ ORDER BY turn, {at} LIMIT %s
 
 
 def _due(step: str, at: str, queue: str, messages: str = "true") -> str:
-    """SQL of the due rows, taken from companies in turn: a company with thousands leaves the others
-    room in every batch.
+    """SQL of the due rows, taken from companies in turn, so that a company with thousands of rows
+    leaves room for the others in every batch.
     """
     not_waiting = _not_waiting(step, "o.message_id")
     return _DUE.format(at=at, queue=queue, messages=messages, not_waiting=not_waiting)
@@ -128,19 +130,21 @@ def _run_each(*steps: Callable[[], object]) -> None:
     for step in steps:
         try:
             step()
-        except Exception:  # a failed sweep must not stop the others
+        except Exception:  # a failed sweep must not stop the other sweeps
             log.exception("sweep_failed", sweep=step.__name__)
             connection.close()
 
 
 def sweep() -> None:
-    """Settles proofs first, before it gives up messages or switches their channel."""
+    """Settles proofs before it expires messages or switches their channel."""
     proofs = (*extensions.settlers, receipts.apply_stored)
     _run_each(*proofs, expire_leases, fall_back, give_up, fair_queueing.reorder)
 
 
 def expire_leases() -> int:
-    """Marks attempts of dead workers ambiguous; only a vendor that can be polled may know more."""
+    """Marks attempts of dead workers as ambiguous: only a vendor that can be
+    polled may know their outcome.
+    """
     events = [
         with_provider_id(
             Event(lease.message_id, lease.attempt_id, EventKind.AMBIGUOUS, code="lease"),
@@ -154,7 +158,7 @@ def expire_leases() -> int:
 
 
 def _apply_without_provider_id(event: Event, error: Exception) -> None:
-    """Our provider id may be taken: a poll would return another message."""
+    """Our provider id may belong to another message, which a poll would return."""
     log.error("expired_lease_without_provider_id", exc_info=error)
     _commit("lease", [replace(event, provider_id=None, poll_in=None)])
 
@@ -165,7 +169,7 @@ def _commit(step: str, events: list[Event]) -> None:
 
 
 def fall_back() -> int:
-    """Switches messages without proof within the channel's patience to the next channel."""
+    """Switches messages that are unproved after the channel's timeout to the next channel."""
     moved: list[Decision] = []
     messages = [row.message_id for row in _read(PATIENCE_EXPIRED, [BATCH])]
     JOB.together(
@@ -196,7 +200,7 @@ def _poll_attempt(due: _DueAttempt) -> Event:
         receipt = provider.poll(due.provider_id)
     except SendError:
         receipt = None
-    except Exception:  # one account's answers must not block the others
+    except Exception:  # one account's answers must not block the other accounts
         log.exception("poll_crashed", provider=due.provider)
         receipt = None
     if receipt is None:
@@ -209,7 +213,7 @@ def _poll_attempt(due: _DueAttempt) -> Event:
 
 
 def give_up() -> int:
-    """Expires messages past their deadline without proof; releases their holds."""
+    """Expires unproved messages past their deadline and releases their holds."""
     overdue = _read(OVERDUE_ATTEMPTS, [BATCH])
     events = [Event(row.message_id, row.attempt_id, EventKind.GIVEN_UP) for row in overdue]
     _commit("deadline", events)
@@ -229,5 +233,5 @@ def sweep_thread() -> PeriodicThread:
 
 
 def poll_thread() -> PeriodicThread:
-    """Apart from the sweep: hanging vendors must not delay a deadline."""
+    """Polls on a separate thread: hanging vendors must not delay a deadline."""
     return PeriodicThread("poll", partial(_run_each, poll, *extensions.vendor_calls), POLL_INTERVAL)

@@ -9,17 +9,17 @@ from channels.routing.smart.decay import DAY, HOUR
 
 
 class GuardStep(IntEnum):
-    """The guard's answers, from the mildest."""
+    """The guard's answers, mildest first."""
 
     ALLOW = 0
-    CHEAP_ONLY = 1  # nobody earns on a messenger
+    CHEAP_ONLY = 1  # a message on a messenger earns an attacker nothing
     CHALLENGE = 2
     REFUSE = 3
 
 
-PROMPT = 60.0  # seconds within which a delivery must come to be evidence
-# Either is enough: a share certainly below half the norm needs little evidence, a share above it
-# needs much. An attack among people, or one that enters codes, hides there.
+PROMPT = 60.0  # seconds within which a delivery counts as evidence
+# Either is enough: a share certainly below half the norm needs little evidence, a higher share
+# needs much. An attack among people, or one that enters codes, shows such a share.
 CERTAINTY, ODDS = math.log(100.0), math.log(200.0)
 REFUSED, CHALLENGED, WITHOUT_SMS = 176.0, 144.0, 96.0  # tokens lost
 EXCESS = (
@@ -28,38 +28,38 @@ EXCESS = (
     (GuardStep.CHEAP_ONLY, WITHOUT_SMS),
 )
 FIRST_REFUSAL, MAX_REFUSAL = HOUR, 24 * HOUR
-# An attack on numbers in use would otherwise keep their people out long after its end.
+# Otherwise an attack on numbers in use would keep their people out long after its end.
 MAX_REFUSAL_AMONG_PEOPLE = 4 * HOUR
 PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
-PENDING_SMALL = 8.0  # in smaller scopes, before any right code
-# The part of the usual evidence that is enough for watched numbers where no people have been seen.
+PENDING_SMALL = 8.0  # lost in smaller scopes before any right code
+# The part of the usual evidence that suffices for watched numbers where no people have been seen.
 WATCHED = 0.5
-# Only these are held back where nearly all that was lost around them was lost there.
+# Only these scopes are held back if nearly all losses around them occurred in them.
 SMALL = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
 MAX_NORM, MIN_NORM, FIRST_NORM = 0.95, 0.3, 0.8
 SWEEP = 6 * HOUR
-KNOWN = "verified_before"  # the rule of a phone that passes every step
+KNOWN = "verified_before"  # the phone passes every step
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     step: GuardStep
     scopes: tuple[Scope, ...]
-    scope: Scope | None = None  # the one at fault
+    scope: Scope | None = None  # the scope at fault
     until: float | None = None
-    excess: float = 0.0  # tokens lost in it
+    excess: float = 0.0  # tokens lost in the scope
     rule: str = ""
-    hits: float = 0.0  # right codes, and misses, that it was judged by
+    hits: float = 0.0  # the right codes and misses behind the judgement
     misses: float = 0.0
-    is_early: bool = False  # its losses are enough only because of an attack elsewhere
+    is_early: bool = False  # the losses suffice only because of an attack elsewhere
 
 
 @dataclass(slots=True)
 class Case:
     """A send whose outcome is awaited.
 
-    A known phone is no evidence: it always passes, and the many right codes of known phones would
-    hide an attack on the numbers between them.
+    Sends to known phones are no evidence: they always pass, and their many right codes would hide
+    an attack on neighbouring numbers.
     """
 
     scopes: tuple[Scope, ...]
@@ -67,15 +67,16 @@ class Case:
     tokens: float = 0.0
     is_pending: bool = False
     is_missed: bool = False
-    is_over: bool = False  # entered: a receipt that comes afterwards says nothing more
+    is_over: bool = False  # once entered, a later receipt says nothing more
 
 
 @dataclass(slots=True)
 class Guard:
-    maturity: float = 30.0  # seconds from a delivery until a code not entered counts as missed
+    # seconds after its delivery at which a code that was not entered counts as missed
+    maturity: float = 30.0
     evidence: dict[Scope, ScopeEvidence] = field(default_factory=dict)
     company: ScopeEvidence = field(default_factory=lambda: ScopeEvidence(0.0))
-    watched: set[Scope] = field(default_factory=set)  # that are under attack elsewhere
+    watched: set[Scope] = field(default_factory=set)  # scopes under attack elsewhere
     _swept_at: float = 0.0
 
     def judge(
@@ -88,18 +89,18 @@ class Guard:
         device: str = "",
         is_known: bool = False,
     ) -> Verdict:
-        """`is_known`: as `PhoneHistory` says of the phone; it passes every step."""
+        """Judges a send. `is_known` (`PhoneHistory`): the phone passes every step."""
         scopes = scopes_of(phone, country, ip, device)
         if is_known:
             return Verdict(GuardStep.ALLOW, scopes, rule=KNOWN)
         verdicts = [Verdict(GuardStep.ALLOW, scopes), *self.verdicts(now, scopes)]
-        return max(verdicts, key=lambda verdict: verdict.step)  # the widest of the strictest
+        return max(verdicts, key=lambda verdict: verdict.step)  # the widest of the strictest scopes
 
     def verdicts(self, now: float, scopes: tuple[Scope, ...]) -> list[Verdict]:
-        """For each scope with evidence, the widest first; `scopes`: those of one phone.
+        """Verdicts for each scope with evidence, widest first. `scopes` are those of one phone.
 
-        Judged from the narrowest on: what one of them is held back for is no reason to hold back
-        the people around it.
+        Scopes are judged from the narrowest: what one of them is held back for is no reason to hold
+        back the people around it.
         """
         verdicts: list[Verdict] = []
         of_scopes = [(scope, self.evidence[scope]) for scope in scopes if scope in self.evidence]
@@ -145,7 +146,7 @@ class Guard:
         step = own_step = self._step(evidence, usual_rate, excess)
         if own_step < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
             sooner = self._step(evidence, usual_rate, excess, needed=WATCHED)
-            step = min(sooner, GuardStep.CHALLENGE)  # only losses of its own refuse
+            step = min(sooner, GuardStep.CHALLENGE)  # only losses of this scope refuse
         if step:
             ends: float | None = None
             if step is GuardStep.REFUSE:
@@ -164,7 +165,7 @@ class Guard:
         return Verdict(GuardStep.ALLOW, scopes, scope)
 
     def _has_people(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
-        """Itself or a wider one."""
+        """Whether this scope or a wider one has people."""
         evidence = [self.evidence.get(item) for item in scopes[: scopes.index(scope) + 1]]
         return any(item is not None and item.has_people for item in evidence)
 
@@ -172,15 +173,17 @@ class Guard:
     def _step(
         evidence: ScopeEvidence, usual_rate: float, excess: float, *, needed: float = 1.0
     ) -> GuardStep:
-        """`needed`: a part of the tokens and of the certainty that are needed elsewhere."""
+        """The step for this evidence. `needed` scales the tokens and the
+        certainty that a step requires.
+        """
         step = next((step for step, least in EXCESS if excess >= needed * least), GuardStep.ALLOW)
         is_likely = evidence.odds(usual_rate) > needed * ODDS
         is_certain = evidence.certainty(usual_rate) > needed * CERTAINTY
         return step if is_likely or is_certain else GuardStep.ALLOW
 
     def _is_watched(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
-        """Itself or a wider one, where no people of this company were seen; of addresses and
-        devices nothing is known from elsewhere.
+        """Whether this scope or a wider one is watched, and this company has seen no people there.
+        Addresses and devices are never watched: other companies' evidence does not cover them.
         """
         if not self.watched or scope.kind in {ScopeKind.IP, ScopeKind.DEVICE}:
             return False
@@ -206,7 +209,9 @@ class Guard:
         self.awaited(now, case.scopes)
 
     def matured(self, now: float, case: Case, *, is_counted: bool = True) -> None:
-        """No right code in time; a later one corrects it. `is_counted`: as `PhoneHistory` says."""
+        """Records that no right code came in time; a later one corrects it. `is_counted`: see
+        `PhoneHistory`.
+        """
         if not case.is_pending:
             return
         self._no_longer_pending(now, case)
@@ -222,19 +227,19 @@ class Guard:
         case.is_missed, case.is_over = False, True
 
     def entered_later(self, now: float, case: Case) -> None:
-        """The same code was entered from a later message, which speaks for the person."""
+        """Records that the same code was entered from a later message, which shows a person."""
         self._no_longer_pending(now, case)
         if case.is_missed:
             self.excused(now, case.scopes, case.tokens)
         case.is_missed, case.is_over = False, True
 
     def awaited(self, now: float, scopes: tuple[Scope, ...]) -> None:
-        """A code that was delivered and may yet be entered."""
+        """A delivered code that may still be entered."""
         for evidence in self._of(now, scopes):
             evidence.pending += 1
 
     def missed(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
-        """A code that was delivered at once, charged `tokens`, and not entered in time."""
+        """A code delivered promptly, charged `tokens`, and not entered in time."""
         usual_rate, several = self._usual_rate(now), self._of(now, scopes)
         is_apart = any(item.is_apart for item in several)
         if not is_apart:
@@ -246,7 +251,7 @@ class Guard:
     def entered(
         self, now: float, scopes: tuple[Scope, ...], *, corrects: float | None = None
     ) -> None:
-        """A right code; `corrects`: the tokens of one that was taken for missed."""
+        """A right code. `corrects`: the tokens of an earlier miss that it corrects."""
         usual_rate = self._usual_rate(now)
         self.company.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
         for evidence in self._of(now, scopes):
@@ -269,14 +274,14 @@ class Guard:
         return [self.evidence.setdefault(scope, ScopeEvidence(now)) for scope in scopes]
 
     def _usual_rate(self, now: float) -> float:
-        """The company's share of right codes. Those of single scopes would fall with the very
-        losses that they are judged by.
+        """The company's share of right codes. The share of a single scope would fall with the
+        losses that it is meant to judge.
         """
         norm = self.company.norm.hit_rate(now, FIRST_NORM, NORM_STRENGTH)
         return min(MAX_NORM, max(MIN_NORM, norm))
 
     def _sweep(self, now: float) -> None:
-        """Forgets scopes that have nothing to say any more."""
+        """Deletes scopes whose evidence has faded."""
         if now - self._swept_at < SWEEP:
             return
         self._swept_at = now

@@ -1,9 +1,9 @@
-"""The scopes of a send, and what each shows: right codes against the company's norm.
+"""The scopes of a send and their evidence: right codes against the company's norm.
 
-A sequential test finds when the share began to fall; from then on the counts are judged by the
-odds against people at their worst, or by a bound on chance, and by the tokens that were charged in
-excess of the norm. Only prompt deliveries are evidence: a message that came too late to be used, or
-never, cost the person, not us.
+A sequential test finds when the share began to fall. From then on the counts are judged by the odds
+against people at their worst, or by a bound on chance, and by the tokens charged in excess of the
+norm. Only prompt deliveries are evidence: a message that arrived too late to be used, or never,
+cost the person, not us.
 """
 
 import math
@@ -15,7 +15,7 @@ from channels.routing.smart.decay import DAY, HOUR, Counts, weight
 
 class ScopeKind(StrEnum):
     COUNTRY = "country"
-    RANGE = "range"  # a carrier's: all but the last seven digits
+    RANGE = "range"  # a carrier's range: all but the last seven digits
     TEN_THOUSAND = "prefix-4"
     THOUSAND = "prefix-3"
     HUNDRED = "prefix-2"
@@ -48,13 +48,13 @@ def scopes_of(phone: str, country: str, ip: str = "", device: str = "") -> tuple
     return tuple(scopes)
 
 
-SUSPECT = 0.5  # of the norm: the share of an attack is taken to be below it
-WORST = 0.75  # of the norm: what people enter at their worst
+SUSPECT = 0.5  # fraction of the norm that the share of an attack is assumed to stay below
+WORST = 0.75  # fraction of the norm that people enter at their worst
 WINDOW = 12 * HOUR
 NORM_HALF_LIFE = 7 * DAY
 NORM_STRENGTH = 50.0
 EASED = 0.7
-PEOPLE = 10.0  # recent right codes that show that people are there
+PEOPLE = 10.0  # recent right codes that prove the presence of people
 EXPLAINED, ROUNDING = 0.8, 1e-6
 
 
@@ -62,13 +62,13 @@ EXPLAINED, ROUNDING = 0.8, 1e-6
 class ScopeEvidence:
     at: float
     norm: Counts = field(default_factory=lambda: Counts(NORM_HALF_LIFE))
-    score: float = 0.0  # log likelihood ratio of attack : people since the fall began
+    score: float = 0.0  # log likelihood ratio of attack to people since the fall began
     hits: float = 0.0
     misses: float = 0.0
-    tokens: float = 0.0  # charged for what was not verified
+    tokens: float = 0.0  # charged for codes that were not entered
     pending: int = 0  # delivered, not yet ripe
     refusals: int = 0
-    # Held back by itself: what is lost here counts no longer against the people around it.
+    # Held back separately: losses here no longer count against the people around the scope.
     is_apart: bool = False
     refused_until: float = -math.inf
 
@@ -89,21 +89,21 @@ class ScopeEvidence:
         self.score += math.log((1 - SUSPECT * usual_rate) / (1 - usual_rate))
 
     def excuse(self, now: float, tokens: float, usual_rate: float) -> None:
-        """Takes back a miss: the person entered the same code from a later message."""
+        """Takes a miss back: the person entered the same code from a later message."""
         self.fade(now)
         self.norm.add(now, trials=-1.0)
         self._take_back(tokens, usual_rate)
         self.score = max(0.0, self.score)
 
     def ease(self) -> None:
-        """At a refusal: what led to it counts for less once it is over, so that it takes new losses
-        to refuse again, and not many.
+        """Discounts the evidence of a refusal, so that after its end some new losses, but not many,
+        refuse again.
         """
         self.misses *= EASED
         self.tokens *= EASED
 
     def hit(self, now: float, usual_rate: float, *, corrects: float | None = None) -> None:
-        """`corrects`: the tokens of a miss that turns out a hit."""
+        """Records a right code. `corrects`: the tokens of a miss that it corrects."""
         self.fade(now)
         self.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
         self.hits += 1.0
@@ -124,7 +124,9 @@ class ScopeEvidence:
         return self.norm.hits >= PEOPLE
 
     def is_explained_by(self, narrower: "ScopeEvidence") -> bool:
-        """Whether people enter codes here, and nearly all that was lost was lost there."""
+        """Whether people enter codes in this scope, and nearly all of its losses occurred in
+        `part`.
+        """
         return (
             self.has_people
             and narrower.tokens <= self.tokens * (1 + ROUNDING)
@@ -132,13 +134,13 @@ class ScopeEvidence:
         )
 
     def forgive(self, narrower: "ScopeEvidence") -> None:
-        """Leaves out what was lost there; the counts are otherwise kept."""
+        """Subtracts the losses of another scope and keeps the counts."""
         self.misses = max(0.0, self.misses - narrower.misses)
         self.tokens = max(0.0, self.tokens - narrower.tokens)
         self.score = max(0.0, self.score - narrower.score)
 
     def excess(self, usual_rate: float) -> float:
-        """Tokens lost beyond what people's own mistakes would have cost."""
+        """Tokens lost beyond the cost of people's own mistakes."""
         trials = self.hits + self.misses
         if not self.misses:
             return 0.0
@@ -147,7 +149,7 @@ class ScopeEvidence:
 
     @property
     def awaited_tokens(self) -> float:
-        """The cost of codes that are not yet ripe, at the price of the missed ones. While only an
+        """The cost of codes that are not yet ripe, at the price of the missed codes. While only an
         attacker has been seen, they count as lost until they are entered: otherwise a challenge or
         a refusal that has ended could be used for a burst.
         """
@@ -156,9 +158,9 @@ class ScopeEvidence:
     def odds(self, usual_rate: float) -> float:
         """The log likelihood ratio of an attack to people at their worst, since the fall began.
 
-        However often it is asked of one fall, it exceeds x with a probability of at most exp(-x)
-        while people enter no less than at their worst (Ville's inequality); of a fall that is seen
-        to begin, with about twice that. Fading makes it approximate.
+        However often it is read during one fall, it exceeds x with a probability of at most exp(-x)
+        while people enter no less than at their worst (Ville's inequality), or about twice that if
+        the test chose the start of the fall. Fading makes this approximate.
         """
         attack, people = SUSPECT * usual_rate, WORST * usual_rate
         return self.hits * math.log(attack / people) + self.misses * math.log(
@@ -166,8 +168,8 @@ class ScopeEvidence:
         )
 
     def certainty(self, usual_rate: float) -> float:
-        """-log of a bound (Chernoff's) on the probability of so few right codes where people enter
-        half of the norm.
+        """-log of Chernoff's bound on the probability of so few right codes if people enter half of
+        the norm.
         """
         trials, share = self.hits + self.misses, SUSPECT * usual_rate
         if not trials or self.hits >= share * trials:
@@ -176,11 +178,11 @@ class ScopeEvidence:
         return missed + (self.hits * math.log(self.hits / trials / share) if self.hits else 0.0)
 
 
-# A number that entered a code this long ago passes every step, with this many codes a day since its
-# newest right code: a bought number may have entered one.
+# A number that entered a code at least this long ago passes every step, with this many codes a day
+# since its newest right code: a bought number may have entered one.
 KNOWN_AFTER, KNOWN_CODES = DAY, 3
 # Only this many codes to one phone count against the numbers around it: a developer's own phone, or
-# a bombed one, says nothing about them. The codes with which a known phone passes come on top.
+# a bombed one, says nothing about them. Codes with which a known phone passes are not included.
 COUNTED_OF_PHONE, PHONE_WINDOW = 3, 12 * HOUR
 
 _KEPT = COUNTED_OF_PHONE + KNOWN_CODES + 1
@@ -188,14 +190,14 @@ _KEPT = COUNTED_OF_PHONE + KNOWN_CODES + 1
 
 @dataclass(slots=True)
 class PhoneHistory:
-    """The codes of one phone with one company: one that entered a code before passes whatever the
-    guard finds, with a few codes a day; times in seconds. It forgets nothing: who reads one
-    from rows goes back so far as right codes are remembered.
+    """The codes of one phone with one company; times in seconds. A phone that entered a code before
+    passes whatever the guard finds, with a few codes a day. It forgets nothing: a reader of rows
+    goes back as far as right codes are remembered.
     """
 
     first_entered: float | None = None
     last_entered: float | None = None
-    sent: tuple[float, ...] = ()  # the newest ones, the oldest of them first
+    sent: tuple[float, ...] = ()  # the newest codes, oldest first
 
     def was_sent(self, at: float) -> None:
         self.sent = (*self.sent, at)[-_KEPT:]
@@ -216,7 +218,7 @@ class PhoneHistory:
         return self.first_entered is not None and now - self.first_entered > KNOWN_AFTER
 
     def is_counted(self, now: float) -> bool:
-        """Whether a code that is missed now speaks against the numbers around it."""
+        """Whether a miss now counts against the numbers around the phone."""
         extra = KNOWN_CODES if self.is_remembered(now) else 0
         return self._sent_since(now - PHONE_WINDOW) <= COUNTED_OF_PHONE + extra
 

@@ -1,1 +1,1 @@
-"""The sent messages: lists, timelines, figures, exports."""
+"""Sent messages: lists, timelines, figures, exports."""

@@ -1,4 +1,4 @@
-"""The steps that a period's messages reached, by channel, country, purpose or API key."""
+"""The steps reached by a period's messages, by channel, country, purpose or API key."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ MAX_ROWS = 50
 
 
 class Steps(StepCounts):
-    """Counts of messages, of the codes in them, and what deliveries cost."""
+    """Counts of messages, of their codes, and the cost of deliveries."""
 
     def add(self, counts: Iterable[int]) -> None:
         for name, count in zip(COUNTS, counts, strict=True):
@@ -31,7 +31,7 @@ class Steps(StepCounts):
         return [getattr(self, name) for name in COUNTS]
 
     def share(self, name: str) -> float | None:
-        """Per cent of what could come as far as this step."""
+        """Per cent of the messages that could reach this step."""
         total: int = getattr(self, {"opened": "linked", "entered": "codes"}.get(name, "requested"))
         return 100 * getattr(self, name) / total if total else None
 
@@ -46,7 +46,7 @@ class Steps(StepCounts):
 
 @dataclass(slots=True)
 class Breakdown:
-    """`rows`: those with the most messages first; `rest`: the sum of all others."""
+    """`rows`: the rows with the most messages, in order; `rest`: the sum of all other rows."""
 
     dimension: str
     rows: dict[str, Steps] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Breakdown:
     total: Steps = field(default_factory=Steps)
 
     def shorten(self) -> "Breakdown":
-        """The breakdown for a page: the rows with the most messages, and the others in one."""
+        """The breakdown for a page: the rows with the most messages, and one row for the rest."""
         rest = Steps(*self.rest.counts())
         for steps in list(self.rows.values())[MAX_ROWS:]:
             rest.add(steps.counts())
@@ -67,21 +67,21 @@ def breakdown(company: Company, mode: str, days: DayRange, dimension: str) -> Br
 
 
 def total_before(company: Company, mode: str, days: DayRange) -> Steps:
-    """The totals of as many days before the shown ones."""
+    """The totals of an equally long period before the shown days."""
     return breakdown(company, mode, days.before, Dimension.CHANNEL).total
 
 
 def breakdowns(
     company: Company, mode: str, days: DayRange, dimensions: Collection[str]
 ) -> dict[str, Breakdown]:
-    """Past days as they were counted, the days after them from the messages."""
+    """Past days as counted, later days from the messages."""
     counted = last_counted()
     live_day = max(days.first, counted + timedelta(days=1)) if counted else days.first
     tables = {dimension: Breakdown(dimension) for dimension in dimensions}
     rows = DayBreakdown.objects.filter(company=company, mode=mode)
     _add_counted(tables, rows.filter(day__gte=days.first, day__lte=days.last, day__lt=live_day))
     if live_day <= days.last:
-        # A day more after today, in case the clocks differ.
+        # One day beyond today, in case the clocks differ.
         end = days.last + timedelta(days=2 if days.last >= timezone.localdate() else 1)
         period: dict[str, Any] = {"start": start_of(live_day), "end": start_of(end)}
         counts = extensions.codes.count_breakdowns(company_id=company.pk, mode=mode, **period)
@@ -108,5 +108,5 @@ def _sort(table: Breakdown) -> None:
     for _value, steps in ordered:
         table.total.add(steps.counts())
     table.total.add(table.rest.counts())
-    # A value with nothing but tokens given back has nothing to show.
+    # A row with nothing but returned tokens has nothing to show.
     table.rows = {value: steps for value, steps in ordered if steps.requested or steps.charged}

@@ -33,12 +33,14 @@ from storage.store_errors import is_refusal
 
 JOB = Job("day_counts", _("counts of days"))
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
-FIRST_DAYS = 60  # counted first; days before them follow, the newest first
-MAX_AGE = 2 * 366  # days: no page reads older ones (the longest period, and the one before it)
-MARGIN = timedelta(hours=1)  # between a message's id and its time, clocks included
-MIDNIGHT_GRACE = timedelta(minutes=10)  # longer than a transaction begun before midnight may last
-RETRY = timedelta(minutes=1)  # until a company's uncounted day is due again
-BATCH_SIZE = 100  # stale marks per commit, and those of the same days
+FIRST_DAYS = 60  # day counted first; earlier days follow, newest first
+MAX_AGE = 2 * 366  # days; pages read no older ones (the longest period, and the period before it)
+# longest gap between a message's id and its time, including clock drift
+MARGIN = timedelta(hours=1)
+# longer than a transaction that began before midnight may last
+MIDNIGHT_GRACE = timedelta(minutes=10)
+RETRY = timedelta(minutes=1)  # until a failed company-day is due again
+BATCH_SIZE = 100  # stale marks per commit, plus the other marks of the same days
 ROWS_PER_INSERT = 2000
 
 # Rounded to the two significant digits that people see: the median of rounded times equals the
@@ -60,10 +62,10 @@ ALL_COMPANIES, ONE_COMPANY = (
     "phone NOT LIKE '%%*'",
     "company_id = %(company_id)s AND mode = %(mode)s::text",
 )
-# That index has no messages whose phones are anonymised: their day is found by their ids.
+# That index lacks messages whose phones are anonymised: their day is found by their ids.
 OLD_DAY = "id >= %(first_id)s AND id < %(end_id)s"
 
-# With all other marks of the same days, so that each is counted again only once.
+# Includes all marks of the same days, so that each day is counted again only once.
 TAKE_STALE = """
 DELETE FROM channels_staleday s USING (
   SELECT DISTINCT company_id, mode, day FROM (
@@ -74,12 +76,13 @@ WHERE s.company_id = d.company_id AND s.mode = d.mode AND s.day = d.day
 RETURNING s.company_id, s.mode, s.day
 """
 
-# A company's most used purposes of a day. Clients choose them, an order's number even, and
-# each would be a row forever.
+# A company's most used purposes of a day. Clients choose purposes, even order numbers, and each
+# would otherwise have a row forever.
 MAX_PURPOSES = 50
 COUNTS = tuple(field.name for field in fields(StepCounts))
 _counts_of = attrgetter(*COUNTS)
-# An anonymised phone has its first digits: enough for most countries, once it is as long as others.
+# An anonymised phone keeps its first digits: enough for most countries, once padded to the length
+# of other phones.
 ANONYMISED_LENGTH, FILLING = 12, "2"
 
 
@@ -123,8 +126,8 @@ def _due_day() -> date | None:
 
 
 def _earlier_day() -> date | None:
-    """The day before the first counted one, if it may have messages: as after an upgrade from a
-    release that counted fewer days, or where a history was brought along.
+    """The day before the first counted day, if it may have messages: after an upgrade from a
+    release that counted fewer days, or after an import of history.
     """
     first = CountedDay.objects.order_by("day").values_list("day", flat=True).first()
     oldest = Message.objects.order_by("id").values_list("created_at", flat=True).first()
@@ -136,7 +139,7 @@ def _earlier_day() -> date | None:
 
 
 def _count_stale(cursor: CursorWrapper) -> int:
-    """Takes the marks before it reads the messages, so that no later change is missed."""
+    """Deletes the marks before it reads the messages, so that no later change is missed."""
     cursor.execute(TAKE_STALE, [BATCH_SIZE])
     marks = fetch_all(cursor, _StaleDay)
     last = last_counted()
@@ -150,7 +153,7 @@ def _count_stale(cursor: CursorWrapper) -> int:
 
 
 def _count_each(cursor: CursorWrapper, stale: Sequence[_StaleDay]) -> None:
-    """Counts each day; one that cannot be counted now stays marked."""
+    """Counts each day; a day that cannot be counted now stays marked."""
 
     def count(row: _StaleDay) -> _StaleDay:
         _count(cursor, row.day, row.company_id, row.mode)
@@ -164,7 +167,9 @@ def _count_each(cursor: CursorWrapper, stale: Sequence[_StaleDay]) -> None:
 
 
 def _count_all(cursor: CursorWrapper, day: date) -> None:
-    """In one statement; by company, where one of them cannot be counted."""
+    """Counts all companies in one statement, or each company separately
+    if one cannot be counted.
+    """
     try:
         with transaction.atomic():
             _count(cursor, day)
@@ -176,7 +181,7 @@ def _count_all(cursor: CursorWrapper, day: date) -> None:
 
 
 def is_anonymised(start: datetime) -> bool:
-    """Whether phones of the day that begins then may be anonymised."""
+    """Whether phones of the day that begins at `start` may be anonymised."""
     first_day = timezone.localdate() - timedelta(days=settings.PHONE_RETENTION - 1)
     return timezone.localdate(start) < first_day
 
@@ -210,7 +215,7 @@ class Bucket(NamedTuple):
 
 
 def sums_of(counts: Iterable[BreakdownCount]) -> dict[Bucket, list[int]]:
-    """The counts by their bucket, in the order of `COUNTS`."""
+    """The counts by bucket, in the order of `COUNTS`."""
     sums: dict[Bucket, list[int]] = defaultdict(lambda: [0] * len(COUNTS))
     for row in counts:
         is_country = row.dimension == DayBreakdown.Dimension.COUNTRY

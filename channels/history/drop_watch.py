@@ -1,8 +1,9 @@
-"""Checks every ten minutes whether fewer codes of a company arrive than usual; reports it once.
+"""Checks every ten minutes whether fewer of a company's codes arrive than usual; reports each drop
+once.
 
-A phone that is asked a hundred times counts as one, by the share of its codes that arrived. The
-norm is the company's own last two weeks on that channel, from the daily counts. Links are not
-watched: one without proof of delivery ends a day later.
+A phone that requests a hundred codes counts as one, by the share of its codes that arrived. The
+norm is the company's last two weeks on that channel, from the daily counts. Links are not watched:
+a link without proof of delivery expires a day later.
 """
 
 from collections.abc import Collection
@@ -26,22 +27,22 @@ from catalogue.ids import first_id_at
 from channels.history.figures import FINAL_STATES
 from channels.models import DayCount, DeliveryDrop, Message
 
-MIN_ENDED = 20  # messages now: with fewer, one phone that is switched off moves the share
-MIN_NORM = 100  # messages of the norm
-# The probability that mere chance brings so few deliveries. Checks run 52,560 times a year.
+MIN_ENDED = 20  # current messages; with fewer, one phone that is switched off moves the share
+MIN_NORM = 100  # messages in the norm
+# The probability of so few deliveries by chance. Checks run 52,560 times a year.
 MAX_CHANCE = 1e-6
-# Percentage points. With thousands of messages a drop that nobody would act on is no chance, too.
+# Percentage points. With thousands of messages even a drop too small to act on is significant.
 MIN_POINTS = 10.0
 
 JOB = Job("delivery_drops", _("e-mails about falling delivery"))
 WINDOW = timedelta(hours=2)
-# Younger ones are left out: those that arrive end sooner than those that fail.
+# Younger messages are left out: deliveries end sooner than failures.
 YOUNGEST = timedelta(minutes=5)
 NORM_DAYS = 14
-# Percentage points below the norm at which a drop is over. It begins at ten: a share that moves
-# around one line would end it and begin another, with an e-mail for each.
+# Percentage points below the norm at which a drop is over. A drop begins at ten: with one threshold
+# a share that fluctuates around it would cause an e-mail each time.
 OVER = 5.0
-SILENT = timedelta(hours=6)  # too few messages to say anything: the drop is over
+SILENT = timedelta(hours=6)  # too few messages to judge: the drop is over
 KEPT = timedelta(days=90)
 
 # Ids begin with the time: the range is a few pages of the primary key's index.
@@ -65,13 +66,13 @@ class Outcomes:
 
     @property
     def share(self) -> float:
-        """Per cent."""
+        """The delivered share in per cent."""
         return 100 * self.delivered / self.ended
 
 
 def is_drop(now: Outcomes, norm: Outcomes) -> bool:
-    """Whether fewer were delivered, and neither by chance nor a trifle fewer. False while either
-    has too few messages to say. `norm` must not contain `now`.
+    """Whether the share fell significantly and by more than a trifle. False while either period has
+    too few messages. `norm` must not contain `now`.
     """
     if now.ended < MIN_ENDED or norm.ended < MIN_NORM:
         return False
@@ -148,7 +149,7 @@ def _is_as_usual(recent: Outcomes, norm: Outcomes | None) -> bool:
 
 @transaction.atomic
 def _note(pair: CompanyChannel, recent: Outcomes, norm: Outcomes, now: datetime) -> None:
-    """Two runs at once: one creates the row and posts the e-mail."""
+    """Runs concurrently with other workers: only one creates the row and posts the e-mail."""
     figures = {"share": recent.share, "usual": norm.share, "seen_at": now}
     row, is_new = DeliveryDrop.objects.get_or_create(
         company_id=pair.company_id,

@@ -1,7 +1,7 @@
 """Exports a company's messages as spreadsheet rows, which never contain the code.
 
-A long file is made in the background, each row once however often a worker dies: the lines of a
-part, and how far they reach, are one commit under a lock on the export's row.
+A long file is made in the background. Each part and its end position are one commit under a lock on
+the export's row, so each row is written once even if workers die.
 """
 
 import zlib
@@ -29,13 +29,13 @@ from channels.models import Message, MessageExport, MessageExportPart
 from channels.vendor_accounts import error_texts
 
 BATCH_SIZE = 1000
-MAX_ROWS = 1_000_000  # plus a heading: the limit of a spreadsheet
+MAX_ROWS = 1_000_000  # plus a heading line; the limit of spreadsheets
 
 
 def rows_of(
     messages: QuerySet[Message], history: QuerySet[Message] | None, member: Member
 ) -> Iterator[list[str]]:
-    """Streams batches; the database connection is closed between them."""
+    """Streams batches of rows; the database connection is closed between batches."""
     keyed = messages.select_related("api_key")
     batches = pagination.batches(keyed, BATCH_SIZE, history=history)
     return _lines(islice(chain.from_iterable(batches), MAX_ROWS), member, with_headings=True)
@@ -86,13 +86,13 @@ def _cells(message: Message, member: Member) -> list[str]:
 
 
 JOB = Job("message_files", gettext_lazy("files of messages"))
-SHORT = 3000  # rows: a longer file is made in the background
-PART = 2000  # rows in one commit
+SHORT = 3000  # rows; a longer file is made in the background
+PART = 2000  # rows per commit
 State = MessageExport.State
 
 
 def is_long(company: Company, filters: Mapping[str, Any]) -> bool:
-    """Whether there are more rows than a request should read; answered by an index."""
+    """Whether there are more rows than a request should read; answered from an index."""
     history = messages.scanned(company, filters)
     rows = messages.matching(company, filters) if history is None else history
     ordered = rows.order_by("-created_at", "-id").values("pk")
@@ -101,7 +101,9 @@ def is_long(company: Company, filters: Mapping[str, Any]) -> bool:
 
 @transaction.atomic
 def start(*, member: Member, mode: str, query: str, language: str, ip: str | None) -> MessageExport:
-    """Raises ValidationError while too many of the company's files are being made."""
+    """Starts a file; raises ValidationError while too many of the
+    company's files are in progress.
+    """
     company = member.company
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     unfinished = MessageExport.objects.unfinished().filter(company=company)
@@ -126,7 +128,7 @@ FilterOf = Callable[[str, Member], Mapping[str, Any]]  # reads a query string
 
 
 def make_next(filter_of: FilterOf) -> bool:
-    """Makes the next part of the file that waits longest; False if there is none."""
+    """Makes the next part of the file that has waited longest; False if there is none."""
     return JOB.next_of(
         MessageExport.objects.unfinished(),
         lambda row: _make_next_part(row, filter_of),
@@ -137,7 +139,7 @@ def make_next(filter_of: FilterOf) -> bool:
 def _make_next_part(row: MessageExport, filter_of: FilterOf) -> None:
     member = Member.objects.filter(user=row.user, company=row.company).first()
     if member is None or row.masks_phones is member.can_see_phones:
-        # Who left, or may see more or less than before, gets no file by the old rights.
+        # A member who left, or whose rights changed, gets no file by their old rights.
         row.finish(State.STOPPED)
         return
     with translation.override(row.language):
@@ -170,9 +172,9 @@ def _store(row: MessageExport, rows: list[Message], member: Member) -> None:
 
 
 def content(row: MessageExport) -> Iterator[bytes]:
-    """Reads one part at a time."""
+    """Yields the file, one part at a time."""
     for number in range(row.parts.count()):
         part = row.parts.filter(number=number).values_list("body", flat=True).first()
-        if part is None:  # deleted while it was downloaded
+        if part is None:  # the file was deleted during the download
             return
         yield zlib.decompress(part)

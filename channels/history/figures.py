@@ -21,7 +21,8 @@ from parsing.days import start_of
 from storage.statements.named_rows import fetch_all
 
 DAYS = 14
-CHANNEL = DayBreakdown.Dimension.CHANNEL  # every message and settlement is in one
+# long enough for every message and settlement to be counted
+CHANNEL = DayBreakdown.Dimension.CHANNEL
 FAILED_STATES = {"failed", "expired"}
 FINAL_STATES = {"delivered", *FAILED_STATES}
 
@@ -45,7 +46,7 @@ HAVING day IS NOT NULL OR (is_now AND pace > 0)
 
 
 class _Counted(NamedTuple):
-    """A row of `_READ`: of a day if it has one, otherwise of a duration."""
+    """A row of `_READ`: messages of a day if it has one, otherwise of a duration."""
 
     day: date | None
     channel: str
@@ -71,7 +72,7 @@ class DayRange(NamedTuple):
 
     @property
     def before(self) -> "DayRange":
-        """As many days before the first one."""
+        """An equally long range before this one."""
         span = timedelta(days=self.length)
         return DayRange(self.first - span, self.last - span)
 
@@ -97,7 +98,7 @@ class Period:
 
     @property
     def delivered_share(self) -> float | None:
-        """The share of final messages: those under way have no result yet."""
+        """The delivered share of final messages; open messages have no result yet."""
         return 100 * self.delivered / self.ended if self.ended else None
 
 
@@ -105,8 +106,8 @@ class Period:
 class Figures:
     days: dict[date, Counter[str]]  # messages by channel for each day shown, oldest first
     now: Period
-    before: Period  # the same number of days before
-    failed: Counter[date]  # messages by day, the expired ones too
+    before: Period  # in the equally long range before
+    failed: Counter[date]  # messages by day, including expired ones
     medians: dict[str, int]  # channel → ms to delivery; "" is all channels
 
     @property
@@ -115,7 +116,7 @@ class Figures:
 
     @property
     def paces(self) -> list[tuple[StrOrPromise, int]]:
-        """The median of each channel with a delivery."""
+        """The median delivery time of each channel with a delivery."""
         return [
             (channel.title, self.medians[channel.name])
             for channel in CHANNELS
@@ -124,7 +125,9 @@ class Figures:
 
 
 def figures(company: Company, mode: str, shown: DayRange | None = None) -> Figures:
-    """The figures of the shown days, by default the last two weeks, and of as many days before."""
+    """The figures of the shown days, by default the last two weeks, and of
+    an equally long range before.
+    """
     middle, last = shown or DayRange.last_days(DAYS)
     count = DayRange(middle, last).length
     first = middle - timedelta(days=count)
@@ -132,7 +135,7 @@ def figures(company: Company, mode: str, shown: DayRange | None = None) -> Figur
     live_day = max(first, counted + timedelta(days=1)) if counted else first
     days = {middle + timedelta(days=n): Counter[str]() for n in range(count)}
     result = Figures(days, Period(), Period(), Counter(), {})
-    # A day more after today, in case the clocks differ.
+    # One day beyond today, in case the clocks differ.
     end = last + timedelta(days=2 if last >= timezone.localdate() else 1)
     _read_messages(result, company, mode, first=first, middle=middle, live_day=live_day, until=end)
     for period, since, until in ((result.before, first, middle), (result.now, middle, end)):
@@ -141,7 +144,7 @@ def figures(company: Company, mode: str, shown: DayRange | None = None) -> Figur
 
 
 def has_verified(company: Company) -> bool:
-    """Whether any code was ever verified, in either mode."""
+    """Whether any code was ever entered, in either mode."""
     if DayBreakdown.objects.filter(company=company, entered__gt=0).exists():
         return True
     counted = last_counted()

@@ -18,12 +18,14 @@ from channels.models import Message
 from channels.recipients import phone_search
 from parsing.days import start_of
 
-EXACT_FILTERS = ("channel", "kind")  # of the cabinet and the API, named as their columns
-WITHOUT_KEY = "none"  # sent from the cabinet or for an identity server
+# state names of the cabinet and the API, named like their columns
+EXACT_FILTERS = ("channel", "kind")
+WITHOUT_KEY = "none"  # values for sends from the cabinet and for identity servers
 UNDELIVERED = {Message.State.FAILED, Message.State.EXPIRED}
 Messages = TypeVar("Messages", bound=QuerySet[Message])
-PURGE_LAG = timedelta(days=2)  # until the hourly purge has surely anonymised a phone
-REQUEST_WINDOW = timedelta(minutes=5)  # how far a message may be from the time in its request id
+PURGE_LAG = timedelta(days=2)  # by this age the hourly purge has certainly anonymised a phone
+# how far a message's time may be from the time in its request id
+REQUEST_WINDOW = timedelta(minutes=5)
 
 
 def matching(company: Company, filters: Mapping[str, Any]) -> QuerySet[Message]:
@@ -55,7 +57,7 @@ def search(company: Company, filters: Mapping[str, Any], query: Mapping[str, str
 
 
 def scanned(company: Company, filters: Mapping[str, Any]) -> QuerySet[Message] | None:
-    """The messages among which a filter without an index looks; None for one with an index."""
+    """The messages in which a filter without an index searches; None if the filter has an index."""
     if _is_indexed(filters, company.country):
         return None
     mode = filters.get("mode", Mode.LIVE)
@@ -64,8 +66,8 @@ def scanned(company: Company, filters: Mapping[str, Any]) -> QuerySet[Message] |
 
 
 def among(history: Messages, state: str) -> Messages:
-    """Messages that may be in this state. The undelivered have an index, but a company may have
-    many more of them than the planner expects: it would read them all.
+    """Messages that may be in this state. Undelivered messages have an index, but a company may
+    have far more of them than the planner expects, and it would read them all.
     """
     return history.filter(is_undelivered=True) if state in UNDELIVERED else history
 
@@ -75,15 +77,15 @@ def in_state(rows: Messages, state: str) -> Messages:
 
 
 def with_phone(rows: Messages, number: str) -> Messages:
-    """Rows with this whole number. Anonymised months are left out: with only a few different phones
-    in a month the planner would not use their index.
+    """Rows with this whole number. Anonymised months are left out: a month with only a few
+    different phones would keep the planner from using their index.
     """
     oldest = timezone.now() - timedelta(days=settings.PHONE_RETENTION) - PURGE_LAG
     return rows.filter(phone=number, pk__gte=first_id_at(oldest))
 
 
 def recent(company: Company, count: int) -> list[Message]:
-    """The last messages of both modes, by one short index scan each."""
+    """The last messages of both modes, by one short index scan for each mode."""
     rows = with_charges(Message.objects.for_company(company)).order_by(*pagination.NEWEST_FIRST)
     newest = [row for mode in Mode for row in rows.filter(mode=mode)[:count]]
     return sorted(newest, key=lambda row: (row.created_at, row.id), reverse=True)[:count]
@@ -108,7 +110,7 @@ def _by_breakdown(rows: QuerySet[Message], filters: Mapping[str, Any]) -> QueryS
 
 
 def _is_indexed(filters: Mapping[str, Any], country: str) -> bool:
-    """Whether an index finds the matches without scanning others."""
+    """Whether an index finds the matches without reading other rows."""
     is_whole_phone = phone_search.whole_number(filters.get("phone", ""), country) is not None
     by_day_alone = not filters.keys() - {"mode", "date_from", "date_to"}
     return "id" in filters or "reference" in filters or is_whole_phone or by_day_alone
@@ -121,8 +123,8 @@ def by_id(text: str) -> Q:
 
 
 def of_request(request_id: str) -> Q:
-    """`request_id` has no index: the time in the id limits what is read, a company's messages by
-    mode and creation, all messages by their ids.
+    """Messages of a request. `request_id` has no index: the time in the id bounds the company's
+    messages by mode and creation, and all messages by their ids.
     """
     began_at = started_at(request_id)
     if began_at is None:

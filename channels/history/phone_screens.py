@@ -1,4 +1,4 @@
-"""A test key's messages as the phone would show them, with the code."""
+"""A test key's messages with the code, as the phone would show them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
 @dataclass(frozen=True, slots=True)
 class Bubble:
     message: Message
-    text: str | None  # None: the key that derives its code is gone, or a custom code
+    text: str | None  # None: the key of the code is gone, or the code is custom
     code: str | None
     button: str | None = None  # the URL of the button under the text
 
     @property
     def is_vendor_worded(self) -> bool:
-        """Telegram Gateway takes only the code and words it itself."""
+        """Whether the vendor words the code itself, as Telegram Gateway does."""
         is_gateway = self.message.channel == TelegramGateway.channel and codes_go_by_gateway()
         return is_gateway and self.code is not None and "short_url" not in self.message.params
 
@@ -38,7 +38,7 @@ class Screen:
 
 
 def render(message: Message) -> tuple[str | None, str | None]:
-    """(text, code) as the worker would send them."""
+    """Returns (text, code) as the worker would send them."""
     params = message.params
     if extensions.CUSTOM_CODE in params:
         sealed = extensions.sealed_codes([message.pk])
@@ -79,6 +79,6 @@ def _button(message: Message, text: str | None) -> str | None:
 
 
 def fingerprint(messages: Iterable[Message]) -> str:
-    """Changes whenever the shown messages or their states change."""
+    """A hash that changes whenever the shown messages or their states change."""
     text = " ".join(f"{message.pk.hex}{message.state}" for message in messages)
     return sha1(text.encode(), usedforsecurity=False).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Tells people how smart routing chose the channels of a message: “Telegram first: …”."""
+"""Explains how smart routing chose the channels of a message: “Telegram first: …”."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -15,7 +15,7 @@ HOUR, DAY = 3600, 86_400
 
 
 def route_text(route: Mapping[str, Any]) -> str:
-    """The text of `params["route"]`; for one written by a later release, only its plan."""
+    """The text of `params["route"]`; only the plan if a later release wrote it."""
     if route.get("arm") != SMART:
         return _(
             "Sent in the company's own order, as one code in twenty is, to measure the saving."
@@ -43,7 +43,7 @@ def _reason(route: Mapping[str, Any], plan: list[list[Any]]) -> str:
 
 
 def _following(plan: list[list[Any]]) -> list[str]:
-    """«SMS after 14 s»"""
+    """The following step as «SMS after 14 s»."""
     parts, waited = [], 0
     for (_channel, patience), (following, _patience) in pairwise(plan):
         waited += int(patience or 0)

@@ -1,4 +1,4 @@
-"""A company's savings by smart routing, against codes held out from it, with a 95 % interval."""
+"""A company's savings by smart routing against its held-out codes, with a 95 % interval."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ from accounts.models import Company
 from channels.models import RouteDay
 
 DAYS = 30
-MIN_CODES = 400  # of both arms together; below, nothing is claimed
+MIN_CODES = 400  # codes of both arms; with fewer no saving is claimed
 MIN_CODES_OF_ARM = 20
-Z = 1.96  # of a normal distribution, for 95 %
+Z = 1.96  # quantile of a normal distribution for 95 %
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class ArmSums:
 
     @property
     def mean(self) -> float:
-        """Tokens of one code."""
+        """Mean cost of one code in tokens."""
         return self.tokens / self.codes if self.codes else 0.0
 
     @property
@@ -44,7 +44,7 @@ class ArmSums:
 
     @property
     def share_entered(self) -> float:
-        """Per cent."""
+        """The entered share in per cent."""
         return 100 * self.entered / self.codes if self.codes else 0.0
 
     @property
@@ -54,7 +54,7 @@ class ArmSums:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """The savings in one country, or in all (empty)."""
+    """The savings in one country, or in all countries if empty."""
 
     country: str
     smart: ArmSums
@@ -68,13 +68,13 @@ class Saving:
 
     @property
     def tokens(self) -> int:
-        """Tokens that smart routing saved; negative if it cost more."""
+        """Tokens saved by smart routing; negative if it cost more."""
         return round((self.held_out.mean - self.smart.mean) * self.smart.codes)
 
     @property
     def margin(self) -> int:
-        """Half of the interval. With the variance of both arms together: the few codes held out may
-        hold no SMS at all by chance, and would then seem not to vary.
+        """Half of the interval. Uses the variance of both arms together: the few held-out codes may
+        contain no SMS by chance, and would then seem not to vary.
         """
         smart, held_out = self.smart, self.held_out
         variance = (smart.spread + held_out.spread) / (smart.codes + held_out.codes - 2)
@@ -91,7 +91,7 @@ class Saving:
 
 
 def savings(company: Company) -> list[Saving]:
-    """All countries together first, then each, the one with the most codes first."""
+    """All countries together first, then each country, most codes first."""
     since = timezone.localdate() - timedelta(days=DAYS)
     return of_days(RouteDay.objects.filter(company=company, day__gt=since))
 

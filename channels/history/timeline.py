@@ -21,7 +21,7 @@ from channels.models import Attempt, FallbackEvent, Message, Receipt
 from channels.vendor_accounts import error_texts
 from webhooks.models import Delivery, EventKind
 
-ONE_COMMIT = timedelta(seconds=1)  # within which its statements run
+ONE_COMMIT = timedelta(seconds=1)  # maximum duration of the statements of a commit
 RECEIPT_TITLES: dict[str, tuple[StrOrPromise, str]] = {
     "sent": (gettext_lazy("Forwarded to the phone"), ""),
     "delivered": (gettext_lazy("Delivered to the phone"), "success"),
@@ -41,7 +41,7 @@ WEBHOOK_TITLES: dict[str, tuple[StrOrPromise, str]] = {
 
 
 def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineEntry]:
-    """All events in order; webhooks only for members who may see them."""
+    """All events in order; webhook events only for members who may see them."""
     steps = [TimelineEntry(message.created_at, _("Accepted for sending"))]
     if route := message.params.get("route"):
         title = _("Channels chosen by smart routing")
@@ -68,7 +68,9 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[TimelineEn
 
 
 def _caused_at(at: datetime, decisions: list[FallbackEvent]) -> datetime:
-    """The commit that moves on to the next channel asks the wallet first, and says why after it."""
+    """The time of the cause: a commit that switches the channel writes the wallet first and the
+    reason later.
+    """
     later = (event.at for event in decisions if at < event.at <= at + ONE_COMMIT)
     return min(later, default=at)
 

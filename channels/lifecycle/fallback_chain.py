@@ -16,7 +16,7 @@ from channels.phone_numbers import country_of
 
 
 def expire_patience(snapshot: Snapshot) -> Decision:
-    """Requests a fallback because no proof came in time, whatever the attempt's state."""
+    """Requests a fallback because no proof arrived in time, whatever the attempt's state."""
     decision, message = undecided(snapshot), snapshot.message
     if not message.is_open or not message.chain:
         return decision
@@ -26,9 +26,9 @@ def expire_patience(snapshot: Snapshot) -> Decision:
 
 
 def take_next_step(snapshot: Snapshot) -> Decision:
-    """Requests the next channel as if the patience with the present one had ended. Decides nothing
-    where no step is left, or too little time for one, or where the step would return the tokens of
-    a dearer channel whose vendor may have the message: its late delivery would charge nothing.
+    """Requests the next channel as if the timeout of the present one had passed. Does nothing if no
+    step or too little time is left, or if the step would return the tokens of a dearer channel
+    whose vendor may have the message: its late delivery would charge nothing.
     """
     decision, message = undecided(snapshot), snapshot.message
     if not message.is_open or not message.chain or message.time_left <= MIN_TIME_LEFT:
@@ -39,7 +39,7 @@ def take_next_step(snapshot: Snapshot) -> Decision:
 
 
 def leave_out(decision: Decision, request: FallbackRequest, channels: Set[str]) -> Decision:
-    """Drops the steps by these channels; without any left, there is nothing to fall back to."""
+    """Removes the steps by these channels; without steps there is no fallback."""
     dropped = [step for step in decision.message.chain if step.channel in channels]
     chain = tuple(step for step in decision.message.chain if step.channel not in channels)
     if not chain:
@@ -85,9 +85,9 @@ def accept_fallback(decision: Decision, request: FallbackRequest) -> Decision:
 def reject_fallback(
     decision: Decision, request: FallbackRequest, reason: FallbackReason = FallbackReason.TOKENS
 ) -> Decision:
-    """Does not take the next step, for example because the wallet does not pay: an open attempt
-    continues, a failed one ends the message. A step that was only requested leaves the message as
-    it was, unless nothing can come of it.
+    """Skips the next step, for example because the wallet cannot pay: an open attempt continues, a
+    failed one ends the message. If the step was only requested, the message stays as it was, unless
+    no attempt can succeed.
     """
     if request.reason is FallbackReason.REQUESTED and reason is not FallbackReason.TAKEN:
         return undecided(decision.before)
@@ -98,7 +98,7 @@ def reject_fallback(
 
 
 def cancel_fallback(decision: Decision, reason: FallbackReason) -> Decision:
-    """Sends nothing by later channels: the recipient has used the code or link."""
+    """Cancels later channels, because the recipient has used the code or link."""
     message = decision.message
     if not message.is_open:
         return decision
@@ -109,7 +109,7 @@ def cancel_fallback(decision: Decision, reason: FallbackReason) -> Decision:
 
 
 def cancel(snapshot: Snapshot) -> Decision:
-    """Ends a message that no vendor has, and the fallback of any other: its outcome is awaited."""
+    """Ends a message that no vendor has; otherwise cancels its fallback and awaits its outcome."""
     decision, reason = undecided(snapshot), FallbackReason.CANCELLED
     if not snapshot.message.is_open or decision.has_open_attempt:
         return cancel_fallback(decision, reason)

@@ -1,4 +1,4 @@
-"""The state machine of a message: decides what an event does to it, its attempt and its hold.
+"""The state machine of a message: the effect of an event on the message, its attempt and its hold.
 
 Pure: no database, no clock. States only rise in rank, with one exception: a late `delivered`
 replaces `failed` and `expired`. It charges nothing, because the hold is released by then.
@@ -29,7 +29,7 @@ from channels.lifecycle.states import (
 UNACCEPTED = {"submitting", "ambiguous"}
 UNDELIVERED = OPEN_ATTEMPT | {"failed", "expired"}
 MAX_TRIES = 8
-MIN_TIME_LEFT = 30  # seconds of use a message must have left for another try
+MIN_TIME_LEFT = 30  # useful seconds a message must have left for another try
 RETRY_BASE, RETRY_CAP = 0.5, 10.0
 FIRST_POLL_DELAY, MAX_POLL_DELAY = 10.0, 120.0
 
@@ -39,21 +39,22 @@ class EventKind(StrEnum):
     DELIVERED = "delivered"
     READ = "read"
     UNREACHABLE = "unreachable"
-    BARRED = "barred"  # by the subscriber, with the carrier
-    REFUSED = "refused"  # by the vendor, for a reason other than the recipient
+    BARRED = "barred"  # barred by the subscriber at the carrier
+    REFUSED = "refused"  # refused by the vendor, for a reason other than the recipient
     RETRY = "retry"  # definitely not sent; a later try may succeed
     AMBIGUOUS = "ambiguous"  # may or may not be sent
-    EXPIRED = "expired"  # at the vendor
+    EXPIRED = "expired"  # accepted by the vendor
     GIVEN_UP = "given_up"  # past our own deadline
     NO_NEWS = "no_news"  # a poll returned nothing new
 
 
-UNREACHABLE_KINDS = frozenset({EventKind.UNREACHABLE, EventKind.BARRED})  # of this person's phone
+# errors of this person's phone
+UNREACHABLE_KINDS = frozenset({EventKind.UNREACHABLE, EventKind.BARRED})
 
 
 class FirstClaim(NamedTuple):
-    """The transaction that claimed a message for its first attempt, when no endpoint subscribes to
-    its states. What it wrote may still be there when the vendor has accepted the message.
+    """The transaction that claimed a message for its first attempt, if no endpoint subscribes to
+    its states. The rows it wrote may be unchanged when the vendor accepts the message.
     """
 
     xid: str
@@ -77,7 +78,7 @@ class Event:
     retry_after: float | None = None
     pollable: bool = False
     poll_in: float | None = None  # seconds until an ambiguous outcome can be polled
-    is_call_result: bool = False  # the vendor was called, and this is the outcome
+    is_call_result: bool = False  # outcome of a call to the vendor
     is_account_fault: bool = False
     can_reroute: bool = False  # another account can and should carry the message
     first_claim: FirstClaim | None = None
@@ -101,7 +102,7 @@ _ATTEMPT_TRANSITIONS = {
 
 
 def decide(snapshot: Snapshot, events: Iterable[Event]) -> Decision:
-    """Follows the events in their order. One that the states do not allow changes nothing."""
+    """Applies the events in order. An event that the states do not allow changes nothing."""
     decision = undecided(snapshot)
     for event in events:
         decision = _follow(decision, event)
@@ -150,7 +151,7 @@ def _attempt_after(attempt: AttemptState, event: Event) -> AttemptState:
 
 
 def clean_provider_id(provider_id: str) -> str:
-    """The id as its column can hold it."""
+    """The id in the form that its column can hold."""
     return provider_id.replace("\0", "")[:200]
 
 
@@ -161,7 +162,7 @@ def _polled(attempt: AttemptState) -> AttemptState:
 
 
 def _accepted(decision: Decision, _was: str, attempt: AttemptState, _event: Event) -> Decision:
-    # Only while the attempt is open: a late receipt of a refused one must not cancel the next.
+    # Only while the attempt is open: a late receipt of a refused attempt must not cancel the next.
     message = decision.message
     if attempt.state == "sent" and message.state == "queued" and attempt.n == message.tries:
         return decision.with_state("sent", message.error)
@@ -192,7 +193,8 @@ CANCEL_REASONS = {
 
 
 def _deliver_late(decision: Decision, attempt: AttemptState, proof: DeliveryProof) -> Decision:
-    """The hold of this attempt was released when the next one opened, so delivery is free.
+    """Delivers late, free of charge: the hold of this attempt was released when the next one
+    opened.
 
     Cancels the next attempt unless a provider has it; its hold then stays open for its outcome.
     """
@@ -236,7 +238,7 @@ def _failed(decision: Decision, state_before: str, attempt: AttemptState, event:
     if not _is_current(message, attempt):
         return _release_owed(decision, attempt)
     if event.can_reroute and state_before in UNACCEPTED and _has_another_try(decision):
-        # Due at once by another account of its channel, under the same hold.
+        # Due at once by another account of the same channel, under the same hold.
         return decision._replace(message=message._replace(due_in=0.0), is_rerouted=True)
     if event.kind is EventKind.RETRY and _has_another_try(decision):
         delay = max(event.retry_after or 0.0, _backoff(attempt.n))
@@ -251,7 +253,7 @@ def _has_another_try(decision: Decision) -> bool:
 
 
 def _fall_back(decision: Decision, attempt: AttemptState, event: Event) -> Decision:
-    """Requests the next channel of the chain, or finishes the message if there is none."""
+    """Requests the next channel of the chain, or finishes the message without one."""
     message = decision.message
     is_unreachable = event.kind in UNREACHABLE_KINDS and _was_unreachable_before(decision)
     error = "recipient_unreachable" if is_unreachable else "delivery_failed"
@@ -270,13 +272,13 @@ def _given_up(decision: Decision, _was: str, attempt: AttemptState, _event: Even
 def _is_current(message: MessageState, attempt: AttemptState) -> bool:
     """Whether this is the latest attempt of an open message, on its current channel.
 
-    An attempt on an earlier channel says nothing about the next, even before that is tried.
+    An attempt on an earlier channel says nothing about the next, even before the next is tried.
     """
     return message.is_open and attempt.n == message.tries and attempt.hold == message.hold
 
 
 def _was_unreachable_before(decision: Decision) -> bool:
-    """Whether every earlier channel reported it last."""
+    """Whether the last attempt on every earlier channel reported the recipient as unreachable."""
     last_errors = {
         earlier.hold: earlier.error_class
         for earlier in decision.attempts
@@ -292,11 +294,11 @@ def _tries_on_channel(decision: Decision) -> int:
 
 
 def _backoff(n: int) -> float:
-    """Full jitter: retries of many messages must not arrive together."""
+    """Backoff with full jitter: retries of many messages must not arrive together."""
     return random.uniform(0, min(RETRY_CAP, RETRY_BASE * 2**n))  # noqa: S311 - not a secret
 
 
-# How an event changes the message, after its attempt has left the state `was`.
+# The effect of an event on the message, after its attempt has left the state `was`.
 _REACTIONS: dict[EventKind, Callable[[Decision, str, AttemptState, Event], Decision]] = {
     EventKind.ACCEPTED: _accepted,
     EventKind.DELIVERED: _delivered,

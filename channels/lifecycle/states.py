@@ -1,7 +1,6 @@
-"""The state of a message with its attempts, its fallback chain, and a decision about it.
+"""The state of a message with its attempts and fallback chain, and a decision about it.
 
-Values: nothing changes them. Named tuples, because `_replace` costs a tenth of what `replace` of a
-frozen dataclass does.
+Immutable values. Named tuples, because `_replace` costs a tenth of `replace` on a frozen dataclass.
 """
 
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ OPEN_ATTEMPT = {"submitting", "ambiguous", "sent"}
 
 @dataclass(frozen=True, slots=True)
 class FallbackStep:
-    """A channel to fall back to: its price at acceptance, and its patience in seconds."""
+    """A fallback channel with its price at acceptance and its timeout in seconds."""
 
     channel: str
     price: int
@@ -30,26 +29,27 @@ class FallbackReason(StrEnum):
     """Why a message fell back, stopped, or cancelled its fallback; shown in its timeline."""
 
     # Switched to the next channel:
-    PATIENCE = "patience"  # no proof in time
-    REFUSED = "refused"  # not delivered by the last channel
-    REQUESTED = "requested"  # the company asked for it
+    PATIENCE = "patience"  # no proof before the timeout
+    REFUSED = "refused"  # the previous channel failed
+    REQUESTED = "requested"  # at the company's request
     # Stopped at the current channel:
     TOKENS = "tokens"  # the balance cannot pay for the next channel
     BUDGET = "budget"  # a budget cannot pay for it
-    TIME = "time"  # too little useful time left
+    TIME = "time"  # too little useful time is left
     TAKEN = "taken"  # a newer message uses that channel
     # Cancelled the next channel:
     LATE = "late"  # an earlier channel delivered
     CODE_ENTERED = "code_entered"
     CLICK = "click"
     CANCELLED = "cancelled"  # the code was cancelled, replaced or guessed wrong too often
-    # Kept it: an earlier channel delivered, but the next vendor already has the message.
-    OWED = "owed"  # charged if that delivers too
+    # Kept the next channel: an earlier channel delivered, but the next
+    # vendor already has the message.
+    OWED = "owed"  # charged if the next channel delivers too
 
 
 @dataclass(frozen=True, slots=True)
 class FallbackRequest:
-    """Asks for the next channel; if the wallet rejects it, a failed message ends as given."""
+    """Requests the next channel; if the wallet rejects it, a failed message ends as given."""
 
     reason: FallbackReason
     state: str = ""
@@ -57,7 +57,7 @@ class FallbackRequest:
 
 
 class AttemptState(NamedTuple):
-    """An attempt: the columns that `sql.LOAD_MESSAGES` reads, then those only written."""
+    """An attempt: the columns that `sql.LOAD_MESSAGES` reads, then the columns only written."""
 
     id: UUID
     n: int
@@ -71,7 +71,7 @@ class AttemptState(NamedTuple):
     error_class: str | None = None
     error_code: str | None = None
     error_detail: str | None = None
-    poll_in: float | None = None  # seconds
+    poll_in: float | None = None  # seconds until the next poll
 
     @property
     def is_open(self) -> bool:
@@ -79,14 +79,14 @@ class AttemptState(NamedTuple):
 
 
 class MessageState(NamedTuple):
-    """A message: the columns that `sql.LOAD_MESSAGES` reads of it."""
+    """A message: the columns that `sql.LOAD_MESSAGES` reads."""
 
     id: UUID
     company_id: int
     mode: str
     kind: str
     channel: str
-    chain: tuple[FallbackStep, ...]  # still to be tried, in order
+    chain: tuple[FallbackStep, ...]  # steps still to try, in order
     phone: str
     state: str
     error: str
@@ -95,10 +95,10 @@ class MessageState(NamedTuple):
     price: int
     time_left: float
     subject_id: UUID
-    has_subscribers: bool = False  # a webhook endpoint of the company
-    due_in: float | None = None  # seconds; None: with a provider, or final
-    is_owed: bool = False  # delivered, while the hold of a later try is still open
-    api_key_id: int | None = None  # whose limit of the day its holds count against
+    has_subscribers: bool = False  # whether a webhook endpoint of the company subscribes
+    due_in: float | None = None  # seconds; None if a provider has the message or it is final
+    is_owed: bool = False  # delivered, while the hold of a later attempt is still open
+    api_key_id: int | None = None  # key whose daily limit its holds count against
 
     @property
     def is_open(self) -> bool:
@@ -117,15 +117,15 @@ class Snapshot(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The transition of a message; `outcomes.decision_writer` writes it in one commit."""
+    """The transition of a message. `outcomes.decision_writer` writes it in one commit."""
 
     before: Snapshot
-    message: MessageState  # after; its `due_in` schedules the next try
-    attempts: tuple[AttemptState, ...]  # after
+    message: MessageState  # the message afterwards; its `due_in` schedules the next try
+    attempts: tuple[AttemptState, ...]  # the attempts afterwards
     settlements: tuple[Settlement, ...] = ()
-    fallback: FallbackRequest | None = None  # for the wallet to pay
-    patience: float | None = None  # seconds, of the channel it has switched to
-    # For the timeline, with their channel.
+    fallback: FallbackRequest | None = None  # an exchange of holds for the wallet to pay
+    patience: float | None = None  # timeout in seconds of the channel it has switched to
+    # Reasons for the timeline, with their channel.
     fallback_events: tuple[tuple[FallbackReason, str], ...] = ()
     delivered_at: datetime | None = None
     read_at: datetime | None = None
@@ -146,7 +146,9 @@ class Decision(NamedTuple):
 
     @property
     def is_outcome(self) -> bool:
-        """Whether a waiting sender gets it: not each channel and account on the way there."""
+        """Whether a waiting sender receives it: outcomes of channels and accounts on the way are
+        left out.
+        """
         return self.message.hold == self.before.message.hold and not self.is_rerouted
 
     @property
@@ -155,7 +157,7 @@ class Decision(NamedTuple):
 
     @property
     def changed_attempts(self) -> list[tuple[AttemptState, AttemptState]]:
-        """Pairs: the state before, the state after."""
+        """Changed attempts as pairs (before, after)."""
         pairs = zip(self.before.attempts, self.attempts, strict=True)
         return [(before, after) for before, after in pairs if after is not before]
 

@@ -14,13 +14,13 @@ class MessageExport(Export):
     """A CSV file of messages."""
 
     KEPT = timedelta(days=3)
-    MAX_UNFINISHED: ClassVar = 3  # of a company
-    MAX_FINISHED: ClassVar = 20  # of a member, as many as the page shows
+    MAX_UNFINISHED: ClassVar = 3  # company whose messages are exported
+    MAX_FINISHED: ClassVar = 20  # the member's masking of phones
 
     query = models.CharField(_("filter"), max_length=500, blank=True)
     masks_phones = models.BooleanField()
-    reached_id = models.UUIDField(null=True)  # rows come newest first
-    oldest_at = models.DateTimeField(null=True)  # of the rows to go through, for the progress
+    reached_id = models.UUIDField(null=True)  # ends of the range; rows come newest first
+    oldest_at = models.DateTimeField(null=True)  # ends of the whole range, for the progress
 
     class Meta:
         verbose_name = _("file of messages")
@@ -31,7 +31,7 @@ class MessageExport(Export):
 
     @property
     def percent(self) -> int:
-        """The progress by time: the rows ahead are not counted."""
+        """The progress in per cent by time: the rows ahead are not counted."""
         if self.state == self.State.READY:
             return 100
         if not (self.reached_at and self.oldest_at):
@@ -42,7 +42,7 @@ class MessageExport(Export):
 
 
 class MessageExportPart(models.Model):
-    export = models.ForeignKey(  # indexed by the constraint
+    export = models.ForeignKey(  # the constraint is its index
         MessageExport, models.CASCADE, related_name="parts", db_index=False
     )
     number = models.PositiveIntegerField()
@@ -67,7 +67,7 @@ class Heartbeat(models.Model):
         SMPP = "smpp", "SMPP"
 
     process = models.CharField(max_length=120, primary_key=True)
-    # Or the account that the process hosts.
+    # Or the account hosted by the process.
     kind = models.CharField(max_length=40, choices=Kind.choices)
     at = models.DateTimeField()
     details = models.JSONField(default=dict)

@@ -1,4 +1,4 @@
-"""Messages counted by day, so that statistics over months read few rows; drops of delivery."""
+"""Messages counted by day, so that statistics over months read few rows, and drops of delivery."""
 
 from django.db import models
 from django.db.models import Q
@@ -19,7 +19,7 @@ class DayCount(models.Model):
     channel = models.CharField(max_length=8, choices=channels.choices)
     kind = models.CharField(max_length=4, choices=Message.Kind.choices)
     state = models.CharField(max_length=9, choices=Message.State.choices)
-    pace = models.PositiveIntegerField()  # ms to delivery, two significant digits; 0: none
+    pace = models.PositiveIntegerField()  # ms to delivery, two significant digits; 0 if undelivered
     messages = models.PositiveIntegerField()
 
     class Meta:
@@ -35,9 +35,9 @@ class DayCount(models.Model):
 
 
 class DayBreakdown(models.Model):
-    """Messages of one day by one of their properties, and how far they came.
+    """Messages of one day by one of their properties and by the steps they reached.
 
-    `spent` and `returned` are tokens settled on that day, for messages of any day.
+    `spent` and `returned` are tokens settled on that day for messages of any day.
     """
 
     class Dimension(models.TextChoices):
@@ -50,17 +50,17 @@ class DayBreakdown(models.Model):
     mode = models.CharField(max_length=4, choices=Mode.choices)
     day = models.DateField()
     dimension = models.CharField(max_length=7, choices=Dimension.choices)
-    # A purpose is text of the client's choice; a key is its id. Empty: the message has none.
+    # A purpose is text of the client's choice; a key is its id. Empty if the message has none.
     value = models.CharField(max_length=64, blank=True)
-    is_rest = models.BooleanField(default=False)  # all values that are not kept apart
+    is_rest = models.BooleanField(default=False)  # sum of the values that have no row
     requested = models.PositiveIntegerField()
     handed_over = models.PositiveIntegerField()
     delivered = models.PositiveIntegerField()
     linked = models.PositiveIntegerField()  # arrived with a short link
-    opened = models.PositiveIntegerField()  # of those, by a person
-    codes = models.PositiveIntegerField()  # however many messages each was sent in
+    opened = models.PositiveIntegerField()  # of those links, opened by a person
+    codes = models.PositiveIntegerField()  # codes, however many messages carried each
     entered = models.PositiveIntegerField()
-    charged = models.PositiveIntegerField()  # deliveries
+    charged = models.PositiveIntegerField()  # number of deliveries
     spent = models.PositiveBigIntegerField()
     returned = models.PositiveBigIntegerField(default=0)
 
@@ -77,7 +77,7 @@ class DayBreakdown(models.Model):
 
 
 class CountedDay(models.Model):
-    """A day counted for all companies; days after the last one are counted live."""
+    """A day counted for all companies. Later days are counted live."""
 
     day = models.DateField(primary_key=True)
     counted_at = models.DateTimeField(db_default=Now())
@@ -87,7 +87,7 @@ class CountedDay(models.Model):
 
 
 class StaleDay(models.Model):
-    """Marks an earlier day to be recounted, because one of its messages changed.
+    """A mark to recount an earlier day, because one of its messages changed.
 
     Inserted in the commit of the change, without a unique key for parallel workers to wait on.
     """
@@ -102,13 +102,13 @@ class StaleDay(models.Model):
 
 
 class DeliveryDrop(models.Model):
-    """One drop of one channel; `channels.history.drop_watch` writes it."""
+    """A drop of one channel. `channels.history.drop_watch` writes it."""
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="delivery_drops", db_index=False
     )
     channel = models.CharField(max_length=8, choices=channels.choices)
-    share = models.FloatField()  # per cent delivered, when it was last looked at
+    share = models.FloatField()  # per cent delivered at the last check
     usual = models.FloatField()
     began_at = models.DateTimeField()
     seen_at = models.DateTimeField()

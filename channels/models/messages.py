@@ -21,8 +21,8 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.filter(company=company)
 
     def with_reference(self, reference: str) -> "MessageQuerySet":
-        """The first condition repeats that of the index, and not by a parameter: a plan for any
-        text would not use the index without it.
+        """Messages with this reference. The first condition repeats the index's as a literal: a
+        plan for any text would not use the index.
         """
         return self.filter(_HAS_REFERENCE, reference=reference)
 
@@ -30,8 +30,8 @@ class MessageQuerySet(models.QuerySet["Message"]):
 class Message(models.Model):
     """One send. While `queued` with a `due_at`, the row is its own outbox entry.
 
-    No index has a column that a delivery changes, so that its updates write none (HOT): what is to
-    be found by those columns is found in `OpenMessage`.
+    No index has a column that a delivery changes, so that its updates write no index (HOT).
+    Searches by those columns use `OpenMessage`.
     """
 
     class State(models.TextChoices):
@@ -67,25 +67,26 @@ class Message(models.Model):
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
     content = models.CharField(_("content"), max_length=16)  # providers.base.Content
     channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
-    # of states.FallbackStep: fallback channels left, in order
+    # JSON of states.FallbackStep: the fallback channels left, in order
     chain = models.JSONField(_("channels left to try"), default=list)
     phone = models.CharField(_("phone"), max_length=16)
     # the verification of a code, or the short link
     subject_id = models.UUIDField(_("subject"))
-    # for the renderer; never contains the code
+    # values for the renderer, never the code
     params = models.JSONField(_("parameters"), default=dict)
     locale = models.CharField(_("language"), max_length=35)  # a BCP 47 tag
     request_id = models.CharField(_("request id"), max_length=40, blank=True)
-    # the company's own, such as an order number; its other strings are in `params`
+    # the company's own id, such as an order number; other strings of the company are in `params`
     reference = models.CharField(_("reference"), max_length=64, blank=True, db_default="")
 
     state = models.CharField(
         _("state"), max_length=9, choices=State.choices, default=State.QUEUED, db_default="queued"
     )
-    # failed or expired: indexed, where `state` would change in every message
+    # failed or expired: indexed, unlike `state`, which changes in every message
     is_undelivered = models.BooleanField(default=False, db_default=False, editable=False)
     error = models.CharField(_("error"), max_length=30, blank=True, db_default="")
-    tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)  # attempts made
+    # number of attempts
+    tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)
     # number of the open hold
     hold = models.PositiveSmallIntegerField(_("hold number"), default=1, db_default=1)
     price = models.PositiveIntegerField(_("price"))
@@ -95,14 +96,14 @@ class Message(models.Model):
     )  # see `deliver.fair_queueing`
 
     created_at = models.DateTimeField(_("created"), db_default=Now())
-    # null: with a provider, or final
+    # null: a provider has the message, or it is final
     due_at = models.DateTimeField(_("due"), null=True, db_default=Now())
-    # after this the message is useless to the recipient
+    # the message is useless to the recipient after this time
     useful_until = models.DateTimeField(_("useful until"))
-    deadline = models.DateTimeField(_("deadline"))  # after this an unproved delivery expires
-    # when the patience of the current channel ends
+    deadline = models.DateTimeField(_("deadline"))  # an unproved delivery expires after this time
+    # the timeout of the current channel
     fallback_at = models.DateTimeField(_("falls back at"), null=True)
-    # delivered, but the hold of a later attempt is still open
+    # delivered, while the hold of a later attempt is still open
     is_owed = models.BooleanField(_("settlement pending"), default=False, db_default=False)
     sent_at = models.DateTimeField(_("sent"), null=True)
     delivered_at = models.DateTimeField(_("delivered"), null=True)
@@ -115,7 +116,7 @@ class Message(models.Model):
         verbose_name = _("message")
         verbose_name_plural = _("messages")
         indexes = [
-            # Ascending, and read backwards: what grows at its left end stays half empty.
+            # Ascending, and read backwards: an index that grows at its left end stays half empty.
             models.Index(fields=["company", "mode", "created_at", "id"], name="message_of_company"),
             models.Index(fields=["phone", "created_at"], name="message_phone"),
             models.Index(fields=["subject_id"], name="message_subject"),
@@ -127,7 +128,7 @@ class Message(models.Model):
             models.Index(
                 fields=["created_at"], name="message_with_phone", condition=~Q(phone__endswith="*")
             ),
-            models.Index(  # they are few: a page of them would otherwise scan all messages
+            models.Index(  # these are few: a page of them would otherwise scan all messages
                 fields=["company", "mode", "created_at", "id"],
                 name="message_is_undelivered",
                 condition=Q(is_undelivered=True),
@@ -143,15 +144,17 @@ class Message(models.Model):
 
     @property
     def door(self) -> str:
-        """The API that took the send, a key of `extensions.doors`; empty for our own and the
-        cabinet.
+        """The API that accepted the send, a key of `extensions.doors`; empty for our own API and
+        the cabinet.
         """
         door: str = self.params.get("door", "")
         return door
 
     @property
     def language(self) -> str:
-        """That words it: the nearest to its tag, else what was the company's; see `acceptance`."""
+        """The language of its text: the nearest to its tag, else the company's at acceptance; see
+        `acceptance`.
+        """
         return message_languages.match(self.locale, self.params.get("language", ""))
 
 
@@ -177,7 +180,7 @@ class Attempt(models.Model):
     )
     n = models.PositiveSmallIntegerField(_("number"))
     hold = models.PositiveSmallIntegerField(_("hold number"), default=1)
-    price = models.PositiveIntegerField(_("price"), default=0, db_default=0)  # of its hold
+    price = models.PositiveIntegerField(_("price"), default=0, db_default=0)  # amount of its hold
     channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
     provider = models.CharField(_("provider"), max_length=40)
     provider_id = models.CharField(_("provider's id"), max_length=200, null=True)  # noqa: DJ001
@@ -223,12 +226,12 @@ class Attempt(models.Model):
 
 
 class FallbackEvent(models.Model):
-    """One decision of a message's fallback chain about a channel: a line of its timeline."""
+    """A decision of a message's fallback chain about a channel, shown in its timeline."""
 
     message = models.ForeignKey(
         Message, models.CASCADE, related_name="fallback_events", db_constraint=False
     )
-    reason = models.CharField(max_length=12)  # a `state_machine.FallbackReason`
+    reason = models.CharField(max_length=12)  # value of `state_machine.FallbackReason`
     channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
     at = models.DateTimeField(_("time"), db_default=Now())
 
@@ -244,9 +247,9 @@ class Receipt(models.Model):
     """A vendor's delivery receipt with its raw body; parked until its attempt is known."""
 
     provider = models.CharField(_("provider"), max_length=40)
-    digest = models.BinaryField(max_length=32, unique=True)  # recognises a repeat
+    digest = models.BinaryField(max_length=32, unique=True)  # digest that detects a repeat
     provider_id = models.CharField(_("provider's id"), max_length=200, blank=True)
-    # Other spellings of the id, and the phone that identifies the right one. Only SMPP needs these.
+    # Other spellings of the id, and the phone that identifies the right one. Used by SMPP only.
     alternatives = ArrayField(
         models.CharField(max_length=200), verbose_name=_("other ids"), default=list, db_default=[]
     )
@@ -259,7 +262,7 @@ class Receipt(models.Model):
     error_detail = models.CharField(_("the provider's wording"), max_length=300, blank=True)
     at = models.DateTimeField(_("at the provider"), null=True)
     received_at = models.DateTimeField(_("received"), db_default=Now())
-    # when to match it; null: done
+    # when to match it; null if it is matched
     due_at = models.DateTimeField(_("due"), null=True, db_default=Now())
     applied_at = models.DateTimeField(_("applied"), null=True)
     attempt = models.ForeignKey(
@@ -290,7 +293,7 @@ class Part(models.Model):
     attempt = models.ForeignKey(
         Attempt, models.CASCADE, related_name="parts", db_index=False, db_constraint=False
     )
-    number = models.PositiveSmallIntegerField()  # from 1
+    number = models.PositiveSmallIntegerField()  # counted from 1
     total = models.PositiveSmallIntegerField()
     provider = models.CharField(max_length=40)
     provider_id = models.CharField(max_length=200)
@@ -309,8 +312,8 @@ class Part(models.Model):
 class OpenMessage(models.Model):
     """The work left on one message; deleted once it is final and no hold of it is open.
 
-    Derived: triggers on messages and attempts write it at every change of those. It would
-    otherwise be indexed columns of `Message`, and each change of state would write every index.
+    Derived by triggers from every change of messages and attempts. Indexed columns of `Message`
+    would make each change of state write every index.
     """
 
     message = models.OneToOneField(
@@ -321,8 +324,8 @@ class OpenMessage(models.Model):
     useful_until = models.DateTimeField()
     deadline = models.DateTimeField()
     fallback_at = models.DateTimeField(null=True)
-    attempt_id = models.UUIDField(null=True)  # the open one: a message has one at most
-    route_key = models.TextField()  # mode, channel and content: what an account has to carry
+    attempt_id = models.UUIDField(null=True)  # the open attempt; a message has at most one
+    route_key = models.TextField()  # mode, channel and content that an account must carry
 
     class Meta:
         indexes = [

@@ -60,24 +60,25 @@ class ProviderAccount(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(10_000)],
     )
 
-    # Why it is not in use; `vendor_accounts.pauses` writes both.
+    # Why the account is not in use; `vendor_accounts.pauses` writes both fields.
     pause_reason = models.CharField(max_length=200, blank=True, db_default="", editable=False)
-    # Ends with the pause of its channel.
+    # The pause of the channel, which ends with it.
     is_paused_with_channel = models.BooleanField(default=False, db_default=False, editable=False)
 
-    # Encrypted JSON of what an operator entered; empty: the environment's, or not configured.
-    # `vendor_accounts.stored_credentials` writes it.
+    # Encrypted JSON of the options that an operator entered; empty if they come from the
+    # environment or are missing. `vendor_accounts.stored_credentials` writes it.
     credentials = models.TextField(blank=True, default="", db_default="", editable=False)
     credentials_changed_at = models.DateTimeField(null=True, editable=False)
 
-    # The share of its weight, by the right codes of its messages. `account_shares` writes it.
+    # Factor of its weight, by the right codes of its messages. `account_shares` writes it.
     share_factor = models.FloatField(default=1.0, db_default=1.0, editable=False)
 
-    # Only `breaker_state` and `claims.CLAIM_COUNTED` write these.
+    # Written only by `breaker_state` and `claims.CLAIM_COUNTED`.
     opened_at = models.DateTimeField(_("breaker opened"), null=True, editable=False)
     open_until = models.DateTimeField(null=True, editable=False)
     probed_at = models.DateTimeField(null=True, editable=False)
-    trips = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # since it closed
+    # trips since it last closed
+    trips = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     reason = models.CharField(max_length=200, blank=True, db_default="", editable=False)
     tat = models.DateTimeField(null=True, editable=False)  # GCRA: theoretical arrival time
 
@@ -102,7 +103,7 @@ class ProviderAlert(models.Model):
     provider = models.CharField(_("provider"), max_length=40)
     code = models.CharField(_("provider's code"), max_length=60)
     detail = models.CharField(_("the provider's wording"), max_length=300, blank=True)
-    kind = models.CharField(max_length=9)  # providers.inbound.AlertKind
+    kind = models.CharField(max_length=9)  # value of providers.inbound.AlertKind
     first_at = models.DateTimeField(_("first said"), db_default=Now())
     at = models.DateTimeField(_("last said"), db_default=Now())
     times = models.PositiveIntegerField(_("times"), default=1, db_default=1)
@@ -121,7 +122,7 @@ class ProviderAlert(models.Model):
 
 
 class VendorApproval(models.Model):
-    """A template or a sender that a vendor has to approve, with its state at the last read.
+    """A template or sender that a vendor has to approve, with its state at the last read.
 
     `vendor_accounts.approvals` writes it.
     """

@@ -7,11 +7,11 @@ from django.utils.translation import gettext_lazy as _
 
 
 class BlockedPhone(models.Model):
-    """Nothing is sent to this phone: the person replied STOP, or the operator blocked it."""
+    """A phone that receives nothing: the person replied STOP, or the operator blocked it."""
 
     phone = models.CharField(_("phone"), max_length=16, unique=True)
     reason = models.CharField(_("reason"), max_length=200, blank=True)
-    # The person's START removes only a block that their STOP has set.
+    # The person's START removes only the block of their own STOP.
     said_stop = models.BooleanField(_("said STOP"), default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -51,11 +51,11 @@ class Contact(models.Model):
 
 
 class KnownRecipient(models.Model):
-    """A vendor's user id of a recipient: some vendors send it instead of the phone."""
+    """A vendor's user id of a recipient, which some vendors send instead of the phone."""
 
     vendor = models.CharField(max_length=20)
     user_id = models.CharField(max_length=150)
-    # The latest: its message has the phone until that is anonymised.
+    # The latest message, which has the phone until it is anonymised.
     attempt_id = models.UUIDField()
     seen_at = models.DateTimeField(db_default=Now())
 

@@ -6,14 +6,16 @@ from accounts.models import Company
 
 
 class RouterState(models.Model):
-    """One row: everything learned that is not about one phone. The learning worker locks it."""
+    """A single row with everything learned that is not about one phone.
+    The learning worker locks it.
+    """
 
     ONLY = 1
 
     version = models.PositiveBigIntegerField(default=0)
     learned_until = models.DateTimeField()
-    counted_until = models.DateTimeField(null=True)  # by `otp.statistics.savings_count`
-    state = models.JSONField(default=dict)  # `channels.routing.learned.learned_router`
+    counted_until = models.DateTimeField(null=True)  # written by `otp.statistics.savings_count`
+    state = models.JSONField(default=dict)  # JSON of `channels.routing.learned.learned_router`
 
     class Meta:
         constraints = [
@@ -25,13 +27,13 @@ class RouterState(models.Model):
 
 
 class RememberedPhone(models.Model):
-    """Which channels reached a phone and which did not, for all companies together.
+    """The channels that reached a phone and those that failed, for all companies together.
 
     The phone is a keyed hash. Erased with the person, and 180 days after the last outcome.
     """
 
     phone_hash = models.BinaryField(max_length=16, primary_key=True)
-    key_id = models.CharField(max_length=8, default="", db_default="")  # of the key of the hash
+    key_id = models.CharField(max_length=8, default="", db_default="")  # id of the hash key
     traces = models.JSONField(default=dict)  # channel → `phone_memories.Stored`
     seen_at = models.DateTimeField()
 
@@ -50,7 +52,7 @@ class RouteDay(models.Model):
 
     class Arm(models.TextChoices):
         SMART = "smart"
-        HOLD_OUT = "hold_out"  # by the company's own order, to compare with
+        HOLD_OUT = "hold_out"  # held out: sent in the company's own order, for comparison
 
     company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
     day = models.DateField()
@@ -59,8 +61,8 @@ class RouteDay(models.Model):
     codes = models.PositiveBigIntegerField(default=0)
     entered = models.PositiveBigIntegerField(default=0)
     tokens = models.PositiveBigIntegerField(default=0)
-    tokens_squared = models.PositiveBigIntegerField(default=0)  # the sum of the squares
-    # Seconds from the send to the right code, of those entered.
+    tokens_squared = models.PositiveBigIntegerField(default=0)  # sum of squares
+    # Seconds from the send to the right code, summed over entered codes.
     seconds = models.FloatField(default=0.0)
 
     class Meta:

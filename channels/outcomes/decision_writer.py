@@ -1,4 +1,4 @@
-"""Loads locked messages, and writes what was decided about them."""
+"""Loads locked messages, and writes the decisions about them."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -29,7 +29,7 @@ _UPDATE_ATTEMPTS = sql_files.read("channels/outcomes/update_attempts.sql")
 _UPDATE_MESSAGES = sql_files.fill(
     sql_files.read("channels/outcomes/update_messages.sql"), stale_days=sql.INSERT_STALE_DAYS
 )
-# Written as they are; the statements have their types.
+# Written unconverted; the statements have their types.
 _ATTEMPT_COLUMNS = (
     "id", "state", "provider_id", "error_class", "error_code", "error_detail", "polls", "poll_in",
 )  # fmt: skip
@@ -49,7 +49,7 @@ def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
     if not ids:
         return []
     cursor.execute(within(sql.LOAD_MESSAGES, months_of(ids)), [list(ids)])
-    # Columns are found by name, once for all rows: a dict of each row takes longer than `decide`.
+    # Looks columns up by name once for all rows: a dict for each row takes longer than `decide`.
     index_of = {column.name: index for index, column in enumerate(cursor.description)}
     attempt_names = [f"attempt_{name}" for name in AttemptState._fields]
     of_message = itemgetter(*(index_of[name] for name in MessageState._fields))

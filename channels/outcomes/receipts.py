@@ -1,7 +1,7 @@
 """Delivery receipts: stored while the vendor waits, applied by a worker.
 
-They come twice, late, out of order and before our own commit. A digest of the content recognises
-a repeat. A receipt for an unknown attempt is parked and matched again later.
+Receipts come twice, late, out of order and before our own commit. A digest of the content detects a
+repeat. A receipt for an unknown attempt is parked and matched again later.
 """
 
 import hashlib
@@ -41,8 +41,8 @@ from storage.store_errors import is_refusal, is_refused_by_database, write_toget
 log = structlog.get_logger(__name__)
 
 BATCH_SIZE = 100
-MAX_RAW_BYTES = 2**20  # stored for one call, whose body is kept with each of its receipts
-MAX_SHARED_BYTES = 2**16  # of a call that shares a statement with others
+MAX_RAW_BYTES = 2**20  # receipts of one call, whose body is stored with each of them
+MAX_SHARED_BYTES = 2**16  # receipts of a call that shares a statement with other calls
 PARK_SECONDS = 5.0  # until the first retry of an unmatched receipt
 MATCH_TIMEOUT = 600.0  # seconds after which an unmatched receipt is no longer retried
 
@@ -60,7 +60,7 @@ EVENT_KINDS = {
 
 DUE_RECEIPTS = sql_files.read("channels/outcomes/due_receipts.sql")
 
-# A separate statement, since workers ask often and mostly nothing is due.
+# A separate statement, because workers ask often and mostly nothing is due.
 HAS_DUE_RECEIPTS = """
 SELECT EXISTS (SELECT 1 FROM channels_receipt
                WHERE due_at <= now() AND received_at >= :start AND received_at < :end)
@@ -78,7 +78,7 @@ recipients AS ({vendor_user_ids.REMEMBER})"""
 
 @cache
 def store_statement(*, has_recipients: bool, skips_known: bool) -> str:
-    """The statement with or without what these need."""
+    """The statement, with or without the parts that these receipts need."""
     return sql_files.fill(
         _STORE,
         stores_known="false" if skips_known else "true",
@@ -92,7 +92,8 @@ FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id)
 WHERE r.id = n.id AND r.received_at >= :start AND r.received_at < :end
 """
 
-# The delay grows with the receipt's age: receipts of messages sent by others come in numbers.
+# The delay grows with the receipt's age: receipts of messages sent by
+# other systems arrive in numbers.
 PARK_RECEIPTS = """
 UPDATE channels_receipt
 SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)
@@ -108,7 +109,9 @@ Row = dict[str, Any]  # by columns, for the JSON parameters of `store_statement`
 
 
 class _StoredCall(NamedTuple):
-    """The content of a vendor's call; `skips_known`: not a *sent* that is already stored."""
+    """The content of a vendor's call. `skips_known`: skip a *sent*
+    receipt that is already stored.
+    """
 
     receipts: list[Row]
     recipients: list[Row]
@@ -145,7 +148,9 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
 
 
 def _store(call: _StoredCall) -> int:
-    """A receipt that is refused is left out: the vendor would repeat the call with it forever."""
+    """Stores the receipts. A receipt that is refused is left out: the vendor
+    would repeat the call forever.
+    """
     new: set[str] = set()
 
     def insert(rows: Sequence[Row]) -> None:
@@ -160,7 +165,9 @@ def _refuse(row: Row, error: Exception) -> None:
 
 
 def _store_together(calls: Sequence[_StoredCall]) -> list[int]:
-    """A receipt that several calls of the group repeat counts once for each."""
+    """Stores the receipts of several calls. A receipt that several calls
+    repeat counts once for each.
+    """
     rows = [row for call in calls for row in call.receipts]
     recipients = [row for call in calls for row in call.recipients]
     new = _insert(rows, recipients, skips_known=True)
@@ -168,7 +175,9 @@ def _store_together(calls: Sequence[_StoredCall]) -> list[int]:
 
 
 def _insert(rows: Sequence[Row], recipients: Sequence[Row], *, skips_known: bool) -> set[str]:
-    """Returns the digests of new receipts. Sorted, so that parallel repeats cannot deadlock."""
+    """Inserts in sorted order, so that parallel repeats cannot deadlock; returns
+    the digests of new receipts.
+    """
     if not rows:
         return set()
     people = vendor_user_ids.without_repeats(recipients)
@@ -208,7 +217,9 @@ def _phone(receipt: Receipt) -> str:
 
 
 def _digest(provider: str, receipt: Receipt) -> bytes:
-    """Covers who may have written it: a person's text must not pass for the centre's receipt."""
+    """The digest of a receipt, including who may have written it: a person's text must not pass for
+    the centre's receipt.
+    """
     identity = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
     source = (receipt.phone, receipt.needs_phone)
     return hashlib.sha256(repr((identity, source)).encode()).digest()
@@ -278,7 +289,7 @@ class DueReceipt(NamedTuple):  # a row of `DUE_RECEIPTS`
     error_code: str
     error_detail: str
     at: datetime | None
-    matched: list[UUID] | None  # a message and the attempt of it
+    matched: list[UUID] | None  # a message and its attempt
     is_timed_out: bool
     part_id: int | None
 

@@ -1,8 +1,8 @@
 """Parts of a long SMS, which a vendor may accept and report one by one.
 
-It is delivered once every part is, and failed as soon as one part is. If later parts were refused
-or got no response, not all parts are known: only the recipient can prove delivery then, and
-otherwise the deadline releases the tokens.
+The SMS is delivered once every part is, and failed as soon as one part is. If later parts were
+refused or got no response, not all parts are known: then only the recipient can prove delivery, or
+the deadline releases the tokens.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ WHERE a.id = %s AND a.provider = %s AND a.message_id BETWEEN :first_id AND :last
 ON CONFLICT DO NOTHING
 """
 
-# Under `LOCK_MESSAGES`, so that of two parts reported at once the second sees the first.
+# Runs under `LOCK_MESSAGES`, so that of two parts reported concurrently the second sees the first.
 MARK_PARTS_DELIVERED = """
 UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
 """
@@ -36,18 +36,18 @@ SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
 GROUP BY attempt_id HAVING count(delivered_at) = max(total)
 """
 
-PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
+PartEvent = tuple[Event, int | None]  # the id of the part that it reports on
 
 FAILURES = {
     EventKind.REFUSED,
     EventKind.UNREACHABLE,
     EventKind.BARRED,
     EventKind.EXPIRED,
-}  # of the whole message, whichever part failed
+}  # state of the whole message, whichever part failed
 
 
 def store(provider: str, parts: Sequence[Part]) -> None:
-    """Stores parts; skips those that reference no attempt of this provider. Safe to repeat."""
+    """Stores parts; skips parts of attempts unknown to this provider. Safe to repeat."""
     with connection.cursor() as cursor:
         for part in parts:
             provider_id = stored_text(part.provider_id, 200)

@@ -1,8 +1,8 @@
-"""Takes messages and attempts from state to state, and settles their holds.
+"""Applies events to messages and attempts, and settles their holds.
 
 An outcome, a receipt, an entered code, an expired lease, a deadline: each is an event. A group of
 events is one commit: lock, load, decide (`channels.lifecycle`, pure), pay fallbacks, write. Plain
-acceptances and deliveries of messages that nobody has changed take `unchanged_messages` instead.
+acceptances and deliveries of unchanged messages take `unchanged_messages` instead.
 """
 
 from collections import defaultdict
@@ -44,7 +44,7 @@ def commit_events(events: Sequence[Event]) -> list[Decision]:
 
 
 def apply_in_transaction(cursor: CursorWrapper, events: Sequence[Event]) -> list[Decision]:
-    """Applies events in the caller's transaction; after its commit the caller calls `announce`."""
+    """Applies events in the caller's transaction; after the commit the caller calls `announce`."""
     ids = list({event.message_id for event in events})
     lock_messages(cursor, ids)
     return _pay_and_write(cursor, decide_each(load_messages(cursor, ids), events))
@@ -62,8 +62,8 @@ def _pay_and_write(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list
 
 
 def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
-    """Has the wallet accept or reject the requested fallbacks. This comes before the messages are
-    written, and the wallet's lock is still the last one that others wait for.
+    """Lets the wallet accept or reject the requested fallbacks. Runs before the messages are
+    written; still, the wallet's lock is the last one that other transactions wait for.
     """
     decisions = _without_taken_steps(cursor, decisions)
     moves = [
@@ -86,8 +86,8 @@ def pay_fallbacks(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[
 def _without_taken_steps(
     cursor: CursorWrapper, decisions: Sequence[Decision]
 ) -> Sequence[Decision]:
-    """Nobody gets a code twice by one channel: once by a message that was to fall back to it, and
-    once by a newer one that was sent by it.
+    """Removes fallback steps to channels that newer messages of the code use, so that nobody gets a
+    code twice by one channel.
     """
     falling = [decision.message for decision in decisions if decision.fallback]
     if not falling:
@@ -118,7 +118,7 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
     """Expires messages without an open attempt."""
     with transaction.atomic(), connection.cursor() as cursor:
         lock_messages(cursor, message_ids)
-        # Checked under the lock, since a worker may have claimed one in the meantime.
+        # Checked under the lock, because a worker may have claimed one in the meantime.
         snapshots = load_messages(cursor, message_ids)
         idle = [snapshot for snapshot in snapshots if not snapshot.has_open_attempt]
         decisions = _pay_and_write(cursor, [state_machine.give_up(item) for item in idle])
@@ -127,7 +127,7 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
 
 
 def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
-    """Switches messages to their next channel if their patience is still over under the lock."""
+    """Switches messages to their next channel if their timeout has still passed under the lock."""
     with transaction.atomic(), connection.cursor() as cursor:
         statement = within(sql.LOCK_PATIENCE_EXPIRED, months_of(message_ids))
         cursor.execute(statement, [list(message_ids)])
@@ -140,10 +140,11 @@ def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
 
 
 def take_next_step(cursor: CursorWrapper, message_id: UUID, hold: int) -> Decision | None:
-    """Switches the message to its next channel now; None if there is no next one, or if it was
-    switched since its hold was `hold`. A decision under the old hold: the wallet does not pay.
+    """Switches the message to its next channel now. Returns None if there is no next channel, or if
+    the message was switched since its hold was `hold`: the wallet does not pay a decision on an old
+    hold.
 
-    Runs in the caller's transaction; the caller calls `announce` after its commit.
+    Runs in the caller's transaction; the caller calls `announce` after the commit.
     """
     lock_messages(cursor, [message_id])
     (snapshot,) = load_messages(cursor, [message_id])
@@ -156,8 +157,8 @@ def take_next_step(cursor: CursorWrapper, message_id: UUID, hold: int) -> Decisi
 
 
 def announce(decisions: Sequence[Decision]) -> None:
-    """Publishes committed outcomes. Returns places in send limits first, so that a notified sender
-    can try another channel at once.
+    """Publishes committed outcomes. Releases send limits first, so that a notified sender can try
+    another channel at once.
     """
     for decision in decisions:
         message = decision.message
@@ -179,9 +180,9 @@ def announce(decisions: Sequence[Decision]) -> None:
 
 def cancel(cursor: CursorWrapper, subjects: Sequence[UUID]) -> list[Decision]:
     """Cancels the messages of these subjects: none is tried again or by another channel. Holds
-    return by the usual rules: at once where no vendor has the message.
+    return by the usual rules, at once if no vendor has the message.
 
-    Runs in the caller's transaction; the caller calls `announce` after its commit.
+    Runs in the caller's transaction; the caller calls `announce` after the commit.
     """
     cursor.execute(sql.in_changeable_months(sql.LOCK_BY_SUBJECTS), [list(subjects)])
     ids = [message_id for (message_id,) in cursor.fetchall()]
@@ -198,7 +199,7 @@ def prove(
     """Settles one delivery of each used subject, unless one is settled, and cancels its fallback.
 
     `used` pairs a subject with the message that brought it, if known. Runs in the caller's
-    transaction; the caller calls `transitions.announce` after its commit.
+    transaction; the caller calls `transitions.announce` after the commit.
     """
     subjects = [subject_id for subject_id, _ in used]
     message_ids = [message_id for _, message_id in used]

@@ -1,8 +1,8 @@
-"""Outcomes of messages that nobody has changed, written in one statement each.
+"""Outcomes of messages that are unchanged since their claim, each written in one statement.
 
-Most outcomes are acceptances of a message as its claim left it, and receipts by which a sent
-message is delivered. One statement compares versions or states and writes everything, instead of
-locking, loading, deciding and writing as `channels.outcomes.transitions` does with all others.
+Most outcomes are acceptances of a message that is still as claimed, and receipts that deliver a
+sent message. One statement compares versions or states and writes everything, instead of locking,
+loading, deciding and writing as `channels.outcomes.transitions` does for all other outcomes.
 """
 
 import time
@@ -44,7 +44,7 @@ _DELIVER_UNCHANGED = sql_files.fill(
 
 
 def accept_unchanged(events: Sequence[Event]) -> list[Event]:
-    """Returns the events that it could not write."""
+    """Returns the events that were not written."""
     acceptances = [
         (event, event.first_claim)
         for event in events
@@ -64,7 +64,7 @@ def accept_unchanged(events: Sequence[Event]) -> list[Event]:
 
 
 def _accept(acceptances: Sequence[tuple[Event, FirstClaim]]) -> set[UUID]:
-    """The attempts that it has written."""
+    """Returns the written attempts."""
     rows = [
         {
             "message_id": event.message_id,
@@ -82,7 +82,7 @@ def _accept(acceptances: Sequence[tuple[Event, FirstClaim]]) -> set[UUID]:
 
 
 class Delivered(NamedTuple):
-    """A message that `deliver_unchanged.sql` has delivered."""
+    """A message delivered by `deliver_unchanged.sql`."""
 
     message_id: UUID
     attempt_id: UUID
@@ -93,7 +93,7 @@ class Delivered(NamedTuple):
 
 
 def deliver_unchanged(limit: int) -> tuple[int, bool]:
-    """Returns how many receipts it has applied, and whether it may have left some."""
+    """Returns the number of applied receipts, and whether some may be left."""
     started = time.time_ns()
     params = {"limit": limit, "zone": settings.TIME_ZONE}
     rows: list[dict[str, Any]] = fetch_rows(

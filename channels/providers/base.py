@@ -23,7 +23,7 @@ from channels.providers.inbound import (
 class ApprovalKind(StrEnum):
     TEMPLATE = "template"
     SENDER = "sender"
-    CAMPAIGN = "campaign"  # A2P 10DLC: what US carriers let a messaging service send
+    CAMPAIGN = "campaign"  # A2P 10DLC: registration of a messaging service with US carriers
 
 
 class ApprovalStatus(StrEnum):
@@ -41,10 +41,10 @@ class Approval:
     name: str
     status: ApprovalStatus
     language: str = ""
-    word: str = ""  # the vendor's own
+    word: str = ""  # the vendor's own status word
     quality: str = ""
     reason: str = ""
-    is_used: bool = True  # by this account
+    is_used: bool = True  # used by this account
 
 
 class Content(StrEnum):
@@ -53,8 +53,9 @@ class Content(StrEnum):
     CODE = "code"
     CODE_WITH_LINK = "code_with_link"
     LINK = "link"
-    CODE_WITH_TEXT = "code_with_text"  # whose own text must be shown: where no template words it
-    # A custom code, which the company made: 4 to 8 digits, or anything else.
+    # content whose own text must be shown: no template may word it
+    CODE_WITH_TEXT = "code_with_text"
+    # A custom code, made by the company: 4 to 8 digits, or anything else.
     CUSTOM_DIGITS = "custom_digits"
     CUSTOM_CODE = "custom_code"
 
@@ -75,7 +76,8 @@ class Capabilities:
     needs_contact: bool = False  # reaches only people who shared their contact with our bot
     waits_for_person: bool = False  # only an action of the person proves delivery
     clicks_prove: bool = True  # a click on the link proves delivery
-    wants_entered_codes: bool = False  # asks for reports of them: `report_entered`
+    # the vendor asks for reports of entered codes: `report_entered`
+    wants_entered_codes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,32 +87,32 @@ class Outgoing:
     ref: str  # our attempt id; receipts echo it where the vendor can
     phone: str  # E.164 with its plus
     content: Content
-    locale: str  # its language, from `Provider.locale_for`
+    locale: str  # tag of its language, from `Provider.locale_for`
     text: str
     ttl: int  # seconds the message stays useful
     code: str | None = None
     short_url: str | None = None
     brand: str = ""
-    chat_id: int | None = None  # the person's chat with our bot, where `needs_contact`
-    n: int = 1  # the number of the attempt
+    chat_id: int | None = None  # the person's chat with our bot, for `needs_contact`
+    n: int = 1  # number of the attempt
     message_id: str = ""  # our id, the same for every attempt
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The vendor accepted the message, perhaps without an id or with an alert."""
+    """The vendor's acceptance of the message, possibly without an id or with an alert."""
 
     provider_id: str | None
     alert: AccountAlert | None = None
-    recipient_id: str = ""  # the vendor's id of the person, by which it may name them later
+    recipient_id: str = ""  # the vendor's id of the person, by which it may identify them later
 
 
 @dataclass(frozen=True, slots=True)
 class AccountRequirements:
-    """The values that the checks of an account compare the vendor's settings with."""
+    """The values that an account's checks compare with the vendor's settings."""
 
     hook_url: str  # our webhook's URL
-    countries: tuple[str, ...] = ()  # ISO 3166 codes that it should send to
+    countries: tuple[str, ...] = ()  # ISO 3166 codes of the countries to send to
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class Check:
     """A requirement of a working account, as the vendor reports it."""
 
     topic: str
-    ok: bool | None  # None: the vendor does not report it, or not to this token
+    ok: bool | None  # None: the vendor does not report it, or not for this token
     detail: str = ""  # never contains a secret
 
 
@@ -129,23 +131,23 @@ class SendError(Exception):
         super().__init__(f"{code}: {detail}" if detail else code)
         self.code = code
         self.detail = detail
-        # The account is at fault, not this message: counts for its circuit breaker.
+        # The account is at fault, not this message: the error counts for its circuit breaker.
         self.account = account
 
 
 class UnreachableError(SendError):
-    """This person cannot be reached here. Definite: nothing was sent."""
+    """This channel cannot reach the person. Definite: nothing was sent."""
 
 
 class BarredError(UnreachableError):
-    """The subscriber has the carrier bar these messages: in Russia mass SMS, codes among them.
+    """The subscriber has barred these messages at the carrier: in Russia mass SMS, including codes.
 
     Neither an outage nor a wrong number, and no other account of the channel reaches the phone.
     """
 
 
 class RefusedError(SendError):
-    """The vendor will not send this: configuration, policy, content. Definite."""
+    """The vendor refuses the message: configuration, policy, content. Definite."""
 
 
 class DestinationRefusedError(RefusedError):
@@ -157,11 +159,13 @@ class DestinationRefusedError(RefusedError):
 
 
 class TransientError(SendError):
-    """Not accepted now, perhaps later: no connection or a documented temporary error. Definite."""
+    """Refused now, perhaps accepted later: no connection or a documented
+    temporary error. Definite.
+    """
 
 
 class ThrottledError(TransientError):
-    """Too fast; `retry_after` in seconds where the vendor named it. Definite."""
+    """Too fast; `retry_after` in seconds if the vendor stated it. Definite."""
 
     def __init__(
         self,
@@ -194,12 +198,12 @@ class Provider(ABC):
     def locale_for(self, tag: str, language: str) -> str:
         """The `locale` of a message requested in `tag`, whose text is in our language `language`.
 
-        A vendor whose templates have languages of their own returns the nearest of those.
+        A vendor whose templates have their own languages returns the nearest of these.
         """
         return language
 
     def is_proved_by(self, message: Outgoing) -> bool:
-        """Whether acceptance is the only proof of delivery that will come."""
+        """Whether acceptance is the only proof of delivery that will arrive."""
         return not (self.capabilities.receipts or self.capabilities.waits_for_person)
 
     def provider_id_of(self, message_id: str, phone: str) -> str | None:
@@ -210,10 +214,10 @@ class Provider(ABC):
         return None
 
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
-        """Verifies the signature over the raw bytes, once, then translates what the call says.
+        """Verifies the signature over the raw bytes, once, then translates the content of the call.
 
-        Raises InvalidWebhookError. Skips whatever it does not know, and raises nothing else:
-        the vendor would only repeat the call.
+        Raises InvalidWebhookError. Skips unknown content and raises nothing else: the vendor would
+        only repeat the call.
         """
         raise InvalidWebhookError(f"{self.name} is not called by its vendor")
 
@@ -251,7 +255,7 @@ class Provider(ABC):
         return []
 
     def renew(self, requirements: AccountRequirements) -> None:  # noqa: B027 - most vendors drop nothing
-        """Sets up again what the vendor drops by itself, and nothing that is in order.
+        """Restores settings that the vendor drops by itself, and changes nothing that is in order.
 
         Raises a SendError if the vendor refuses it or does not answer.
         """
@@ -266,29 +270,29 @@ class Provider(ABC):
         """The vendor's list of our templates and senders with their state; None if it has no such
         list.
 
-        Raises a SendError if it does not answer.
+        Raises a SendError if the vendor does not answer.
         """
         return None
 
     def poll(self, provider_id: str) -> Receipt | None:
-        """Reads a message's status from the vendor; None without news or without an answer."""
+        """Reads a message's status from the vendor; None if there is no news or no answer."""
         return None
 
     def report_entered(self, provider_id: str, code: str) -> None:  # noqa: B027 - few vendors ask
-        """Tells the vendor that the code of its message was entered. Raises a SendError."""
+        """Reports to the vendor that the code of its message was entered. Raises a SendError."""
 
 
-# Stores all of them, or raises: then all come again, which is harmless.
+# Stores all events, or raises: then all are sent again, which is harmless.
 StoreEvents = Callable[[Sequence[InboundEvents]], None]
 
 
 class HostedProvider(Provider):
-    window: int  # the maximum of unanswered messages
+    window: int  # maximum number of unanswered messages
 
     @property
     @abstractmethod
     def is_open(self) -> bool:
-        """Whether a message sent now would go out; otherwise it should stay queued."""
+        """Whether a message sent now would leave; otherwise it should stay queued."""
 
     @abstractmethod
     def start(self, *, store: StoreEvents, on_open: Callable[[], None]) -> None:
@@ -296,7 +300,7 @@ class HostedProvider(Provider):
 
     @abstractmethod
     def stop(self) -> None:
-        """Stores what was received and disconnects; call it once no thread calls `send`."""
+        """Stores the received events and disconnects; call it once no thread calls `send`."""
 
     @abstractmethod
     def details(self) -> Mapping[str, int]:

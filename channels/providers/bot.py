@@ -17,20 +17,21 @@ from channels.providers.base import (
 )
 from channels.providers.inbound import BotUpdate, Said, Started, Stopped
 
-START_PARAMETER = "contact"  # of the link that opens the chat; the bot then asks for the contact
+# parameter of the link that opens the chat; the bot then asks for the contact
+START_PARAMETER = "contact"
 _COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Stopped}
 
 
 class DeliveredOn(StrEnum):
-    """The proof of delivery, as messengers send a bot no receipts."""
+    """The proof of delivery for a bot, since messengers send no receipts."""
 
     ACCEPT = "accept"
-    CLICK = "click"  # on the link, or the entered code
+    CLICK = "click"  # a click on the link, or the entered code
     NEVER = "never"  # only the entered code
 
 
 class BotText(StrEnum):
-    """A text that the bot sends to a person outside of messages."""
+    """A text that the bot sends outside of messages."""
 
     SHARE = "share"
     READY = "ready"
@@ -38,10 +39,12 @@ class BotText(StrEnum):
 
 
 class Bot(http.HttpProvider):
-    """Writes only to people who shared their contact with it; acceptance is the last it hears."""
+    """A bot that writes only to people who shared their contact with it;
+    acceptance is its last outcome.
+    """
 
-    site: ClassVar[str]  # where the messenger's links to bots lead
-    gone_codes: ClassVar[frozenset[str]]  # of refusals that hold until the person comes back
+    site: ClassVar[str]  # base URL of the messenger's links to bots
+    gone_codes: ClassVar[frozenset[str]]  # codes of refusals that hold until the person comes back
 
     def __init__(
         self,
@@ -68,7 +71,7 @@ class Bot(http.HttpProvider):
 
     @abstractmethod
     def answer(self, chat_id: int, locale: str, word: BotText) -> None:
-        """Replies to a person who wrote to the bot; SHARE adds a button to share the number."""
+        """Replies to a person who wrote to the bot; SHARE adds a button that shares the number."""
 
     def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         return [
@@ -78,7 +81,7 @@ class Bot(http.HttpProvider):
 
     @abstractmethod
     def _webhook(self, hook_url: str) -> Iterator[Check]:
-        """Whether the vendor calls this address, and with all that we read."""
+        """Checks that the vendor calls this address, for all updates that we read."""
 
     def _chat_of(self, message: Outgoing) -> int:
         self._check(message)
@@ -104,7 +107,7 @@ def phone_of(written: str) -> str:
 
 
 def said(text: str, chat_id: int, locale: str) -> BotUpdate | None:
-    """A command, or else a text. Of a link's parameter nothing is read: it names nobody."""
+    """A command, or else a text. The parameter of a link is ignored: it identifies nobody."""
     first_word = next(iter(text.split()), "")
     command = _COMMANDS.get(first_word.partition("@")[0].lower())
     if command:

@@ -1,6 +1,6 @@
 """The declaration in a vendor's folder: options of an account, texts of its errors, setup steps.
 
-Pure data, which the settings read: nothing here or in a `vendor.py` may import a provider.
+Pure data read by the settings: nothing here or in a `vendor.py` may import a provider.
 """
 
 import re
@@ -20,7 +20,7 @@ ACCOUNT_NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A text to copy to the vendor. In it `{hook_url}`, `{short_url}` and the account's options
+    """A text to copy to the vendor, in which `{hook_url}`, `{short_url}` and the account's options
     are filled in.
     """
 
@@ -33,41 +33,41 @@ ADDRESS = Snippet(_("Webhook address"), "{hook_url}")
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
-    """In the vendor's own terms."""
+    """A setup step in the vendor's own terms."""
 
-    where: str  # the vendor's own names of pages, in its language
+    where: str  # the vendor's names of pages, in its language
     what: StrOrPromise
-    options: tuple[str, ...] = ()  # found or chosen there
+    options: tuple[str, ...] = ()  # options found or chosen in this step
     copies: tuple[Snippet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vendor:
-    name: str  # of its first account; further ones are `name:account`
+    name: str  # name of its first account; further accounts are `name:account`
     title: str  # the vendor's product, as people know it
-    position: int  # in the default order of preference
-    class_name: str  # of the class in the folder's `provider.py`
+    position: int  # position in the default order of preference
+    class_name: str  # name of the class in the folder's `provider.py`
     options: tuple[Option, ...]
-    steps: tuple[SetupStep, ...]  # what the first send needs comes first
-    console: str = ""  # the address of the vendor's own pages
+    steps: tuple[SetupStep, ...]  # needs of the first send come first
+    console: str = ""  # address of the vendor's own pages
     required: str = "token"  # the option without which an account is not configured
-    url: str = ""  # of its API over HTTP
+    url: str = ""  # base URL of its HTTP API
     takes_callback_url: bool = False  # each send names the webhook's URL
     has_further_accounts: bool = True
-    max_per_second: int | None = None  # messages that it takes from an account
+    max_per_second: int | None = None  # rate of messages that it accepts from an account
     split: Callable[[str], dict[str, str]] | None = None  # options written as one URL
-    check: Callable[[Mapping[str, Any]], str] = lambda _options: ""  # what is wrong, or ""
-    simulated: str = ""  # the channel that the simulator plays it for
-    failures: Texts = field(default_factory=dict)  # by the vendor's code of an attempt or receipt
-    alerts: Texts = field(default_factory=dict)  # by the code of an alert, for operators
-    advice: Texts = field(default_factory=dict)  # for the company, by the code
-    checks: Texts = field(default_factory=dict)  # titles of its own checks, by topic
-    cures: Texts = field(default_factory=dict)  # for operators, by the topic of a check
+    check: Callable[[Mapping[str, Any]], str] = lambda _options: ""  # the fault, or ""
+    simulated: str = ""  # the channel for which the simulator plays the vendor
+    failures: Texts = field(default_factory=dict)  # by the vendor's code in an attempt or receipt
+    alerts: Texts = field(default_factory=dict)  # for operators, by the code of an alert
+    advice: Texts = field(default_factory=dict)  # for the company, by code
+    checks: Texts = field(default_factory=dict)  # titles of the vendor's own checks, by topic
+    cures: Texts = field(default_factory=dict)  # advice to operators, by topic of a check
     folder: str = ""
 
     @property
     def prefix(self) -> str:
-        """Prefix of the names of its variables."""
+        """The prefix of its variable names."""
         return self.folder.upper()
 
     @property
@@ -90,7 +90,7 @@ class Vendor:
 
 
 def texts(*rows: tuple[Iterable[str], StrOrPromise]) -> Texts:
-    """The same text for each of several codes."""
+    """Maps several codes to the same text."""
     return {code: text for codes, text in rows for code in codes}
 
 

@@ -61,7 +61,7 @@ _HALF_CHARACTER = re.compile(  # one of the two escapes of a character beyond th
     rb"(?i)\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})"
     rb"|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}"
 )
-_NUMBERS = re.compile(r"\d{4,}")  # in a vendor's text: one-time codes and phones
+_NUMBERS = re.compile(r"\d{4,}")  # digits in a vendor's text: one-time codes and phones
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class HttpProvider(Provider):
     """An account reached over HTTP; safe to call from many threads."""
 
     content_type: ClassVar[str] = "application/json"
-    authorization: ClassVar[str] = ""  # the header, with `{token}` in it
+    authorization: ClassVar[str] = ""  # template of the header, with `{token}`
 
     def __init__(
         self, *, api_url: str, token: str, timeout: Timeout = (2.0, 8.0), ca_file: str = ""
@@ -139,7 +139,7 @@ class HttpProvider(Provider):
         self.use_proxy("")
 
     def use_proxy(self, url: str) -> None:
-        """Makes every call by this proxy; with none, directly."""
+        """Routes every call through this proxy, or directly if it is empty."""
         self._connections = Connections(self._url, self._timeout, url, ca_file=self._ca_file)
 
     def _check(self, message: Outgoing) -> None:
@@ -151,14 +151,14 @@ class HttpProvider(Provider):
         answer, failure = self._attempt("POST", path, body)
         if answer is not None:
             return answer
-        # Before the body is sent nothing can have happened; afterwards anything may have.
-        # Raised here so that the caught error, whose text holds the URL, is not its context.
+        # Before the body is sent nothing can have happened; afterwards anything may have. Raised
+        # here so that the caught error, whose text holds the URL, is not its context.
         if body.is_sent:
             raise AmbiguousError("no_answer", failure)
         raise TransientError("no_connection", failure)
 
     def _poll(self, path: str, data: bytes | None = None) -> Json:
-        """A poll: without a response there is no news, and the caller polls again."""
+        """Polls: without a response there is no news, and the caller polls again."""
         body = None if data is None else _Body(data)
         answer, failure = self._attempt("GET" if body is None else "POST", path, body)
         if answer is None:
@@ -169,18 +169,20 @@ class HttpProvider(Provider):
     def _query(
         self, path: str, data: bytes | None = None, *, url: str = "", authorization: str = ""
     ) -> VendorResponse:
-        """A check, which sends nothing: without a response it raises TransientError."""
+        """Makes a read-only call; raises TransientError without a response."""
         body = None if data is None else _Body(data)
         method = "GET" if body is None else "POST"
         answer, failure = self._attempt(method, path, body, url, authorization)
         if answer is None:
             raise TransientError("no_connection", failure)
-        # The token of this request must not be quoted: of "id|secret", the secret.
+        # The token of this request must not be quoted; of "id|secret", the secret must not.
         secret = authorization.rpartition("|")[2]
         return replace(answer, token=secret) if secret else answer
 
     def _get(self, path: str, *, url: str = "", authorization: str = "") -> Json:
-        """A check: returns the object in the answer; raises the error of another answer."""
+        """Makes a read-only call; returns the object in the answer, or
+        raises the error of the answer.
+        """
         answer = self._query(path, url=url, authorization=authorization)
         if answer.status >= 300 or not answer.data:
             raise self._refusal(answer)
@@ -188,7 +190,7 @@ class HttpProvider(Provider):
 
     @abstractmethod
     def _refusal(self, answer: VendorResponse) -> SendError:
-        """The error of a response that is no success, by the vendor's own codes."""
+        """The error of an unsuccessful response, by the vendor's own codes."""
 
     def _attempt(
         self, method: str, path: str, body: _Body | None, url: str = "", authorization: str = ""
@@ -210,7 +212,7 @@ class HttpProvider(Provider):
 def _verdict_by_status(status: int) -> Verdict:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ACCOUNT_THROTTLED
-    if status in {408, 425}:  # by definition not acted upon
+    if status in {408, 425}:  # rejected before any action, by definition
         return TRANSIENT
     if 300 <= status < 500:
         return ACCOUNT_REFUSED if status < 400 or status in {401, 403, 404} else REFUSED
@@ -218,8 +220,8 @@ def _verdict_by_status(status: int) -> Verdict:
 
 
 def _root_cause(error: BaseException) -> str:
-    """The class name of the root cause; its text would hold the URL, which may hold a token."""
-    at_proxy = False  # two libraries have errors of this name
+    """The class name of the root cause. Its text would hold the URL, which may hold a token."""
+    at_proxy = False  # this name is used by two libraries
     while (inner := error.__cause__ or error.__context__) is not None:
         at_proxy = at_proxy or "Proxy" in type(error).__name__
         error = inner
@@ -228,9 +230,9 @@ def _root_cause(error: BaseException) -> str:
 
 
 def parse(body: bytes) -> Json:
-    """The JSON object, after a byte order mark as some write it; empty for anything else.
+    """The JSON object, after an optional byte order mark; empty for anything else.
 
-    One cut character, in a name that a person chose, must not cost what else a call says.
+    One truncated character, in a name that a person chose, must not cost the rest of a call.
     """
     body = body.removeprefix(BOM_UTF8)
     try:
@@ -268,10 +270,10 @@ def mapping(value: object) -> Json:
 
 
 def parse_form(body: bytes, *, encoding: str = "utf-8", is_strict: bool = True) -> dict[str, str]:
-    """Raises InvalidWebhookError unless each name is given once: a signature covers only that.
+    """Raises InvalidWebhookError if a name occurs twice: a signature covers only single values.
 
-    It reads no more than a vendor sends: the signed part is known only after parsing, and anybody's
-    4 MB would take a process a second.
+    Reads no more than a vendor sends: the signed part is known only after parsing, and 4 MB of
+    anybody's form would take a process a second.
     """
     if len(body) > MAX_FORM:
         raise InvalidWebhookError("the form is too long")
@@ -298,12 +300,14 @@ def text(value: object) -> str | None:
 
 
 def text_of(value: Json, name: str) -> str:
-    """The text under this name; empty if there is none."""
+    """The text under this name; empty without one."""
     return text(value.get(name)) or ""
 
 
 def word_of(value: Json, name: str) -> str:
-    """The word under this name in capitals, as vendors write it in either case; else empty."""
+    """The word under this name in capitals, as vendors write it in
+    either case; empty without one.
+    """
     return text_of(value, name).upper()
 
 
@@ -336,7 +340,7 @@ def from_rfc2822(value: object) -> datetime | None:
 
 
 def run_check(topic: str, check: Callable[[], Iterable[Check]]) -> list[Check]:
-    """Runs a check; if the vendor does not answer, its result is unknown."""
+    """Runs a check; without the vendor's answer its result is unknown."""
     try:
         return list(check())
     except SendError as error:
@@ -344,13 +348,13 @@ def run_check(topic: str, check: Callable[[], Iterable[Check]]) -> list[Check]:
 
 
 def redact(value: object, token: str = "") -> str:
-    """Shortens a vendor's text and masks the code, phone or token that it may echo."""
+    """Shortens a vendor's text and masks a code, phone or token that it may echo."""
     detail = text(value) or ""
     return _NUMBERS.sub("***", detail.replace(token, "***") if token else detail)[:300]
 
 
 def header(request: WebhookRequest, name: str) -> str:
-    """Empty if the header is absent."""
+    """The header; empty if it is absent."""
     return request.headers.get(name, "")
 
 
@@ -364,7 +368,7 @@ def sha256_hmac(key: bytes, signed: bytes) -> str:
 
 
 def require_signature(request: WebhookRequest, name: str, *expected: str, secret: str) -> None:
-    """Raises InvalidWebhookError; without a secret always, as anyone can sign with none."""
+    """Raises InvalidWebhookError, also always without a secret, since anyone can sign with none."""
     received = header(request, name)
     if not (secret and any(constant_time_equal(received, signature) for signature in expected)):
         raise InvalidWebhookError(f"{name} does not match")

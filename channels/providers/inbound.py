@@ -1,6 +1,6 @@
 """The events from vendors: delivery receipts, people's replies, alerts about our accounts.
 
-`InboundEvents` is all that one call, or one PDU, says.
+`InboundEvents` holds the content of one call or one PDU.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ class InvalidWebhookError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """A vendor's HTTP request to our webhook. `url` is the public one, which signatures cover;
-    `headers` are looked up in any spelling.
+    """A vendor's HTTP request to our webhook. `url` is the public URL, which signatures cover.
+    `headers` ignore case.
     """
 
     url: str
@@ -33,7 +33,7 @@ class ReceiptState(StrEnum):
     UNREACHABLE = "unreachable"  # failed because this person cannot be reached
     BARRED = "barred"  # failed: the subscriber has the carrier bar these messages
     EXPIRED = "expired"
-    NOT_FOUND = "not_found"  # polled after an ambiguous outcome: the vendor never got it
+    NOT_FOUND = "not_found"  # polled after an ambiguous outcome: the vendor never received it
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +43,33 @@ class Receipt:
     provider_id: str | None
     ref: str | None
     state: ReceiptState
-    word: str  # the vendor's own word for the state
+    word: str  # the vendor's own word of the state
     at: datetime | None = None
     error_code: str | None = None
     error_detail: str = ""
-    # For vendors that write ids in receipts otherwise than at acceptance: other candidates for
-    # `provider_id`, and the recipient's phone, which selects the right one.
+    # Other candidates for `provider_id`, from vendors whose receipts spell ids differently from
+    # acceptances, and the recipient's phone, which selects the right one.
     alternatives: tuple[str, ...] = ()
-    phone: str = ""  # as the vendor writes it
-    needs_phone: bool = False  # a phone could have forged it: it counts only for that phone
+    phone: str = ""  # spelled by the vendor
+    needs_phone: bool = False  # a phone could have forged it: counts only for that phone
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a concatenated message, which the vendor accepted under its own id.
+    """A part of a concatenated message, accepted by the vendor under its own id.
 
-    Receipts then refer to parts, and the message is delivered when all of them are.
+    Receipts then refer to parts, and the message is delivered once all parts are.
     """
 
     ref: str  # our attempt id
-    number: int  # from 1
+    number: int  # counted from 1
     total: int
     provider_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """The vendor's id of a person who received our message; it may be another phone number."""
+    """The vendor's id of a person who received our message; may be another phone number."""
 
     user_id: str
     ref: str  # our attempt id
@@ -84,21 +84,21 @@ class Reply:
 
     phone: str  # with a plus if certainly E.164; empty if the vendor hides it
     text: str
-    user_id: str = ""  # the vendor's id of the person, if any; else a sender that is no phone
-    at: datetime | None = None  # when it was written, by the vendor's clock
+    user_id: str = ""  # the vendor's id of the person, if any; else a sender that is not a phone
+    at: datetime | None = None  # time of writing by the vendor's clock
 
     @property
     def sender(self) -> str:
-        """The person's id at the vendor, the same in its answers and receipts."""
+        """The person's id at the vendor, identical in answers and receipts."""
         sender = self.user_id or self.phone.removeprefix("+")
         return "".join(filter(str.isprintable, sender))[:MAX_SENDER]
 
 
 class AlertKind(StrEnum):
-    REFUSED = "refused"  # lasts until the operator fixes the account
+    REFUSED = "refused"  # until the operator fixes the account
     THROTTLED = "throttled"  # passes by itself
     TEMPLATE = "template"  # affects one template only
-    WARNING = "warning"  # it still works, except for some destinations or until it gets worse
+    WARNING = "warning"  # the account works, except for some destinations or until it gets worse
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class ContactShared:
     phone: str  # E.164 with its plus
     chat_id: int
     locale: str
-    needs_request: bool = False  # counts only in a chat where our bot asked for it
+    needs_request: bool = False  # counts only in a chat in which our bot asked for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,26 +138,26 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A text that is no command; people write "stop" as well."""
+    """A text that is not a command; people write "stop" as well."""
 
     text: str
     chat_id: int
     locale: str
 
 
-BotUpdate = ContactShared | BotBlocked | Started | Stopped | Said  # done in a chat with our bot
+BotUpdate = ContactShared | BotBlocked | Started | Stopped | Said  # in a chat with our bot
 
 
 @dataclass(frozen=True, slots=True)
 class InboundEvents:
-    """All that one verified call says, or one PDU; empty where it says nothing to us."""
+    """The content of one verified call or one PDU; empty if it concerns us in nothing."""
 
-    raw: bytes  # as received; stored with the receipts, so never with a code in it
+    raw: bytes  # raw body; stored with the receipts, so never with a code in it
     receipts: Sequence[Receipt] = ()
     parts: Sequence[Part] = ()
-    recipients: Sequence[Recipient] = ()  # of the receipts
+    recipients: Sequence[Recipient] = ()  # recipients of the receipts
     replies: Sequence[Reply] = ()
     bot_updates: Sequence[BotUpdate] = ()
-    updated_at: datetime | None = None  # when the person did that, by the vendor's clock
+    updated_at: datetime | None = None  # time of the person's action by the vendor's clock
     alerts: Sequence[AccountAlert] = ()
-    handshake: str | None = None  # the body to answer, where the vendor verifies the URL
+    handshake: str | None = None  # body of the answer if the vendor verifies the URL

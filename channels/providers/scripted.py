@@ -22,7 +22,7 @@ LATE_SECONDS = QUEUED_SECONDS = 30  # seconds
 
 
 class ScriptedProvider(Provider):
-    """One instance per channel."""
+    """Scripts the outcomes of one channel's test messages."""
 
     name = "test"
 
@@ -49,7 +49,7 @@ class ScriptedProvider(Provider):
         return message.phone[-4:] not in (LATE, NEVER)
 
     def poll(self, provider_id: str) -> Receipt | None:
-        """The id encodes the time of acceptance and the script."""
+        """Reads the acceptance time and the script from the id."""
         _, script, accepted_at, ref = provider_id.split("-", 3)
         delivered_at = int(accepted_at) + (LATE_SECONDS if script == LATE else 0)
         if script == NEVER or time.time() < delivered_at:

@@ -1,4 +1,4 @@
-"""Every vendor: each folder here with a `vendor.py`."""
+"""All vendors: the folders here that have a `vendor.py`."""
 
 import pkgutil
 from dataclasses import replace

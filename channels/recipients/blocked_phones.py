@@ -1,7 +1,8 @@
-"""Blocked phones get nothing: a reply of STOP blocks the phone, START unblocks it.
+"""Blocked phones, which receive nothing: a reply of STOP blocks the phone, START unblocks it.
 
-The words are the defaults of carriers and vendors (https://help.twilio.com/articles/223134027),
-and what people write in each language of the product. A message counts only if it is nothing else.
+The words are the defaults of carriers and vendors (https://help.twilio.com/articles/223134027), and
+what people write in each language of the product. A message counts only if it contains nothing
+else.
 """
 
 import structlog
@@ -27,7 +28,7 @@ REPEATED_FOR = 7 * 86_400  # seconds
 
 _STOP, _START = message_languages.words("stop"), message_languages.words("start")
 
-# A fragment of the statements that accept sends: there is a row if the phone of `n` is blocked.
+# A fragment of the statements that accept sends: yields a row if the phone of `n` is blocked.
 BLOCKING_ROW = "SELECT FROM channels_blockedphone b WHERE b.phone = n.phone"
 
 
@@ -47,8 +48,8 @@ def is_start(text: str) -> bool:
 
 
 def apply_reply(provider: str, reply: Reply) -> None:
-    """Blocks the sender's phone on every channel after STOP, until START: by what the person wrote
-    last, where the vendor says when.
+    """Blocks the sender's phone on every channel after STOP, until START. The person's last word
+    counts if the vendor dates messages.
     """
     if is_stop(reply.text) or is_start(reply.text):
         _apply_word(provider, reply)
@@ -68,8 +69,8 @@ def _apply_word(provider: str, reply: Reply) -> None:
 
 
 def _is_late(provider: str, reply: Reply) -> bool:
-    """Whether the person wrote another word after this one, which comes again or only now: Meta
-    repeats for seven days a call that failed.
+    """Whether the person wrote another word after this one. Late calls occur: Meta repeats a failed
+    call for seven days.
     """
     if reply.at is None:
         return False
@@ -86,10 +87,11 @@ def _block(provider: str, reply: Reply) -> None:
     phones = _phones(provider, reply)
     reason = f"STOP, {error_texts.provider_title(provider)}"
     rows = [BlockedPhone(phone=phone, said_stop=True, reason=reason) for phone in phones]
-    # One statement: between two, a START may come that lifts what the first has found.
+    # One statement: between two, a START could lift the block that the first has found.
     BlockedPhone.objects.bulk_create(rows, ignore_conflicts=True)
     log.info("phone_opted_out", provider=provider, phones=len(phones))
-    if not phones:  # a hidden phone, a short code, an e-mail gateway: the operator has to look
+    # a hidden phone, a short code, an e-mail gateway: the operator has to look at it
+    if not phones:
         unmatched = AccountAlert("stop_unmatched", reply.sender, AlertKind.WARNING)
         vendor_alerts.record(provider, unmatched)
 

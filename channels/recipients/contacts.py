@@ -1,4 +1,4 @@
-"""Contacts: people who let our bots write to them, and the link that invites others to it."""
+"""Contacts: people who let our bots write to them, and the link that invites people to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from channels.providers.bot import Bot
 from channels.vendor_accounts import registry
 from storage import advisory_locks
 
-# A contact shared again after the call began stays.
+# A contact that is shared again after the call began stays.
 _MARK_REFUSED = """
 UPDATE channels_contact c SET blocked_at = date_trunc('second', a.started_at)
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
@@ -57,16 +57,17 @@ class BotInvitation:
         return str(code.svg_data_uri(border=2, dark="#000", light="#fff"))
 
 
-# An update that failed is delivered again, after those that came meanwhile: what a person did last
-# by the vendor's clock, in whole seconds, counts.
+# A failed update is delivered again, after later ones: the person's last action by the vendor's
+# clock, in whole seconds, counts.
 
 
 @transaction.atomic
 def share(provider: str, *, phone: str, chat_id: int, at: datetime | None = None) -> bool:
-    """Stores a contact; a chat has one phone and a phone one chat, so the newest pair wins. False
-    if the person has done something else since `at`.
+    """Stores a contact. A chat has one phone and a phone one chat, so the newest pair wins. Returns
+    False if the person has done something else since `at`.
 
-    A bot's shares and stops take turns: two that exchange their phones would wait for each other.
+    A bot's shares and stops are serialised: two that exchange their phones would wait for each
+    other.
     """
     at = at or timezone.now().replace(microsecond=0)
     advisory_locks.lock(f"share:{provider}")
@@ -86,7 +87,7 @@ def share(provider: str, *, phone: str, chat_id: int, at: datetime | None = None
 
 @transaction.atomic
 def stop(provider: str, chat_id: int, at: datetime | None = None) -> None:
-    """Stops the bot's messages to this chat; other channels are not affected."""
+    """Stops the bot's messages to this chat; other channels stay unaffected."""
     at = at or timezone.now().replace(microsecond=0)
     advisory_locks.lock(f"share:{provider}")
     chat = Contact.objects.filter(provider=provider, chat_id=chat_id)
@@ -96,12 +97,12 @@ def stop(provider: str, chat_id: int, at: datetime | None = None) -> None:
 
 
 def _stop_key(provider: str, chat_id: int) -> str:
-    """The STOP of a chat whose contact may still come."""
+    """The key of a STOP in a chat whose contact may still arrive."""
     return f"bot-stop:{provider}:{chat_id}"
 
 
 def resume(provider: str, chat_id: int, at: datetime | None = None) -> bool:
-    """Lets the bot write again; returns whether the chat has a contact that it may write to."""
+    """Lets the bot write again; returns whether the chat has a contact it may write to."""
     at = at or timezone.now().replace(microsecond=0)
     chat = Contact.objects.filter(provider=provider, chat_id=chat_id)
     allowed = chat.exclude(blocked_at__gt=at)
@@ -120,18 +121,18 @@ def mark_refused(events: Sequence[Event]) -> None:
 
 
 def invitations() -> list[BotInvitation]:
-    """One for each bot whose username the settings have."""
+    """An invitation for each bot with a configured username."""
     return [invitation for name in _bots() if (invitation := _invitation_of(name))]
 
 
 def invitation_of(message_id: UUID) -> BotInvitation | None:
-    """If the last attempt was by a bot and could not reach the person."""
+    """The invitation to the bot of the last attempt, if it could not reach the person."""
     last = Attempt.objects.filter(message_id=message_id).order_by("-n").first()
     return _invitation_of(last.provider) if last and last.error_class == "unreachable" else None
 
 
 def error_fields(message_id: UUID) -> dict[str, Any]:
-    """Fields to add to the API's error: a message of its own and `action_url`."""
+    """Fields to add to the API's error: a specific message and `action_url`."""
     invitation = invitation_of(message_id)
     if invitation is None:
         return {}

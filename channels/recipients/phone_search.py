@@ -1,4 +1,4 @@
-"""Searches rows by a phone, its beginning or its last digits, in any format, or its country."""
+"""Searches rows by a phone, its prefix or its last digits, in any format, or by its country."""
 
 import re
 from functools import cache
@@ -13,8 +13,8 @@ from parsing import clipboard
 _PUNCTUATION = re.compile(r"[ ()\[\]./\-]")
 _DIGITS = re.compile(r"(\+|00)?([0-9]{1,15})", re.ASCII)
 
-MIN_ENDING_LENGTH = 4  # fewer digits end too many numbers
-MAX_PREFIX_LENGTH = 11  # with its plus; a longer number cannot begin another one
+MIN_ENDING_LENGTH = 4  # fewer digits match the end of too many numbers
+MAX_PREFIX_LENGTH = 11  # including the plus; a longer number cannot be a prefix
 
 KINDS = (
     "fixed_line",
@@ -31,18 +31,18 @@ KINDS = (
 
 
 def whole_number(text: str, country: str) -> str | None:
-    """The E.164 number in the text, read as the API reads it.
+    """The E.164 number in the text, read like in the API.
 
-    None for a prefix, and for a number so short that it may be the prefix of a longer one.
+    Returns None for a prefix, and for a number so short that it may be the prefix of a longer one.
     """
     number = e164_or_none(text, country)
     return number if number and len(number) > MAX_PREFIX_LENGTH else None
 
 
 def matching(text: str, country: str) -> Q | None:
-    """A condition on `phone` that an index can serve; None if the text is no phone.
+    """A condition on `phone` that an index can serve; None if the text is not a phone.
 
-    Without a plus the digits may begin an international number or a national one of `country`:
+    Without a plus the digits may begin an international number or a national number of `country`:
     both match.
     """
     if number := whole_number(text, country):
@@ -58,8 +58,8 @@ def matching(text: str, country: str) -> Q | None:
 
 
 def part_of_number(text: str, country: str) -> Q | None:
-    """A condition on a `phone` that begins or ends so; None for a whole number, and for a text that
-    is no phone or says too little. No index serves it: search a bounded part of the rows.
+    """A condition on a `phone` that begins or ends with the text. None for a whole number, and for
+    a text that is not a phone or too short. No index serves it: search a bounded part of the rows.
     """
     if whole_number(text, country):
         return None
@@ -84,8 +84,8 @@ def _upper_bound(digits: str) -> str:
 
 
 def phones_of(country: str) -> Q:
-    """As `phone_numbers.country_of` sees them: the main country of a calling code has all that
-    belong to no other.
+    """A condition on phones of a country, as `phone_numbers.country_of` sees them: the main country
+    of a calling code has all numbers that belong to no other.
     """
     code = country_code_for_region(country)
     regions = COUNTRY_CODE_TO_REGION_CODE.get(code, ())

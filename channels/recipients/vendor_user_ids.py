@@ -1,7 +1,7 @@
 """Vendors' user ids, which a vendor may report instead of the phone.
 
 They are stored from receipts of our messages, so that STOP works for a person who hides the phone,
-and from a vendor's answer that names another number than the one we sent to.
+and from answers of a vendor that contain another number than the one we sent to.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,8 +22,8 @@ from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
 
-# A fragment of the statement that stores receipts: also one that is no news says who hides behind
-# an id. At most one write a day per person.
+# A fragment of the statement that stores receipts: even a repeated receipt reveals who is behind an
+# id. At most one write a day per person.
 REMEMBER = f"""
 INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
 SELECT vendor, user_id, attempt_id
@@ -51,8 +51,8 @@ def rows(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]
 
 
 def without_repeats(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each person once, as one statement can write them, and sorted, so that parallel ones cannot
-    deadlock.
+    """Removes duplicates, because one statement writes each person once, and sorts the rows, so
+    that parallel statements cannot deadlock.
     """
     by_person = {(row["vendor"], row["user_id"]): row for row in rows}
     return [by_person[person] for person in sorted(by_person)]
@@ -63,16 +63,18 @@ _unwritten: list[dict[str, Any]] = []
 
 
 def enqueue(provider: str, phone: str, user_id: str, ref: str) -> None:
-    """For a provider's thread, which has no database: the dispatcher records it soon. Most ids are
-    the phone itself, in some spelling, and need no row.
+    """Queues ids on a provider's thread, which has no database: the dispatcher records them soon.
+    Most ids are the phone itself, in some spelling, and need no row.
     """
     if user_id and user_id != phone[1:] and e164_or_none(f"+{user_id}", "") != phone:
         _queue.put((provider, Recipient(user_id, ref)))
 
 
 def record_queued() -> None:
-    """Takes a row off the list only once it is written: a later call writes the rest."""
-    while not _queue.empty():  # only the dispatcher takes from it
+    """Records queued ids. A row leaves the queue only once it is written: a
+    later call writes the rest.
+    """
+    while not _queue.empty():  # only the dispatcher removes entries
         provider, recipient = _queue.get()
         _unwritten.extend(rows(provider, [recipient]))
     write_in_batches(_unwritten, lambda batch: write_together(batch, _write, _refuse))
@@ -88,7 +90,7 @@ def _refuse(row: dict[str, Any], error: Exception) -> None:
 
 
 def phone_of(provider: str, user_id: str) -> str:
-    """Empty if this person got no message, or their phone is anonymised by now."""
+    """The phone of this person; empty if they got no message, or the phone is anonymised by now."""
     with connection.cursor() as cursor:
         cursor.execute(_PHONE, [vendor_of(provider), user_id])
         row = cursor.fetchone()

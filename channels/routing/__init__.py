@@ -1,1 +1,1 @@
-"""The channels a message takes: the first, and those it may fall back to."""
+"""The channels of a message: the first, and its fallbacks."""

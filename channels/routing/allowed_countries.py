@@ -1,4 +1,4 @@
-"""The countries that a company sends to: by default its own."""
+"""The countries that a company may send to, by default its own."""
 
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _

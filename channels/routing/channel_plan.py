@@ -1,4 +1,4 @@
-"""The channels of a message: the first and its fallbacks, at today's prices."""
+"""The channels of a message, the first and its fallbacks, at today's prices."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class SendRequest(Protocol):
     def locale(self) -> str: ...
     @property
     def channel(self) -> str | None:
-        """The channel that the request names, if any."""
+        """The channel in the request, if any."""
 
     @property
     def content(self) -> Content: ...
@@ -48,13 +48,13 @@ class ChannelPlan:
     price: int
     chain: tuple[FallbackStep, ...]
     own_patience: float  # seconds the first channel has to prove delivery, if others follow
-    segments: int = 1  # of an SMS
-    route: Mapping[str, Any] | None = None  # of smart routing: what was decided, and why
-    is_sms_avoided: bool = False  # smart routing left it out on request
+    segments: int = 1  # segments of an SMS
+    route: Mapping[str, Any] | None = None  # decision and reason of smart routing
+    is_sms_avoided: bool = False  # omitted by smart routing on request
 
     @property
     def route_of_its_channels(self) -> dict[str, Any]:
-        """Without channels that were taken out of the plan since."""
+        """The route text, without channels that were removed from the plan since."""
         route = dict(self.route or {})
         if "plan" in route:
             route["plan"] = [step for step in route["plan"] if step[0] in self.channel_names]
@@ -82,8 +82,9 @@ def plan_channels(
     avoids_sms: bool = False,
     is_preview: bool = False,
 ) -> ChannelPlan:
-    """Raises every refusal that needs no counter. `order` is the request's own. `avoids_sms`: smart
-    routing leaves it out where anything else is left. A preview is neither held out nor explores.
+    """Plans the channels; raises every refusal that needs no counter. `order` comes from the
+    request. `avoids_sms`: smart routing leaves SMS out if anything else is left. A preview is
+    neither held out nor explores.
     """
     scripted_numbers.refuse_scripted(principal, request.phone, kind)
     check_country(principal, request.phone)
@@ -111,7 +112,7 @@ def plan_channels(
 
 
 def _is_smart(principal: Principal, request: SendRequest, policy: SendPolicy, kind: str) -> bool:
-    """Codes only: it learns from entered codes."""
+    """Whether smart routing applies. It learns from entered codes, so it plans codes only."""
     is_code = kind == "code" and request.content is Content.CODE
     return policy.is_smart and is_code and request.channel is None and not principal.is_test
 
@@ -124,7 +125,7 @@ def _smart_plan(
     avoids_sms: bool,
     is_preview: bool,
 ) -> ChannelPlan | None:
-    """None where nothing can be planned: the send then follows the policy's order."""
+    """The plan of smart routing; None without one: the send then follows the policy's order."""
     prices = _smart_prices(principal, request, policy)
     cheap = {name: price for name, price in prices.items() if not BY_NAME[name].has_segments}
     is_sms_avoided = avoids_sms and 0 < len(cheap) < len(prices)
@@ -132,7 +133,7 @@ def _smart_plan(
     smart = smart_plan.plan(principal.company_id, request.phone, prices, is_preview=is_preview)
     if smart is None:
         return None
-    # As in the policy's order, only the first channel must have an account at this moment.
+    # As in the policy's order, only the first channel must have an available account.
     steps = list(smart.steps)
     while steps and not _has_account(principal, request, steps[0].channel):
         del steps[0]

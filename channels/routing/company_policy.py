@@ -1,8 +1,8 @@
 """The channels that a company allows for a country and a purpose, and their order.
 
-A rule leaves open what it does not set: that comes from the next one that matches, by country
-and purpose, by country, by purpose, then for all. What no rule sets is the company's default
-channel and fallback chain.
+A field that a rule leaves open comes from the next matching rule: by country and purpose, by
+country, by purpose, then for all. A field that no rule sets is the company's default channel and
+fallback chain.
 """
 
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ ALL = ""
 
 @dataclass(frozen=True, slots=True)
 class SendPolicy:
-    """The rules that hold for one send."""
+    """The merged rules for one send."""
 
     order: Sequence[Channel]  # the channels to choose the first one from
     fallback: Fallback | None
     barred: frozenset[str] = frozenset()
-    max_cost: int | None = None  # in tokens; of `fallback`, what its chain keeps to
+    max_cost: int | None = None  # in tokens; a limit on the chain of `fallback`
     locale: str = ""
-    is_own: bool = False  # whether a rule matched
+    is_own: bool = False  # whether any rule matched
     is_smart: bool = False  # the learned router sets order and patience of codes
 
 
 def policy_for(principal: Principal, phone: str, purpose: str) -> SendPolicy:
-    """`purpose` is empty for a link."""
+    """The policy for a send; `purpose` is empty for a link."""
     order = channel_order(principal.default_channel, principal.fallback)
     standard = SendPolicy(order, principal.fallback)
     if not principal.policy:
@@ -44,13 +44,13 @@ def policy_for(principal: Principal, phone: str, purpose: str) -> SendPolicy:
 
 
 def matching_keys(principal: Principal, country: str, purpose: str) -> list[tuple[str, str]]:
-    """The keys of the matching rules, the most exact first."""
+    """The keys of the matching rules, most specific first."""
     keys = dict.fromkeys([(country, purpose), (country, ALL), (ALL, purpose), (ALL, ALL)])
     return [key for key in keys if key in principal.policy]
 
 
 def merged(rules: Sequence[PolicyRule]) -> PolicyRule:
-    """One rule of several, the most exact first."""
+    """Merges several rules, most specific first."""
     result = PolicyRule()
     for rule in rules:
         result = PolicyRule(
@@ -65,7 +65,7 @@ def merged(rules: Sequence[PolicyRule]) -> PolicyRule:
 
 
 def locale_for(principal: Principal, phone: str, purpose: str) -> str:
-    """The language of a message whose request names none."""
+    """The language of a message whose request has none."""
     return policy_for(principal, phone, purpose).locale or principal.language
 
 
@@ -97,9 +97,9 @@ def _combined(standard: SendPolicy, rule: PolicyRule) -> SendPolicy:
 
 
 class RequestedOrder(NamedTuple):
-    """The channels that one request asks for, within the company's policy."""
+    """The channels requested for one send, within the company's policy."""
 
-    channels: tuple[str, ...] = ()  # in this order, and no others; empty: as the policy says
+    channels: tuple[str, ...] = ()  # in this order, exclusively; empty: as in the policy
     patience: int | None = None  # seconds of each channel
 
 
@@ -107,8 +107,8 @@ NO_ORDER = RequestedOrder()
 
 
 def in_order(policy: SendPolicy, requested: RequestedOrder) -> SendPolicy:
-    """The policy with the order and the patience of one request: what it bars stays barred, and
-    its maximum cost holds. Without a channel if it bars them all.
+    """The policy with the order and timeouts of one request. Barred channels stay barred, and the
+    maximum cost holds. The channel is None if all are barred.
     """
     if requested is NO_ORDER or requested == NO_ORDER:
         return policy
@@ -124,7 +124,7 @@ def in_order(policy: SendPolicy, requested: RequestedOrder) -> SendPolicy:
     return replace(policy, fallback=fallback, is_smart=False)
 
 
-NO_PATIENCE = 60.0  # seconds; of the last step, after which nothing follows
+NO_PATIENCE = 60.0  # seconds; for the last step, after which nothing follows
 
 
 def channel_order(default: str, fallback: Fallback | None = None) -> list[Channel]:
@@ -135,7 +135,7 @@ def channel_order(default: str, fallback: Fallback | None = None) -> list[Channe
 
 
 def channels_after(channel: Channel, fallback: Fallback) -> list[Channel]:
-    """The rest of the chain after this channel; the whole chain if the channel is not in it."""
+    """The rest of the chain after this channel; the whole chain for a channel outside it."""
     names = list(fallback.chain)
     if channel.name in names:
         del names[: names.index(channel.name) + 1]

@@ -1,4 +1,4 @@
-"""Landlines: sent to by the channels that reach them, refused where there are none."""
+"""Landlines: sent to by channels that reach them, refused without such a channel."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from channels.vendor_accounts import registry
 def for_landline(
     mode: str, policy: SendPolicy, *, channel: str | None, content: Content
 ) -> SendPolicy:
-    """Without the channels that reach only mobiles; refuses if no other carries the content."""
+    """Removes the channels that reach only mobiles; refuses if no other carries the content."""
     reached = {name for name in BY_NAME if _reaches_landlines(name, mode, content)}
     order = [each for each in policy.order if each.name in reached]
     carried = any(registry.carries(each, content, mode) for each in order)
@@ -27,7 +27,9 @@ def for_landline(
 
 
 def _reaches_landlines(name: str, mode: str, content: Content) -> bool:
-    """Our bot writes to anyone who shared a contact, with any number; the Gateway to mobiles."""
+    """Whether an account reaches landlines: our bot writes to any shared
+    number; the Gateway to mobiles.
+    """
     if not BY_NAME[name].needs_mobile:
         return True
     routes = registry.routes_by_key().get((mode, name, content.value), [])

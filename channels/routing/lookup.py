@@ -1,7 +1,7 @@
 """The facts about a phone before anything is sent to it; no vendor is asked.
 
-Known is the number's range, what the company itself allows, which accounts there are, and who let
-our bots write to them or asked us to stop. Nothing here comes from messages of other companies.
+The sources are the number's range, the company's rules, the existing accounts, and the people who
+let our bots write to them or asked us to stop. Nothing here comes from other companies' messages.
 """
 
 import time
@@ -27,18 +27,18 @@ LIMIT = (3000, 3600)  # lookups per company and mode: (count, seconds)
 class Reach(StrEnum):
     YES = "yes"
     NO = "no"
-    UNKNOWN = "unknown"  # until a message was sent
+    UNKNOWN = "unknown"  # unknown until a message was sent
 
 
 class Reason(StrEnum):
-    """Why a channel is known to reach a phone, or not to."""
+    """The reason why a channel is known to reach a phone, or not to."""
 
     CONTACT = "contact"  # the person let our bot write to them
     NO_CONTACT = "no_contact"
     BLOCKED = "blocked"  # replied STOP, or the operator blocked the phone
     LANDLINE = "landline"
     COUNTRY = "country"  # not on the company's list
-    POLICY = "policy"  # the company's rules leave the channel out
+    POLICY = "policy"  # the company's rules exclude the channel
     UNAVAILABLE = "unavailable"  # no account carries codes to this number now
 
 
@@ -52,7 +52,7 @@ class ChannelReach:
 @dataclass(frozen=True, slots=True)
 class PhoneFacts:
     phone: str  # E.164
-    country: str  # ISO 3166; empty if its calling code is of no country
+    country: str  # ISO 3166; empty if the calling code belongs to no country
     type: LineType
     channels: tuple[ChannelReach, ...]
 
@@ -62,8 +62,8 @@ class PhoneFacts:
 
 
 def look_up(principal: Principal, phone: str, purpose: str) -> PhoneFacts:
-    """Counts the lookup; raises `rate_limited` beyond LIMIT, so that nobody collects the
-    contacts of the bots by trying numbers. `phone` is in E.164.
+    """Counts the lookup; raises `rate_limited` beyond LIMIT, so that nobody collects the bots'
+    contacts by trying numbers. `phone` is in E.164.
     """
     scripted_numbers.refuse_scripted_number(principal, phone)
     if wait := _seconds_over(f"lookup:{principal.company_id}:{principal.mode}"):
@@ -72,7 +72,9 @@ def look_up(principal: Principal, phone: str, purpose: str) -> PhoneFacts:
 
 
 def _seconds_over(key: str) -> int:
-    """Counts once; 0, or the seconds to wait. Without Redis, in PostgreSQL by whole hours."""
+    """Counts once; returns 0, or the seconds to wait. Without Redis, counts
+    in PostgreSQL by whole hours.
+    """
     limit, seconds = LIMIT
     try:
         verdict = counters.acquire([counters.Window(key, limit, seconds)])
@@ -108,7 +110,7 @@ def _reason_for_all(principal: Principal, phone: str) -> Reason | None:
 
 
 def _contacts(phone: str) -> dict[str, bool]:
-    """Names of the accounts that the person shared the phone with; True: they may write now."""
+    """Names of the accounts that the person shared the phone with. True: they may write now."""
     shared = Contact.objects.filter(phone__in=spellings(phone))
     return {contact.provider: contact.blocked_at is None for contact in shared}
 

@@ -1,4 +1,4 @@
-"""The preview of a send: its channels, prices and the rules that match, without a message."""
+"""Previews a send without sending it: its channels, prices and matching rules."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from channels.vendor_accounts import availability
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """The fields of a send that decide its channels."""
+    """The fields of a send that determine its channels."""
 
     phone: str  # E.164
     purpose: str  # empty for a link
@@ -37,12 +37,12 @@ class Preview:
     locale: str
     steps: list[PreviewStep]
     barred: list[Channel]
-    rules: list[tuple[str, str]]  # country and purpose of those that matched, the most exact first
+    rules: list[tuple[str, str]]  # country and purpose of the matching rules, most specific first
     refusal: DomainError | None = None
 
 
 def preview(principal: Principal, phone: str, *, kind: str, purpose: str) -> Preview:
-    """`kind`: "code" or "link"; a link has no purpose."""
+    """Previews a send. `kind`: "code" or "link"; a link has no purpose."""
     content = Content.LINK if kind == "link" else Content.CODE
     request = PreviewRequest(phone, "" if kind == "link" else purpose, content=content)
     policy = company_policy.policy_for(principal, request.phone, request.purpose)

@@ -1,7 +1,7 @@
 """Reads, checks and writes a company's rules: the channels for a country and a purpose.
 
-They are a column of the company's row, which its keys carry, so a send needs no query for them
-(`docs/decisions/0013-settings-in-the-company-row.md`). Only this module writes it.
+Rules are a column of the company's row, which its keys carry, so a send needs no query for them
+(`docs/decisions/0013-settings-in-the-company-row.md`). Only this module writes the column.
 """
 
 import hashlib
@@ -30,13 +30,15 @@ PURPOSE_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """A rule as the company's row has it; None and empty leave the matter to less exact rules."""
+    """A rule as stored in the company's row. None and empty leave a
+    field to less specific rules.
+    """
 
     country: str = ""  # ISO 3166; empty: all
-    purpose: str = ""  # empty: all, links too
+    purpose: str = ""  # empty: all purposes, and links
     channels: list[str] | None = None  # in the order in which they are tried
     patience: dict[str, int] | None = None  # seconds by channel
-    max_cost: int | None = None  # in tokens, of a message
+    max_cost: int | None = None  # maximum tokens of a message
     barred: list[str] | None = None
     locale: str = ""
     smart: bool | None = None  # the learned router sets order and patience of codes
@@ -47,7 +49,7 @@ class StoredRule:
 
     @property
     def address(self) -> str:
-        """Names the rule in a URL: a purpose may hold any character."""
+        """The rule's key in a URL: a purpose may hold any character."""
         return hashlib.sha256("\0".join(self.key).encode()).hexdigest()[:16]
 
     @property
@@ -60,7 +62,7 @@ class StoredRule:
 
 
 def rules_of(company: Company) -> list[StoredRule]:
-    """The rules by country, then by purpose; those for all come first."""
+    """The rules by country, then by purpose; rules for all come first."""
     return sorted((StoredRule(**rule) for rule in company.policy), key=lambda rule: rule.key)
 
 
@@ -82,7 +84,7 @@ def save_rule(
     user: User,
     ip: str | None = None,
 ) -> None:
-    """Adds the rule, or puts it in the place of the one with this key."""
+    """Adds the rule, or replaces the rule with this key."""
     stored = _locked(company)
     others = [row for row in rules_of(stored) if row.key != instead_of]
     check_rules([*others, rule])
@@ -93,7 +95,7 @@ def save_rule(
 def delete_rule(
     *, company: Company, key: tuple[str, str], user: User, ip: str | None = None
 ) -> None:
-    """A rule that is gone already is no error."""
+    """Deletes a rule; a missing rule is not an error."""
     stored = _locked(company)
     _write(stored, [rule for rule in rules_of(stored) if rule.key != key], user, ip)
 
@@ -118,11 +120,11 @@ def _subject(keys: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{country or '*'}/{purpose or '*'}" for country, purpose in keys)
 
 
-# Each check names the rule at fault by its number.
+# Each check refers to the invalid rule by its number.
 
 
 def check_rules(rules: Sequence[StoredRule]) -> None:
-    """Raises `invalid_input` about the field `rules`."""
+    """Raises `invalid_input` for the field `rules`."""
     errors: list[StrOrPromise] = [
         format_lazy("{n}: {error}", n=n, error=error)
         for n, rule in enumerate(rules, start=1)

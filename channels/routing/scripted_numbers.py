@@ -18,14 +18,14 @@ from channels.phone_numbers import NOT_A_PHONE, country_of, is_landline
 from channels.providers import scripted
 from channels.routing import company_policy
 
-# What links are never refused for: to a link, these numbers are as any other.
+# Refusals that never concern links: to a link, these numbers are ordinary.
 OF_CODES = {Error.RESEND_TOO_SOON, Error.TOO_MANY_ATTEMPTS}
 RETRY_AFTER = {  # seconds: the shortest window of each limit
     Error.RESEND_TOO_SOON: settings.COOL_DOWN,
     Error.SEND_LIMIT: settings.CODE_LIMITS[0][1],
     Error.TOO_MANY_ATTEMPTS: settings.WRONG_CODE_LIMITS[0][1],
 }
-EXTRA_FIELDS: dict[Error, dict[str, Any]] = {  # added to code and message, as for a live key
+EXTRA_FIELDS: dict[Error, dict[str, Any]] = {  # added to code and message, like for a live key
     Error.INSUFFICIENT_TOKENS: {"required": 1, "available": 0},
     Error.SEND_LIMIT: {"limit": {"kind": "phone"}},
 }
@@ -33,10 +33,10 @@ INVALID = "0001"
 EXPIRED_CODE = "0004"
 QUEUED = scripted.QUEUED
 NO_MORE_GUESSES = "0012"
-# The guard's steps, played by `otp.protection.send_check`.
+# The guard's steps, simulated by `otp.protection.send_check`.
 CHALLENGED, HELD_BACK = "0015", "0016"
 
-# For people: what the last four digits script, and the error they answer with, if any.
+# Descriptions: the script of the last four digits, and the error of the answer, if any.
 OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {
     "0000": (_("delivered at once"), None),
     INVALID: (_("an invalid number"), Error.INVALID_PHONE),
@@ -89,7 +89,7 @@ def refuse_scripted(principal: Principal, phone: str, kind: str) -> None:
 
 
 def refuse_scripted_number(principal: Principal, phone: str) -> None:
-    """Refuses the number in calls that only read it."""
+    """Refuses the number in read-only calls."""
     if is_scripted(principal, phone, INVALID):
         raise DomainError(Error.INVALID_PHONE, errors={"phone": [NOT_A_PHONE]})
 
@@ -111,8 +111,8 @@ def fallback(
     channel: Channel,
     order: Sequence[Channel],
 ) -> Fallback | None:
-    """The chain that the send has of its own; a number that scripts a chain always has one,
-    unless it is a landline and no other channel of the order reaches those.
+    """The chain of the send itself. A number that scripts a chain always has one, unless it is a
+    landline and no other channel of the order reaches landlines.
     """
     if not is_scripted(principal, phone, scripted.FALLS_BACK):
         return chain

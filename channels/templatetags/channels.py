@@ -1,4 +1,4 @@
-"""Words for messages and policies, and the links of our bots."""
+"""Tags and filters for messages and policies, and the links of our bots."""
 
 from collections.abc import Iterable
 
@@ -23,13 +23,13 @@ def country_name(code: str) -> str:
 
 @register.filter
 def in_turn(channels: Iterable[str | Channel]) -> str:
-    """«one → another»"""
+    """Joins channels as «one → another»."""
     return " → ".join(_titles(channels))
 
 
 @register.filter
 def listed(channels: Iterable[str | Channel]) -> str:
-    """«one, another»"""
+    """Joins names as «one, another»."""
     return ", ".join(_titles(channels))
 
 
@@ -44,7 +44,7 @@ def _titles(channels: Iterable[str | Channel]) -> list[str]:
 
 @register.simple_tag
 def bot_invitations() -> list[contacts.BotInvitation]:
-    """Invitations to the bots; empty where no bot is set up."""
+    """Invitations to the bots; empty without configured bots."""
     return contacts.invitations()
 
 

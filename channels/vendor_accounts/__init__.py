@@ -1,1 +1,1 @@
-"""Accounts with vendors: which there are and are available, circuit breakers, alerts."""
+"""Vendor accounts: configured and available accounts, circuit breakers, alerts."""

@@ -1,4 +1,6 @@
-"""The state of our templates and senders at vendors: read now and then, stored with the time."""
+"""The approval state of our templates and senders at vendors, read
+periodically and stored with the time.
+"""
 
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -32,14 +34,16 @@ ON CONFLICT (provider, kind, name, language) DO UPDATE SET
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """The number of approvals of an account; `error` is in the vendor's words."""
+    """The number of approvals of an account; `error` is the vendor's text."""
 
     found: int | None = None  # None: the vendor has no such list
     error: str = ""
 
 
 def refresh(names: list[str] | None = None) -> dict[str, ReadResult]:
-    """Asks the vendors of these accounts, or of all, in parallel. A silent one changes nothing."""
+    """Asks the vendors of these accounts, or of all, in parallel. Changes
+    nothing for a silent vendor.
+    """
     live, hosted = registry.live_providers(), registry.hosted_providers()
     accounts = {
         name: provider
@@ -60,7 +64,7 @@ def _store_answer(name: str, future: "Future[list[Approval] | None]") -> ReadRes
     except SendError as error:
         log.info("approvals_not_read", provider=name, code=error.code)
         return ReadResult(error=str(error))
-    except Exception as error:  # one vendor's answer must not block the others
+    except Exception as error:  # one vendor's answer must not block the other vendors
         log.exception("approvals_not_understood", provider=name)
         return ReadResult(error=type(error).__name__)
     if approvals is None:
@@ -71,7 +75,7 @@ def _store_answer(name: str, future: "Future[list[Approval] | None]") -> ReadRes
 
 @transaction.atomic
 def _store(name: str, approvals: list[Approval]) -> None:
-    """Forgets what the vendor no longer lists. Sorted, so that two refreshes do not deadlock."""
+    """Deletes what the vendor no longer lists. Sorts, so that two refreshes do not deadlock."""
     ordered = sorted(approvals, key=lambda item: (item.kind, item.name, item.language))
     with connection.cursor() as cursor:
         cursor.executemany(_UPSERT, [_row(name, item) for item in ordered])

@@ -1,8 +1,8 @@
-"""Which accounts take messages now: a process cache of the database, at most a second old.
+"""Accounts that take messages now: a process cache of the database, at most a second old.
 
-The same read finds accounts that operators connected. A thread refreshes it outside requests;
-until the first read every configured account counts as available. It only spares queries: the claim
-decides from the rows which account carries a message.
+The same read finds accounts that operators connected. A thread refreshes the cache outside
+requests; until the first read every configured account counts as available. The cache only saves
+queries: the claim chooses the account of a message from the rows.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from storage.statements.named_rows import fetch_all
 
 REFRESH_INTERVAL = 0.8
 HEARTBEAT_TIMEOUT = 20.0  # seconds: four heartbeats
-SHORT_PAUSE = 10.0  # seconds: a message waits out a shorter pause; a longer one is unavailability
+SHORT_PAUSE = 10.0  # seconds; a message waits out a shorter pause; a longer pause is unavailability
 
 _READ_ACCOUNTS = """
 SELECT name, credentials, prefixes,
@@ -43,10 +43,10 @@ class _Account(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AccountSnapshot:
-    unavailable: frozenset[str] = frozenset()  # switched off, or their breaker is open
-    prefixes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # only of accounts that have some
-    is_any_limited: bool = False  # by a rate, or by a breaker that may be half-open
-    unbound: frozenset[str] = frozenset()  # hosted accounts whose process has no bind
+    unavailable: frozenset[str] = frozenset()  # switched off, or with an open breaker
+    prefixes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of accounts that have some
+    is_any_limited: bool = False  # bound by a rate, or by a breaker that may be half-open
+    unbound: frozenset[str] = frozenset()  # hosted accounts whose process is not bound
 
     def takes(self, provider: str, phone: str) -> bool:
         if provider in self.unavailable:

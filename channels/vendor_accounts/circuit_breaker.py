@@ -1,10 +1,11 @@
 """Circuit breakers: when an account's opens and closes, and their state in the database.
 
-One opens at once when the vendor says that the account is at fault (a dead token, an empty balance,
-too many calls), and when half of the recent calls fail. A destination that the account may not
-send to is no failure, however often it is called: one company chooses it, and a breaker is
-everybody's. After the pause one message probes it (half-open). Each process counts its own calls;
-its decision holds for all, and opening one notifies operators.
+A breaker opens at once if the vendor says that the account is at fault (a dead token, an empty
+balance, too many calls), and if half of the recent calls fail. A destination that the account may
+not send to is not a failure, however often it is called: one company chooses the destination, but
+the breaker affects all companies. After the pause one message probes the account (half-open). Each
+process counts its own calls; its decision applies to all processes, and opening a breaker notifies
+operators.
 """
 
 import random
@@ -25,8 +26,8 @@ from channels.vendor_accounts import error_texts, operator_mail, registry
 from processes.monitoring import metrics
 
 WINDOW = 30.0  # seconds
-MIN_CALLS, MAX_CALLS = 20, 1000  # within the window: fewer decide nothing, more are not kept
-MAX_DOUBLINGS = 8  # of the pause
+MIN_CALLS, MAX_CALLS = 20, 1000  # calls within the window; fewer decide nothing, more are not kept
+MAX_DOUBLINGS = 8  # fraction of the pause
 JITTER = 0.25
 
 
@@ -36,16 +37,16 @@ class Cause(StrEnum):
     ERRORS = "errors"  # half of the calls were refused or unanswered
 
 
-# Seconds, for the first trip.
+# Seconds for the first trip.
 INITIAL_PAUSES = {Cause.REFUSED: 300.0, Cause.THROTTLED: 1.0, Cause.ERRORS: 5.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call to a provider, and whether it probed an open breaker."""
+    """A call to a provider, possibly the probe of an open breaker."""
 
     provider: str
-    trips: int | None = None  # trips of the probed breaker; None: this call is no probe
+    trips: int | None = None  # trips of the probed breaker; None if the call is no probe
 
     @property
     def is_probe(self) -> bool:
@@ -67,7 +68,7 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The probe was not sent: another message may probe."""
+    """Releases the probe of a message that was not sent: another message may probe."""
 
     call: Call
 
@@ -89,7 +90,7 @@ class Breakers:
         self._calls: dict[str, deque[tuple[float, bool]]] = {}
 
     def record(self, call: Call, event: Event, now: float) -> Change | None:
-        """Records a call's result and returns its change of the breaker; `now` is monotonic."""
+        """Records a call's result and returns the change of the breaker; `now` is monotonic."""
         if not event.is_call_result:
             return Release(call) if call.is_probe else None
         cause = self._cause(call, event, now)
@@ -140,7 +141,7 @@ CAUSES: dict[str, StrOrPromise] = {
 # Throttling passes by itself, so it notifies nobody.
 NOTIFIED_CAUSES = {Cause.REFUSED, Cause.ERRORS}
 
-# Calls under way when it opened also fail and must change nothing: only a probe reopens it.
+# Calls that were running when it opened also fail and must change nothing: only a probe reopens it.
 TRIP = """
 INSERT INTO channels_provideraccount AS a (name, position, opened_at, open_until, trips, reason)
 VALUES (%(name)s, %(position)s, now(), now() + make_interval(secs => %(pause)s), 1, %(reason)s)
@@ -225,8 +226,9 @@ def _notify_operators(change: Trip) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Substitutes:
-    full: list[str]  # titles of accounts that carry everything it carries
-    partial: list[str]  # of those that carry some of it, or serve only some phones or people
+    full: list[str]  # titles of accounts that carry all of its messages
+    # titles of accounts that carry some of them, or serve only some phones or people
+    partial: list[str]
 
 
 def find_substitutes(name: str) -> Substitutes:

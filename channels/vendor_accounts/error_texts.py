@@ -1,4 +1,4 @@
-"""Texts for vendors' error codes and our own, for readers who are no engineers."""
+"""Texts for vendors' error codes and our own, for readers who are not engineers."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -10,7 +10,7 @@ from channels.providers.vendors import VENDORS, vendor_of
 
 PROVIDERS = {name: vendor.title for name, vendor in VENDORS.items()}
 
-# `Attempt.error_class`: what kind of failure a call to a provider was.
+# `Attempt.error_class`: the kind of failure of a call to a provider.
 ERROR_CLASSES: dict[str, StrOrPromise] = {
     "unreachable": _("not reachable there"),
     "barred": _("barred by the subscriber"),
@@ -92,7 +92,7 @@ REASONS: dict[str, StrOrPromise] = {
     FallbackReason.CANCELLED: _("the code is no longer valid"),
 }
 
-# Advice by our error or the message's kind, and by the vendor's code where that says more.
+# Advice by our error or the message's kind, and by the vendor's code if that is more specific.
 ADVICE: dict[str, StrOrPromise] = {
     "recipient_unreachable": _(
         "Send by another channel. This attempt no longer counts towards the limits, so "
@@ -131,7 +131,7 @@ def provider_title(provider: str) -> StrOrPromise:
 
 
 def failure_text(provider: str, code: str, error_class: str = "") -> StrOrPromise:
-    """The text of the vendor's code if it is known, else of the class of the failure."""
+    """The text of the vendor's code if it is known, otherwise of the class of the failure."""
     vendor = VENDORS.get(vendor_of(provider))
     by_code = vendor.failures.get(code) if vendor else None
     return by_code or FAILURES_BY_CLASS.get(error_class) or _("No reason was given.")
@@ -152,7 +152,7 @@ def receipt_failure_text(receipt: Receipt) -> StrOrPromise:
 
 
 def api_error_text(code: str) -> str:
-    """The text that the API gives for one of our error codes; the code itself if unknown."""
+    """The API's text for one of our error codes; the code itself if unknown."""
     error = {error.code: error for error in Error}.get(code)
     return str(error.message) if error else code
 

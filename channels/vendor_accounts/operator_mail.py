@@ -1,4 +1,4 @@
-"""Mails to the operators of the service."""
+"""E-mails to the operators of the service."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,7 +19,9 @@ def recipients() -> list[tuple[str, str]]:
 
 
 def notify_operators(*, template: str, context: Mapping[str, Any], key: str) -> None:
-    """Mails each operator in their language, at most once per `key`, which may be long."""
+    """Sends an e-mail to each operator in their language, at most once
+    per `key`, which may be long.
+    """
     digest = hashlib.sha256(key.encode()).hexdigest()[:40]
     for address, language in recipients():
         mail.post(

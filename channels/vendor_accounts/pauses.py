@@ -1,7 +1,7 @@
-"""Pausing accounts and channels by hand: the claim reads the rows, every process within a second.
+"""Pauses accounts and channels by hand: the claim reads the rows, every process within a second.
 
 A paused account is sent nothing. Waiting messages take another account of its channel, or the
-company's next channel once its patience is over, or fails at its deadline, free of charge.
+company's next channel after the timeout, or fail at their deadline free of charge.
 """
 
 from django.conf import settings
@@ -17,7 +17,9 @@ from channels.vendor_accounts import registry
 
 @transaction.atomic
 def pause_account(*, name: str, reason: str, user: User, ip: str | None) -> bool:
-    """Returns False if it is paused already. Its channel's resumption leaves it paused."""
+    """Pauses the account even beyond a pause of its channel. Returns
+    False if it is paused already.
+    """
     ensure_rows()
     paused = ProviderAccount.objects.filter(name=name, is_enabled=True).update(
         is_enabled=False, pause_reason=reason, is_paused_with_channel=False
@@ -51,7 +53,7 @@ def pause_channel(*, channel: Channel, reason: str, user: User, ip: str | None) 
 
 @transaction.atomic
 def resume_channel(*, channel: Channel, user: User, ip: str | None) -> int:
-    """Resumes the accounts that were paused with their channel, no others."""
+    """Resumes only the accounts that were paused with their channel."""
     resumed = ProviderAccount.objects.filter(
         name__in=accounts_of(channel.name), is_paused_with_channel=True
     ).update(is_enabled=True, pause_reason="", is_paused_with_channel=False)
@@ -66,12 +68,12 @@ def accounts_of(channel: str) -> list[str]:
 
 
 def ensure_rows() -> None:
-    """Inserts missing rows with the defaults, under which accounts work without one."""
+    """Inserts missing rows with the defaults, under which accounts also work without a row."""
     ProviderAccount.objects.bulk_create(_rows(), ignore_conflicts=True)
 
 
 def ensure_limits() -> None:
-    """Inserts the rows that bound the accounts whose vendors state a limit; operators change it.
+    """Inserts rows with the rate limits stated by vendors; operators change them.
 
     The simulator states none: a row with a limit doubles the cost of every claim.
     """

@@ -1,6 +1,6 @@
-"""Builds the provider accounts: the whole list of who can deliver what.
+"""Builds the list of all provider accounts.
 
-They come from the environment, and from what operators entered (`stored_credentials`).
+Accounts come from the environment, and from options that operators entered (`stored_credentials`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -23,7 +23,8 @@ from processes.process_state import Once, on_reset
 
 POSITION_STEP = 10  # leaves room for the operator to move an account between two others
 _stored: dict[str, Mapping[str, str]] = {}
-_instances: dict[str, tuple[dict[str, Any], Provider]] = {}  # with the options they were made of
+# the accounts and the options they were built from
+_instances: dict[str, tuple[dict[str, Any], Provider]] = {}
 
 
 def hook_url(provider: str) -> str:
@@ -33,7 +34,7 @@ def hook_url(provider: str) -> str:
 
 
 def setup_steps(name: str) -> list[SetupStep]:
-    """The account may be configured or not."""
+    """The setup steps of an account, configured or not."""
     vendor = VENDORS[vendor_of(name)]
     values = {"hook_url": hook_url(name), "short_url": settings.SHORT_URL}
     values |= settings.PROVIDER_ACCOUNTS[vendor.name]
@@ -48,8 +49,9 @@ def setup_steps(name: str) -> list[SetupStep]:
 def live_providers() -> dict[str, Provider]:
     """Configured accounts by name, in the default order of preference.
 
-    A vendor's first account has the vendor's name, further ones are `vendor:account`. Made once:
-    they hold connections, and the SMPP account that was started must be the one that sends.
+    A vendor's first account has the vendor's name, further accounts are `vendor:account`. Built
+    once: accounts hold connections, and the SMPP account that was started must be the one that
+    sends.
     """
     return {
         name: _instance(name, vendor, options)
@@ -59,7 +61,7 @@ def live_providers() -> dict[str, Provider]:
 
 
 def is_in_environment(name: str) -> bool:
-    """Whether it configures the account; what operators entered under the name is not used."""
+    """Whether the environment configures the account, which overrides what operators entered."""
     return name in _of_environment(VENDORS[vendor_of(name)])
 
 
@@ -72,7 +74,9 @@ def _of_environment(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
 
 
 def _of_operators(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
-    """Options that operators do not enter are those of the vendor's first account."""
+    """The account's options. Options that operators do not enter come from
+    the vendor's first account.
+    """
     defaults = {field.name: field.default for field in vendor.fields}
     return {
         name: {**settings.PROVIDER_ACCOUNTS[vendor.name], **defaults, **options}
@@ -83,8 +87,8 @@ def _of_operators(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
 
 
 def use_stored(options: Mapping[str, Mapping[str, str]]) -> None:
-    """Replaces the accounts of operators. Those whose options are the same keep their connections:
-    a send that is under way ends with the account it began with.
+    """Replaces the accounts of operators. Accounts with unchanged options keep their connections: a
+    send in progress ends with the account it began with.
     """
     _stored.clear()
     _stored.update(options)
@@ -155,7 +159,7 @@ def accounts_called_by(host: HostedProvider | None) -> Collection[str]:
 
 
 def is_pollable(name: str) -> bool:
-    """False also for an account that is no longer configured."""
+    """Whether the account can be polled; False also if it is no longer configured."""
     providers = live_providers() | test_providers()
     return name in providers and providers[name].capabilities.pollable
 
@@ -167,7 +171,7 @@ def clicks_prove(name: str) -> bool:
 
 
 def provider_id_of(name: str, message_id: UUID, phone: str) -> str | None:
-    """None also for an account that is no longer configured."""
+    """The provider id of a message; None also for an account that is no longer configured."""
     account = (live_providers() | test_providers()).get(name)
     return account.provider_id_of(str(message_id), phone) if account else None
 
@@ -190,7 +194,7 @@ class Route:
     provider: str
     needs_contact: bool
     position: int = 0  # unless the operator sets another
-    # The only kind of account: then one that needs a contact is tried without it.
+    # The only kind of account: an account that needs a contact is then tried without one.
     is_sole: bool = True
 
 
@@ -232,7 +236,7 @@ def carries(channel: Channel, content: Content, mode: str) -> bool:
 
 
 def codes_go_by_gateway() -> bool:
-    """Whether Telegram Gateway carries plain codes; the bot carries those with a link."""
+    """Whether Telegram Gateway carries plain codes; the bot carries codes with a link."""
     gateway = ("live", Content.CODE, "telegram_gateway")
     return any((route.mode, route.content, route.provider) == gateway for route in routes())
 
@@ -246,7 +250,7 @@ def needs_contact(channel: str) -> bool:
 
 
 def language_on(channel: Channel, language: str) -> str:
-    """The language in which the channel's first account would word a message of this one."""
+    """The language in which the channel's first account would word a message of this language."""
     accounts = (row for row in live_providers().values() if row.channel == channel.name)
     locales = [account.locale_for(language, language) for account in accounts]
     return message_languages.match(locales[0], language) if locales else language
@@ -254,7 +258,7 @@ def language_on(channel: Channel, language: str) -> str:
 
 @on_reset
 def clear_caches() -> None:
-    """Rereads the settings on next use; also for tests that configure providers."""
+    """Rereads the settings on next use; used also by tests that configure providers."""
     _stored.clear()
     _instances.clear()
     _clear_lists()

@@ -1,7 +1,7 @@
 """Credentials of vendor accounts that operators entered, encrypted at rest.
 
-They add to those of the environment, which come first: a name that it configures is its own.
-Every process learns of a change by the snapshot of accounts, within seconds (`availability`).
+The environment takes precedence over stored credentials with the same name. Every process learns of
+a change by the snapshot of accounts, within seconds (`availability`).
 """
 
 import json
@@ -29,7 +29,9 @@ _seen: dict[str, str] = {}
 
 
 def use(encrypted: Mapping[str, str]) -> None:
-    """Makes the registry use these, by account name, if they differ from the last ones."""
+    """Makes the registry use these credentials, by account name, if they
+    differ from the last ones.
+    """
     if dict(encrypted) == _seen:
         return
     registry.use_stored(
@@ -41,12 +43,14 @@ def use(encrypted: Mapping[str, str]) -> None:
 
 @on_reset
 def _forget() -> None:
-    """The next snapshot counts as a change: the registry has forgotten the last one, too."""
+    """Makes the next snapshot count as a change, because the registry has
+    dropped the last one, too.
+    """
     _seen.clear()
 
 
 def _readable(name: str, text: str) -> dict[str, str]:
-    """Nothing for credentials of a lost key: other accounts must go on."""
+    """Decrypted credentials; empty if the key is lost: other accounts must continue."""
     try:
         return decode(text)
     except ImproperlyConfigured as error:
@@ -60,7 +64,7 @@ def decode(text: str) -> dict[str, str]:
 
 
 def public_options(name: str) -> dict[str, str]:
-    """The options that the form may show: everything but secrets."""
+    """The options that the form may show: all except secrets."""
     row = ProviderAccount.objects.filter(name=name).first()
     options = decode(row.credentials) if row else {}
     public_fields = {field.name for field in VENDORS[vendor_of(name)].fields if not field.is_secret}
@@ -73,7 +77,7 @@ def has_stored(name: str) -> bool:
 
 @transaction.atomic
 def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[str]:
-    """Stores values that are not empty, of secrets only new ones; returns the changed names."""
+    """Stores values that are not empty, and new secrets; returns the changed names."""
     row = ProviderAccount.objects.select_for_update().filter(name=name).first()
     before = decode(row.credentials) if row else {}
     secret = {field.name for field in VENDORS[vendor_of(name)].fields if field.is_secret}
@@ -104,7 +108,7 @@ def _last_position() -> int:
 
 
 def awaits_receipts(name: str) -> bool:
-    """Whether a message's outcome is open, which its vendor's receipt may still prove."""
+    """Whether a message's outcome is open and may still be proved by its vendor's receipt."""
     attempts = Attempt.objects.filter(
         message_id=OuterRef("message_id"), pk=OuterRef("attempt_id"), provider=name
     )
@@ -113,10 +117,10 @@ def awaits_receipts(name: str) -> bool:
 
 @transaction.atomic
 def remove(*, name: str, user: User, ip: str) -> bool:
-    """Forgets the credentials of an account that is switched off and awaits no receipts, which
-    they verify; False if there is no such account, or it has none.
+    """Deletes the credentials of an account that is switched off and awaits no receipts, which they
+    verify. Returns False if there is no such account, or it has none.
 
-    The row stays: attempts name the account.
+    The row stays: attempts refer to the account.
     """
     rows = ProviderAccount.objects.filter(name=name, is_enabled=False).exclude(credentials="")
     if awaits_receipts(name) or not rows.update(credentials=""):
@@ -132,7 +136,7 @@ def secrets_by_key() -> Counter[str]:
 
 
 def rotate() -> Counter[str]:
-    """Encrypts all under the current key; returns the counts by former key."""
+    """Re-encrypts all credentials with the current key; returns the counts by former key."""
     counts: Counter[str] = Counter()
     for pk in ProviderAccount.objects.exclude(credentials="").values_list("pk", flat=True):
         with transaction.atomic():

@@ -38,7 +38,9 @@ _queue: SimpleQueue[tuple[str, AccountAlert]] = SimpleQueue()
 
 @transaction.atomic
 def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
-    """Stores and logs an alert; opens the breaker or mails the operators if it calls for that."""
+    """Stores and logs an alert; opens the breaker or e-mails the
+    operators if the alert requires it.
+    """
     log.warning("account_alert", provider=provider, code=alert.code, kind=alert.kind.value)
     earlier = _upsert(provider, alert, times)
     if provider not in registry.live_providers():
@@ -54,12 +56,12 @@ def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
         _mail_warning(provider, alert, text)
 
 
-# A sender or a word that any phone may choose: one e-mail each would flood the operators.
+# Any phone may choose a sender or a word: an e-mail for each would flood the operators.
 WORDED_BY_OUTSIDERS = {"stop_unmatched", "receipt"}
 
 
 def _upsert(provider: str, alert: AccountAlert, times: int) -> datetime | None:
-    """The time of the same alert before, if any."""
+    """Stores the alert; returns the time of the same alert before, if any."""
     params = {
         "provider": provider,
         "code": stored_text(alert.code, 60),
@@ -74,7 +76,9 @@ def _upsert(provider: str, alert: AccountAlert, times: int) -> datetime | None:
 
 
 def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
-    """At most once a day for the same text, or for the same code where outsiders word it."""
+    """Sends an e-mail at most once a day for the same text, or for the same code if outsiders
+    choose the text.
+    """
     context = {
         "title": error_texts.provider_title(provider),
         "meaning": error_texts.alert_text(provider, alert.code, alert.kind.value),
@@ -87,15 +91,15 @@ def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
 
 
 def enqueue(provider: str, alert: AccountAlert) -> None:
-    """Queues an alert from a provider's thread, which has no database: the dispatcher records it
-    soon.
+    """Queues an alert from a provider's thread, which has no database: the
+    dispatcher records it soon.
     """
     _queue.put((provider, alert))
 
 
 def record_queued() -> None:
     """Records each distinct alert in one statement, so that thousands cannot delay a round. While
-    the database is away they stay in the queue.
+    the database is down they stay in the queue.
     """
     counts: Counter[tuple[str, AccountAlert]] = Counter()
     with suppress(Empty):
@@ -109,5 +113,6 @@ def record_queued() -> None:
                 for waiting in counts.elements():
                     _queue.put(waiting)
                 raise
-            log.exception("alert_not_recorded", provider=alert[0])  # the others are out, too
+            # the other alerts have left the queue, too
+            log.exception("alert_not_recorded", provider=alert[0])
         del counts[alert]

@@ -139,7 +139,9 @@ def _own_messages(view: ApiView) -> MessageQuerySet:
 def _list(
     view: ApiView, query: Mapping[str, str], body_of_row: Callable[[Message], dict[str, Any]]
 ) -> dict[str, Any]:
-    """By phone in any format, reference, channel, status, kind, time (`from` ≤ created < `to`)."""
+    """Filters by phone in any format, reference, channel, status, kind, time (`from` ≤ created <
+    `to`).
+    """
     params = QueryFields(query)
     phone, state = params.text(WITH_PHONE), params.text(WITH_STATUS)
     start, end = params.time(CREATED_FROM), params.time(CREATED_TO)

@@ -1,4 +1,6 @@
-"""GET /messages, /messages/{id}, /test/messages and /channels, and the events of messages."""
+"""Declares GET /messages, /messages/{id}, /test/messages and /channels,
+and the events of messages.
+"""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -12,13 +12,13 @@ from catalogue.texts import StrOrPromise
 
 
 class Series(NamedTuple):
-    name: str  # in the data
+    name: str  # key in the data
     label: StrOrPromise
-    colour: str  # of `.chart-<colour>` in static/figures.css
+    colour: str  # class of `.chart-<colour>` in static/figures.css
 
 
 class Extra(NamedTuple):
-    """A figure that each day lists in words and does not draw."""
+    """A figure that each day lists as text and does not draw."""
 
     label: StrOrPromise
     by_day: Mapping[date, int]
@@ -27,8 +27,8 @@ class Extra(NamedTuple):
 BY_CHANNEL = [Series(channel.name, channel.title, channel.colour) for channel in CHANNELS]
 BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # viewBox units; the drawing stretches to its container
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
-MAX_LABELS = 8  # as many as a phone shows apart
-TENTHS = 10  # places for the tip of a day
+MAX_LABELS = 8  # the number that a phone shows apart
+TENTHS = 10  # positions of the tip of a day
 MIN_HEIGHT = 1.5  # so that a small segment stays visible
 
 
@@ -42,13 +42,13 @@ class Segment:
 @dataclass(frozen=True, slots=True)
 class Bar:
     day: date
-    is_labelled: bool  # of many days every second, third or so has its number below
+    is_labelled: bool  # for many days only every second, third or so has its number below
     x: float
     segments: list[Segment]
-    counts: list[tuple[Series, int]]  # for every series
+    counts: list[tuple[Series, int]]  # one value for every series
     extras: list[tuple[StrOrPromise, int]]
     total: int
-    tenth: int  # of the drawing's width: the bar's position
+    tenth: int  # percentage of the drawing's width
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Fields that all sends and lists of messages share, and what every send may be refused for."""
+"""Fields that all sends and lists of messages share, and the refusals of every send."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -27,7 +27,7 @@ PHONE = Field(
     "+79990000000",
     reading=clipboard.plain,
 )
-DEFAULT_PURPOSE = "verification"  # of a code
+DEFAULT_PURPOSE = "verification"  # length of a code
 UNDERSTOOD_PHONE = Field(
     "phone",
     text(pattern=r"^\+[0-9]+$"),
@@ -56,7 +56,7 @@ LOCALE = Field(
         "then the company's."
     ),
     required=False,
-    reading=tags.canonical,  # empty, which the pattern refuses, if it is not well-formed
+    reading=tags.canonical,  # empty, and so refused by the pattern, if it is not well-formed
     error=_("Not a language tag, such as de-DE (BCP 47)."),
 )
 REQUESTED_LOCALE = Field(

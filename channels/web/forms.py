@@ -95,7 +95,7 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
         label=_("Reference"),
         max_length=64,
         required=False,
-        strip=False,  # it is matched exactly
+        strip=False,  # matched exactly
         widget=forms.TextInput(attrs={"spellcheck": "false"}),
     )
     channel = forms.ChoiceField(
@@ -116,7 +116,7 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
         label=_("Purpose"),
         max_length=64,
         required=False,
-        strip=False,  # it is matched exactly
+        strip=False,  # matched exactly
         widget=forms.TextInput(attrs={"spellcheck": "false"}),
     )
     date_from = DayBoundField(label=_("From"), required=False)
@@ -144,12 +144,12 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
 
 
 def filter_of(query: str, member: Member) -> dict[str, Any]:
-    """The filter of a query string, as the page would use it."""
+    """The filter of a query string, parsed like on the page."""
     return HistoryFilter(QueryDict(query), member=member).filters()
 
 
 def query_of(form: HistoryFilter) -> str:
-    """The filter in use, as `filter_of` reads it."""
+    """The query string of a filter, readable by `filter_of`."""
     form.is_valid()
     valid = [(name, form.data.get(name)) for name in form.fields if name not in form.errors]
     return urlencode([(name, text) for name, text in valid if text])

@@ -28,7 +28,7 @@ from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, REQUESTED_LOCALE, STATUS, USED_CHANNEL
 
-NOT_DELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.BARRED}  # as clients know it: failed
+NOT_DELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.BARRED}  # shown to clients as failed
 RECEIPT_STATUSES = [state.value for state in ReceiptState if state not in NOT_DELIVERED]
 
 KIND = Field(

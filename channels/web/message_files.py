@@ -1,6 +1,6 @@
 """The cabinet's long files of messages, made in the background.
 
-Each is its member's own, with the phones whole or masked by their role.
+Each file belongs to a member, with the phones whole or masked by the member's role.
 """
 
 from uuid import UUID
@@ -24,7 +24,7 @@ from processes.server.client_ip import client_ip
 
 @member_required(anyone, anyone)
 def message_files(request: CabinetRequest) -> HttpResponse:
-    """Lists the member's files; `POST` asks for one by the filter in the address."""
+    """Lists the member's files; `POST` requests a file with the filter in the address."""
     form = HistoryFilter(request.GET, member=request.member)
     error = ""
     if request.method == "POST" and not form.is_valid():

@@ -1,4 +1,4 @@
-"""The days that the overview and the list of messages show: presets, or days of one's own."""
+"""The days shown by the overview and the list of messages: presets, or a custom range."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from storage.months.calendar import last_day, previous_month
 
 @dataclass(frozen=True, slots=True)
 class DayPreset:
-    name: str  # in the URL of the overview
+    name: str  # value in the URL of the overview
     title: StrOrPromise
     days: DayRange | None  # None: all days
     is_chosen: bool = False
@@ -34,7 +34,9 @@ class DayPreset:
 
 
 def day_presets(*names: str) -> list[DayPreset]:
-    """The presets with these names, in this order; a number is the length in days until today."""
+    """The day presets with these names, in this order; a number is the
+    length in days until today.
+    """
     today = timezone.localdate()
     yesterday, last_month = today - timedelta(days=1), previous_month(today)
     presets: dict[str, tuple[StrOrPromise, DayRange | None]] = {
@@ -52,7 +54,7 @@ def day_presets(*names: str) -> list[DayPreset]:
 
 
 def of_list(filters: Mapping[str, Any]) -> list[DayPreset]:
-    """`filters`: the filter in use."""
+    """The period of the list. `filters`: the filter in use."""
     days = (filters.get("date_from"), filters.get("date_to"))
     rows = day_presets("all", "today", "yesterday", "7", "30", "month", "last-month")
     return [replace(row, is_chosen=days == (row.days or (None, None))) for row in rows]
@@ -63,7 +65,7 @@ OWN = "days"
 
 
 class PeriodForm(forms.Form):
-    """`day_range` is always a period: what was asked for wrongly shows its error, and two weeks."""
+    """A form whose `day_range` is always a period: invalid input shows its error, and two weeks."""
 
     mode = LineField(required=False, widget=forms.HiddenInput)
     period = LineField(required=False, max_length=12)

@@ -1,4 +1,4 @@
-"""Messages as the cabinet's search finds them: by id, request, reference, phone or part of one."""
+"""Searches messages for the cabinet by id, request, reference, phone or part of a phone."""
 
 from urllib.parse import urlencode
 
@@ -74,7 +74,7 @@ def hit(message: Message, member: Member, *, is_exact: bool = False) -> Hit:
 
 
 def _to_phone(messages: QuerySet[Message], number: str, member: Member) -> list[Hit]:
-    """The list of all in each mode that has any, and the newest of them."""
+    """A link to all messages of each mode that has any, and the newest of them."""
     newest = list(with_phone(messages, number).order_by("-created_at")[:MAX_HITS])
     lists = [
         Hit(str(_list_title(mode, is_one=True)), _list_url(mode, number), phone_for(number, member))
@@ -85,15 +85,15 @@ def _to_phone(messages: QuerySet[Message], number: str, member: Member) -> list[
 
 
 def _part(text: str, member: Member) -> Q | None:
-    """The condition on a number; fewer digits are rather a page, a name or another number."""
+    """The condition on a number; fewer digits rather mean a page, a name or another number."""
     digits = [char for char in text if char.isdecimal()]
     is_long = len(digits) >= phone_search.MIN_ENDING_LENGTH
     return phone_search.part_of_number(text, member.company.country) if is_long else None
 
 
 def _to_phones_like(messages: QuerySet[Message], part: Q, text: str, member: Member) -> list[Hit]:
-    """Among the latest messages of each mode, and where to look among all."""
-    if not member.can_see_phones:  # digit by digit it would show what is masked
+    """The matches among the latest messages of each mode, and a link to search all."""
+    if not member.can_see_phones:  # digit by digit it would reveal the masked digits
         detail = _("your role sees masked phones")
         return [Hit(gettext("The whole number is needed"), _list_url(Mode.LIVE, text), detail)]
     lists, rows = [], []

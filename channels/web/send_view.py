@@ -18,7 +18,7 @@ from channels.web.status_texts import status_text
 
 class SendView(IdempotentView):
     kind: ClassVar[str]
-    locale = ""  # the tag that was asked for
+    locale = ""  # the requested tag
 
     @abstractmethod
     def parse(self, payload: dict[str, Any]) -> Any:
@@ -30,7 +30,7 @@ class SendView(IdempotentView):
 
     @abstractmethod
     def repeat(self, message: Message) -> dict[str, Any]:
-        """The answer of the first send, rebuilt from the database."""
+        """Repeats the answer of the first send, rebuilt from the database."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
         payload = self.payload(request)
@@ -41,7 +41,9 @@ class SendView(IdempotentView):
         return self.once(idempotency_key, partial(self.send, sender, parsed), self.rebuild)
 
     def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
-        """The answer of a send whose process died before answering; None while it may still run."""
+        """Rebuilds the answer of a send whose process died before answering; None while it may
+        still run.
+        """
         message = Message.objects.get(pk=message_id)
         if not is_answer_known(message):
             return None

@@ -1,6 +1,6 @@
 """The text about a send's message: “The code was sent by WhatsApp”, or that it is queued.
 
-The sentences are declared with the channels, `catalogue.channels`.
+The sentences are declared with the channels in `catalogue.channels`.
 """
 
 from django.utils.text import format_lazy

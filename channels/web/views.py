@@ -83,7 +83,7 @@ def message_export(request: CabinetRequest) -> HttpResponseBase:
 @member_required()
 def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     message_id = _message_id(public_id)
-    message: Any = _messages(request).filter(pk=message_id).first()  # with `charged`
+    message: Any = _messages(request).filter(pk=message_id).first()  # annotated with `charged`
     if message is not None:
         shows_money = message.charged and request.member.can_see_money
         context = message_context(request, message) | {
@@ -99,7 +99,7 @@ def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 
 @member_required()
 def message_status(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """The fragment that the page polls until the message is final."""
+    """The fragment polled by the page until the message is final."""
     message = get_object_or_404(_messages(request), pk=_message_id(public_id))
     return render(request, "cabinet/message_status.html", message_context(request, message))
 

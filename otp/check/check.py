@@ -1,4 +1,4 @@
-"""Checks a one-time code that a person typed in, and caps the wrong ones of a phone."""
+"""Checks one-time codes that people typed in, and caps the wrong guesses at a phone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _OF_PHONE, _OF_ID = (
     sql_files.read_several("otp/check/refusals.sql", which=which)
     for which in ("superseded_at IS NULL", "id = %(verification_id)s::uuid")
 )
-MINUTES_FROM = 120  # a wait of this many seconds or more is written in minutes
+MINUTES_FROM = 120  # waits of this many seconds or more are shown in minutes
 
 
 def cap_params() -> dict[str, int]:
@@ -41,7 +41,7 @@ def cap_params() -> dict[str, int]:
 
 
 class RefusalState(NamedTuple):
-    """The row of `refusal_state`: of the newest code of the phone, or of the code named."""
+    """A row of `refusal_state`: the newest code of the phone, or the code with the given id."""
 
     is_used: bool = False
     is_expired: bool = False
@@ -61,7 +61,7 @@ NO_SUCH_CODE = _("There is no code with this id")
 
 
 def counted_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
-    """The refusal of a check that compared no code, which is counted: so it is no oracle."""
+    """The refusal of a check that compared no code. It is counted, so that it is no oracle."""
     if state and state.is_exhausted and not state.is_over:
         return _attempts_exhausted(principal, phone)
     limit, seconds = settings.REFUSED_VERIFY_LIMIT
@@ -84,12 +84,12 @@ def _refusal_of(state: RefusalState) -> DomainError:
         return DomainError(Error.CODE_EXPIRED, message=SUPERSEDED)
     if state.is_expired:
         return DomainError(Error.CODE_EXPIRED)
-    # The rest is of a code that came to life since it was looked for.
+    # The remaining refusals belong to a code created after the lookup.
     return DomainError(Error.BINDING_MISMATCH if state.is_bound_otherwise else Error.CODE_NOT_FOUND)
 
 
 def refusal_by_guess_cap(principal: Principal, phone: str) -> DomainError:
-    """The refusal of a send, where the cap would reject even the right new code."""
+    """The refusal of a send while the cap would reject even the right new code."""
     wait = max(1, _read_seconds_until_allowed(principal, phone))
     text = format_lazy(_("Too many wrong codes. Ask for a new one in {wait}"), wait=_duration(wait))
     return DomainError(Error.TOO_MANY_ATTEMPTS, message=text, retry_after=wait)
@@ -122,7 +122,7 @@ def _duration(seconds: int) -> StrOrPromise:
 
 
 def _read_seconds_until_allowed(principal: Principal, phone: str) -> int:
-    """Seconds until the cap lets a new code be sent and judged."""
+    """Seconds until the cap lets a new code be sent and checked."""
     params = codes.owner(principal, phone, "") | cap_params()
     with connection.cursor() as cursor:
         cursor.execute(sql.in_live_months(_OF_PHONE["seconds_until_allowed"]), params)
@@ -141,7 +141,7 @@ class Verified:
 class _CheckedGuess(NamedTuple):
     """A row of `otp/check/check.sql`."""
 
-    number: int  # of the guess in its group
+    number: int  # position of the guess in its group
     judged_id: UUID
     right_at: datetime | None
     attempts_left: int
@@ -158,8 +158,8 @@ def check_code(
 ) -> Verified:
     """Spends one attempt and consumes a right code; raises the refusal as a DomainError.
 
-    With `verification_id` no other verification is judged; without `phone`, it and the purpose are
-    read from it.
+    With `verification_id` only that verification is checked. Without `phone`, the phone and the
+    purpose are read from the verification.
     """
     if verification_id is not None and not phone:
         phone, purpose = find_phone(principal, verification_id)
@@ -177,8 +177,8 @@ def check_code(
 
 
 def find_phone(principal: Principal, verification_id: UUID) -> tuple[str, str]:
-    """The phone and the purpose of a verification; raises code_not_found for one of others,
-    and for one of another purpose if the key has one.
+    """The phone and the purpose of a verification. Raises code_not_found for another company's
+    verification, and for another purpose if the key has one.
     """
     params = {
         "verification_id": verification_id,
@@ -207,12 +207,13 @@ def _json(binding: Mapping[str, Any] | None) -> str | None:
 
 
 class _Guess(NamedTuple):
-    lookup: dict[str, Any]  # company, mode, phone, purpose, id if named, and what it is bound to
-    macs: Sequence[bytes]  # that the guess has under the known keys
+    # company, mode, phone, purpose, the id if one was given, and the binding
+    lookup: dict[str, Any]
+    macs: Sequence[bytes]  # MACs of the guess under the known keys
 
 
 def _check_one(guess: _Guess) -> _CheckedGuess | None:
-    """None if no code could be checked."""
+    """Returns None if no code could be checked."""
     params = guess.lookup | cap_params() | {"number": 0, "macs": array_text(guess.macs)}
     params["binding"] = _json(params["binding"])
     return next(iter(fetch_rows(sql.in_live_months(sql.CHECK_CODE), params, _CheckedGuess)), None)

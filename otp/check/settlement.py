@@ -1,9 +1,10 @@
-"""Settles codes that are over: charges a proved delivery and ends the links tied to the code.
+"""Settles finished codes: charges proved deliveries and ends the links tied to the codes.
 
-Vendors that ask for it get reports of entered codes: after the settlement, on the thread that polls
-vendors. A code's id waits in Redis: a process that hosts an account settles the codes of all, and
-polls nobody. Each is reported once at most; a report lost in a crash is missing only in the
-vendor's statistics. A custom code is not reported: it is wiped when it is entered.
+Vendors that ask for it receive reports of entered codes, after the settlement, on the thread that
+polls vendors. The ids of the codes wait in Redis, because a process that hosts one account settles
+the codes of all accounts and polls no vendor. Each code is reported at most once; a report lost in
+a crash is missing only from the vendor's statistics. A custom code is not reported: it is wiped
+when it is entered.
 """
 
 import time
@@ -58,12 +59,12 @@ class Settled(NamedTuple):
     """The row of `settle_finished.sql`."""
 
     settled: list[UUID]
-    due: int  # with those that the statement has left
+    due: int  # including what the statement left to the caller
 
 
 def settle_verified() -> int:
-    """Settles right codes, and returns how many. Most were entered after the receipt of their
-    delivery: a single statement does that.
+    """Settles right codes and returns how many. Most were entered after their delivery receipt, and
+    a single statement settles these.
     """
     with connection.cursor() as cursor:
         cursor.execute(channels_sql.in_changeable_months(_SQL["has_unsettled"]))
@@ -82,7 +83,7 @@ def settle_verified() -> int:
 
 
 def settle_finished() -> Settled:
-    """Settles codes whose messages have ended, where no vendor gets a report."""
+    """Settles codes whose messages have ended, if no vendor gets a report."""
     (row,) = fetch_rows(channels_sql.in_changeable_months(_SETTLE_FINISHED), [BATCH], Settled)
     return row
 
@@ -90,14 +91,15 @@ def settle_finished() -> Settled:
 def prove_delivery() -> int:
     """Charges one delivery for each right code: the cheapest open message of its verification.
 
-    Also stops the fallback of the code and ends the links that live as long as it.
+    Also stops the fallback of the code and ends the links that expire with it.
     """
     try:
         return _prove(_SQL["claim_verified"], BATCH)
     except DatabaseError as error:
         if not is_refusal(error):
             raise
-    # One of them cannot be settled, for its company's wallet, say: it must not hold up the others.
+    # One code that cannot be settled, because of its company's wallet for example, must not hold up
+    # the rest.
     ids = _unsettled()
     JOB.together(ids, lambda these: _prove(_SQL["claim_these"], list(these)))
     return len(ids)
@@ -132,7 +134,7 @@ def _prove(claim: str, which: int | list[UUID]) -> int:
 
 
 def settle_ended_early() -> int:
-    """Ends what belongs to codes superseded or out of attempts before they expired."""
+    """Settles codes that were superseded or ran out of attempts before they expired."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(channels_sql.in_changeable_months(_SQL["settle_ended_early"]), [BATCH])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
@@ -142,7 +144,7 @@ def settle_ended_early() -> int:
 
 
 def end_with_codes(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Decision]:
-    """Ends what lived for these codes: links, and messages that are still to be sent."""
+    """Ends the links of these codes and their messages that are not sent yet."""
     changes.disable_with_codes(cursor, ids)  # links are locked before messages everywhere
     return transitions.cancel(cursor, ids)
 
@@ -150,11 +152,11 @@ def end_with_codes(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Decision]
 WAITING = "entered_codes"  # a list of ids
 MAX_WAITING, KEPT_WAITING = 10_000, 600  # ids; seconds
 THREADS = 8
-# A slow vendor holds up the polls of others for these seconds and one call, and one that does not
-# answer is not called for a minute.
+# A slow vendor delays the polls of other vendors by at most these seconds and one call. A vendor
+# that does not answer is not called for a minute.
 REPORT_ROUND, LEFT_ALONE_FOR = 2.0, 60.0
 
-_left_alone_until: dict[str, float] = {}  # by account, as time.monotonic
+_left_alone_until: dict[str, float] = {}  # by account, in `time.monotonic` seconds
 on_reset(_left_alone_until.clear)
 
 
@@ -169,7 +171,7 @@ class EnteredCode(NamedTuple):
 
 
 def _enqueue_entered(verification_ids: Sequence[UUID]) -> None:
-    """After the commit that settled them. Never fails."""
+    """Runs after the commit of the settlement. Never fails."""
     if not verification_ids or not registry.wanting_entered_codes():
         return
     try:
@@ -183,8 +185,8 @@ def _enqueue_entered(verification_ids: Sequence[UUID]) -> None:
 
 
 def report_entered() -> int:
-    """Tells vendors of entered codes; returns how many they took. May wait for vendors, and holds
-    no transaction then.
+    """Reports entered codes to vendors; returns how many reports were accepted. Holds no
+    transaction while it waits for vendors.
     """
     accounts, ends_at, reports = (
         registry.wanting_entered_codes(),
@@ -205,7 +207,7 @@ def _find(ids: list[UUID], accounts: list[str]) -> list[EnteredCode]:
 
 
 def _take() -> list[UUID]:
-    """Off the list for good: no other worker reports them, nor this one again."""
+    """Removes the codes from the list for good, so that no worker reports them twice."""
     try:
         return [UUID(hexed.decode()) for hexed in call("LPOP", WAITING, THREADS) or []]
     except redis.RedisError:  # the writer of the list logs that
@@ -213,7 +215,7 @@ def _take() -> list[UUID]:
 
 
 def _report(entered: EnteredCode) -> bool:
-    """On a pool thread. Logs no text of the vendor's, which may repeat the code."""
+    """Runs on a pool thread. Logs no vendor text, which may repeat the code."""
     name = entered.provider
     if time.monotonic() < _left_alone_until.get(name, 0):
         return False

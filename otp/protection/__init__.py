@@ -1,7 +1,6 @@
-"""Runs the guard of `channels.guard` over what becomes of codes, and acts on its verdicts.
+"""Runs the guard of `channels.guard` on the outcomes of codes, and enforces its verdicts.
 
-`guard_evidence` looks every two seconds at how codes ended, and `restrictions` keeps what is to
-be done about which numbers; `send_check` obeys that at each send, without a query of its
-own, and `exemptions` says for whom it does not.
-docs/routing.md says how the guard decides.
+`guard_evidence` reads the outcomes of codes every two seconds. `restrictions` stores the steps
+against scopes of numbers. `send_check` enforces them at each send, without a query of its own.
+`exemptions` lists the people who are exempt. docs/routing.md explains how the guard decides.
 """

@@ -1,8 +1,8 @@
-"""Proofs of work by ALTCHA: what a browser solves in a second costs a farm of requests its profit.
+"""ALTCHA proofs of work: a second of a person's browser, but too expensive for a farm of requests.
 
-A challenge is for one number of one company, for ten minutes, and opens the door once. It is signed
-and not stored; only used ones are remembered, in Redis. Without Redis one can be used again: what
-cannot be read lets people through, budgets hold.
+A challenge is valid for one number of one company, for ten minutes and one send. It is signed and
+not stored; only used challenges are remembered, in Redis. Without Redis a challenge can be used
+again: the protection lets requests through when it cannot read its state, and budgets bound them.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 ALGORITHM, COST = "PBKDF2/SHA-256", 3000  # iterations of one try, about a millisecond
 KEY_PREFIX = "00"  # one try in 256 succeeds
 LIFETIME = timedelta(minutes=10)
-MAX_LENGTH = 4000  # characters of a solved challenge
+MAX_LENGTH = 4000  # characters of a solution
 
 
 def new(company_id: int, phone: str) -> dict[str, Any]:
@@ -41,7 +41,9 @@ def new(company_id: int, phone: str) -> dict[str, Any]:
 
 
 def check(company_id: int, phone: str, solved: str) -> None:
-    """Uses it; raises `challenge_required` with a new challenge unless it is solved and unused."""
+    """Marks the challenge as used. Raises `challenge_required` with a new challenge unless it is
+    solved and unused.
+    """
     if not (solved and _is_good(company_id, phone, solved)):
         raise DomainError(Error.CHALLENGE_REQUIRED, challenge=new(company_id, phone))
 
@@ -55,7 +57,7 @@ def _is_good(company_id: int, phone: str, solved: str) -> bool:
 
 
 def _use(nonce: str) -> bool:
-    """Whether it is used for the first time."""
+    """Whether this is the first use."""
     try:
         return bool(
             redis_client().set(_key(nonce), 1, nx=True, ex=int(LIFETIME.total_seconds()) + 60)
@@ -66,7 +68,7 @@ def _use(nonce: str) -> bool:
 
 
 def give_back(solved: str) -> None:
-    """After a send that came to nothing for another reason: the person need not solve another."""
+    """Lets the challenge be used again after the send failed for another reason."""
     try:
         redis_client().delete(_key(Payload.from_base64(solved).challenge.parameters.nonce))
     except RedisError as error:

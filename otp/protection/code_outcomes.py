@@ -1,14 +1,16 @@
 """The outcomes of recent codes for the guard: entered, missed or still awaited.
 
-An outcome follows from the times of only the message and its code, so that each one falls into
-exactly one interval of `(since, until]`, whenever it is looked at. What was written more than `LAG`
-after its time may be left out.
+An outcome follows only from the times of the message and its code, so that each outcome falls into
+exactly one interval `(since, until]`, whenever it is read. Rows written more than `LAG` after their
+time may be left out.
 
-The newest message of a code counts: a person who asks three times and enters once is one right
-code. Codes with a link are left out: a person who follows it need not enter the code. A custom code
-is entered elsewhere: it is missed or awaited only while the company reports entered codes.
-Left out, too, are the codes of known phones that the guard lets pass whatever it
-finds: their right ones would hide an attack on the numbers between them.
+Only the newest message of a code counts: a person who asks three times and enters once has entered
+one code. Excluded are:
+- codes with a link: a person who follows it need not enter the code;
+- custom codes as missed or awaited, unless the company reports entered codes, because they are
+  entered elsewhere;
+- codes of known phones that the guard always lets pass: right codes of theirs would hide an attack
+  on neighbouring numbers.
 """
 
 from collections.abc import Iterable, Iterator, Set
@@ -29,15 +31,16 @@ from otp.unreported_codes import OF_ANY_CODE, REPORTED_WITHIN, is_outcome_known
 from storage.statements.named_rows import fetch_all
 
 LAG = timedelta(seconds=5)
-MATURITY = 30.0  # seconds from a delivery until a code that was not entered counts as missed
-# From when the last channel is asked until its code is ripe, at most; an id is older than its row.
+MATURITY = 30.0  # seconds after its delivery at which a code that was not entered counts as missed
+# The longest time from the request to the last channel until its code is ripe; an id is older than
+# its row.
 RIPE = timedelta(seconds=PROMPT + MATURITY + 10)
-# The last channel begins within a minute, mostly. Of messages older than that only those are read
-# whose delivery is news; and of the same code the newest one is looked up.
+# The last channel mostly begins within a minute. Older messages are read only if their delivery is
+# new, and then the newest message of the same code is looked up.
 MOSTLY_RIPE = RIPE + timedelta(minutes=1)
 
-# Ids begin with the time, so all ranges are some pages of primary keys. `last_try` is when the last
-# channel was: only of a message that came late is that looked up.
+# Ids begin with the time, so all ranges are a few pages of primary keys. `last_try`, the time of
+# the last channel, is looked up only for a message that arrived late.
 _IS_OUTCOME_KNOWN = is_outcome_known(
     "(COALESCE(m.delivered_at, m.created_at) + make_interval(secs => %(maturity)s))"
 )
@@ -87,33 +90,34 @@ class OutcomeKind(StrEnum):
     ENTERED = "entered"
     MISSED = "missed"
     ENTERED_LATE = "entered_late"  # corrects a `MISSED`
-    EXCUSED = "excused"  # takes a `MISSED` back: the same code was entered from a later message
-    AWAITED = "awaited"  # delivered, and not yet to be missed
+    EXCUSED = "excused"  # takes a `MISSED` back: the code was entered from a later message
+    AWAITED = "awaited"  # delivered, but too early to count as missed
 
 
 SAID_OF_PEOPLE = {OutcomeKind.ENTERED, OutcomeKind.AWAITED}
 
 
 class SentCode(NamedTuple):
-    """The message of a code, and what became of it; times are seconds since 1970."""
+    """The message of a code, and its outcome; times are seconds since 1970."""
 
     id: UUID
     company_id: int
     phone: str
     price: int
     subject_id: UUID
-    ip: str  # hashed; empty: unknown
+    ip: str  # hashed; empty if unknown
     device: str
     created: float
     last_try: float | None
     delivered: float | None
     verified: float | None
-    is_outcome_known: bool  # False: if it was not reported as entered, nothing is known of it
-    newest_id: UUID  # of the messages with its code; itself if it is so new that all are read
+    is_outcome_known: bool  # False: a missing report says nothing about the code
+    # id of the newest message with this code; its own id if it is so new that all are read
+    newest_id: UUID
 
     @property
     def ripe_at(self) -> float | None:
-        """None for a code that was not delivered at once: an outage is no evidence."""
+        """None for a code that was not delivered promptly: an outage is no evidence."""
         if self.delivered is None or self.delivered - (self.last_try or self.created) > PROMPT:
             return None
         return self.delivered + MATURITY
@@ -130,7 +134,7 @@ class CodeOutcome(NamedTuple):
 
 
 def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
-    """Outcomes of `(since, until]` by time, and the codes awaited at its end."""
+    """Outcomes in `(since, until]` by time, and the codes still awaited at its end."""
     outcomes = [*_of_ripening(since, until), *_of_entered(since, until)]
     known_sends = known_phones.sends_to_known({item.code.send for item in outcomes}, since)
     strange = [item for item in outcomes if not known_sends.get(item.code.send)]
@@ -160,12 +164,12 @@ def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
 
 
 def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
-    """Codes that were entered in this interval, and were ripe before it or never."""
+    """Codes that were entered in this interval, and became ripe before it or never."""
     params = _id_ranges(since - _lifetime() - RIPE, until) | {"since": since, "until": until}
     codes = _fetch(_ENTERED, params)
     newest = _newest(codes)
     for code in codes:
-        verified = code.verified or 0.0  # all of them are
+        verified = code.verified or 0.0  # all messages are
         is_newest, ripe_at = code.id == newest[code.subject_id], code.ripe_at
         was_missed = code.is_outcome_known and ripe_at is not None and verified > ripe_at
         if was_missed:
@@ -193,8 +197,8 @@ GROUP BY company_id, phone HAVING count(*) > %s
 def _without_repeated(
     outcomes: list[CodeOutcome], until: datetime, known_pairs: Set[tuple[int, str]]
 ) -> Iterator[CodeOutcome]:
-    """Without those missed by phones that were sent many codes, and what would correct them. The
-    codes with which a known phone passes come on top.
+    """Removes the misses of phones that received many codes, and the outcomes that would correct
+    these misses. Adds the codes with which a known phone passes.
     """
     phones = sorted({item.code.phone for item in outcomes if item.kind not in SAID_OF_PEOPLE})
     with connection.cursor() as cursor:
@@ -209,12 +213,12 @@ def _without_repeated(
     for item in outcomes:
         if item.code.send[:2] not in many or item.kind in SAID_OF_PEOPLE:
             yield item
-        elif item.kind is OutcomeKind.ENTERED_LATE:  # of a miss that was not counted
+        elif item.kind is OutcomeKind.ENTERED_LATE:  # corrects a miss that was not counted
             yield item._replace(kind=OutcomeKind.ENTERED)
 
 
 def sent_codes(company_id: int, since: datetime, until: datetime, *, most: int) -> list[SentCode]:
-    """The company's newest ones, the oldest of them first."""
+    """The company's newest codes, oldest first."""
     ranges = _id_ranges(since, until)
     codes = _fetch(_OF_COMPANY, ranges | {"company_id": company_id, "most": most})[::-1]
     return [code for code in codes if code.is_outcome_known]
@@ -229,8 +233,8 @@ def _fetch(statement: str, params: dict[str, Any]) -> list[SentCode]:
 def _id_ranges(
     since: datetime, until: datetime, *, recent: datetime | None = None
 ) -> dict[str, Any]:
-    """For messages accepted in `[since, until)`; a code sent again is older than them. All
-    messages that were accepted from `recent` on are read.
+    """The id ranges of messages accepted in `[since, until)`, and of the older codes that they
+    repeat. All messages accepted after `recent` are read.
     """
     return {
         "first": first_id_at(since),
@@ -242,5 +246,5 @@ def _id_ranges(
 
 
 def _lifetime() -> timedelta:
-    """No channel is asked for a message later than so long after it was accepted."""
+    """The longest time after its acceptance at which a message may begin with another channel."""
     return timedelta(seconds=settings.LONGEST_CODE_LIFETIME)

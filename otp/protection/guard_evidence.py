@@ -1,10 +1,10 @@
-"""Counts what became of codes as evidence, every two seconds, and judges the numbers concerned.
+"""Counts the outcomes of codes as evidence every two seconds, and judges the affected numbers.
 
-One transaction moves `GuardProgress`, the evidence and the restrictions together, so an outcome
-counts once, whichever worker dies in between. What one company sees of an attack is used for those
-that did not switch that off, in secret: fewer tokens lost are enough there for a proof of work,
-where a company's own people have not been seen. Nothing is held back only for what happened to
-others, and nothing is refused for it.
+One transaction updates `GuardProgress`, the evidence and the restrictions, so an outcome counts
+once even if a worker dies. An attack on one company warns the other companies that have not opted
+out, without naming the company: a smaller loss of tokens is then enough for a proof of work, where
+the company's own people have not been seen. What happened to others never holds back a send by
+itself, and never refuses one.
 """
 
 from collections import defaultdict
@@ -37,10 +37,10 @@ OF_NUMBERS = [ScopeKind.COUNTRY.value, *(kind.value for kind, _digits in CUTS)]
 
 @dataclass(frozen=True, slots=True)
 class AttackedNumbers:
-    """Countries and prefixes, with the companies that are attacked there."""
+    """Countries and prefixes, with the companies attacked there."""
 
     companies: Mapping[Scope, set[int]]
-    unaware: set[int]  # companies that do not want to know
+    unaware: set[int]  # companies that opted out
 
     def watched_by(self, company_id: int) -> set[Scope]:
         if company_id in self.unaware:
@@ -49,9 +49,9 @@ class AttackedNumbers:
 
 
 def attacked_numbers() -> AttackedNumbers:
-    """The scopes in which codes are held back with a proof of work or a refusal. A company that
-    only watches does not count: whatever it loses, nothing ends there. Nor does one that holds back
-    sooner because of others: each of the two would be the other's reason.
+    """The scopes in which codes are held back by a proof of work or a refusal. Excludes companies
+    in monitoring mode, where nothing is held back, and companies that hold back sooner because of
+    others: two of these would keep each other's restrictions alive.
     """
     rows = GuardRestriction.objects.filter(
         ended_at=None,
@@ -77,14 +77,14 @@ COUNTS = (
     "tokens",
     "refusals",
     "is_apart",
-)  # as `ScopeEvidence` has them
+)  # named as in `ScopeEvidence`
 WRITTEN = ["seen_at", "norm_at", "norm_trials", "norm_hits", "refused_until", *COUNTS]
-BATCH = 1000  # scopes that one query looks for
+BATCH = 1000  # number of scopes in one query
 OF_COMPANY = (ScopeKind.COMPANY.value, "")
 
 
 def load_guard(company_id: int, scopes: Iterable[Scope]) -> Guard:
-    """A guard that knows these scopes of the company, as far as anything is known of them."""
+    """A guard loaded with the known evidence on these scopes of the company."""
     guard = Guard()
     keys = {(scope.kind.value, scope.value) for scope in scopes} | {OF_COMPANY}
     for row in _rows(company_id, sorted(keys)):
@@ -117,7 +117,9 @@ def _rows(company_id: int, keys: list[tuple[str, str]]) -> Iterable[GuardEvidenc
 def save_evidence(
     company_id: int, guard: Guard, touched: Iterable[Scope], countries: Mapping[Scope, str]
 ) -> None:
-    """The rows of one company are written by one process at a time: `GuardProgress` is locked."""
+    """Saves the evidence. One process at a time writes a company's rows:
+    `GuardProgress` is locked.
+    """
     rows = [
         _row(
             company_id,
@@ -161,7 +163,7 @@ def _time(seconds: float) -> datetime:
 
 
 JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
-# A worker that was away catches up in steps, and leaves what is older: it is over.
+# A worker that was away catches up in steps, and skips outcomes that are too old to matter.
 MAX_STEP, MAX_ABSENCE = timedelta(seconds=20), timedelta(hours=1)
 # Numbers and addresses without news are deleted; ranges and countries keep their norm.
 FORGOTTEN_AFTER, NORMS_FORGOTTEN_AFTER = timedelta(days=2), timedelta(days=60)
@@ -170,7 +172,7 @@ BATCH = 1000  # rows
 
 
 def count() -> None:
-    """Does nothing while another worker counts."""
+    """Returns at once while another worker counts."""
     until = database_now() - LAG
     while _count_step(until):
         pass
@@ -178,9 +180,9 @@ def count() -> None:
 
 
 def _count_step(until: datetime) -> bool:
-    """Whether there is more to count."""
+    """Returns whether more outcomes are left to count."""
     with transaction.atomic():
-        # None if another worker has it; it begins with the outcomes after `until`.
+        # None if another worker has it; counting starts with the outcomes after `until`.
         GuardProgress.objects.bulk_create(
             [GuardProgress(pk=GuardProgress.ONLY, counted_until=until)], ignore_conflicts=True
         )
@@ -197,7 +199,7 @@ def _count_step(until: datetime) -> bool:
 
 
 def _count(rows: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers) -> list[Judged]:
-    """The companies with a reason for restrictions."""
+    """The companies that need restrictions."""
     by_company: dict[int, list[CodeOutcome]] = defaultdict(list)
     for outcome in rows:
         by_company[outcome.code.company_id].append(outcome)
@@ -244,14 +246,14 @@ def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> Non
 
 
 def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> dict[Scope, Verdict]:
-    """The steps that each scope gives reason for, but where a wider one is as strict already. The
-    worst of the small scopes come first: what they explain is set apart from the wider ones.
+    """The steps for which the scopes give reason, except where a wider scope is as strict already.
+    The worst of the narrow scopes come first, and their evidence is subtracted from the wider ones.
     """
     judged: dict[Scope, Verdict] = {}
     strict: dict[Scope, Verdict] = {}
     chains = sorted(several, key=lambda scopes: _tokens_of_smallest(guard, scopes), reverse=True)
     for scopes in chains:
-        if not all(scope in judged for scope in scopes):  # many sends share the wide ones
+        if not all(scope in judged for scope in scopes):  # wide scopes are shared by many sends
             for verdict in guard.verdicts(now, scopes):
                 if verdict.scope is not None:
                     judged.setdefault(verdict.scope, verdict)
@@ -273,7 +275,7 @@ def _tokens_of_smallest(guard: Guard, scopes: tuple[Scope, ...]) -> float:
 def _judge_anew(
     restriction: GuardRestriction, now: datetime, *, attacked: AttackedNumbers
 ) -> Judged:
-    """Judges a restriction whose time is over: it lasts as long as its evidence."""
+    """Judges an expired restriction again: it lasts as long as its evidence."""
     scopes = restrictions.scopes_of_restriction(restriction)
     guard = load_guard(restriction.company_id, scopes)
     guard.watched = attacked.watched_by(restriction.company_id)
@@ -284,7 +286,7 @@ def _judge_anew(
 
 
 def purge(limit: int) -> int:
-    """Forgets evidence that has faded, and restrictions of long ago; returns the number of rows."""
+    """Deletes faded evidence and restrictions that ended long ago; returns the number of rows."""
     now = timezone.now()
     norms = [ScopeKind.COMPANY, ScopeKind.COUNTRY, ScopeKind.RANGE]
     old = GuardEvidence.objects.filter(seen_at__lt=now - FORGOTTEN_AFTER)
@@ -295,7 +297,7 @@ def purge(limit: int) -> int:
 
 
 def _forget_senders(before: datetime, limit: int) -> int:
-    """Ended restrictions lose the hashes of addresses and devices, and keep the rest."""
+    """Removes the hashes of addresses and devices from ended restrictions."""
     hashed = GuardRestriction.objects.filter(
         kind__in=[ScopeKind.IP, ScopeKind.DEVICE], ended_at__lt=before
     ).exclude(value="")

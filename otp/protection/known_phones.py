@@ -1,7 +1,7 @@
-"""Which phones are known to a company, from its rows, by the rules of `PhoneHistory`.
+"""The phones known to a company, read from its rows by the rules of `PhoneHistory`.
 
-A phone is known while it entered a code a day ago or earlier, and was sent few codes today and
-since its newest right one.
+A phone is known if it entered a code at least a day ago, and was sent few codes today and since its
+newest right code.
 """
 
 from collections.abc import Collection
@@ -17,14 +17,14 @@ from channels.guard import scope_evidence
 from channels.guard.scope_evidence import KNOWN_CODES, PhoneHistory
 
 KNOWN_AFTER = timedelta(seconds=scope_evidence.KNOWN_AFTER)
-REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
+REMEMBERED = timedelta(days=60)  # how far back right codes are searched
 MARGIN = timedelta(minutes=5)  # an id may be older than its row
 BATCH = 2000  # phones
 
-Send = tuple[int, str, float]  # the company, the phone, when it was accepted
+Send = tuple[int, str, float]  # the company, the phone, the time of acceptance
 
-# Look-ups for each send, whatever the planner thinks of their number: of all its phone's codes that
-# were remembered then, and of the newest few messages.
+# One index look-up per send, whatever the planner estimates: all codes of the phone remembered at
+# that time, and its newest few messages.
 _OF_SENDS = """
 SELECT sends.company_id, sends.phone, sends.created,
   (SELECT count(*) FROM (
@@ -63,13 +63,13 @@ WHERE code.first IS NOT NULL
 
 
 def is_known(company_id: int, phone: str) -> bool:
-    """Whether a code to it passes every step now."""
+    """Whether a code to this phone passes every step now."""
     now = timezone.now()
     return any(sends_to_known([(company_id, phone, now.timestamp())], now).values())
 
 
 def sends_to_known(sends: Collection[Send], now: datetime) -> dict[Send, bool]:
-    """Sends to phones that entered a code a day before, and whether each passes every step."""
+    """Sends to phones that had entered a code a day before, and whether each passes every step."""
     of_sends = sorted(sends)
     params: dict[str, Any] = _remembered_at(now) | {
         "companies": [company_id for company_id, _phone, _created in of_sends],
@@ -84,8 +84,8 @@ def sends_to_known(sends: Collection[Send], now: datetime) -> dict[Send, bool]:
 def histories(
     company_id: int, phones: Collection[str], moment: datetime
 ) -> dict[str, PhoneHistory]:
-    """For the phones that had entered a code by then; of the codes sent to them, as many as
-    decide whether they are known.
+    """The histories of phones that had entered a code by then, with as many sent codes as decide
+    whether the phone is known.
     """
     histories: dict[str, PhoneHistory] = {}
     params = _remembered_at(moment) | {"company_id": company_id, "moment": moment}
@@ -104,7 +104,7 @@ def _remembered_at(moment: datetime) -> dict[str, Any]:
         "known_after": KNOWN_AFTER,
         "known_codes": KNOWN_CODES,
         "remembered": remembered,
-        # A code is judged soon after it is sent; ids begin with the time.
+        # Codes are judged soon after they are sent, and ids begin with the time.
         "first": first_id_at(
             remembered - timedelta(seconds=settings.LONGEST_CODE_LIFETIME) - MARGIN
         ),

@@ -1,4 +1,4 @@
-"""Notices of the guard's restrictions: names, e-mails, webhooks, the audit log."""
+"""Notifications of the guard's restrictions: names, e-mails, webhooks, the audit log."""
 
 from datetime import datetime
 
@@ -21,7 +21,9 @@ _HIDDEN = {kind.value: digits for kind, digits in CUTS}
 
 
 def scope_name(kind: str, value: str) -> str:
-    """In the active language. Addresses and devices are kept as hashes, so they have no name."""
+    """The name in the active language. Addresses and devices are stored
+    as hashes and have no name.
+    """
     if kind in _HIDDEN:
         return value + "•" * _HIDDEN[kind]
     if kind == ScopeKind.COUNTRY:
@@ -35,7 +37,7 @@ HASHED = {ScopeKind.IP, ScopeKind.DEVICE}
 
 
 def post(restriction: GuardRestriction) -> None:
-    """In the caller's transaction."""
+    """Runs in the caller's transaction."""
     mail.post_to_members(
         company=restriction.company,
         roles=TECHNICAL_ROLES,
@@ -46,7 +48,7 @@ def post(restriction: GuardRestriction) -> None:
 
 
 def post_week(company: Company, figures: WeekFigures) -> None:
-    """In the caller's transaction, so that each week is reported once."""
+    """Runs in the caller's transaction, so that each week is reported once."""
     mail.post_to_members(
         company=company,
         roles=TECHNICAL_ROLES,
@@ -56,7 +58,7 @@ def post_week(company: Company, figures: WeekFigures) -> None:
 
 
 def emit_event(restriction: GuardRestriction, *, at: datetime) -> None:
-    """In the caller's transaction; `guard.triggered`, for webhooks."""
+    """Emits the webhook event `guard.triggered` in the caller's transaction."""
     events.emit(
         company_id=restriction.company_id,
         mode=Mode.LIVE,
@@ -68,14 +70,16 @@ def emit_event(restriction: GuardRestriction, *, at: datetime) -> None:
 
 
 def _key(restriction: GuardRestriction) -> str:
-    """A restriction may be lowered and refuse again: that is news, too."""
+    """The deduplication key. A restriction that was lowered and refuses
+    again is announced again.
+    """
     return f"guard:{restriction.pk}:{restriction.step}:{restriction.until.timestamp():.0f}"
 
 
 def _event_data(restriction: GuardRestriction) -> dict[str, object]:
     return {
         "scope": restriction.kind,
-        # The hash of an address means nothing outside.
+        # The hash of an address means nothing outside the service.
         "value": None if restriction.kind in HASHED else restriction.value,
         "step": GuardRestriction.Step(restriction.step).name.lower(),
         "rule": restriction.rule,
@@ -109,7 +113,7 @@ def _audited_watching(event: AuditEvent) -> str:
 
 
 def _audited_scope(event: AuditEvent) -> str:
-    """A country, one IP address or device, or the beginning of the numbers."""
+    """A country, one IP address or device, or a prefix of numbers."""
     subject = event.subject
     if subject in (ScopeKind.IP, ScopeKind.DEVICE):
         return scope_name(subject, "")

@@ -11,16 +11,18 @@ LENGTH = 24  # hexadecimal digits of a hash
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Address and device as keyed hashes, which differ from company to company; empty: unknown."""
+    """The address and the device as keyed hashes that differ between
+    companies; empty if unknown.
+    """
 
     ip: str = ""
     device: str = ""
     is_trusted: bool = False
-    challenge: str = ""  # a solved one, as ALTCHA's widget encodes it
+    challenge: str = ""  # a solution as encoded by ALTCHA's widget
 
     @property
     def stored(self) -> dict[str, str]:
-        """The values that the message keeps, and loses with the phone."""
+        """The values that the message stores, and loses together with the phone."""
         return {name: text for name, text in (("ip", self.ip), ("device", self.device)) if text}
 
 
@@ -28,9 +30,9 @@ UNKNOWN = Requester()
 
 
 def network_of(ip: str) -> str | None:
-    """The address as evidence knows it: an IPv4 one, or the /64 that one subscriber has of IPv6.
+    """The network that evidence counts: an IPv4 address, or the /64 that one IPv6 subscriber has.
 
-    Empty for an address that many share, such as a proxy's own; None for anything else.
+    Empty for an address that many people share, such as a proxy's own; None for anything else.
     """
     try:
         address = ip_address(ip.strip())

@@ -1,4 +1,4 @@
-"""The restrictions on scopes: opened, renewed, ended and lifted only here.
+"""Opens, renews, ends and lifts restrictions of scopes.
 
 Open restrictions are copied into the company's row, which its keys carry, so that a send needs no
 query for them (`docs/decisions/0013-settings-in-the-company-row.md`).
@@ -31,12 +31,12 @@ from storage.redis_client import redis_client
 log = structlog.get_logger(__name__)
 
 JOB = Job("guard_restrictions", _("restrictions of the protection"), is_stream=True)
-# Until the next judgement; a refusal sets its own end.
+# Valid until the next judgement; a refusal sets its own end.
 LASTS = {"unverified": timedelta(minutes=15), "pending": timedelta(minutes=2)}
 LIFTED_FOR = timedelta(hours=1)
 PREFIXES = dict(CUTS)
-STOPPED = "guard:stopped"  # in Redis: sends held back since the last look, by restriction
-MAX_PUBLISHED = 500  # a key carries no longer list
+STOPPED = "guard:stopped"  # Redis key of the sends held back since the last run, by restriction
+MAX_PUBLISHED = 500  # a key carries no longer list than this
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +45,16 @@ class Judged:
 
     company_id: int
     verdicts: Mapping[Scope, Verdict]
-    countries: Mapping[Scope, str]  # that the prefixes are in
+    countries: Mapping[Scope, str]  # country of the prefixes
 
 
 JudgeAnew = Callable[[GuardRestriction, datetime], Judged]
 
 
 def update(several: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) -> None:
-    """Opens, renews and ends restrictions; in the caller's transaction, which has `GuardProgress`.
+    """Opens, renews and ends restrictions in the caller's transaction, which holds `GuardProgress`.
 
-    Locks all companies at once and in order, as every other place that locks several.
+    Locks all companies at once and in order, like all code that locks several.
     """
     strict = {item.company_id: item for item in several}
     over = GuardRestriction.objects.filter(ended_at=None, until__lte=now)
@@ -73,7 +73,7 @@ def update(several: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) -> N
 
 
 def _apply(company: Company, judged: Judged, now: datetime) -> None:
-    """A restriction for each of these scopes, or the open one as its verdict is."""
+    """Creates a restriction for each of these scopes, or updates the open one to its verdict."""
     rows = list(GuardRestriction.objects.select_for_update().filter(company=company, ended_at=None))
     open_now = {(row.kind, row.value): row for row in rows}
     strictest = max((row.step for row in rows if _is_attack(row)), default=0)
@@ -101,12 +101,12 @@ def _is_attack(row: GuardRestriction) -> bool:
 
 
 def _is_news(before: int | None, step: int) -> bool:
-    """The first step, and the refusal."""
+    """Whether to announce the step: the first step and the refusal are announced."""
     return not before or (step == GuardRestriction.Step.REFUSE and before < step)
 
 
 def _lets_through(row: GuardRestriction, scope: Scope, country: str) -> bool:
-    """Whether a member let this scope, or a wider one, through."""
+    """Whether a member let this scope or a wider one through."""
     if row.step != GuardRestriction.Step.ALLOW:
         return False
     if row.kind == ScopeKind.COUNTRY and scope.kind in PREFIXES:
@@ -117,7 +117,7 @@ def _lets_through(row: GuardRestriction, scope: Scope, country: str) -> bool:
 
 
 def _review(company: Company, now: datetime, judge_anew: JudgeAnew) -> None:
-    """Ends restrictions whose time is over, or extends them while the evidence lasts."""
+    """Ends expired restrictions, or extends them while the evidence lasts."""
     over = GuardRestriction.objects.filter(company=company, ended_at=None, until__lte=now)
     for restriction in over.order_by("pk"):
         scope = scope_of(restriction)
@@ -130,7 +130,7 @@ def _review(company: Company, now: datetime, judge_anew: JudgeAnew) -> None:
 
 
 def _announce(restriction: GuardRestriction, now: datetime, *, by_mail: bool) -> None:
-    """One attack shows in several scopes: the first of them is written of, the others are not."""
+    """Announces only the first scope of an attack, which shows in several scopes."""
     log.warning(
         "guard_restriction",
         company=restriction.company_id,
@@ -143,7 +143,7 @@ def _announce(restriction: GuardRestriction, now: datetime, *, by_mail: bool) ->
 
 
 def _renew(restriction: GuardRestriction, verdict: Verdict, now: datetime) -> None:
-    """Written only where it changes something: during an attack it is judged every two seconds."""
+    """Writes only if something changes: an attack is judged every two seconds."""
     rule = "pending" if verdict.rule == "pending" else "unverified"
     until = (
         now + LASTS[rule] if verdict.until is None else datetime.fromtimestamp(verdict.until, UTC)
@@ -164,8 +164,10 @@ def _renew(restriction: GuardRestriction, verdict: Verdict, now: datetime) -> No
 
 @transaction.atomic
 def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) -> None:
-    """Lets sends of its scope through for an hour, and forgets what spoke against them."""
-    # In the order of `guard_evidence`, which would otherwise write its evidence back.
+    """Lets sends of the restriction's scope through for an hour, and
+    deletes the evidence against them.
+    """
+    # Locks in the order of `guard_evidence`, which would otherwise write its evidence back.
     list(GuardProgress.objects.select_for_update())
     company = Company.objects.select_for_update(no_key=True).get(pk=restriction.company_id)
     stored = GuardRestriction.objects.select_for_update().get(pk=restriction.pk)
@@ -187,13 +189,15 @@ def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) ->
 
 
 def _audited(scope: Scope) -> str:
-    """The audit log outlives a person's data, so it has no hash of an address or device."""
+    """The scope for the audit log, which outlives a person's data and so has no hash of an address
+    or device.
+    """
     is_hash = scope.kind in {GuardScopeKind.IP, GuardScopeKind.DEVICE}
     return scope.kind.value if is_hash else scope.value
 
 
 def _narrower(row: GuardRestriction) -> dict[str, Any]:
-    """A filter for the prefixes within it."""
+    """A filter for the prefixes within the scope."""
     kinds = [kind.value for kind in PREFIXES]
     if row.kind == ScopeKind.COUNTRY:
         return {"kind__in": kinds, "country": row.value}
@@ -226,8 +230,8 @@ def _let_through(company: Company, scope: Scope, country: str, user: User, now: 
 def let_through(
     *, company: Company, scope: Scope, country: str = "", user: User, ip: str | None = None
 ) -> None:
-    """Lets sends to numbers with this prefix (in `country`), or of this country, through for an
-    hour.
+    """Lets sends to numbers with this prefix (in `country`), or of this
+    country, through for an hour.
     """
     list(GuardProgress.objects.select_for_update())
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
@@ -248,7 +252,7 @@ def let_through(
 
 @transaction.atomic
 def set_mode(*, company: Company, mode: str, user: User, ip: str | None = None) -> bool:
-    """Takes effect within two seconds in every process; returns whether it changed."""
+    """Sets the mode within two seconds in every process; returns whether it changed."""
     list(GuardProgress.objects.select_for_update())
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     before = stored.guard_mode
@@ -273,7 +277,7 @@ def set_mode(*, company: Company, mode: str, user: User, ip: str | None = None) 
 
 @transaction.atomic
 def watch_others(*, company: Company, watches: bool, user: User, ip: str | None = None) -> bool:
-    """Whether attacks on other companies count here; takes effect within two seconds. Returns
+    """Sets whether attacks on other companies count for this one, within two seconds. Returns
     whether it changed.
     """
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
@@ -288,8 +292,8 @@ def watch_others(*, company: Company, watches: bool, user: User, ip: str | None 
 
 
 def publish(company: Company) -> None:
-    """Copies the open restrictions into the company's row, in the caller's transaction: what is let
-    through, then the strictest.
+    """Copies the open restrictions into the company's row in the caller's transaction: exceptions
+    first, then the strictest.
     """
     rows = list(GuardRestriction.objects.filter(company=company, ended_at=None))
     rows.sort(key=lambda row: (row.step != GuardRestriction.Step.ALLOW, -row.step, row.pk))
@@ -307,7 +311,7 @@ def scope_of(restriction: GuardRestriction) -> Scope:
 
 
 def scopes_of_restriction(restriction: GuardRestriction) -> tuple[Scope, ...]:
-    """The scopes of a number in it, from its country to the restriction's own."""
+    """The scopes of a restricted number, from its country to the scope of the restriction."""
     scope = scope_of(restriction)
     if scope.kind not in PREFIXES:
         return (scope,)
@@ -316,7 +320,9 @@ def scopes_of_restriction(restriction: GuardRestriction) -> tuple[Scope, ...]:
 
 
 def note_stopped(restriction_id: int) -> None:
-    """Counted in Redis, so that a refusal writes nothing; without it, not counted."""
+    """Counts a stopped send in Redis, so that a refusal writes no row.
+    Not counted without Redis.
+    """
     try:
         redis_client().hincrby(STOPPED, str(restriction_id), 1)
     except RedisError as error:
@@ -324,7 +330,7 @@ def note_stopped(restriction_id: int) -> None:
 
 
 def fold_stopped() -> None:
-    """Adds what was counted to the restrictions; a crash between the two loses a few."""
+    """Adds the counts in Redis to the restrictions. A crash between the two steps loses a few."""
     try:
         with redis_client().pipeline(transaction=True) as pipe:
             pipe.hgetall(STOPPED)

@@ -27,12 +27,12 @@ SCRIPTED = {
     scripted_numbers.CHALLENGED: GuardStep.CHALLENGE,
     scripted_numbers.HELD_BACK: GuardStep.REFUSE,
 }
-SCRIPTED_SECONDS = 3600  # how long a scripted refusal lasts, like the first live one
+SCRIPTED_SECONDS = 3600  # duration of a scripted refusal, equal to the first live one
 
 
 @dataclass(frozen=True, slots=True)
 class Restricted:
-    """A send under a restriction, with the step to take."""
+    """A send under a restriction, and the step to take."""
 
     step: GuardStep
     restriction: OpenRestriction
@@ -44,7 +44,7 @@ class Restricted:
 
 
 def restriction_for(principal: Principal, phone: str, requester: Requester) -> Restricted | None:
-    """The restriction that concerns this send; None: it may go as it is."""
+    """The restriction that covers this send; None if it may be sent unchanged."""
     if principal.is_test:
         return _scripted(phone, requester)
     if not principal.guard.restrictions:
@@ -59,7 +59,7 @@ def restriction_for(principal: Principal, phone: str, requester: Requester) -> R
 
 
 def _scripted(phone: str, requester: Requester) -> Restricted | None:
-    """The step that a test number plays, as if an attack on its range had been found."""
+    """The step that a test number simulates, as if its range were under attack."""
     step = SCRIPTED.get(phone[-4:])
     if step is None or exemptions.is_trusted(requester, step):
         return None
@@ -76,8 +76,8 @@ def enforced(
     plan: ChannelPlan,
     restricted: Restricted | None,
 ) -> Iterator[ChannelPlan]:
-    """The plan, without SMS where only messengers are left; raises `challenge_required` or
-    `send_limit`. What the send inside is refused for afterwards costs no solved challenge.
+    """The plan, without SMS if only messengers are left. Raises `challenge_required` or
+    `send_limit`. A later refusal of the send gives the solved challenge back.
     """
     if restricted is None:
         yield plan
@@ -103,7 +103,7 @@ def _enforce(
     *,
     is_shorter: bool,
 ) -> None:
-    """Counts what is held back, and what would be."""
+    """Counts sends that are held back, and in monitoring mode sends that would be."""
     if restricted.step is GuardStep.CHEAP_ONLY:
         if is_shorter or not restricted.is_enforced:
             restrictions.note_stopped(restricted.restriction.id)
@@ -121,7 +121,7 @@ def _enforce(
 
 
 def _strictest(guard: GuardSettings, phone: str, requester: Requester) -> OpenRestriction | None:
-    """None also where a member let one of the number's scopes through."""
+    """Returns None also if a member let one of the number's scopes through."""
     now, strictest = time.time(), None
     for scope in scopes_of(phone, country_of(phone), requester.ip, requester.device):
         restriction = guard.restrictions.get((scope.kind.value, scope.value))
@@ -135,7 +135,7 @@ def _strictest(guard: GuardSettings, phone: str, requester: Requester) -> OpenRe
 
 
 def _without_sms(plan: ChannelPlan) -> ChannelPlan:
-    """The plan without SMS; unchanged if SMS is its only channel, as nothing cheaper is left."""
+    """The plan without SMS, or unchanged if SMS is its only channel: nothing cheaper is left."""
     steps = [step for step in plan.chain if not BY_NAME[step.channel].has_segments]
     if not plan.channel.has_segments:
         return replace(plan, chain=tuple(steps))

@@ -1,6 +1,6 @@
-"""A replay of the guard over the codes of the last week, before it is switched on.
+"""Replays the guard over the codes of the last week, before the company switches it on.
 
-A code that it would have refused teaches it nothing, as it would not have been sent.
+Codes that the guard would have refused do not teach it, because they would not have been sent.
 """
 
 import heapq
@@ -26,7 +26,7 @@ from otp.protection.code_outcomes import SentCode
 from storage.store_errors import is_outage, savepoint
 
 DAYS = 7
-# The newest ones of a very large company; half a minute of a worker's time.
+# The newest codes of a very large company; half a minute of a worker's time.
 MAX_CODES = 50_000
 LEASE, MAX_TRIES = timedelta(minutes=5), 3
 JOB = Job("guard_replays", _("previews of the protection"))
@@ -34,15 +34,15 @@ JOB = Job("guard_replays", _("previews of the protection"))
 
 @dataclass(frozen=True, slots=True)
 class WeekFigures:
-    """Named as in `GuardReplay`."""
+    """Figures of the replay, named as in `GuardReplay`."""
 
     codes: int
-    since: datetime | None  # of the oldest code that was looked at
+    since: datetime | None  # time of the oldest code in the replay
     refused: int
     challenged: int
     cheap_only: int
-    entered: int  # of those refused or challenged
-    tokens: int  # charged for those of them that were not entered
+    entered: int  # of the codes refused or challenged
+    tokens: int  # charged for those codes that were not entered
 
     @property
     def held_back(self) -> int:
@@ -55,10 +55,10 @@ RESULT = [field.name for field in fields(WeekFigures)]
 @dataclass(slots=True)
 class _Week:
     histories: dict[str, PhoneHistory]  # by phone
-    # The newest message of each code that would have been sent: it is the one that counts.
+    # The newest message of each code that would have been sent: only it counts.
     newest: dict[UUID, Case] = field(default_factory=dict)
     guard: Guard = field(default_factory=Guard)
-    # (time, number, what happens then)
+    # time, number, event
     due: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
     held: dict[GuardStep, int] = field(default_factory=dict)
     entered: int = 0
@@ -114,7 +114,7 @@ class _Week:
 
 
 def ask(company: Company) -> GuardReplay:
-    """Starts a new report unless one is being made."""
+    """Requests a new replay unless one is in progress."""
     replay, is_new = GuardReplay.objects.get_or_create(
         company=company, defaults={"asked_at": timezone.now()}
     )
@@ -125,9 +125,9 @@ def ask(company: Company) -> GuardReplay:
 
 
 def make_next() -> bool:
-    """Makes the oldest one that was asked for; False if there is none.
+    """Runs the oldest requested replay; False if there is none.
 
-    It takes a while, so no transaction is open meanwhile; one whose worker died is tried again.
+    It takes a while, so it holds no transaction. A replay whose worker died is tried again.
     """
     replay = _claim()
     if replay is None:
@@ -164,7 +164,7 @@ def _claim() -> GuardReplay | None:
 
 
 def figures(company_id: int, until: datetime) -> WeekFigures:
-    """The figures of the week before; takes up to half a minute."""
+    """The figures of the past week; takes up to half a minute."""
     since = until - timedelta(days=DAYS)
     codes = code_outcomes.sent_codes(company_id, since, until, most=MAX_CODES)
     begins = datetime.fromtimestamp(codes[0].created, UTC) if codes else None
@@ -184,6 +184,8 @@ def figures(company_id: int, until: datetime) -> WeekFigures:
 
 
 def keep(company: Company, figures: WeekFigures, now: datetime) -> None:
-    """The newest replay, in the caller's transaction: the page shows the figures of the e-mail."""
+    """Saves the newest replay in the caller's transaction: the page shows
+    the figures of the e-mail.
+    """
     times = {"asked_at": now, "started_at": now, "made_at": now, "is_failed": False}
     GuardReplay.objects.update_or_create(company=company, defaults=times | asdict(figures))

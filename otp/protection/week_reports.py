@@ -1,10 +1,10 @@
-"""Tells watching companies once a week what the guard would have done to their codes.
+"""Reports weekly, to companies in monitoring mode, what the guard would have done to their codes.
 
-The figures are those of the replay, which the page shows too: it knows what was entered and paid.
-What restrictions counted as `stopped` are sends, by the last step of each, over any time.
+The figures come from the replay, which the page shows too and which knows entered and paid codes.
+The `stopped` count of a restriction differs: it counts sends by the last step, over any time.
 
-A claim moves the time of the next try, and the e-mails go with the move to the next week in one
-transaction, if no other worker has moved it since: a week is reported once.
+A claim moves the time of the next try. The e-mails are posted in the transaction that moves it to
+the next week, unless another worker has moved it since: a week is reported once.
 """
 
 import time
@@ -23,16 +23,16 @@ from otp.protection.week_replay import WeekFigures
 from storage.store_errors import is_outage
 
 WEEK = timedelta(days=week_replay.DAYS)
-# After a worker that died, or a fault. Longer than any replay takes.
+# Applies after a worker died or failed. Longer than any replay takes.
 RETRY = timedelta(hours=1)
-RUN = 60.0  # seconds of one run, in which it starts companies; the next run continues
+RUN = 60.0  # seconds in which one run starts companies; the next run continues
 BATCH = 1000  # rows
 WATCHING = {"guard_mode": GuardMode.WATCH, "deleted_at": None}
 JOB = Job("guard_reports", _("weekly e-mails about the protection"))
 
 
 def restart(company: Company, now: datetime) -> None:
-    """In the transaction that changes the company's mode: a new week begins, or none."""
+    """Begins a new week, or none, in the transaction that changes the company's mode."""
     if company.guard_mode != GuardMode.WATCH:
         GuardReport.objects.filter(company=company).delete()
         return
@@ -41,13 +41,13 @@ def restart(company: Company, now: datetime) -> None:
 
 
 def postpone() -> None:
-    """In a copy of the database: the original has reported meanwhile."""
+    """Postpones reports in a copy of the database, because the original has sent them meanwhile."""
     now = timezone.now()
     GuardReport.objects.filter(due_at__lte=now).update(due_at=now + WEEK)
 
 
 def run() -> None:
-    # Companies that were here before the guard have watched since it came.
+    # Companies older than the guard have been in monitoring mode since its installation.
     reported = GuardReport.objects.filter(company=OuterRef("pk"))
     new = Company.objects.filter(~Exists(reported), **WATCHING).order_by("pk")[:BATCH]
     due_at = timezone.now() + WEEK
@@ -60,7 +60,7 @@ def run() -> None:
 
 
 def report_next() -> bool:
-    """Reports the one that is due the longest; False if none is."""
+    """Sends the report that is due the longest; False if none is due."""
     report = _claim()
     if report is None:
         return False
@@ -89,9 +89,9 @@ def _claim() -> GuardReport | None:
 
 @transaction.atomic
 def _finish(claimed: GuardReport, figures: WeekFigures) -> None:
-    """Posts the report, unless the mode has changed meanwhile or another worker was faster."""
+    """Posts the report, unless the mode has changed or another worker was faster."""
     now = timezone.now()
-    # In the order of `restrictions.set_mode`.
+    # Locks in the order of `restrictions.set_mode`.
     locked = Company.objects.select_for_update(no_key=True)
     company = locked.filter(pk=claimed.company_id, **WATCHING).first()
     is_news = bool(figures.held_back or (figures.codes and claimed.reported_at is None))

@@ -1,4 +1,4 @@
-"""Writes sends of codes by `otp/send/send.sql`: one alone, or several that come together."""
+"""Writes sends of codes by `otp/send/send.sql`: a single send, or a group of concurrent sends."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,20 +13,22 @@ from storage.statements.single_statement import fetch_rows
 
 
 class CodeRow(NamedTuple):
-    """A row of `otp/send/send.sql`. The last three mean something if the send was paid for."""
+    """A row of `otp/send/send.sql`. The last three columns are set only
+    if the send was paid for.
+    """
 
-    number: int  # of the send in its group
+    number: int  # position of the send in its group
     is_paid: bool
     is_blocked: bool
     is_capped: bool
     expires_in: float
     attempts_left: int
-    verification_id: UUID  # of the live code, for a resend
+    verification_id: UUID  # id of the live code that a resend repeats
 
 
 @dataclass(frozen=True, slots=True)
 class CodeWrite:
-    """A send to write, with the columns of `requested`; `statement` is for when it runs alone."""
+    """A send to write, with the columns of `requested`; `statement` is used if it runs alone."""
 
     statement: str
     params: Mapping[str, Any]
@@ -38,7 +40,7 @@ def alone(write: CodeWrite) -> CodeRow:
     )
 
 
-# The same for all live sends.
+# The same statement for all live sends.
 _SHARED = {
     "key_ids",
     "resend_margin",
@@ -64,7 +66,7 @@ def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
 
 
 def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without those for the code or the Idempotency-Key of one before them."""
+    """The first write for each code and each Idempotency-Key."""
     codes: set[Any] = set()
     keys: set[Any] = set()
     firsts = []

@@ -1,11 +1,11 @@
-"""Repeated sends of a custom code: the same phone, purpose, code and reference within the
-code's life are one message, however often and however close together they come.
+"""Repeated sends of a custom code: the same phone, purpose, code and reference within the code's
+life are one message, however many sends there are and however close together.
 
-Who retries is another system, which knows no Idempotency-Key: an identity server whose webhook was
-answered too late. The verification is looked up by the MAC of its code. What names a
-channel that has not carried the code yet is no repeat, unless the code was entered: it asks for
-another message. Nor is what comes a cool-down after a message that failed: the person, or a
-server that retries, would otherwise get that failure until the code expires.
+Repeats come from systems without Idempotency-Key, such as identity servers whose webhook timed out.
+The verification is looked up by the MAC of its code. Not a repeat:
+- a request for a channel that has not carried the code, unless the code was entered;
+- a request made a cool-down after a failed message, because the person, or a server that retries,
+  would otherwise get the same failure until the code expires.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ from storage.statements.named_rows import fetch_one
 
 _SQL = sql_files.read_several("otp/send/custom_code_repeats.sql")
 
-WAIT = 3.0  # seconds: longer than the statement of the first send takes
+WAIT = 3.0  # seconds; longer than the statement of the first send takes
 PAUSE = 0.05
 
 
@@ -58,7 +58,7 @@ class CustomCodeRequest(SendRequest, Protocol):
 
 
 class RepeatedError(DomainError):
-    """The first send of this code committed meanwhile."""
+    """The first send of this code has committed meanwhile."""
 
     def __init__(self) -> None:
         super().__init__(Error.REQUEST_IN_PROGRESS, retry_after=1)
@@ -73,9 +73,9 @@ def once(
     send: Callable[[Sender], Sent],
     answer: Callable[[Message], Sent],
 ) -> Sent:
-    """Returns the result of `send` for the first send, that of `answer` for its repeats.
+    """Returns the result of `send` for the first send, and that of `answer` for its repeats.
 
-    One that comes while the first is being written waits for it.
+    A repeat that arrives while the first send is being written waits for it.
     """
     with guess(sender.principal, request):
         return _send_or_answer(sender, request, send, answer)
@@ -83,10 +83,10 @@ def once(
 
 @contextmanager
 def guess(principal: Principal, request: CustomCodeRequest) -> Iterator[None]:
-    """Wraps each answer that reveals whether the request's code is the live one of its phone: a
+    """Wraps each answer that reveals whether the request's code is the live code of its phone: a
     repeat is answered, another code is refused. Refusals are limited like wrong codes in a check;
-    beyond the limit too_many_attempts is raised, for the right code, too. Parallel requests with
-    the same code count once: together they reveal one code.
+    beyond the limit too_many_attempts is raised, even for the right code. Parallel requests with
+    the same code count once, because together they reveal one code.
     """
     owner = f"{principal.company_id}:{principal.mode}:{counters.hashed(request.phone)}"
     windows = [
@@ -106,7 +106,9 @@ def guess(principal: Principal, request: CustomCodeRequest) -> Iterator[None]:
 
 
 def _take(windows: Sequence[Window], running: str) -> Callable[[Sequence[Window]], object]:
-    """Counts once in each window; returns a function that takes back counts of given windows."""
+    """Counts once in each window; returns a function that takes back
+    the counts of given windows.
+    """
     holder = f"{uuid4().hex}:"
     try:
         counted = counters.acquire(
@@ -122,7 +124,7 @@ def _take(windows: Sequence[Window], running: str) -> Callable[[Sequence[Window]
 
 
 def _take_in_postgres(windows: Sequence[Window]) -> Callable[[Sequence[Window]], object]:
-    """Here the windows begin with the clock's, and every call takes a place while it runs."""
+    """The windows here begin with the clock's, and every running call occupies a slot."""
     at = int(time.time())
 
     def count(window: Window, places: int = 1) -> bool:
@@ -166,7 +168,7 @@ def _send_or_answer(
         try:
             return send(replace(sender, own_key_hash=_hash(sender.principal, request)))
         except DomainError as error:
-            # Without Redis the first one is known only by the cool-down, once it has committed.
+            # Without Redis only the cool-down detects the first send, after its commit.
             if error.error not in HELD_BACK or time.monotonic() > give_up_at:
                 raise
             if error.error is not Error.REQUEST_IN_PROGRESS and not find(sender.principal, request):
@@ -185,7 +187,7 @@ class _Repeated(NamedTuple):
 
 
 def find(principal: Principal, request: CustomCodeRequest) -> Message | None:
-    """The message that the request would repeat."""
+    """Returns the message that the request would repeat."""
     params = codes.owner(principal, request.phone, request.purpose)
     params |= {
         "macs": macs(principal, request),
@@ -210,8 +212,8 @@ def macs(principal: Principal, request: CustomCodeRequest) -> str:
 
 
 def lock(principal: Principal, request: CustomCodeRequest) -> None:
-    """Lets sends of custom codes to one phone take turns, in the transaction of the send; raises
-    RepeatedError if the one before was the same.
+    """Serialises sends of custom codes to one phone in the transaction of the send. Raises
+    RepeatedError if the send before had the same code.
     """
     name = f"custom code:{principal.company_id}:{principal.mode}:{request.phone}:{request.purpose}"
     number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
@@ -221,10 +223,11 @@ def lock(principal: Principal, request: CustomCodeRequest) -> None:
 
 
 def _hash(principal: Principal, request: CustomCodeRequest) -> str:
-    """Recognises a parallel repeat in the counters; nobody guesses the code by it without a key.
+    """The key of a parallel repeat in the counters. Without the secret key nobody can guess the
+    code by it.
 
-    With the newest message to the phone: a code that is sent again after it was canceled, or after
-    it expired, is no repeat of a send that still runs, and waits for the cool-down like any other.
+    The hash covers the newest message to the phone: a code that is sent again after it was canceled
+    or expired does not repeat a running send, and waits for the cool-down like any other.
     """
     with connection.cursor() as cursor:
         owner = codes.owner(principal, request.phone, request.purpose)
@@ -241,11 +244,13 @@ def _mac(principal: Principal, request: CustomCodeRequest) -> bytes:
 
 
 def _store_key(sender: Sender, message: Message) -> None:
-    """So that the Idempotency-Key of a repeat, too, is answered with this message for its day."""
+    """Stores the Idempotency-Key of a repeat, so that it too is answered
+    with this message for a day.
+    """
     if sender.idempotency_key is None:
         return
     try:
         with transaction.atomic():
             idempotency.insert(sender.idempotency_key, message.pk)
     except IntegrityError:
-        return  # it is known already
+        return  # it is stored already

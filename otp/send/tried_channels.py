@@ -1,8 +1,8 @@
-"""Whether to send a live code by a channel that has not carried it yet.
+"""Decides whether to send a live code by a channel that has not carried it yet.
 
-The cool-down does not hold the first send by a channel: "send it by SMS instead" is pressed at
-once. The verification is locked until the send commits, so of several at once one finds the channel
-untried.
+The cool-down does not apply to the first send by a channel: people press "send it by SMS instead"
+at once. The verification is locked until the send commits, so only one of several concurrent
+requests finds the channel untried.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -23,7 +23,7 @@ _SQL = sql_files.read_several("otp/send/tried_channels.sql")
 
 
 class TriedError(DomainError):
-    """The channel that was to be tried next was tried meanwhile."""
+    """The next channel was tried meanwhile."""
 
     def __init__(self) -> None:
         super().__init__(Error.RESEND_TOO_SOON, retry_after=1)
@@ -34,19 +34,19 @@ TOO_LATE = _("Too little time is left to enter this code: send a new one")
 
 @dataclass(slots=True)
 class UntriedChannels:
-    """Implements `send_limits.OtherChannel`. `of` names the only verification to send again: then
-    nothing is sent by a channel that has carried it, whether or not the cool-down has ended.
+    """Implements `send_limits.OtherChannel`. `of` names the only verification to send again:
+    nothing is then sent by a channel that has carried it, whether or not the cool-down has ended.
     """
 
     principal: Principal
     phone: str
     purpose: str
-    names: Set[str]  # of the channels that the send may use
-    code: Mapping[str, Any]  # which one is asked for: parameters of `live_verification`
+    names: Set[str]  # channels that the send may use
+    code: Mapping[str, Any]  # the code asked for: parameters of `live_verification`
     of: UUID | None = None
-    lock_first: Callable[[], None] = lambda: None  # what comes before the verification
-    live: UUID | None = None  # the live verification, as it was found
-    locked: UUID | None = None  # the same, once it is locked
+    lock_first: Callable[[], None] = lambda: None  # the statement before the verification
+    live: UUID | None = None  # the live verification, as read first
+    locked: UUID | None = None  # the live verification, locked
 
     @property
     def is_required(self) -> bool:
@@ -61,8 +61,8 @@ class UntriedChannels:
         return self.live is not None and self._are_untried(self.live)
 
     def lock_untried(self) -> bool:
-        """In the order of locks: the verification, then its messages, which may fall back to one of
-        these channels at this moment.
+        """Locks in order: the verification, then its messages, which may be falling back to one of
+        these channels.
         """
         self.lock_first()
         self.locked = self._live(_SQL["lock_live_verification"])
@@ -79,7 +79,7 @@ class UntriedChannels:
         return False
 
     def check_sent(self, verification_id: UUID) -> None:
-        """Refuses a send that made a new code: the live one could not be sent again."""
+        """Refuses a send that made a new code, because the live code could not be sent again."""
         if self.locked is not None and verification_id != self.locked:
             raise DomainError(Error.CODE_EXPIRED, message=TOO_LATE)
 

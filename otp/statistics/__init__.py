@@ -1,4 +1,4 @@
-"""Statistics from finished codes: the router's learning, savings, companies' usual spending.
+"""Statistics of finished codes: the router's learning, savings, companies' usual spending.
 
-Nothing that a send or a check waits for.
+No send or check waits for them.
 """

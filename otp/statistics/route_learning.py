@@ -1,8 +1,7 @@
-"""Teaches the router of `channels.routing.smart` from codes that are over, every thirty seconds.
+"""Teaches the router of `channels.routing.smart` from finished codes, every thirty seconds.
 
-A code is over two minutes after its send. One transaction moves the learning position, the router's
-state and the memories of phones together: a code teaches once, whichever worker dies in
-between.
+A code is finished two minutes after its send. One transaction updates the learning position, the
+router's state and the memories of phones: a code teaches once, even if a worker dies.
 """
 
 from dataclasses import dataclass
@@ -29,14 +28,14 @@ from storage.sessions import database_now
 from storage.statements.named_rows import fetch_all
 from storage.store_errors import is_refusal
 
-# The replay closes a send after as long; what comes later teaches nothing.
+# The replay closes a send after the same time; later events teach nothing.
 CLOSED_AFTER = timedelta(seconds=120)
-UNREACHABLE_CLASSES = {"unreachable", "barred"}  # classes of errors: of this person's phone
+UNREACHABLE_CLASSES = {"unreachable", "barred"}  # error classes that concern this person's phone
 # A code that is sent again is older than its message.
 CODE_AGE = timedelta(seconds=settings.LONGEST_CODE_LIFETIME)
 
 _IS_OUTCOME_KNOWN = is_outcome_known("(m.created_at + make_interval(secs => %(closed_after)s))")
-# Ids begin with the time, so the ranges of both tables are some pages of their primary keys.
+# Ids begin with the time, so the ranges of both tables are a few pages of their primary keys.
 _ATTEMPTS = f"""
 SELECT m.id, m.phone, EXTRACT(epoch FROM m.created_at)::float AS created,
   EXTRACT(epoch FROM v.verified_at)::float AS verified,
@@ -63,7 +62,7 @@ class _Row(NamedTuple):
     phone: str
     created: float
     verified: float | None
-    is_sent_again: bool  # before it was entered: another message may have brought it
+    is_sent_again: bool  # before the code was entered: another message may have brought it
     n: int
     channel: str
     provider: str
@@ -75,18 +74,18 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChannelTry:
-    """A channel that was asked, by one or more attempts."""
+    """A requested channel, with one or more attempts."""
 
     channel: str
-    accounts: tuple[str, ...]  # each that was asked, once: all but the last one failed it
+    accounts: tuple[str, ...]  # accounts in the order of their attempts; all but the last failed
     started: float
     delivered: float | None
-    refused: float | None  # when the vendor said that the recipient is not there
+    refused: float | None  # when the vendor reported that the recipient is not on the channel
     is_barred: bool
-    is_fault: bool  # ours or the vendor's, which says nothing of the recipient
+    is_fault: bool  # our fault or the vendor's, which says nothing about the recipient
 
 
-TriedCode = tuple[_Row, list[ChannelTry]]  # the code's first attempt, and its channels
+TriedCode = tuple[_Row, list[ChannelTry]]  # id and channels of the code's first attempt
 
 
 def _tried_codes(since: datetime, until: datetime) -> list[TriedCode]:
@@ -112,7 +111,7 @@ def _tries(attempts: list[_Row]) -> list[ChannelTry]:
 
 
 def _try(rows: list[_Row]) -> ChannelTry:
-    """The last of the attempts: those before it failed for another reason than the recipient."""
+    """The last of the attempts: earlier attempts failed for reasons other than the recipient."""
     last, names = rows[-1], [row.provider for row in rows]
     is_there = last.error_class not in UNREACHABLE_CLASSES
     is_failed = last.state == "failed"
@@ -128,13 +127,13 @@ def _try(rows: list[_Row]) -> ChannelTry:
 
 
 log = structlog.get_logger(__name__)
-LAG = timedelta(seconds=3)  # until what happened is committed
-SILENT_AFTER = 60.0  # seconds without proof, where nothing followed
+LAG = timedelta(seconds=3)  # until the event is committed
+SILENT_AFTER = 60.0  # seconds without proof, if no other attempt followed
 MAX_STEP, MAX_ABSENCE = timedelta(minutes=1), timedelta(hours=6)
 
 
 def learn() -> None:
-    """Does nothing while another worker learns."""
+    """Returns at once while another worker learns."""
     until = database_now() - LAG
     cached = Known(-1, Router({}))
     while _learn_step(until, cached):
@@ -145,16 +144,16 @@ def learn() -> None:
 
 @dataclass(slots=True)
 class Known:
-    """The router of a version of the state: read once for a run of steps."""
+    """The router at one version of its state, read once for a run of steps."""
 
     version: int
     router: Router
 
 
 def _learn_step(until: datetime, cached: Known) -> bool:
-    """Whether there is more to learn."""
+    """Returns whether more codes are left to learn from."""
     with transaction.atomic():
-        # None if another worker has it; it begins with the codes that are closed after `until`.
+        # None if another worker has it; learning starts with the codes closed after `until`.
         RouterState.objects.bulk_create(
             [RouterState(pk=RouterState.ONLY, learned_until=until)], ignore_conflicts=True
         )
@@ -169,8 +168,8 @@ def _learn_step(until: datetime, cached: Known) -> bool:
 
 
 def _learn(since: datetime, end: datetime, state: RouterState, cached: Known) -> dict[str, Any]:
-    """The new state. A code that cannot be learned from is left out for the whole step: otherwise a
-    part of it would be learned.
+    """Returns the new state. A code that cannot be learned from is skipped for the whole step,
+    because it would otherwise be learned in part.
     """
     try:
         with transaction.atomic():
@@ -179,7 +178,7 @@ def _learn(since: datetime, end: datetime, state: RouterState, cached: Known) ->
         if not is_refusal(error):
             raise
         log.exception("codes_not_learned", since=since.isoformat())
-        cached.version = -1  # it is read again
+        cached.version = -1  # the state is read again
         return {}
 
 
@@ -224,8 +223,8 @@ def _teach(router: Router, memory: PhoneMemory, code: _Row, all_tries: list[Chan
 def _compare_accounts(
     router: Router, created: float, tries: list[ChannelTry], verified: float
 ) -> None:
-    """An account brought the code if it was entered before anything else was asked. Faults of an
-    account count here: they are its own.
+    """Credits an account with the code if it was entered before another account was asked. Account
+    faults count here, because accounts cause them.
     """
     following = [*(item.started for item in tries[1:]), inf]
     closed = created + CLOSED_AFTER.total_seconds()
@@ -239,7 +238,7 @@ def _compare_accounts(
 def _teach_try(
     router: Router, memory: PhoneMemory, tried: ChannelTry, step: Try, following: float | None
 ) -> None:
-    """In the order in which a sender would have seen it."""
+    """Teaches tries in the order in which a sender would have seen them."""
     if tried.refused is not None:
         router.refused(tried.refused, step, memory, barred=tried.is_barred)
         return
@@ -253,7 +252,7 @@ def _teach_try(
 
 
 def _sole(tries: list[ChannelTry], verified: float) -> int | None:
-    """The only one that can have brought the code."""
+    """The only try that can have brought the code."""
     arrived = [
         n for n, row in enumerate(tries) if row.delivered is not None and row.delivered <= verified
     ]

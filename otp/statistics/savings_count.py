@@ -1,7 +1,7 @@
-"""Counts the codes of companies with smart routing by arm of the hold-out, once all is charged.
+"""Counts the codes of companies with smart routing by hold-out arm, once all is charged.
 
-Eleven minutes after a send its holds are charged or released, so what each code cost is known: of a
-code that was sent again, of all its messages together, under the arm of the first.
+Eleven minutes after a send its holds are charged or released, so the cost of each code is known.
+The messages of a resent code count together, in the arm of the first message.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -56,7 +56,7 @@ class _Code(NamedTuple):
 
 
 def count() -> None:
-    """Does nothing while another worker counts, or learns."""
+    """Returns at once while another worker counts or learns."""
     until = database_now() - SETTLED_AFTER
     while _count_step(until):
         pass
@@ -91,7 +91,7 @@ def _codes(since: datetime, until: datetime) -> list[_Code]:
 
 
 def _add(codes: list[_Code]) -> None:
-    """`RouterState` is locked, so nobody else writes them."""
+    """Adds the counts. `RouterState` is locked, so no other worker writes them."""
     days: dict[tuple[int, date, str, str], RouteDay] = {}
     for code in codes:
         day = timezone.localdate(datetime.fromtimestamp(code.created, UTC))
@@ -121,6 +121,6 @@ def _add_day(row: RouteDay) -> None:
 
 
 def purge(limit: int) -> int:
-    """Old days, and memories of phones that nobody has sent to for long."""
+    """Deletes old days, and memories of phones that received no code for long."""
     old = RouteDay.objects.filter(day__lt=timezone.localdate() - KEPT)
     return delete_rows(old, limit) + phone_memories.purge(limit)

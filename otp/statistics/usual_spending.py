@@ -1,8 +1,8 @@
-"""The usual spending of companies: the base of budgets that nobody has set.
+"""The usual spending of companies, the base of budgets that nobody has set.
 
 A code counts once it is entered, a link once it is delivered: a stolen key that sends to an
-accomplice's numbers must not raise the budget that should stop it. A code that the company made
-counts once it is delivered: where it is entered, nobody says.
+accomplice's numbers must not raise the budget that should stop it. A custom code counts once it is
+delivered, because nobody reports its entry.
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ GROUP BY m.company_id, date_trunc('hour', m.created_at), left(m.phone, 7)
 """
 CLOCK_SKEW = timedelta(
     hours=1
-)  # allowed between our clock and the database's, plus a code's lifetime
+)  # tolerance between our clock and the database's, plus the lifetime of a code
 
 
 class _Spent(NamedTuple):
@@ -53,7 +53,9 @@ class _Spent(NamedTuple):
 
 
 def refresh() -> int:
-    """Counts finished days not counted yet; returns how many companies' budgets changed."""
+    """Counts the finished days that are not counted yet; returns how many
+    companies' budgets changed.
+    """
     _factor, day_count = settings.BUDGET_USUAL
     today = timezone.localdate()
     days = {today - timedelta(days=ago) for ago in range(1, day_count + 1)}

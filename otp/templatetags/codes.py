@@ -17,7 +17,7 @@ register.filter(with_variables)
 
 @register.inclusion_tag("cabinet/message_preview.html")
 def message_preview(form: BaseForm) -> dict[str, Any]:
-    """The preview from the form's values, and from the stored ones where it lacks the field."""
+    """The preview of the form's values, and of the stored values for fields that the form lacks."""
     company: Company = form.instance  # type: ignore[attr-defined]
     value = {
         name: form[name].value() if name in form.fields else getattr(company, name)
@@ -33,5 +33,5 @@ def scope_name(restriction: GuardRestriction) -> str:
 
 @register.filter
 def scope_for(restriction: GuardRestriction, member: Member) -> str:
-    """No more of the numbers than the member sees of each."""
+    """The scope, with as many digits of the number as the member may see."""
     return notifications.scope_name(restriction.kind, beginning_for(restriction.value, member))

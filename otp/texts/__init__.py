@@ -1,1 +1,1 @@
-"""The texts that codes are sent in."""
+"""The texts of codes."""

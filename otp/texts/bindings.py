@@ -1,7 +1,7 @@
-"""The binding of a code to a payment or a document, as the person sees it and as it is checked.
+"""The binding of a code to a payment or a document, as shown to the person and as checked.
 
-For the dynamic linking of PSD2 (RTS, article 5) and for signatures by SMS: a person who enters the
-code has read what it agrees to.
+Implements dynamic linking of PSD2 (RTS, article 5) and signatures by SMS: a person who enters the
+code has read the terms of the agreement.
 """
 
 import re
@@ -16,9 +16,11 @@ from parsing.characters import is_line
 
 PAYMENT, DOCUMENT = ("amount", "payee", "currency"), ("document", "title")
 MAX_NAME = 60  # characters of a payee or a title
-# Digits as people write money, perhaps with its sign or code: `100.50`, `1 000,00 ₽`, `€39.99`.
+# Digits as people write amounts, optionally with a currency sign or code: `100.50`, `1 000,00 ₽`,
+# `€39.99`.
 _AMOUNT = re.compile(r"(?=.*[0-9])[0-9A-Z .,'’\u00a0\u202f€$£¥₽₸₴₺₼₾֏-]{1,24}")
-# Amounts have no hyphen between digits, and three digits after a space: `8 800 555-35-35` is none.
+# Amounts have no hyphen between digits, and three digits after a space: `8
+# 800 555-35-35` is not an amount.
 _NO_AMOUNT = re.compile(r"\d-\d|\d[ \u00a0\u202f](?!\d{3}(?!\d))\d")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -26,9 +28,9 @@ SHOWN_OF_HASH = 16  # characters
 
 
 def check(value: object) -> dict[str, str]:
-    """The binding as it is stored and judged; raises ValidationError with every fault.
+    """Returns the binding in its stored form; raises ValidationError with every fault.
 
-    Empty and absent are the same; the hash may be in upper case.
+    Empty and absent are equal; the hash may be in upper case.
     """
     if not isinstance(value, dict):
         raise ValidationError(_("An object with amount and payee, or with document"))

@@ -21,7 +21,7 @@ _SQL = sql_files.read_several("otp/texts/own_texts.sql")
 COLUMN = _SQL["column"]
 AUDITED = ("purpose", "channel", "locale", "body")
 MAX_TEXTS = 50  # per company
-# The plainest first.
+# the simplest first
 WORDED = [channel for channel in reversed(CHANNELS) if channel.has_own_texts]
 SEGMENTED = {"", *(channel.name for channel in CHANNELS if channel.has_segments)}
 
@@ -45,7 +45,7 @@ def of_company(company: Company) -> CompanyTexts:
 
 @transaction.atomic
 def save(*, company: Company, text: CodeText, user: User, ip: str | None = None) -> None:
-    """Adds a text or changes it; raises ValidationError. Takes effect within two seconds."""
+    """Adds or changes a text; raises ValidationError. Takes effect within two seconds."""
     _lock(company)
     is_new = text.pk is None
     _refuse_duplicate(company, text)
@@ -121,5 +121,5 @@ def _refuse_texts_too_long(company: Company, texts: CompanyTexts) -> None:
 
 
 def _lock(company: Company) -> None:
-    # A text and autofill lines saved in parallel could make an SMS of four parts.
+    # A text and autofill lines saved in parallel could make an SMS of four segments.
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)

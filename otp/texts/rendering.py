@@ -1,4 +1,4 @@
-"""Renders the text of a code from a template of the company's or the service's default."""
+"""Renders the text of a code from the company's template or the service's default."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from otp.sealed_codes import SealedCode
 
 VARIABLES = ("code", "brand", "minutes", "link")
 _VARIABLE = re.compile(rf"\{{({'|'.join(VARIABLES)})\}}")
-BRAND_UNITS = 30  # UTF-16 units; longer brands are cut, which bounds the length of an SMS
+BRAND_UNITS = 30  # UTF-16 units; longer brands are cut to bound the length of an SMS
 
 
 def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str) -> Rendered:
-    """Renders a verification's message; a worker calls it right before handing it over.
+    """Renders a verification's message; a worker calls it right before it hands the message over.
 
     Uses the template with which the message was accepted, not a later one.
     """
@@ -54,12 +54,12 @@ def _code(verification_id: UUID, params: Mapping[str, Any]) -> str:
 
 
 def _default(channel: Channel, *, locale: str, has_link: bool) -> str:
-    """The vendor's template where it words the message, else the service's text."""
+    """The vendor's template if the vendor words the message, else the service's text."""
     if channel.has_template:
         sentence = message_languages.texts(locale)[channel.name].get(
             "code_with_link" if has_link else "code"
         )
-        if sentence:  # otherwise the vendor's words in this language are not known
+        if sentence:  # the vendor's text in this language is unknown otherwise
             return str(sentence)
     return compose(message_languages.texts(locale)["code"], has_link=has_link)
 
@@ -69,7 +69,7 @@ def max_minutes() -> int:
 
 
 def fill(template: str, *, code: str, brand: str, minutes: int | None, link: str | None) -> str:
-    """Substitutes in one pass, so a brand that looks like a variable stays as it is."""
+    """Substitutes in one pass, so that a brand that looks like a variable stays unchanged."""
     values = {
         "code": code,
         "brand": _displayed_brand(brand),
@@ -89,8 +89,8 @@ def _displayed_brand(brand: str) -> str:
 
 
 def compose(body: str, *, has_link: bool, tail: Sequence[str] = ()) -> str:
-    """Returns the template of one message: the line with the link stays, is appended or is left
-    out; the autofill lines follow.
+    """Returns the template of one message. The line with the link is kept, appended or removed; the
+    autofill lines follow.
     """
     lines = body.split("\n")
     if not has_link:
@@ -110,8 +110,8 @@ def template(
     body: str | None = None,
     line: str = "",
 ) -> str:
-    """Returns the template for a channel: `body`, else the company's text, else the default; with
-    the line below it.
+    """Returns the template for a channel: `body`, else the company's text, else the default,
+    followed by `line`.
     """
     body = body or company_template(texts, channel=channel, locale=locale, purpose=purpose)
     if not body and channel.has_template:
@@ -133,8 +133,8 @@ def company_template(
 
 
 def autofill_lines(texts: CompanyTexts) -> list[str]:
-    """The lines of an SMS that browsers and apps parse. The browser's must be the last one
-    (https://wicg.github.io/sms-one-time-codes/); Android finds its own anywhere in the text.
+    """The lines of an SMS that browsers and apps parse. The browser's line must be the last
+    (https://wicg.github.io/sms-one-time-codes/); Android finds its line anywhere in the text.
     """
     webotp = f"@{texts.webotp_host} #{{code}}" if texts.webotp_host else ""
     return [line for line in (texts.app_hash, webotp) if line]
@@ -148,8 +148,8 @@ def snapshot(
     line: str = "",
     **more: Any,
 ) -> dict[str, str]:
-    """Returns, by channel, the templates a message keeps from the time it was accepted. `body` is
-    of only this message, and `line` is below it; the rest is as of `template`.
+    """Returns, by channel, the templates that a message keeps from its acceptance. `body` applies
+    to this message only, `line` is below it, and the rest follows `template`.
     """
     if texts is NO_TEXTS and not body and not line:
         return {}

@@ -1,8 +1,8 @@
 """Validates a company's own text and autofill lines. A text has the code exactly once and nothing
 usable for phishing.
 
-A person trusts a message with a code they asked for. So a text has no address and no number of
-its own: the only link is a short one, whose target was checked.
+People trust a message with a code they asked for. So a text has no address and no number of its
+own: the only link is a short link, whose target was checked.
 """
 
 import re
@@ -51,13 +51,13 @@ def check_hash(text: str) -> str:
 
 MAX_CODE_LENGTH = 8
 _BRACED = re.compile(r"\{([^{}\n]*)\}")
-# Also rejects a digit separated by one mark only, and a combining mark on the last digit.
+# Also rejects a digit separated by a single mark, and a combining mark on the last digit.
 _CODE_ALONE = re.compile(
     r"(?<![\w}])(?<!\d[^\w\s])\{code\}(?![\w{]|[^\w\s]\d|[\u0300-\u036f\ufe00-\ufe0f])"
 )
 _LINK = re.compile(r"(?<!\S)\{link\}(?!\S)")
 _LABEL = r"(?:[\w-]|\{\w+\})+"
-# Each begins where its run of characters does, or it would take the square of their number.
+# Each match begins at the start of its run of characters; otherwise the time would be quadratic.
 _ADDRESS = re.compile(
     r"(?<!\S)\S*://\S*|(?<!\S)\S*@\S*|"
     rf"(?<![\w-]){_LABEL}[.。．｡](?:[^\W\d_]{{2,}}|\{{\w+\}})\S*"
@@ -141,13 +141,15 @@ _RULES: Sequence[Callable[[str], Iterator[str]]] = (
 
 
 def describe_character(char: str) -> str:
-    """«’» U+2019 RIGHT SINGLE QUOTATION MARK; an invisible character without its glyph."""
+    """The character as «’» U+2019 RIGHT SINGLE QUOTATION MARK; invisible
+    characters without the glyph.
+    """
     glyph = "" if category(char)[0] in "CZ" else f"«{char}» "
     return f"{glyph}U+{ord(char):04X} {name(char, '')}".strip()
 
 
 def max_segments(body: str, tail: Sequence[str]) -> int:
-    """SMS segments of a text with the longest brand, code and link."""
+    """The number of SMS segments of a text with the longest brand, code and link."""
     text = fill(
         compose(body, has_link=True, tail=tail),
         code="0" * MAX_CODE_LENGTH,
@@ -158,7 +160,7 @@ def max_segments(body: str, tail: Sequence[str]) -> int:
     counted = gsm.count_segments(text)
     if "{brand}" not in body or counted.segments == 1:
         return counted.segments
-    # Emoji of two units in the brand may leave the last unit of each part empty.
+    # Two-unit emoji in the brand may leave the last unit of each segment empty.
     _single, joined = gsm.SIZES_BY_ENCODING["UCS-2"]
     return ceil(counted.units / (joined - 1))
 

@@ -1,7 +1,7 @@
-"""Sends that a member starts in the cabinet: the API's fields, limits, budgets and money.
+"""Sends that a member starts in the cabinet, with the API's fields, limits, budgets and prices.
 
-Each form carries a token. A form that arrives twice, or is sent again after a crash, finds the
-message of the first time.
+Each form carries a token. A form that is submitted twice, or again after a crash, finds the message
+of its first submission.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ PATH = "/cabinet/send"
 
 
 def _send_code(fields: Mapping[str, Any], sender: Sender, announce: Callable[[str], None]) -> UUID:
-    # A member who is signed in: the protection asks them for no proof of work.
+    # The protection asks a signed-in member for no proof of work.
     request = replace(parse_code(fields, sender.principal), requester=Requester(is_trusted=True))
     announce(request.phone)
     return send_code(sender=sender, request=request).outcome.message_id
@@ -62,9 +62,10 @@ def send(
     token: str,
     ip: str | None,
 ) -> UUID:
-    """Returns the message's id, also of one that failed; raises a DomainError if nothing was sent.
+    """Returns the id of the message, also of a failed one; raises a DomainError if nothing was
+    sent.
 
-    `fields` are those of `POST /otp/send` or `POST /links/send`.
+    `fields` are the fields of `POST /otp/send` or `POST /links/send`.
     """
     check_status(principal)
     key = _key(principal, kind, fields, token)
@@ -72,7 +73,7 @@ def send(
         return sent
 
     def announce(phone: str) -> None:
-        # Before the send: what costs money is never without its event.
+        # The event precedes the send, so that no charge is without an event.
         record(
             "message.requested", f"{kind} {mask_phone(phone)}", company=company, user=user, ip=ip
         )
@@ -80,7 +81,7 @@ def send(
     try:
         return _SEND[kind](fields, Sender(principal, request_id(), key), announce)
     except (DomainError, IntegrityError):
-        # The vendor has refused it, which its page explains, or the same form was faster.
+        # The vendor has refused it, as its page explains, or the same form was faster.
         if sent := _find(key):
             return sent
         raise
@@ -99,8 +100,8 @@ def _find(key: IdempotencyKey) -> UUID | None:
 
 
 def check(*, company: Company, verification: Verification, code: str) -> None:
-    """Checks a code like `POST /otp/verify`: spends an attempt; raises the refusal as a
-    DomainError.
+    """Checks a code like `POST /otp/verify`: spends an attempt; raises
+    the refusal as a DomainError.
     """
     principal = api_keys.without_key(company, verification.mode)
     phone, purpose = verification.phone, verification.purpose

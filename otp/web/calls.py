@@ -1,4 +1,4 @@
-"""The calls and the webhook events of codes, declared."""
+"""Declares the calls and the webhook events of codes."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

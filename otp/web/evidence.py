@@ -1,4 +1,4 @@
-"""The record of who agreed to what by entering a code, and when: one document with its own hash."""
+"""The record of who agreed to what by entering a code, and when: a document with its own hash."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -13,11 +13,11 @@ from channels.providers.base import Content
 from otp.texts import rendering
 from otp.verifications import FoundVerification
 
-HIDDEN = "•"  # for each character of the code
+HIDDEN = "•"  # replaces each character of the code
 
 
 def evidence_of(company_id: int, verification: FoundVerification) -> dict[str, Any]:
-    """`record`, and `sha256` of it as UTF-8 JSON with sorted names and without spaces."""
+    """Returns `record`, and the `sha256` of its UTF-8 JSON with sorted names and no spaces."""
     record = {
         "verification": public_id("otp", verification.id),
         "company": Company.objects.get(pk=company_id).name,
@@ -54,8 +54,8 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _shown(message: Message) -> str | None:
-    """The text without its code, which is not even derived: a search for it in the text could match
-    other digits, such as an amount, and reveal it. None if the text was erased.
+    """The text without its code. The code is not even derived: a search for it in the text could
+    match other digits, such as an amount, and reveal it. Returns None if the text was erased.
     """
     if message.content == Content.CODE_WITH_TEXT and "texts" not in message.params:
         return None

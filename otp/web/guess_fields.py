@@ -1,4 +1,4 @@
-"""The fields of a guess: how many digits it has, and which verification it is for."""
+"""The fields of a guess: its digits, and the verification it is for."""
 
 import re
 from typing import NamedTuple
@@ -25,7 +25,7 @@ GENERATED_CODE = re.compile(r"[0-9]{4,8}")
 
 
 class GuessTarget(NamedTuple):
-    """The verification that a guess is for: by its phone and purpose, or by its id."""
+    """The verification that a guess is for, by phone and purpose or by id."""
 
     phone: str
     purpose: str
@@ -33,7 +33,7 @@ class GuessTarget(NamedTuple):
 
 
 def parse_target(fields: RequestFields, principal: Principal) -> GuessTarget:
-    """Raises a DomainError that names the fields at fault, also of those read before."""
+    """Raises a DomainError that names the invalid fields, including those read before."""
     text, phone, purpose = (
         fields.text(VERIFIED_ID),
         fields.text(VERIFIED_PHONE),
@@ -56,7 +56,7 @@ def parse_target(fields: RequestFields, principal: Principal) -> GuessTarget:
 
 
 def check_digits(code: str, principal: Principal, target: GuessTarget) -> None:
-    """4 to 8 digits, or a custom code. Another shape spends no attempt."""
+    """Accepts 4 to 8 digits, or a custom code. Any other shape spends no attempt."""
     if not GENERATED_CODE.fullmatch(code) and not is_custom_code(
         principal, phone=target.phone, purpose=target.purpose, verification_id=target.id
     ):

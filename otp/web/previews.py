@@ -1,4 +1,4 @@
-"""Previews of a message, updated while a text or a setting is being edited."""
+"""Previews of a message, updated while the user edits a text or a setting."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -48,9 +48,9 @@ class Sample:
     has_link: bool
     locale: str
     text: str
-    is_russian: bool = False  # the text itself, whatever the brand
+    is_russian: bool = False  # the text without the brand
     has_app_hash: bool = False
-    country: str = ""  # of the company, to whose people most messages go
+    country: str = ""  # country of the company, to which most of its messages go
 
     @property
     def channel_title(self) -> str:
@@ -58,7 +58,7 @@ class Sample:
 
     @property
     def has_vendor_text(self) -> bool:
-        """Telegram Gateway words the code itself."""
+        """Whether the vendor words the code itself, as Telegram Gateway does."""
         return (
             self.channel.name == TelegramGateway.channel
             and not self.has_link
@@ -75,7 +75,7 @@ class Sample:
 
     @property
     def room(self) -> int:
-        """Units that fit into the segments the text takes."""
+        """Units left in the segments of the text."""
         counted = gsm.count_segments(self.text)
         single, joined = gsm.SIZES_BY_ENCODING[counted.encoding]
         return single if counted.segments == 1 else counted.segments * joined
@@ -89,7 +89,7 @@ class Sample:
 
     @property
     def segments_in_gsm(self) -> int:
-        """Segments the text would take without those characters."""
+        """Segments of the text without those characters."""
         outside = set(gsm.non_gsm_characters(self.text))
         return gsm.count_segments(
             "".join("?" if char in outside else char for char in self.text)
@@ -101,7 +101,9 @@ class Sample:
 
     @property
     def bytes(self) -> int:
-        """Encoded or in UTF-8, whichever is more: Google does not say which it counts."""
+        """The size encoded or in UTF-8, whichever is larger: Google does
+        not say which it counts.
+        """
         counted = gsm.count_segments(self.text)
         bits = counted.units * (16 if counted.encoding == "UCS-2" else 7)
         return max(ceil(bits / 8), len(self.text.encode()))
@@ -116,7 +118,7 @@ def samples(
     purpose: str,
     body: str | None = None,
 ) -> list[Sample]:
-    """Samples of a code and a code with a link by channel, in `body` or the current text."""
+    """Samples of a code and of a code with a link by channel, in `body` or the current text."""
     previews = []
     for channel, has_link in product(channels, (False, True)):
         language = registry.language_on(channel, locale)
@@ -144,15 +146,15 @@ def samples(
 
 
 def current_samples(company: Company, texts: CompanyTexts) -> list[Sample]:
-    """Samples of what a request with the default purpose sends by SMS."""
+    """Samples of the SMS that a request with the default purpose sends."""
     return samples(
         company, texts, channels=[BY_NAME["sms"]], locale=company.language, purpose=DEFAULT_PURPOSE
     )
 
 
 def preview(options: Mapping[str, Any], *, company: Company) -> dict[str, list[Sample]]:
-    """Renders unsaved settings, as each channel shows them; invalid values fall back to the
-    defaults.
+    """Renders unsaved settings as each channel shows them; invalid values
+    fall back to the defaults.
     """
     length = str(options.get("code_length") or "")
     language = options.get("language")

@@ -34,7 +34,7 @@ from otp.protection import notifications, restrictions, week_replay
 from parsing import clipboard
 from parsing.stale_forms import RefusesStaleForm
 
-HIDDEN = "•"  # for digits, as this page writes a range
+HIDDEN = "•"  # stands for digits in a range shown on this page
 KIND_OF = {digits: kind for kind, digits in CUTS}
 _RANGE = re.compile(rf"(\+[1-9][0-9]+)({HIDDEN}+|\*+)")
 
@@ -74,11 +74,11 @@ class LetThroughForm(forms.Form):
     def __init__(self, *args: object, company: Company, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.company = company
-        self.of_country = ""  # that the range is in
+        self.of_country = ""  # country of the range
         self._scope: Scope | None = None
 
     def clean_number(self) -> str:
-        """A whole number, or a range as this page shows it: +7916123••••."""
+        """Accepts a whole number, or a range as this page shows it: +7916123••••."""
         typed = re.sub(r"[\s()\-./]", "", clipboard.plain(self.cleaned_data["number"]))
         if not typed:
             return ""
@@ -113,7 +113,7 @@ class LetThroughForm(forms.Form):
         return self._scope or Scope(ScopeKind.COUNTRY, self.cleaned_data["country"])
 
 
-HISTORY = 50  # restrictions that are over
+HISTORY = 50  # ended restrictions
 
 
 @member_required(can_read_settings)
@@ -222,6 +222,6 @@ def protection_replay(request: CabinetRequest) -> HttpResponse:
 @require_GET
 @member_required(can_read_settings)
 def protection_replay_status(request: CabinetRequest) -> HttpResponse:
-    """Asked for every two seconds while it is being made."""
+    """Polled every two seconds while the replay runs."""
     context = {"replay": _replay(request), "days": week_replay.DAYS, "member": request.member}
     return render(request, "cabinet/protection_replay.html", context)

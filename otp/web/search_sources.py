@@ -1,4 +1,4 @@
-"""Verifications and the pages of codes as the cabinet's search finds them."""
+"""Searches verifications and the pages about codes for the cabinet."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -22,7 +22,7 @@ def register() -> None:
 
 
 def find(member: Member, text: str) -> list[Hit]:
-    """By the id that the API answers with: the messages that carried the code."""
+    """Finds the messages that carried the code, by the id that the API returns."""
     verification_id = parse_id("otp", text.lower())
     if verification_id is None:
         return []

@@ -1,4 +1,4 @@
-"""The forms of a send from the cabinet."""
+"""The cabinet's forms that send a message."""
 
 import re
 from typing import Any, cast
@@ -38,7 +38,9 @@ def _priced(channel: Channel, country: str) -> StrOrPromise:
 
 
 def _country(phone: str, company: Company) -> str:
-    """The typed number's country; before that the company's, where most of its people are."""
+    """The country of the typed number, or before that the company's,
+    where most of its people are.
+    """
     try:
         return phone_numbers.country_of(phone_numbers.normalise(phone, company.country))
     except DomainError:
@@ -46,7 +48,9 @@ def _country(phone: str, company: Company) -> str:
 
 
 def _first_mode(company: Company) -> Mode:
-    """Live where a live message could go out: approved, with tokens for the cheapest channel."""
+    """Live if a live message could be sent: the company is approved and has
+    tokens for the cheapest channel.
+    """
     available, _held = ledger.balance(company.pk)
     is_able = company.status == Company.Status.APPROVED and available >= min(
         message_prices.price_of(channel.name, company.country) for channel in CHANNELS
@@ -55,7 +59,7 @@ def _first_mode(company: Company) -> Mode:
 
 
 class SendForm(forms.Form):
-    """The fields that a code and a link share."""
+    """The fields shared by a code and a link."""
 
     kind: str
 
@@ -118,12 +122,12 @@ class SendForm(forms.Form):
         return any(field.errors for field in self.options)
 
     def request_fields(self) -> dict[str, str]:
-        """The filled-in fields, as the API's call takes them."""
+        """The filled-in fields in the form of the API's call."""
         values = self.cleaned_data.items()
         return {name: text for name, text in values if text and name not in {"token", "mode"}}
 
     def add_refusal(self, refused: DomainError) -> None:
-        """Shows why nothing was sent: at the field that is at fault, or above the form."""
+        """Shows why nothing was sent, at the invalid field or above the form."""
         if refused.error is Error.INSUFFICIENT_TOKENS:  # its own text is in Russian only
             self.add_error(None, _t("Not enough tokens: nothing was sent."))
             return
@@ -180,7 +184,7 @@ class SendLinkForm(SendForm):
 
 
 class CodeForm(forms.Form):
-    """The code that a person read on the phone."""
+    """The form for the code that a person read on the phone."""
 
     code = forms.CharField(
         label=_("Code from the message"),

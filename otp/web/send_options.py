@@ -1,4 +1,4 @@
-"""The options of a send besides its number and purpose: declared, and read from a request."""
+"""Declares the options of a send besides number and purpose, and reads them from a request."""
 
 import re
 from collections.abc import Mapping
@@ -115,7 +115,7 @@ _CODE = re.compile(r":code(?!\w)")
 
 
 def parse_options(fields: RequestFields, principal: Principal) -> dict[str, Any]:
-    """The fields of a `CodeSendRequest` that the options set; adds their errors."""
+    """Returns the fields of a `CodeSendRequest` that the options set; adds their errors."""
     if fields.payload.keys().isdisjoint(_NAMES):
         return {}
     options = {

@@ -1,4 +1,4 @@
-"""The cabinet's pages that send one message without a terminal, and check its code."""
+"""The cabinet's pages that send one message without an API client, and check its code."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -54,12 +54,12 @@ def send(request: CabinetRequest) -> HttpResponse:
 
 
 def _again(request: CabinetRequest) -> dict[str, str]:
-    """For the person whom a message did not reach: the same by SMS."""
+    """The same send by SMS, for a person whom the message did not reach."""
     message_id = ids.parse_id("msg", request.GET.get("again", ""))
     if message_id is None:
         return {}
     message = Message.objects.for_company(request.company).filter(pk=message_id).first()
-    if message is None or message.phone.endswith("*"):  # an old one keeps no whole number
+    if message is None or message.phone.endswith("*"):  # an old message keeps no whole number
         return {}
     filled = {
         "phone": message.phone,
@@ -73,7 +73,7 @@ def _again(request: CabinetRequest) -> dict[str, str]:
 @require_GET
 @member_required(can_manage_keys)
 def send_channels(request: CabinetRequest) -> HttpResponse:
-    """The channels with their prices for the number that was typed, as options of the select."""
+    """The channels as options of the select, with their prices for the typed number."""
     kind = request.GET.get("kind", SendCodeForm.kind)
     if kind not in FORMS:
         raise Http404
@@ -83,7 +83,7 @@ def send_channels(request: CabinetRequest) -> HttpResponse:
 
 def _send(request: CabinetRequest, form: SendForm) -> UUID:
     principal = api_keys.without_key(request.company, form.cleaned_data["mode"])
-    # The rate of an API key, for all members together.
+    # The rate limit of an API key, shared by all members.
     counted = replace(principal, key_id=-request.company.pk)
     usage = key_rate_limiter.count(request, counted)
     if usage is not None and usage.left < 0:
@@ -105,7 +105,7 @@ def _sent(kind: str, message_id: UUID) -> HttpResponse:
 
 @member_required(can_manage_keys, can_manage_keys)
 def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
-    """The message on its way, and a field for its code."""
+    """The message in progress, and a field for its code."""
     sent = get_object_or_404(
         with_charges(Message.objects.for_company(request.company).select_related("api_key")),
         pk=ids.parse_id("msg", public_id),

@@ -1,4 +1,4 @@
-"""The cabinet's pages about a company's own texts and autofill lines, and their forms."""
+"""The cabinet's pages and forms for a company's own texts and autofill lines."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -78,7 +78,7 @@ class TextForm(RefusesStaleForm, forms.Form):
 
     @property
     def channels(self) -> list[Channel]:
-        """The channels to preview the text on."""
+        """The channels whose previews are shown."""
         channel_name = self["channel"].value()
         return [channel for channel in WORDED if channel.name == channel_name] or WORDED
 
@@ -139,13 +139,13 @@ def text_list(request: CabinetRequest) -> HttpResponse:
 
 
 def _standard(language: str) -> list[tuple[str, str, str]]:
-    """The standard wording: tag, name and text of each language, the company's first."""
+    """The default text in each language, the company's first: tag, name and text."""
     choices = sorted(message_languages.choices(), key=lambda choice: choice[0] != language)
     return [(code, name, message_languages.texts(code)["code"]) for code, name in choices]
 
 
 def _max_segments(text: CodeText, tail: Sequence[str]) -> int | None:
-    """None for a channel that has no segments."""
+    """None for a channel without segments."""
     return rules.max_segments(text.body, tail) if text.channel in own_texts.SEGMENTED else None
 
 
@@ -208,7 +208,7 @@ def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
 
 @member_required(can_read_settings)
 def text_preview(request: CabinetRequest) -> HttpResponse:
-    """Previews unsaved text as phones would show it."""
+    """Previews an unsaved text as phones would show it."""
     texts = own_texts.of_company(request.company)
     form = TextForm(request.GET, tail=rendering.autofill_lines(texts))
     form.is_valid()
@@ -269,7 +269,9 @@ def _sms_samples(request: CabinetRequest, texts: CompanyTexts, form: AutofillFor
 
 
 def _is_submit(request: CabinetRequest) -> bool:
-    """Without JavaScript a button of the same form requests the preview."""
+    """Whether the form was submitted; without JavaScript another button
+    of it requests the preview.
+    """
     return request.method == "POST" and "preview" not in request.POST
 
 

@@ -1,4 +1,4 @@
-"""The calls of codes that were sent: listed, canceled, sent on, reported as entered."""
+"""The calls of sent codes: list, cancel, send by the next channel, report as entered."""
 
 from dataclasses import replace
 

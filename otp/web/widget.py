@@ -1,7 +1,8 @@
-"""ALTCHA's widget for companies' own pages, at addresses that stay: it solves our challenges.
+"""ALTCHA's widget for companies' own pages, at stable addresses: it solves our challenges.
 
-The built files of the npm package `altcha` 3.2.2, as they are; versions 3 solve what version 2 of
-the Python library makes. Static files have a hash in their name, which nobody else's page can know.
+Serves the built files of the npm package `altcha` 3.2.2 unchanged; versions 3 solve the challenges
+of version 2 of the Python library. Static files have a hash in their name, which the pages of other
+sites cannot know.
 """
 
 import gzip
@@ -16,11 +17,11 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.views.decorators.http import require_safe
 
 FOLDER = settings.BASE_DIR / "static" / "vendor" / "altcha"
-# Any release of the widget goes with any challenge here, so a page may be a day behind.
+# Any release of the widget solves all our challenges, so a page may be a day behind.
 CACHE_CONTROL = "public, max-age=86400"
 
 
-# Named, and not with a weight of zero (RFC 9110, section 12.4.2).
+# The encoding must be listed, and not with a weight of zero (RFC 9110, section 12.4.2).
 _TAKES_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$))", re.IGNORECASE)
 
 
@@ -32,7 +33,7 @@ class _File(NamedTuple):
 
 @require_safe
 def script(request: HttpRequest, file: str) -> HttpResponse:
-    """One script for all clients; packed, a third of the size, for those that accept it."""
+    """One script for all clients, compressed to a third of its size for clients that accept it."""
     read = _read(file)
     is_packed = bool(_TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")))
     response = HttpResponse(
@@ -42,7 +43,7 @@ def script(request: HttpRequest, file: str) -> HttpResponse:
         response["Content-Encoding"] = "gzip"
     response["ETag"] = read.etag
     response["Cache-Control"] = CACHE_CONTROL
-    response["Access-Control-Allow-Origin"] = "*"  # which a browser asks of modules
+    response["Access-Control-Allow-Origin"] = "*"  # browsers require it of modules
     patch_vary_headers(response, ["Accept-Encoding"])
     return get_conditional_response(request, etag=read.etag, response=response) or response
 
@@ -50,6 +51,6 @@ def script(request: HttpRequest, file: str) -> HttpResponse:
 @cache
 def _read(file: str) -> _File:
     body = (FOLDER / file).read_bytes()
-    # Weak, as it stands for the packed one, too.
+    # A weak tag, because the compressed form has the same one.
     etag = f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
     return _File(body, gzip.compress(body, mtime=0), etag)

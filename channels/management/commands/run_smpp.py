@@ -1,4 +1,4 @@
-"""`manage.py run_smpp`: the process that an SMPP account lives in."""
+"""`manage.py run_smpp`: the process of an SMPP account."""
 
 from typing import Any
 

@@ -27,8 +27,8 @@ from channels.providers.inbound import (
     WebhookRequest,
 )
 
-# The person has stopped the bot or removed the chat (403), or has never opened it (404). The
-# schema names the first code; clients report the others (2026).
+# The person has stopped the bot or removed the chat (403), or has never opened it (404). The schema
+# lists the first code; clients report the others (2026).
 _GONE = frozenset({"chat.denied", "chat.not.found", "dialog.not.found"})
 _ID_BOUND = 2**63  # ids are int64
 _FOLD = re.compile(r"\r?\n[ \t]")  # RFC 6350, 3.2: the line goes on
@@ -58,14 +58,14 @@ class MaxBot(Bot):
         self._deliver(chat_id, bot_texts[word], [button] if word is BotText.SHARE else [])
 
     def _deliver(self, user_id: int, text: str, buttons: list[http.Json]) -> Accepted:
-        """Writes to the dialog with this person: MAX refuses the dialog's own id, which updates
-        name.
+        """Writes to the dialog with this person. MAX refuses the id of the dialog itself, which
+        updates contain.
         """
         body: http.Json = {"text": text}
         if buttons:
             keyboard = {"buttons": [[button] for button in buttons]}
             body["attachments"] = [{"type": "inline_keyboard", "payload": keyboard}]
-        # The schema's words on the preview are reversed; its clients do as the name says.
+        # The schema describes the preview flag in reverse; its clients behave as the name says.
         path = f"/messages?user_id={user_id}&disable_link_preview=true"
         answer = self._post(path, orjson.dumps(body))
         sent = answer.data.get("message")
@@ -91,7 +91,9 @@ class MaxBot(Bot):
         return {http.text_of(row, "url"): row.get("update_types") for row in rows}
 
     def renew(self, requirements: AccountRequirements) -> None:
-        """MAX drops a subscription whose address has failed for eight hours, without notice."""
+        """Subscribes again: MAX drops, without notice, a subscription whose address failed for
+        eight hours.
+        """
         subscriptions, url = self._subscriptions(), requirements.hook_url
         is_whole = url in subscriptions and not _missing(subscriptions[url])
         if is_whole or not self._secret_token:
@@ -123,11 +125,11 @@ class MaxBot(Bot):
 
 
 def _missing(types: object) -> list[str]:
-    """The update types that a subscription lacks; one that names none has them all."""
+    """The update types that a subscription lacks; an empty list means all types."""
     return [name for name in READERS if name not in types] if isinstance(types, list) else []
 
 
-# MAX leaves out fields that its schema requires, so only what is read has to be there
+# MAX omits fields that its schema requires, so only fields that are read must be present
 
 
 def _started(update: http.Json, _token: str) -> BotUpdate | None:
@@ -143,7 +145,7 @@ def _ended(update: http.Json, _token: str) -> BotUpdate | None:
 def _written(update: http.Json, token: str) -> BotUpdate | None:
     message = http.mapping(update.get("message"))
     user_id = _person(message.get("sender"))
-    # Only by its type: the id of a dialog may be negative as that of a group is, or absent.
+    # Judged only by its type: the id of a dialog may be negative like a group's, or absent.
     chat_type = http.mapping(message.get("recipient")).get("chat_type")
     if user_id is None or chat_type != "dialog":
         return None
@@ -155,14 +157,16 @@ def _written(update: http.Json, token: str) -> BotUpdate | None:
 
 
 def _own_phone(message: http.Json, attachments: list[object], user_id: int, token: str) -> str:
-    """The number of the sender's own card: alone, not forwarded, signed with our token; or ''."""
+    """The number of the sender's own card: alone, not forwarded, signed
+    with our token; otherwise ''.
+    """
     card = http.mapping(http.first(attachments).get("payload"))
     vcf, owner = card.get("vcf_info"), http.mapping(card.get("max_info")).get("user_id")
     if len(attachments) != 1 or message.get("link") is not None or owner != user_id:
         return ""
     if not isinstance(vcf, str) or not _is_signed(vcf, card.get("hash"), token):
         return ""
-    # Exactly one: people choose their names, and a line break in one might bring a second number.
+    # Exactly one: people choose their names, and a line break in a name might add a second number.
     numbers = [
         match[1] for line in _FOLD.sub("", vcf).splitlines() if (match := _TEL.fullmatch(line))
     ]
@@ -170,13 +174,13 @@ def _own_phone(message: http.Json, attachments: list[object], user_id: int, toke
 
 
 def _is_signed(vcf: str, signature: object, token: str) -> bool:
-    """Over the text as JSON carries it, line breaks included."""
+    """Verifies the hash over the text as JSON carries it, including line breaks."""
     expected = http.sha256_hmac(token.encode(), vcf.encode(errors="replace"))
     return isinstance(signature, str) and http.constant_time_equal(signature, expected)
 
 
 def _person(user: object) -> int | None:
-    """The id of a user who is no bot."""
+    """The id of a user who is not a bot."""
     fields = http.mapping(user)
     user_id = fields.get("user_id")
     is_id = type(user_id) is int and 0 < user_id < _ID_BOUND
@@ -187,8 +191,8 @@ def _locale(update: http.Json) -> str:
     return locale_of(update.get("user_locale"))
 
 
-# The update types that a subscription has to name. Contacts that a mini app reads come by none of
-# them: a browser could have made them up.
+# The update types that a subscription must list. Contacts read by a mini app come in none of them:
+# a browser could have made them up.
 READERS: dict[str, Callable[[http.Json, str], BotUpdate | None]] = {
     "message_created": _written,
     "bot_started": _started,

@@ -25,7 +25,7 @@ UPDATE_TYPES = ("message_created", "bot_started", "bot_stopped", "dialog_removed
 
 
 def _authorities(path: str) -> str:
-    """Read at start: a file that cannot be would fail every message."""
+    """Reads the authorities at start: an unreadable file would fail every message."""
     try:
         if path:
             ssl.create_default_context(cafile=path)
@@ -95,7 +95,7 @@ STEPS = (
         (ADDRESS, Snippet(_("Subscribe"), _SUBSCRIBE)),
     ),
 )
-# A person shares a contact with one bot, and no other can write to them.
+# A person shares a contact with one bot, and only this bot can write to them.
 VENDOR = Vendor(
     name="max_bot",
     title="MAX Bot",

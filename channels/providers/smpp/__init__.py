@@ -1,1 +1,1 @@
-"""SMS over SMPP 3.4, each account in a process of its own."""
+"""SMS over SMPP 3.4, with a process for each account."""

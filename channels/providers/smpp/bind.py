@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 MIN_BACKOFF, MAX_BACKOFF = 0.5, 60.0  # seconds, with full jitter, between two attempts to bind
 STABLE_AFTER = 10.0  # seconds of a bind after which the backoff is reset
-UNBIND_TIMEOUT = 2.0  # seconds to drain the receipts, then again for the response to unbind
+UNBIND_TIMEOUT = 2.0  # seconds to drain the receipts, then once more for the response to unbind
 VERSION = 0x34
 _MAX_LENGTHS = {"system_id": 15, "password": 8, "system_type": 12}
 
@@ -54,7 +54,7 @@ class Peer:
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Raises ValueError for a port that is no number."""
+        """Raises ValueError for a port that is not a number."""
         pairs = (item.strip().rpartition(":") for item in self.host.split(","))
         return [(host or port, int(port) if host else self.port) for host, _, port in pairs]
 
@@ -71,7 +71,7 @@ class BindRefusedError(Exception):
 
 
 class Bind:
-    """Runs on a thread and event loop of its own; other threads use `run`."""
+    """A bind that runs on its own thread and event loop; other threads use `run`."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Bind:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stores what was delivered, unbinds and ends the thread."""
+        """Stores the delivered receipts, unbinds and ends the thread."""
         self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
 
@@ -121,10 +121,10 @@ class Bind:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def submit(self, until: float, late: Callable[[Pdu], None], **fields: Any) -> Pdu:
-        """Sends a submit_sm and returns its response if it comes before `until` (monotonic).
+        """Sends a submit_sm and returns its response if it arrives before `until` (monotonic).
 
-        Raises NotBoundError if nothing was written, else LostError or TimeoutError. A late
-        response is passed to `late`.
+        Raises NotBoundError if nothing was written, else LostError or TimeoutError. A late response
+        is passed to `late`.
         """
         session = await self._acquire_slot(until)
         answer = session.request("submit_sm", **fields)
@@ -161,7 +161,7 @@ class Bind:
                 await self._serve()
             except (OSError, LostError, BindRefusedError) as error:
                 logger.warning("no bind with %s: %s", self._address[0], _describe(error))
-            except Exception:  # the thread's edge: a bug must not leave the account without a bind
+            except Exception:  # the thread's edge: a bug must not leave the account unbound
                 logger.exception("the bind with %s broke", self._address[0])
             self._address = next(self._addresses)
             lasted = time.monotonic() - started_at
@@ -170,7 +170,9 @@ class Bind:
         storing.cancel()
 
     async def _back_off(self) -> None:
-        """Full jitter, so that the clients of a restarted centre do not reconnect together."""
+        """Backoff with full jitter, so that the clients of a restarted centre
+        do not reconnect together.
+        """
         longest = min(MAX_BACKOFF, MIN_BACKOFF * 2.0 ** min(self._failures, 10))
         with suppress(TimeoutError):
             async with asyncio.timeout(random.uniform(0, longest)):  # noqa: S311 - not a secret

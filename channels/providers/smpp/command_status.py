@@ -7,10 +7,10 @@ from smpplib import consts
 from channels.providers import http
 from channels.providers.base import SendError
 
-# Our response to a receipt that we cannot read, or store yet.
+# Our response to a receipt that we cannot read or cannot store yet.
 RETRY_LATER = consts.SMPP_ESME_RX_T_APPN
 
-# For an account's own table of statuses, where its centre deviates from the standard.
+# Verdicts for an account's own table of statuses, if its centre deviates from the standard.
 VERDICT_NAMES: dict[str, http.Verdict] = {
     "unreachable": http.UNREACHABLE,
     "barred": http.BARRED,
@@ -58,7 +58,7 @@ _VERDICTS: dict[int, http.Verdict] = {
 
 
 def name(status: int) -> str:
-    """The standard's name, which vendors' support uses too."""
+    """The name in the standard, which vendors' support also uses."""
     return _NAMES.get(status, f"0x{status:02X}")
 
 

@@ -18,10 +18,10 @@ HEADER_LENGTH = 16  # octets
 MAX_LENGTH = 65_536  # octets; a longer one means that the stream lost its framing
 RESPONSE_BIT = 0x8000_0000  # the bit of a command_id
 
-DELIVERIES = {"deliver_sm", "data_sm"}  # receipts come in either
-_WITH_ID = {"deliver_sm_resp", "data_sm_resp"}  # they carry an empty message_id
+DELIVERIES = {"deliver_sm", "data_sm"}  # commands that carry receipts
+_WITH_ID = {"deliver_sm_resp", "data_sm_resp"}  # responses with an empty message_id
 
-# Without these a receipt says something else, or nothing.
+# Parameters without which a receipt is empty or means something else.
 _OF_A_RECEIPT = frozenset(
     _OPTIONAL[name]
     for name in ("receipted_message_id", "message_state", "network_error_code", "message_payload")
@@ -31,7 +31,7 @@ SequenceGenerator: Any = client.SimpleSequenceGenerator
 
 
 class MalformedError(Exception):
-    """A PDU of no known command, or a request whose body cannot be read; a response to it would
+    """A PDU of an unknown command, or a request with an unreadable body; a response to it would
     carry `sequence`.
     """
 
@@ -65,10 +65,9 @@ def encode_response(name: str, sequence: int, status: int = 0) -> bytes:
 
 
 def decode(octets: bytes) -> Pdu:
-    """Raises MalformedError.
+    """Decodes a PDU; raises MalformedError.
 
-    A response is judged by its header: whatever its body, its status says what became of the
-    request.
+    A response is judged by its header: whatever its body, its status is the outcome of the request.
     """
     _length, command, status, sequence = struct.unpack(">4L", octets[:HEADER_LENGTH])
     is_response = bool(command & RESPONSE_BIT)
@@ -79,7 +78,7 @@ def decode(octets: bytes) -> Pdu:
     try:
         fields, tlvs = _body(name, octets)
     except (struct.error, ValueError, TypeError, UnknownCommandError) as error:
-        # The last: smpplib has a name for the command, such as outbind, and no more.
+        # Comes last: smpplib knows only the name of some commands, such as outbind.
         if not is_response and name not in DELIVERIES:
             raise MalformedError(type(error).__name__, sequence, is_response=False) from None
         return Pdu(name, status, sequence, is_response, is_readable=is_response)
@@ -93,7 +92,7 @@ def _body(name: str, octets: bytes) -> tuple[dict[str, Any], dict[int, bytes]]:
     # unusual for the command: some centres send both.
     parsed.parse_optional_params = tail.append
     parsed._parse_string = partial(_read_string, parsed)  # noqa: SLF001 - it has no other hook
-    parsed.sm_length = None  # that a deliver_sm has to say
+    parsed.sm_length = None  # parameters of a deliver_sm
     parsed.parse(octets)
     # Raises ValueError for a truncated receipt, which smpplib accepts.
     if parsed.command in DELIVERIES and parsed.data_coding is None:
@@ -112,7 +111,9 @@ def _read_string(parsed: Any, field: str, octets: bytes, start: int) -> tuple[by
 
 
 def _tlvs(octets: bytes, needed: Set[int]) -> dict[int, bytes]:
-    """Ignores octets behind the last whole parameter; raises ValueError if a needed one is cut."""
+    """Ignores octets after the last whole parameter; raises ValueError if
+    a needed parameter is cut.
+    """
     tlvs, offset = {}, 0
     while offset + 4 <= len(octets):
         tag, length = struct.unpack(">HH", octets[offset : offset + 4])

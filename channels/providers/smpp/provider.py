@@ -99,7 +99,7 @@ class Smpp(HostedProvider):
             self._id_format, parse_states(receipt_states or {}), frozenset(barred_errors)
         )
         self._references = count(os.urandom(1)[0])
-        self._throttles = 0  # in a row
+        self._throttles = 0  # number of throttlings in a row
         self._paused_until = 0.0
         self._bind: Bind | None = None
 
@@ -158,7 +158,7 @@ class Smpp(HostedProvider):
                 if not accepted:
                     raise
                 raise _unfinished(error, part) from None
-        # Not the id of one part: a receipt for one must not count for all.
+        # Not the id of a part: a receipt for one part must not count for all.
         return Accepted("+".join(filter(None, accepted))[:200] or None)
 
     async def _submit(self, bind: Bind, until: float, part: PartKey, fields: Fields) -> str:

@@ -1,4 +1,4 @@
-"""Stores what came in, in batches and in order, on a thread that may block on the database."""
+"""Stores received events, in batches and in order, on a thread that may block on the database."""
 
 import asyncio
 import logging
@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 class ReceiptQueue:
     """A queue of events to store.
 
-    What the centre sent and cannot be stored is refused, so that it comes again; what we found out
-    ourselves is queued again.
+    Events from the centre that cannot be stored are refused, so that the centre repeats them. Our
+    own events are queued again.
     """
 
     def __init__(self, store: StoreEvents) -> None:
@@ -58,7 +58,7 @@ class ReceiptQueue:
         loop = asyncio.get_running_loop()
         try:
             await loop.run_in_executor(self._thread, self._store, received)
-        except Exception as error:  # the thread's edge: whatever the error, nothing is lost
+        except Exception as error:  # the thread's edge: no event is lost, whatever the error
             logger.error("receipts_not_stored: %s", type(error).__name__)  # noqa: TRY400
             if len(batch) > 1:
                 return await self._store_one_by_one(batch)
@@ -70,7 +70,7 @@ class ReceiptQueue:
         return is_stored
 
     async def _store_one_by_one(self, batch: list[Item]) -> bool:
-        """One that cannot be stored does not block the rest. Two in a row: the database is away."""
+        """Skips an event that cannot be stored. Two in a row mean that the database is down."""
         is_stored = True
         for number, item in enumerate(batch, start=1):
             was_stored = is_stored

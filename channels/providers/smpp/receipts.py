@@ -1,12 +1,12 @@
-"""Parses delivery receipts of deliver_sm and data_sm: from optional parameters or the text line.
+"""Parses delivery receipts of deliver_sm and data_sm, from optional parameters or the text line.
 
 Appendix B of SMPP 3.4 defines the line and calls it vendor specific: names come in any case and
 order, with extra spaces or no value, with dates of ten or twelve digits in an unknown time zone.
-Some centres encode it in UCS-2, some leave esm_class at 0, some spell the states out, some have
-states of their own.
+Some centres encode it in UCS-2, leave esm_class at 0, spell the states out, or have states of their
+own.
 
-§5.2.23 leaves the id to the centre. Seen in the field: hexadecimal in the response and decimal in
-the receipt, the reverse, another case, and leading zeros in one of the two.
+§5.2.23 leaves the id to the centre. Observed: hexadecimal in the response and decimal in the
+receipt, the reverse, another case, and leading zeros in one of the two.
 """
 
 import re
@@ -36,11 +36,11 @@ class IdFormat:
     """The normalisation of an account's ids."""
 
     from_response: Callable[[str], str]  # the id to store
-    from_receipt: Callable[[str], tuple[str, ...]]  # the stored ids it may mean, likeliest first
+    from_receipt: Callable[[str], tuple[str, ...]]  # candidates for the stored id, likeliest first
 
 
 def _normalise(written: str) -> str:
-    """Lower case; numbers without leading zeros."""
+    """Lower-cases the id; removes leading zeros from numbers."""
     lower = written.lower()
     return (lower.lstrip("0") or "0") if _HEXADECIMAL.fullmatch(lower) else lower
 
@@ -52,7 +52,7 @@ def _candidates(written: str) -> tuple[str, ...]:
         candidates.append(f"{int(plain):x}")
     if _HEXADECIMAL.fullmatch(plain):
         candidates.append(str(int(plain, 16)))
-    candidates.append(written)  # as ids were stored before formats were recognised
+    candidates.append(written)  # the form in which ids were stored before formats were recognised
     return tuple(dict.fromkeys(candidates))
 
 
@@ -62,7 +62,7 @@ def _unchanged(written: str) -> str:
 
 def _number_reader(base: int) -> Callable[[str], str]:
     def read(written: str) -> str:
-        """Returns an id that is no number unchanged."""
+        """Converts the id; an id that is not a number stays unchanged."""
         try:
             return str(int(written, base))
         except ValueError:
@@ -86,9 +86,9 @@ ID_FORMATS: dict[str, IdFormat] = {
 }
 
 
-_KIND, _RECEIPT, _INTERMEDIATE = 0x3C, 0x04, 0x20  # of esm_class
+_KIND, _RECEIPT, _INTERMEDIATE = 0x3C, 0x04, 0x20  # bits of esm_class
 _INTERNATIONAL = 1  # type of number
-_UDH_INDICATOR = 0x40  # a part of a concatenated message, so it cannot be a keyword
+_UDH_INDICATOR = 0x40  # a part of a concatenated message, so not a keyword
 # data_coding: UCS-2 by SMPP, and with a message class by 3GPP TS 23.038; Cyrillic by SMPP.
 _UCS2, _CYRILLIC = {0x08, *range(0x18, 0x1C)}, consts.SMPP_ENCODING_ISO88595
 _MAX_REPLY_OCTETS = 280  # octets, more than any keyword needs
@@ -124,8 +124,8 @@ _WORD_VARIANTS = {
     "EN_ROUTE": "ENROUTE",
     "BUFFERED": "BUFFRED",
 }
-_UNKNOWN = "UNKNOWN"  # a standard word that says nothing: the deadline decides
-# BUFFRED, ACKED and FAILED are words of Mblox and those who took them over.
+_UNKNOWN = "UNKNOWN"  # a standard word without a result: the deadline decides
+# BUFFRED, ACKED and FAILED are words of Mblox, adopted by others.
 _STATES = {
     "ENROUTE": ReceiptState.SENT,
     "ACCEPTD": ReceiptState.SENT,
@@ -140,7 +140,7 @@ _STATES = {
     "FAILED": ReceiptState.FAILED,
     "SKIPPED": ReceiptState.FAILED,
 }
-# For an account's own table of words and of numbers of message_state.
+# Outcomes for an account's own table of words and numbers of message_state.
 _IGNORED = "ignored"
 _OWN_STATES: dict[str, ReceiptState | None] = {
     **{
@@ -151,12 +151,13 @@ _OWN_STATES: dict[str, ReceiptState | None] = {
     _IGNORED: None,
 }
 _UNDELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.FAILED}
-# network_error_code: GSM, and callBarred of 3GPP TS 29.002. The text's `err` is each centre's own.
+# network_error_code: GSM, and callBarred of 3GPP TS 29.002. The `err` of the
+# text differs between centres.
 _CALL_BARRED = bytes([3, 0, 13])
 _STORED_TLVS = (_ID, _STATE, _ERROR)
-_SPACE = " \t\r\n"  # Python's own white space has control characters, too
+_SPACE = " \t\r\n"  # excludes control characters, which Python's white space includes
 _NAMES = "id|sub|dlvrd|submit ?date|done ?date|stat|err"
-# A value ends at white space or a colon; one with a control character is none: only its beginning
+# A value ends at white space or a colon. A value with a control character is invalid: its beginning
 # could be the id of another message.
 _FIELD = re.compile(
     rf"(?<![\w-])({_NAMES})[ \t\r\n]*:[ \t\r\n]*(?!(?:{_NAMES}|text)[ \t\r\n]*:)"
@@ -164,7 +165,7 @@ _FIELD = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _TEXT = re.compile(r"\btext[ \t\r\n]*:", re.IGNORECASE | re.ASCII)
-# With an id and a state, what a person would hardly write: a receipt without its esm_class.
+# Words that, with an id and a state, a person would hardly write: a receipt without its esm_class.
 _OF_A_RECEIPT = {"sub", "dlvrd", "submit date", "submitdate", "done date", "donedate"}
 
 
@@ -177,8 +178,10 @@ class ReceiptFormat:
     """The format of an account's receipts."""
 
     ids: IdFormat
-    states: Mapping[str, ReceiptState | None] = field(default_factory=dict)  # of its own words
-    barred_errors: frozenset[str] = frozenset()  # its codes for what the subscriber has forbidden
+    # the account's own words
+    states: Mapping[str, ReceiptState | None] = field(default_factory=dict)
+    # the account's codes for messages barred by the subscriber
+    barred_errors: frozenset[str] = frozenset()
 
     def state(self, word: str) -> ReceiptState | None:
         return self.states[word] if word in self.states else _STATES.get(word)
@@ -188,8 +191,8 @@ class ReceiptFormat:
 
 
 def parse_states(written: Mapping[str, str]) -> dict[str, ReceiptState | None]:
-    """Parses an account's own states, as {"FAILED": "unreachable", "9": "ignored"}; raises
-    ValueError.
+    """Parses an account's own states, as {"FAILED": "unreachable", "9":
+    "ignored"}; raises ValueError.
     """
     try:
         return {
@@ -209,7 +212,7 @@ def _canonical_state(written: str) -> str:
 
 
 def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
-    """None for what is neither a receipt nor a person's reply."""
+    """Reads a receipt or a person's reply; None for anything else."""
     if read_receipt := receipt(deliver, receipt_format):
         return InboundEvents(raw(deliver), receipts=[read_receipt])
     if _is_receipt(deliver, line := _line_fields(deliver)):
@@ -222,13 +225,13 @@ def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
 
 
 def _not_understood(word: str) -> InboundEvents:
-    """An alert for the operator, who may name the state by `receipt_states`."""
+    """An alert for the operator, who may map the state in `receipt_states`."""
     state = "".join(char for char in word if char.isalnum())[:_MAX_WORD] or "no state"
     return InboundEvents(b"", alerts=[AccountAlert("receipt", state, AlertKind.WARNING)])
 
 
 def receipt(deliver: Pdu, receipt_format: ReceiptFormat) -> Receipt | None:
-    """None for anything else: a message from a phone, a receipt of unknown state."""
+    """Reads a receipt; None for a message from a phone and a receipt of unknown state."""
     line = _line_fields(deliver)
     if not _is_receipt(deliver, line):
         return None
@@ -254,14 +257,14 @@ def receipt(deliver: Pdu, receipt_format: ReceiptFormat) -> Receipt | None:
 
 
 def _message_ids(deliver: Pdu, line: dict[str, str]) -> list[str]:
-    """As the centre writes it: some write it in two ways, one of them that of the response."""
+    """The ids written by the centre: some centres write two, one of them that of the response."""
     written = (text(deliver.tlvs.get(_ID)), line.get("id", ""))
     return [number for number in dict.fromkeys(written) if number]
 
 
 def _is_receipt(deliver: Pdu, line: dict[str, str]) -> bool:
-    """By esm_class; if that is 0, by optional parameters that no phone can send, or by the complete
-    receipt line.
+    """Whether this is a receipt, by esm_class; if that is 0, by optional parameters that no phone
+    can send, or by the complete receipt line.
     """
     if not _could_be_from_phone(deliver):
         kind = (deliver.fields.get("esm_class") or 0) & _KIND
@@ -270,26 +273,26 @@ def _is_receipt(deliver: Pdu, line: dict[str, str]) -> bool:
 
 
 def _could_be_from_phone(deliver: Pdu) -> bool:
-    """Whether a phone could have forged this: then it counts only for messages to that phone."""
+    """Whether a phone could have forged this; it then counts only for messages to that phone."""
     kind = (deliver.fields.get("esm_class") or 0) & _KIND
     return not kind and not (_ID in deliver.tlvs and _STATE in deliver.tlvs)
 
 
 def _state_word(deliver: Pdu, line: dict[str, str]) -> str:
-    """A word of the standard, or the centre's own; a number that is neither as it is."""
+    """A word of the standard, or of the centre; an unknown number stays unchanged."""
     word = line.get("stat", "").upper()
     word = _WORD_VARIANTS.get(word, word)
     octets = deliver.tlvs.get(_STATE)
     if not octets:
         return word
-    state = int.from_bytes(octets.strip(b"\0")[:1])  # some centres write it as a longer number
+    state = int.from_bytes(octets.strip(b"\0")[:1])  # some centres write a longer number
     state_word = _STATE_WORDS.get(state, str(state))
-    # A centre of version 3.4 may leave the number at 0: its word says more.
+    # A centre of version 3.4 may leave the number at 0: then the word decides.
     return state_word if state in _STATES_OF_3_4 else word or state_word
 
 
 def _phone(deliver: Pdu) -> str:
-    """The recipient's phone: some centres keep the addresses in the message's order."""
+    """The recipient's phone; some centres keep the addresses in the message's order."""
     return _address(deliver, "source") or _address(deliver, "dest")
 
 
@@ -304,7 +307,7 @@ def _address(deliver: Pdu, end: str) -> str:
 
 
 def reply(deliver: Pdu) -> Reply | None:
-    """A person's reply; None for receipts and for concatenated parts."""
+    """A person's reply; None for receipts and concatenated parts."""
     if (deliver.fields.get("esm_class") or 0) & (_KIND | _UDH_INDICATOR):
         return None
     phone, content = (
@@ -332,9 +335,9 @@ def _octets(deliver: Pdu) -> bytes:
 
 
 def _decode(deliver: Pdu, octets: bytes) -> str:
-    """Decodes by data_coding, and by the octets where it is wrong or says nothing."""
+    """Decodes by data_coding, or by the octets if it is wrong or absent."""
     coding = deliver.fields.get("data_coding")
-    # UCS-2 shows by the high octets of its Latin and Cyrillic letters.
+    # UCS-2 is recognised by the high octets of Latin and Cyrillic letters.
     if coding in _UCS2 or (len(octets) >= 2 and {0x00, 0x04}.issuperset(octets[0:20:2])):
         order = "le" if octets.startswith(BOM_UTF16_LE) else "be"
         wide = octets.decode(f"utf-16-{order}", errors="replace")
@@ -342,7 +345,7 @@ def _decode(deliver: Pdu, octets: bytes) -> str:
     if coding == _CYRILLIC:
         return text(octets, "iso8859-5")
     try:
-        return text(octets, "utf-8")  # by chance no other alphabet's letters are
+        return text(octets, "utf-8")  # the letters of other alphabets do not fit by chance
     except UnicodeDecodeError:
         return text(octets)
 
@@ -350,6 +353,6 @@ def _decode(deliver: Pdu, octets: bytes) -> str:
 def _error(deliver: Pdu, line: dict[str, str]) -> str | None:
     if line.get("err", "").strip("0"):
         return line["err"]
-    network = deliver.tlvs.get(_ERROR, b"")  # one octet of network type, two of its code
+    network = deliver.tlvs.get(_ERROR, b"")  # one octet of network type, two octets of its code
     number = int.from_bytes(network[1:]) if len(network) == 3 else 0
     return str(number) if number else None

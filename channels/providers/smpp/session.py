@@ -21,7 +21,7 @@ class LostError(Exception):
 
 
 class Session:
-    """Use it on one event loop only."""
+    """A session that may be used on one event loop only."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Session:
         self._reader, self._writer = reader, writer
         self._deliver = deliver
         self._sequence = pdu.SequenceGenerator()
-        # By sequence number: the name of the response, and who waits for it.
+        # The name of the expected response and its future, by sequence number.
         self._responses: dict[int, tuple[str, asyncio.Future[Pdu]]] = {}
         self.slots = asyncio.Semaphore(window)
         self._last_read_at = time.monotonic()
@@ -72,7 +72,8 @@ class Session:
         try:
             while True:
                 self._dispatch(await self._next())
-                await self._writer.drain()  # who does not read our responses is not read either
+                # a peer that does not read our responses is not read either
+                await self._writer.drain()
         except (OSError, EOFError) as error:
             raise LostError(type(error).__name__) from None
 
@@ -140,4 +141,4 @@ class Session:
 def _fail(expected: "asyncio.Future[Pdu]", error: Exception) -> None:
     if not expected.done():
         expected.set_exception(error)
-        expected.exception()  # marks it retrieved: nobody may be waiting any more
+        expected.exception()  # marks it as retrieved: nobody may be waiting any more

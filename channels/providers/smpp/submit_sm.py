@@ -13,12 +13,12 @@ Fields = dict[str, Any]
 
 INTERNATIONAL, NETWORK_SPECIFIC, ALPHANUMERIC = 1, 3, 5  # type of number
 UNKNOWN, ISDN = 0, 1  # numbering plan
-AUTO_DETECT = -1  # of the source: by whether it is a name or a number
+AUTO_DETECT = -1  # of the source, depending on whether it is a name or a number
 MAX_NAME_LENGTH = 11  # characters that a phone can show: 3GPP TS 23.040, 9.1.2.5
 MAX_NUMBER_DIGITS, MIN_NUMBER_DIGITS = 15, 7  # digits of E.164; fewer are a short code
 UDH_INDICATOR = 0x40  # of esm_class
 DEFAULT_ALPHABET, UCS2 = 0, 8  # data_coding
-FINAL_RECEIPT = 1  # registered_delivery: of the final state, good or bad
+FINAL_RECEIPT = 1  # registered_delivery: a receipt of the final state, good or bad
 MAX_VALIDITY = 30 * 86_400  # seconds: a relative time has no more than 31 days
 
 
@@ -32,7 +32,7 @@ class DefaultAlphabet(StrEnum):
 
 class LongMessages(StrEnum):
     UDH = "udh"  # concatenated parts
-    PAYLOAD = "payload"  # the whole text in message_payload
+    PAYLOAD = "payload"  # whole text in message_payload
 
 
 class ValidityFormat(StrEnum):
@@ -40,7 +40,7 @@ class ValidityFormat(StrEnum):
 
     RELATIVE = "relative"
     ABSOLUTE = "absolute"
-    NONE = "none"  # not sent
+    NONE = "none"  # omitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class MessageFormat:
         return bare if bare.isdecimal() else ""
 
     def submissions(self, message: Outgoing, reference: int) -> list[Fields]:
-        """One for each part; `reference` tells the phone which parts belong together."""
+        """The requests of all parts. `reference` identifies the message to the phone."""
         common = self._addresses(message.phone) | {
             "validity_period": self._validity(message.ttl),
             "registered_delivery": FINAL_RECEIPT,
@@ -148,6 +148,6 @@ def relative_time(seconds: int) -> str:
 
 
 def absolute_time(seconds: int) -> str:
-    """The moment `seconds` from now in SMPP's absolute format, in UTC."""
+    """The time `seconds` from now in SMPP's absolute format, in UTC."""
     moment = datetime.now(UTC) + timedelta(seconds=min(max(seconds, 1), MAX_VALIDITY))
     return f"{moment:%y%m%d%H%M%S}000+"

@@ -18,7 +18,7 @@ from channels.providers.declaration import (
     texts,
 )
 
-_AUTOMATIC = "-1"  # by the form of the sender
+_AUTOMATIC = "-1"  # TON and NPI by the form of the sender
 OPTIONS = (
     Option("host"),
     Option("port", default="2775", read=int),
@@ -55,7 +55,7 @@ def _split(text: str) -> dict[str, str]:
     try:
         url = urlsplit(text)
         options = dict(parse_qsl(url.query, keep_blank_values=True, strict_parsing=bool(url.query)))
-    except ValueError:  # which quotes what may be a part of the password
+    except ValueError:  # its text may quote a part of the password
         raise ValueError(_SHAPE) from None
     login, _at, hosts = url.netloc.rpartition("@")
     system_id, _colon, password = login.partition(":")
@@ -112,7 +112,7 @@ STEPS = (
         _("Start its process. There is no address to set: receipts arrive over the bind."),
     ),
 )
-# Each account lives in a process of its own, which the environment starts: the admin has no form.
+# Each account has its own process, started by the environment: the admin has no form for it.
 VENDOR = Vendor(
     name="smpp",
     title="SMPP",

@@ -56,11 +56,11 @@ _STATES = {
     "1": ReceiptState.DELIVERED,
     "2": ReceiptState.READ,
     "3": ReceiptState.EXPIRED,
-    "4": ReceiptState.DELIVERED,  # and the link in it was followed
+    "4": ReceiptState.DELIVERED,  # read, and the link in it was followed
     **dict.fromkeys(("20", "22", "25"), ReceiptState.UNREACHABLE),
     **dict.fromkeys(("23", "24"), ReceiptState.FAILED),
 }
-# Only a poll returns these, never a report: waiting to be sent, and unknown.
+# Only polls return these, never reports: waiting to be sent, and unknown.
 _POLL_STATES = _STATES | {"-1": ReceiptState.SENT, "-3": ReceiptState.NOT_FOUND}
 
 
@@ -106,7 +106,9 @@ class Smsc(http.HttpProvider):
         return Accepted(_provider_id(message.phone, message_number))
 
     def _denied_error(self, answer: http.VendorResponse) -> SendError | None:
-        """Code 6: a refused sender is the account's fault, a refused text this message's."""
+        """The error of code 6: a refused sender is the account's fault, a
+        refused text this message's.
+        """
         code, detail = answer.data.get("error_code"), answer.data.get("error")
         if code != _DENIED:
             return None
@@ -117,7 +119,7 @@ class Smsc(http.HttpProvider):
         return answer.error(http.ACCOUNT_REFUSED if is_of_sender else http.REFUSED, code, detail)
 
     def _is_sender_unapproved(self) -> bool:
-        """Whether SMSC lists our sender as not approved; the answer is cached."""
+        """Whether SMSC lists our sender as not approved; cached."""
         if not self._sender:
             return False
         if time.monotonic() - self._sender_asked_at >= _SENDER_CACHE_SECONDS:
@@ -136,7 +138,7 @@ class Smsc(http.HttpProvider):
         return {name for row in answer.rows if (name := http.text(row.get("sender")))}
 
     def approvals(self) -> list[Approval]:
-        """SMSC lists the names that its moderator has approved, and says nothing of others."""
+        """The sender names that SMSC's moderators have approved; it lists no others."""
         sender, approved = self._sender.get("sender", ""), self.approved_senders()
         approvals = [
             Approval(ApprovalKind.SENDER, name, ApprovalStatus.APPROVED, is_used=name == sender)
@@ -150,7 +152,7 @@ class Smsc(http.HttpProvider):
         return _provider_id(phone, _numeric_id(message_id))
 
     def check(self) -> None:
-        list(self._balance())  # raises the error of an account that cannot read it
+        list(self._balance())  # raises the error of an account that has no right to read it
 
     def more_checks(self, requirements: AccountRequirements) -> list[Check]:
         return [
@@ -175,14 +177,14 @@ class Smsc(http.HttpProvider):
         yield Check("sender", name in self.approved_senders(), name)
 
     def parse_webhook(self, call: WebhookRequest) -> InboundEvents:
-        # Only these three fields are signed, so no other changes what became of the message.
+        # Only these three fields are signed, so no other field may affect the message.
         number, phone, word, error = self._verified(call.body)
         if word not in _STATES:
             return InboundEvents(call.body)
         return self.events_of(call.body, self._receipt(_provider_id(phone, number), word, error))
 
     def _verified(self, body: bytes) -> tuple[str, str, str, str]:
-        # Sender names and incoming texts come in any charset and are not read.
+        # Sender names and incoming texts may have any charset and are not read.
         fields = http.parse_form(body, encoding="latin-1", is_strict=False)
         number, phone, word = (fields.get(name, "") for name in ("id", "phone", "status"))
         signed = f"{number}:{phone}:{word}:{self._secret}".encode()
@@ -190,7 +192,7 @@ class Smsc(http.HttpProvider):
             "md5": hashlib.md5(signed, usedforsecurity=False).hexdigest(),
             "sha1": hashlib.sha1(signed, usedforsecurity=False).hexdigest(),
         }
-        # The handler's URL asks for one or both; each one given must match.
+        # The handler's URL asks for one signature or both; each given one must match.
         present = fields.keys() & expected.keys()
         if not (self._secret and present):
             raise InvalidWebhookError("there is no signature")
@@ -214,7 +216,7 @@ class Smsc(http.HttpProvider):
         return self._receipt(provider_id, word, error, status.get("last_timestamp"))
 
     def _receipt(self, provider_id: str, word: str, error: str, at: object = None) -> Receipt:
-        """Its `err` says why a message was not delivered, never that it was."""
+        """Reads a receipt. `err` explains a failure, never a delivery."""
         receipt = _receipt(provider_id, word, at)
         if receipt.state is ReceiptState.UNREACHABLE and error in self._barred_errors:
             return replace(receipt, state=ReceiptState.BARRED, error_code=f"{word}/{error}")
@@ -224,12 +226,12 @@ class Smsc(http.HttpProvider):
         return urlencode(self._account | fields).encode()
 
     def _refusal(self, answer: http.VendorResponse, n: int = 1) -> SendError:
-        """`n`: of the attempt."""
+        """The error of a refused send; `n` is the number of the attempt."""
         code, detail = answer.data.get("error_code"), answer.data.get("error")
         if code == _REPEATED and n > 1:
-            # "The same request within a minute": an earlier try may be that request.
+            # "The same request within a minute": an earlier attempt may be that request.
             return answer.error(http.AMBIGUOUS, code, detail)
-        if code == _REPEATED:  # a resend of the same code, say: only this message waits
+        if code == _REPEATED:  # a resend of the same code, for example: only this message waits
             return answer.error(http.THROTTLED, code, detail, retry_after=_REPEAT_WINDOW)
         return answer.error_of(_VERDICTS, code, detail)
 
@@ -258,6 +260,6 @@ def _provider_id(phone: str, number: str) -> str:
 
 
 def _validity(seconds: int) -> str:
-    """Hours and minutes; SMSC accepts 00:01 to 24:00."""
+    """Validity as hours and minutes; SMSC accepts 00:01 to 24:00."""
     minutes = min(max(seconds // 60, 1), _MAX_VALIDITY)
     return f"{minutes // 60:02}:{minutes % 60:02}"

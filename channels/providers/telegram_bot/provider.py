@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 _UPDATES = ("message", "my_chat_member")  # shared contacts and commands; blocks of the bot
 # The API has no table of errors: https://core.telegram.org/bots/api#making-requests. Its server
-# says most of these with a 403, and some methods pass on the words behind it with a 400:
+# reports most of these with a 403; some methods return the same texts with a 400:
 # `fail_query_with_error` of https://github.com/tdlib/telegram-bot-api (28 November 2026).
 _CHAT_GONE = (
     "chat not found",
@@ -81,7 +81,7 @@ class TelegramBot(Bot):
         info = self._result(self._query(f"/bot{self._token}/getWebhookInfo"))
         address = http.text_of(info, "url")
         yield Check("webhook_address", address == hook_url, address)
-        # If empty or absent, Telegram sends all kinds but a few, which exclude neither of these.
+        # An empty or absent list means all kinds but a few, none of which are these.
         updates = info.get("allowed_updates")
         allowed = updates if isinstance(updates, list) and updates else _UPDATES
         missing = [name for name in _UPDATES if name not in allowed]
@@ -102,7 +102,7 @@ class TelegramBot(Bot):
         self._deliver(payload)
 
     def notify(self, chat: str, text: str) -> None:
-        """Writes to one of our chats, by its id or a channel by its @name."""
+        """Writes to one of our chats by its id, or to a channel by its @name."""
         is_id = chat.removeprefix("-").isdecimal()
         payload: http.Json = {
             "chat_id": int(chat) if is_id else chat,
@@ -121,7 +121,7 @@ class TelegramBot(Bot):
 
     def _deliver(self, payload: http.Json) -> Accepted:
         message_id = http.text(self._result(self._send_message(payload)).get("message_id"))
-        # Telegram numbers messages per chat, and an account may get another bot.
+        # Telegram numbers messages per chat, and an account may switch to another bot.
         bot_id = self._token.partition(":")[0]
         return Accepted(message_id and f"{bot_id}:{payload['chat_id']}:{message_id}")
 

@@ -78,7 +78,7 @@ STEPS = (
         (ADDRESS, Snippet(_("Set the webhook"), _SET_WEBHOOK)),
     ),
 )
-# A person shares a contact with one bot, and no other can write to them.
+# A person shares a contact with one bot, and only this bot can write to them.
 VENDOR = Vendor(
     name="telegram_bot",
     title="Telegram Bot",

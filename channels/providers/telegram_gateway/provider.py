@@ -29,8 +29,8 @@ from channels.providers.inbound import (
     WebhookRequest,
 )
 
-_LOW_BALANCES = (1.0, 5.0)  # of Telegram's currency units: a hundred codes, five hundred
-_MAX_CLOCK_SKEW = 300  # seconds a report's timestamp may be off, either way
+_LOW_BALANCES = (1.0, 5.0)  # in Telegram's currency units: a hundred codes, five hundred
+_MAX_CLOCK_SKEW = 300  # seconds that a report's timestamp may be off, either way
 # https://core.telegram.org/gateway/api (28 November 2026) documents only ACCESS_TOKEN_INVALID; the
 # other names were observed by client authors.
 _VERDICTS: dict[str, http.Verdict] = {
@@ -108,15 +108,15 @@ class TelegramGateway(http.HttpProvider):
         return self.events_of(call.body, _receipt(http.parse(call.body)))
 
     def check(self) -> None:
-        # Every call that succeeds costs money or needs a message; an unknown request id proves that
-        # the token is valid.
+        # Every successful call costs money or needs a message; an unknown
+        # request id proves the token.
         query = orjson.dumps({"request_id": "0"})
         answer = self._query("/checkVerificationStatus", query)
         if answer.data.get("ok") is not True and answer.data.get("error") != "REQUEST_ID_INVALID":
             raise self._refusal(answer)
 
     def more_checks(self, requirements: AccountRequirements) -> list[Check]:
-        # Only the response to a paid send holds the balance; `send` warns when it is low.
+        # Only the response to a paid send contains the balance; `send` warns when it is low.
         return [Check("balance", None)]
 
     def poll(self, provider_id: str) -> Receipt | None:
@@ -124,7 +124,7 @@ class TelegramGateway(http.HttpProvider):
         return _receipt(http.mapping(self._poll("/checkVerificationStatus", query).get("result")))
 
     def report_entered(self, provider_id: str, code: str) -> None:
-        # "Recommended" also for codes that Telegram did not make: it counts conversions by them.
+        # "Recommended" also for codes that Telegram did not make: it counts conversions.
         query = orjson.dumps({"request_id": provider_id, "code": code})
         answer = self._query("/checkVerificationStatus", query)
         if answer.data.get("ok") is not True:

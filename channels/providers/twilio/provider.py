@@ -39,7 +39,7 @@ from channels.providers.inbound import (
 
 _MAX_VALIDITY = 36_000  # seconds
 _PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
-# A messaging service's lists of senders, by the names that their paths have.
+# A messaging service's lists of senders, by the names in their paths.
 _SENDER_LISTS = {
     "PhoneNumbers": "phone_numbers",
     "ShortCodes": "short_codes",
@@ -53,12 +53,12 @@ _CAMPAIGN_STATUSES = {
 }
 
 _NO_SUCH_PHONE = (21211, 21217, 21614, 21635, 30005, 30006)
-_NO_PERSON = (21265, 21266, 21610)  # a short code, the sender itself, who answered STOP
+_NO_PERSON = (21265, 21266, 21610)  # a short code that is the sender, answered by STOP
 _NO_ACCOUNT = (20003, 20005, 20006, 20008, 20010, 20404, 21608, 30002)
-# The number or name to send from: 21606 is what Twilio said before it told these apart.
+# The number or name to send from. 21606 preceded the specific codes.
 _NO_SENDER = (21210, 21212, 21267, 21601, 21603, 21606, 21607, 21657, 21659, 21660, 21661, 21709)
-_NO_SERVICE = (21701, 21702, 21703, 21704, 21705)  # of messages, with its senders
-# The country is not switched on, or the sender cannot reach it or is not registered there.
+_NO_SERVICE = (21701, 21702, 21703, 21704, 21705)  # the messaging service's senders
+# The country is not enabled, or the sender cannot reach it or is not registered there.
 _NO_ROUTE = (21408, 21612, 30018, 30024, 30032, 30033, 30034, 30035, 30040, 30042)
 
 VERDICTS: dict[int, http.Verdict] = {
@@ -68,17 +68,17 @@ VERDICTS: dict[int, http.Verdict] = {
     21609: http.ACCOUNT_REFUSED,  # our address for receipts
     **dict.fromkeys(_NO_ROUTE, http.DESTINATION_REFUSED),
     **dict.fromkeys((21617, 30007, 30038, 30450), http.REFUSED),  # the text, or a suspected fraud
-    # Queues and rates, and the days' limits of carriers in the USA.
+    # Queues, rates, and daily limits of carriers in the USA.
     **dict.fromkeys((14107, 20429, 21611, 30001, 30022, 30023, 30027), http.ACCOUNT_THROTTLED),
     **dict.fromkeys((30003, 30008, 30009, 30017, 30410), http.TRANSIENT),
 }
-_EXPIRED = 30036  # its ValidityPeriod was over before Twilio sent it
+_EXPIRED = 30036  # its ValidityPeriod ended before Twilio sent it
 _FAILED_STATES: dict[http.Verdict | None, ReceiptState] = {
     http.UNREACHABLE: ReceiptState.UNREACHABLE,
     http.BARRED: ReceiptState.BARRED,
 }
 
-# `partially_delivered` is left out: the rest may still arrive.
+# `partially_delivered` is left out: the rest may still be delivered.
 _STATES = {
     "sending": ReceiptState.SENT,
     "sent": ReceiptState.SENT,
@@ -116,7 +116,7 @@ class Twilio(http.HttpProvider):
 
     def send(self, message: Outgoing) -> Accepted:
         self._check(message)
-        # Twilio echoes only this one of our URLs, and its report may overtake our commit.
+        # Twilio echoes only this one of our URLs, and its report may arrive before our commit.
         separator = "&" if urlsplit(self._callback_url).query else "?"
         form = {
             "To": message.phone,
@@ -129,7 +129,7 @@ class Twilio(http.HttpProvider):
         provider_id = http.text(answer.data.get("sid"))
         if answer.status >= 300 or not provider_id:
             raise self._refusal(answer)
-        # A Messaging Service says 0 until it has chosen a sender.
+        # A Messaging Service returns 0 until it has chosen a sender.
         return Accepted(provider_id)
 
     def check(self) -> None:
@@ -141,7 +141,7 @@ class Twilio(http.HttpProvider):
             raise answer.error(http.ACCOUNT_REFUSED, "account_status", status)
 
     def more_checks(self, requirements: AccountRequirements) -> list[Check]:
-        """Money, a sender, the countries that it may send to."""
+        """Checks the balance, a sender, and the allowed countries."""
         ((kind, sender),) = self._sender.items()
         topic = "service" if kind == "MessagingServiceSid" else "sender"
         look = self._check_service if topic == "service" else self._check_sender
@@ -173,7 +173,7 @@ class Twilio(http.HttpProvider):
         yield Check("service", False)
 
     def _check_sender(self, sender: str) -> Iterator[Check]:
-        if not sender.startswith("+"):  # a name or a short code: this list has neither
+        if not sender.startswith("+"):  # a name or a short code: the list contains neither
             yield Check("sender", None if sender else False, sender)
             return
         path = f"{self._account}/IncomingPhoneNumbers.json?PhoneNumber={quote(sender, safe='')}"
@@ -193,14 +193,14 @@ class Twilio(http.HttpProvider):
         yield Check("countries", not missing, ", ".join(missing or countries))
 
     def _read_api(self, path: str, host: str = "") -> http.Json:
-        """`host` names another of Twilio's APIs than that of messages."""
+        """Reads from one of Twilio's APIs; `host` differs for APIs other than Messaging."""
         return self._get(path, url=self._url.replace("://api.", f"://{host}.", 1) if host else "")
 
     def _refusal(self, answer: http.VendorResponse) -> SendError:
         return answer.error_of(VERDICTS, answer.data.get("code"), answer.data.get("message"))
 
     def approvals(self) -> list[Approval] | None:
-        """The campaigns of a messaging service; Twilio has no review of other senders to read."""
+        """The campaigns of a messaging service; Twilio has no readable review of other senders."""
         service = self._sender.get("MessagingServiceSid")
         if service is None:
             return None
@@ -216,7 +216,9 @@ class Twilio(http.HttpProvider):
         return self.events_of(call.body, _status(form, call.url), _reply(form))
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
-        """Twilio accepts most messages, and reports later that the account may not send them."""
+        """The alert of a failed receipt: Twilio accepts most messages, and reports later that the
+        account may not send them.
+        """
         kind, is_account = VERDICTS.get(http.number(receipt.error_code) or 0, http.REFUSED)
         is_failed = receipt.state is ReceiptState.FAILED
         if not (is_failed and is_account and issubclass(kind, RefusedError)):
@@ -278,11 +280,11 @@ def _status(form: dict[str, str], url: str) -> Receipt | None:
 
 
 def _reply(form: dict[str, str]) -> Reply | None:
-    """A reply; Twilio sends it here if "a message comes in" has the address of the receipts."""
+    """A reply, sent here if "a message comes in" has the address of the receipts."""
     sender = form.get("From", "")
     if "MessageStatus" in form or "Body" not in form:
         return None
-    # Twilio names the wish itself where its own opt-out is switched on, in any language.
+    # Twilio marks opt-outs itself, in any language, if its own opt-out handling is on.
     text = form.get("OptOutType") or form["Body"]
     return Reply(sender, text) if _PHONE.fullmatch(sender) else Reply("", text, sender)
 

@@ -1,6 +1,6 @@
 """Checks of a fresh WhatsApp account, and of the approval of its templates.
 
-By read-only calls of the Graph API:
+Makes read-only calls of the Graph API:
 https://developers.facebook.com/documentation/business-messaging/whatsapp/get-started
 https://developers.facebook.com/docs/graph-api/reference/whats-app-business-hsm
 """
@@ -89,7 +89,7 @@ def _templates(account: Account) -> Iterator[Check]:
         statuses = {
             text_of(row, "language"): word_of(row, "status")
             for row in http.objects(account.get(f"{path}?{query}").get("data"))
-            if row.get("name") == name  # Meta also returns names that contain it
+            if row.get("name") == name  # Meta also returns longer names that contain it
         }
         for language in sorted(set(account.languages)):
             status = statuses.get(language, "")
@@ -117,10 +117,10 @@ def _webhook(account: Account, hook_url: str) -> Iterator[Check]:
 FIELDS = "name,language,status,quality_score,rejected_reason"
 MAX_PAGES = 20
 _NOTHING = {"", "NONE", "UNKNOWN"}
-# Others, such as IN_APPEAL, are under review.
+# Other states, such as IN_APPEAL, are under review.
 _STATUSES = {
     "APPROVED": ApprovalStatus.APPROVED,
-    "FLAGGED": ApprovalStatus.APPROVED,  # sent as before, and at risk of a pause
+    "FLAGGED": ApprovalStatus.APPROVED,  # sent as usual, but at risk of a pause
     "REJECTED": ApprovalStatus.REJECTED,
     "PAUSED": ApprovalStatus.PAUSED,
     **dict.fromkeys(
@@ -131,7 +131,7 @@ _STATUSES = {
 
 
 def approvals(account: Account) -> Iterator[Approval]:
-    """Every template of the business account, and what it lacks of those the account uses."""
+    """Every template of the business account, and the templates that the account uses but lacks."""
     listed = set[tuple[str, str]]()
     used = {(name, language) for name in account.templates for language in account.languages}
     for row in _rows(account):

@@ -13,11 +13,11 @@ from channels.providers.base import DestinationRefusedError, RefusedError
 from channels.providers.http import text_of, word_of
 from channels.providers.inbound import AccountAlert, AlertKind
 
-# Only by error.code: the HTTP status of a code has changed over the years.
+# Matched by error.code only: the HTTP status of a code has changed over the years.
 VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((131021, 131026, 131049, 131050, 130472), http.UNREACHABLE),
     **dict.fromkeys((100, 131008, 131009, 131030, 131047, 131051, 135000), http.REFUSED),
-    **dict.fromkeys((131062, 131063), http.REFUSED),  # not by this kind of template
+    **dict.fromkeys((131062, 131063), http.REFUSED),  # not available for this kind of template
     **dict.fromkeys((132000, 132001, 132005, 132007, 132008, 132012), http.REFUSED),
     **dict.fromkeys((132015, 132016), http.REFUSED),
     **dict.fromkeys((0, 3, 10, 33, 190, *range(200, 300), 368), http.ACCOUNT_REFUSED),
@@ -26,15 +26,16 @@ VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((1, 2, 131000, 131016, 133004), http.TRANSIENT),
     # The account, or its number, is being moved or maintained.
     **dict.fromkeys((131057, 2494100), http.ACCOUNT_TRANSIENT),
-    131056: http.THROTTLED,  # too fast for this one recipient
+    131056: http.THROTTLED,  # too fast for this recipient
     **dict.fromkeys((4, 80007, 130429, 131048, 131064), http.ACCOUNT_THROTTLED),
 }
-# Subcodes of code 100: our phone number's id is another's or none, or the token has no right to it.
+# Subcodes of code 100: our phone number's id belongs to another account or does not exist, or the
+# token has no right to it.
 _NO_SUCH_OBJECT = 33
 
 
 def code_of(error: http.Json) -> object:
-    """The code to look up; of an object that cannot be reached its subcode, a code as well."""
+    """The code to look up: the subcode if the object cannot be reached."""
     code, subcode = error.get("code"), error.get("error_subcode")
     return _NO_SUCH_OBJECT if (code, subcode) == (100, _NO_SUCH_OBJECT) else code
 
@@ -49,12 +50,12 @@ def error_detail(error: http.Json) -> object:
     return details or error.get("title") or error.get("message")
 
 
-# Events of `account_update` after which Meta accepts nothing from us, or soon will not. Its other
+# Events of `account_update` after which Meta accepts nothing from us, or soon will not. Other
 # events (signed terms, prices, other companies' partners) need no action by the operator.
 _ACCOUNT_EVENTS = {
     "ACCOUNT_DELETED": AlertKind.REFUSED,
     "ACCOUNT_OFFBOARDED": AlertKind.REFUSED,
-    "ACCOUNT_RESTRICTION": AlertKind.WARNING,  # REFUSED if it forbids sending: `_account`
+    "ACCOUNT_RESTRICTION": AlertKind.WARNING,  # REFUSED if sending is forbidden: `_account`
     "ACCOUNT_VIOLATION": AlertKind.WARNING,
     "DISABLED_UPDATE": AlertKind.REFUSED,
     "PARTNER_APP_UNINSTALLED": AlertKind.WARNING,
@@ -62,7 +63,7 @@ _ACCOUNT_EVENTS = {
 }
 _SENDING_FORBIDDEN = "RESTRICTED_BIZ_INITIATED_MESSAGING"
 _BANS = {"SCHEDULE_FOR_DISABLE": AlertKind.WARNING, "REINSTATE": None}
-# `phone_number_quality_update`: the number loses its limit next, or has lost it.
+# `phone_number_quality_update`: the number loses its limit soon, or has lost it.
 _QUALITY_EVENTS = {"FLAGGED", "DOWNGRADE", "RED", "YELLOW"}
 # `message_template_status_update`: the template is out of use, soon will be, or is locked.
 _TEMPLATE_EVENTS = {
@@ -123,7 +124,7 @@ def _template_quality(value: http.Json) -> AccountAlert | None:
 
 
 def _template_category(value: http.Json) -> AccountAlert | None:
-    """A category changed, or announced a day ahead; it changes the price and the limits."""
+    """A category that changed, or will in a day; it determines the price and the limits."""
     new, announced = word_of(value, "new_category"), word_of(value, "correct_category")
     if not (new or announced):
         return None
@@ -159,7 +160,7 @@ _FIELDS: dict[str, Callable[[http.Json], AccountAlert | None]] = {
 
 
 def _errors(value: http.Json) -> list[AccountAlert]:
-    # Meta may accept a message and fail it later through the account's fault.
+    # Meta may accept a message and fail it later because of the account.
     of_messages = [
         error
         for status in http.objects(value.get("statuses"))

@@ -39,15 +39,16 @@ from channels.providers.whatsapp.vendor import nearest_language
 _STATES = {
     "sent": ReceiptState.SENT,
     "delivered": ReceiptState.DELIVERED,
-    "read": ReceiptState.READ,  # `delivered` may never come before it
+    "read": ReceiptState.READ,  # `delivered` may never precede it
     "failed": ReceiptState.FAILED,
 }
-# The template takes codes of up to 15 characters, custom ones too.
+# The template takes codes of up to 15 characters, including custom ones.
 _CODES = (Content.CODE, Content.CUSTOM_DIGITS, Content.CUSTOM_CODE)
 _ARRIVED = {ReceiptState.DELIVERED, ReceiptState.READ}
 _PHONE = re.compile(r"[1-9][0-9]{6,14}")
-_USER_ID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]{1,140}")  # BSUID: the country, a dot, 128 at most
-# `message_status` of a message that Meta accepted and may still drop with `failed` and 132015.
+# BSUID: the country, a dot, at most 128 characters
+_USER_ID = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]{1,140}")
+# `message_status` of a message that Meta accepted and may still reject with `failed` and 132015.
 _RESERVATIONS = ("held_for_quality_assessment", "paused")
 
 
@@ -121,7 +122,8 @@ class WhatsAppCloud(http.HttpProvider):
             return Accepted(
                 provider_id,
                 _reservation_alert(accepted.get("message_status"), template),
-                # Meta may spell a number as on the day its account was made, or know another one.
+                # Meta may spell a number as on the day when its account was made,
+                # or return another number.
                 http.text(http.first(answer.data.get("contacts")).get("wa_id")) or "",
             )
         raise self._refusal(answer)
@@ -138,7 +140,9 @@ class WhatsAppCloud(http.HttpProvider):
         return list(checks(self._account, requirements))
 
     def approvals(self) -> list[Approval] | None:
-        """None without the id of the business account, which has the templates."""
+        """The approvals of templates; None without the id of the business
+        account, which owns them.
+        """
         if not self._account.business_account:
             return None
         return list(approvals(self._account))
@@ -148,11 +152,11 @@ class WhatsAppCloud(http.HttpProvider):
             return InboundEvents(call.body, handshake=self._challenge(call.url))
         changes = self._verified(call)
         statuses = _rows(changes, "statuses")
-        # People's messages in the same call are no receipts, and are not stored.
+        # People's messages in the same call are not receipts and are not stored.
         is_alone = all("statuses" in value and "messages" not in value for _field, value in changes)
         return InboundEvents(
             call.body if is_alone else orjson.dumps({"statuses": statuses}),
-            # Matches by id and `biz_opaque_callback_data`: the phone may be absent.
+            # Matches by the id and `biz_opaque_callback_data`: the phone may be absent.
             receipts=[receipt for status in statuses if (receipt := _receipt(status))],
             recipients=[recipient for status in statuses if (recipient := _recipient(status))],
             replies=[reply for message in _rows(changes, "messages") if (reply := _reply(message))],
@@ -172,7 +176,7 @@ class WhatsAppCloud(http.HttpProvider):
         return query["hub.challenge"]
 
     def _verified(self, call: WebhookRequest) -> list[Change]:
-        """The signed body's changes, of all its entries."""
+        """The changes of all entries of the signed body."""
         expected = "sha256=" + http.sha256_hmac(self._app_secret.encode(), call.body)
         http.require_signature(call, "X-Hub-Signature-256", expected, secret=self._app_secret)
         return [
@@ -213,7 +217,7 @@ def _recipient(status: http.Json) -> Recipient | None:
 
 
 def _reply(message: http.Json) -> Reply | None:
-    """A reply from a phone, or from a business-scoped user id if the person hides the phone."""
+    """A reply from a phone, or from a business-scoped user id if the phone is hidden."""
     sender, reply = http.text_of(message, "from"), _reply_text(message)
     if not reply:
         return None

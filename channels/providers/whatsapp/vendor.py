@@ -20,10 +20,10 @@ from channels.providers.declaration import (
     texts,
 )
 
-# The first brings receipts and STOP replies; by the others Meta warns about the account. Nothing
-# needs `user_preferences`, by which people stop and resume marketing messages (Meta's reference of
-# that webhook, 21 May 2026): our templates are of authentication and utility, and 131050 refuses a
-# send if Meta made one of them marketing.
+# The first field brings receipts and STOP replies; with the others Meta warns about the account.
+# `user_preferences`, by which people stop and resume marketing messages (Meta's reference of that
+# webhook, 21 May 2026), is not needed: our templates are of authentication and utility, and 131050
+# refuses a send if Meta made one of them marketing.
 WEBHOOK_FIELDS = (
     "messages",
     "account_update",
@@ -43,13 +43,13 @@ def _with_meta_code(codes: Iterable[str]) -> str:
     )
 
 
-# Each template has to be approved in each of them, so no more than the pages have.
+# Each template must be approved in each language, so the list is not longer than that of the pages.
 USUAL_LANGUAGES = _with_meta_code(page_languages.translated())
 
 
 def _languages(text: str) -> dict[str, str]:
-    """`ru:ru,kk:kk,en:en_US`: the tag of a language in which every template is approved → Meta's
-    code of it.
+    """Parses `ru:ru,kk:kk,en:en_US`: the tags of languages in which every template is approved, and
+    Meta's codes of them.
     """
     pairs = [item.partition(":") for item in text.split(",")]
     read = {tags.canonical(tag.strip()): code.strip() for tag, _sign, code in pairs}
@@ -59,7 +59,7 @@ def _languages(text: str) -> dict[str, str]:
 
 
 def nearest_language(templates: Mapping[str, str], tag: str, language: str) -> str:
-    """The nearest language that an account has templates in, else the first of them."""
+    """The account's nearest template language, else its first."""
     among = frozenset(templates)
     nearest = matching.match_among(tag, among) or matching.match_among(language, among)
     return nearest or next(iter(templates))

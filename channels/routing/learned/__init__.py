@@ -1,5 +1,5 @@
-"""Keeps what `channels.routing.smart` learned between processes, and plans sends by it.
+"""Stores what `channels.routing.smart` learned, and plans sends by it.
 
-`otp.statistics.route_learning` learns, as it knows which codes were entered. docs/routing.md says
-how.
+`otp.statistics.route_learning` teaches it, because that package knows which codes were entered.
+docs/routing.md explains how.
 """

@@ -1,7 +1,7 @@
-"""The shares of interchangeable accounts, moved towards those whose codes are entered.
+"""The shares of interchangeable accounts, moved towards accounts with more entered codes.
 
-Only accounts of one channel with the same sequence number and without prefixes of their own are
-compared: which of them carries a message is drawn at random, so they reach the same people.
+Only accounts of one channel with equal sequence numbers and without prefixes of their own are
+compared: the account of a message is drawn at random, so they reach the same people.
 """
 
 from collections import defaultdict
@@ -12,13 +12,13 @@ from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.router import Router
 from channels.vendor_accounts import registry
 
-Group = tuple[str, str]  # the sequence number, the channel
-NOTICEABLE = 0.001  # of a factor
+Group = tuple[str, str]  # sequence number, channel
+NOTICEABLE = 0.001  # significant digits of a factor
 
 
 def groups() -> dict[Group, dict[str, float]]:
     """The operator's shares of each group of two or more; they sum to 1. A paused account keeps its
-    own, and what is known of it.
+    share and its counts.
     """
     weights: dict[Group, dict[str, int]] = defaultdict(dict)
     live = registry.live_providers()
@@ -35,7 +35,7 @@ def groups() -> dict[Group, dict[str, float]]:
 
 
 def adopt(router: Router, current: Mapping[Group, dict[str, float]]) -> None:
-    """Starts over where the operator has changed something, keeping the counts of each account."""
+    """Starts over if the operator has changed something, keeping the counts of each account."""
     paused = frozenset(
         ProviderAccount.objects.filter(is_enabled=False).values_list("name", flat=True)
     )
@@ -61,7 +61,7 @@ def record(router: Router, now: float, account: str, *, verified: bool) -> None:
 
 
 def apply(router: Router) -> None:
-    """Writes the factors that have changed, for the next claim; each row by itself."""
+    """Writes the changed factors for the next claim, each row by itself."""
     factors = {
         name: balance.shares[name] / share
         for balance in router.accounts.values()

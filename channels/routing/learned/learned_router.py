@@ -1,6 +1,6 @@
-"""The learned router of this process, and its knowledge as JSON.
+"""The learned router of this process, and its state as JSON.
 
-It is read again within ten seconds of what a worker learned; what has faded is left out.
+The state is read again within ten seconds after a worker learned; faded counts are left out.
 """
 
 from dataclasses import astuple, replace
@@ -27,8 +27,8 @@ from processes.process_state import on_reset
 from storage.process_cache import SnapshotCache
 
 FORMAT = 2
-FADED, FADED_RANGE = 0.05, 0.5  # trials; who chooses ranges must not make the state grow
-DIGITS = 5  # significant ones
+FADED, FADED_RANGE = 0.05, 0.5  # trials; clients choose ranges, which must not make the state grow
+DIGITS = 5  # significant digits
 State = dict[str, Any]
 
 
@@ -52,7 +52,7 @@ def encode(router: Router, now: float) -> State:
 
 
 def decode(state: State) -> Router:
-    """A state of another format gives an empty router, which learns again within a day."""
+    """Decodes the state; another format gives an empty router, which learns again within a day."""
     router = Router({})
     if state.get("format") != FORMAT:
         return router
@@ -104,7 +104,7 @@ def _histograms(rows: list[list[Any]]) -> dict[tuple[str, str], TimeHistogram]:
     histograms = {}
     for country, channel, at, bins in rows:
         if len(bins) == len(EDGES) + 1:
-            times = TimeHistogram(1.0, 1.0, TIMES_HALF_LIFE)  # its guess is in the bins
+            times = TimeHistogram(1.0, 1.0, TIMES_HALF_LIFE)  # its guess is contained in the bins
             times.bins = list(bins)
             times.at = -inf if at is None else at
             histograms[country, channel] = times
@@ -119,7 +119,7 @@ def _short(value: float) -> float:
 
 
 REFRESH_INTERVAL = 10.0  # seconds
-TOKENS_A_DAY = 20  # of exploration, for each process
+TOKENS_A_DAY = 20  # explorations, for each process
 
 _VERSION = "SELECT version FROM channels_routerstate WHERE id = %s"
 _STATE = "SELECT version, state FROM channels_routerstate WHERE id = %s"
@@ -128,7 +128,7 @@ _exploration = Exploration(TOKENS_A_DAY)
 
 
 class _Learned:
-    """A version and its router; exploration is the process's own."""
+    """A version and its router; exploration belongs to the process."""
 
     def __init__(self) -> None:
         self.version = -1
@@ -142,8 +142,8 @@ class _Learned:
         cursor.execute(_STATE, [RouterState.ONLY])
         version, state = cursor.fetchone()
         router = decode(orjson.loads(state) if isinstance(state, str) else state)
-        for probes in list(_exploration.probes.values()):  # requests add to it
-            probes.gap = MIN_GAP  # what came of them is in the new state
+        for probes in list(_exploration.probes.values()):  # changed by requests
+            probes.gap = MIN_GAP  # the new state contains their outcomes
         self.router, self.version = router, version
         return router
 
@@ -154,14 +154,14 @@ keep_fresh = _cache.keep_fresh
 
 
 def router(prices: dict[str, int], *, explores: bool) -> Router:
-    """With these prices; its knowledge is shared, and not to be taught."""
+    """The router with these prices. Its state is shared and must not be taught."""
     exploration = _exploration if explores else Exploration(0)
     return replace(_cache.get(), prices=prices, exploration=exploration)
 
 
 @on_reset
 def _forget() -> None:
-    """The cache forgets by itself."""
+    """Forgets the oldest entries."""
     _learned.version = -1
     _learned.router = Router({})
     _exploration.probes.clear()

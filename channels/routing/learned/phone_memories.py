@@ -1,4 +1,4 @@
-"""The memories of phones: rows under keyed hashes, as `channels.routing.smart` reads them."""
+"""The memories of phones: rows under keyed hashes, read by `channels.routing.smart`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple
@@ -20,8 +20,8 @@ BATCH = 1000  # rows
 
 
 def hashes_of(phone: str) -> list[bytes]:
-    """128 bits under SECRET_KEY, so that a mere copy of the table names nobody; then those under
-    the keys that it is being exchanged for, or was.
+    """Hashes of 128 bits: under SECRET_KEY, so that a mere copy of the table identifies nobody,
+    then under the keys of a key rotation.
     """
     return [_hash(phone, key) for key in _keys()]
 
@@ -36,12 +36,12 @@ def _hash(phone: str, key: str) -> bytes:
 
 
 def _key_id(key: str) -> str:
-    """Tells keys apart, and says nothing of them."""
+    """A short id of a key that reveals nothing about it."""
     return str(salted_hmac("channels.remembered_phone.key", "", secret=key).hexdigest()[:8])
 
 
 def load(phone: str) -> PhoneMemory:
-    """One read by primary key."""
+    """Loads a memory by primary key."""
     return load_many([phone])[phone]
 
 
@@ -57,7 +57,7 @@ def load_many(phones: Iterable[str]) -> dict[str, PhoneMemory]:
 
 
 def save_many(memories: Mapping[str, PhoneMemory], now: float) -> None:
-    """In the order of their hashes, as every other place that writes several."""
+    """Saves memories in the order of their hashes, like all code that writes several."""
     key = settings.SECRET_KEY
     common = {"key_id": _key_id(key), "seen_at": datetime.fromtimestamp(now, UTC)}
     rows = [
@@ -83,15 +83,15 @@ def forget(phone: str) -> int:
 def purge(limit: int) -> int:
     long_ago = timezone.now() - timedelta(seconds=EXPIRY)
     old = RememberedPhone.objects.filter(seen_at__lt=long_ago).order_by("pk").values("pk")[:limit]
-    # Once more the time: a row may have been renewed since it was chosen.
+    # Checks the time again: a row may have been renewed since it was chosen.
     count, _each = RememberedPhone.objects.filter(pk__in=old, seen_at__lt=long_ago).delete()
     return count + _purge_unknown(limit - count)
 
 
 def _purge_unknown(limit: int) -> int:
-    """Deletes rows hashed with a key that is gone: no erasure could find them."""
+    """Deletes rows hashed with a lost key, which no erasure could find."""
     key_ids = sorted(_key_id(key) for key in _keys())
-    # Ranges, as no index serves `<>`.
+    # Uses ranges, because no index serves `<>`.
     unknown = Q(key_id__lt=key_ids[0]) | Q(key_id__gt=key_ids[-1])
     for key_id, following in pairwise(key_ids):
         unknown |= Q(key_id__gt=key_id, key_id__lt=following)
@@ -104,7 +104,7 @@ def _memory(traces: Mapping[str, Stored]) -> PhoneMemory:
 
 
 def _stored(memory: PhoneMemory) -> dict[str, Stored]:
-    """In whole seconds."""
+    """The stored form, in whole seconds."""
     return {
         name: [None if value is None else round(value) for value in astuple(trace)]
         for name, trace in memory.channels.items()

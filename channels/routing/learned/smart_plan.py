@@ -1,7 +1,7 @@
 """Plans a code's channels with the learned router, for companies that chose smart routing.
 
-A twentieth of their codes is planned as without it, for good: only against these is a saving
-known. What was decided, and why, is stored with the message; `history.route_text` words it.
+A twentieth of their codes is permanently planned without it: only against these can a saving be
+measured. The decision and its reason are stored with the message; `history.route_text` explains it.
 """
 
 import secrets
@@ -23,15 +23,15 @@ from channels.routing.smart.router import Decision, ReasonCode
 
 log = structlog.get_logger(__name__)
 
-HELD_OUT = 20  # one of so many
-RANGE_DIGITS = 7  # of a number after its carrier's range
+HELD_OUT = 20  # one of this many
+RANGE_DIGITS = 7  # digits of a number after its carrier's range
 SMART, HOLD_OUT = "smart", "hold_out"
 
 
 @dataclass(frozen=True, slots=True)
 class SmartPlan:
     steps: Plan
-    route: dict[str, Any]  # for the message: what was decided, and why
+    route: dict[str, Any]  # decision and reason, for the message
 
 
 def is_held_out() -> bool:
@@ -41,10 +41,10 @@ def is_held_out() -> bool:
 def plan(
     company_id: int, phone: str, prices: dict[str, int], *, is_preview: bool = False
 ) -> SmartPlan | None:
-    """`prices` are those of the channels that may be used. Reads the row of the phone.
+    """Plans with `prices` of the usable channels. Reads the memory of the phone.
 
-    None if nothing can be planned. A fault here must not stop a code, so it is logged, and the send
-    follows the company's own order.
+    Returns None if nothing can be planned. A fault here must not stop a code, so it is logged, and
+    the send follows the company's own order.
     """
     if not prices:
         return None
@@ -56,7 +56,7 @@ def plan(
 
 
 def _plan(company_id: int, phone: str, prices: dict[str, int], *, is_preview: bool) -> SmartPlan:
-    """Uses what other companies' messages taught of a phone without revealing it: a preview of a
+    """Uses what other companies' messages taught about a phone without revealing it: a preview of a
     number that this company never reached uses the rates of its range.
     """
     is_own = _has_reached(company_id, phone)
@@ -70,7 +70,9 @@ def _plan(company_id: int, phone: str, prices: dict[str, int], *, is_preview: bo
 
 
 def _has_reached(company_id: int, phone: str) -> bool:
-    """While the phone is remembered; so older months are not looked into."""
+    """Whether this company reached the phone while it is remembered, so
+    older months are not read.
+    """
     since = first_id_at(timezone.now() - timedelta(seconds=EXPIRY))
     return Message.objects.filter(
         company=company_id, phone=phone, mode="live", state=Message.State.DELIVERED, id__gte=since

@@ -1,7 +1,7 @@
 """Splits a channel's sends over its accounts by right codes, without flapping.
 
-Rules learned from GOV.UK Notify: points move in steps, never twice within five minutes, not when
-all accounts are bad, and drift back to their resting share once the evidence has faded.
+Rules learned from GOV.UK Notify: points move in steps, never twice within five minutes, not if all
+accounts are bad, and drift back to their resting share once the evidence has faded.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from channels.routing.smart.decay import HOUR, Counts
 HALF_LIFE = 6 * HOUR
 REVIEW = 300.0  # seconds between changes
 STEP, MIN_SHARE = 0.1, 0.05
-MARGIN = 0.03  # a smaller gap moves nothing
+MARGIN = 0.03  # smaller gaps are ignored
 DOUBTS = 2.5  # standard errors that a gap must exceed
 STRENGTH = 10.0
 ROUNDING = 1e-9
@@ -24,13 +24,14 @@ class AccountBalance:
     shares: dict[str, float] = field(default_factory=dict)
     counts: dict[str, Counts] = field(default_factory=dict)
     changed_at: float | None = None
-    paused: frozenset[str] = frozenset()  # they carry nothing, and are no measure of the others
+    # accounts that carry nothing are no measure for the others
+    paused: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.shares = self.shares or dict(self.resting)
 
     def pick(self, point: float) -> str:
-        """`point` is uniform in 0..1."""
+        """Picks an account; `point` is uniform in 0..1."""
         total = sum(self.shares.values())
         for name in sorted(self.shares):
             point -= self.shares[name] / total

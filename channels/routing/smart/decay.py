@@ -1,4 +1,4 @@
-"""Counts and histograms of times, of which old ones weigh less: each half-life halves them."""
+"""Counts and histograms of times that fade: each half-life halves the weight of old ones."""
 
 import math
 from bisect import bisect_right
@@ -12,24 +12,24 @@ _LN2 = math.log(2)
 
 
 def weight(age: float, half_life: float) -> float:
-    """The rest of a count of 1 after `age` seconds."""
+    """The remaining weight of a count of 1 after `age` seconds."""
     return math.exp(-_LN2 * age / half_life) if age > 0 else 1.0
 
 
 @dataclass(slots=True)
 class Counts:
-    """Trials, and two kinds of outcomes, all discounted to the moment `at`."""
+    """Counts of trials and of two kinds of outcomes, discounted to the time `at`."""
 
     half_life: float
     at: float = 0.0
     trials: float = 0.0
     hits: float = 0.0
-    marks: float = 0.0  # of the trials without a hit
+    marks: float = 0.0  # trials without a hit
 
     def add(
         self, now: float, *, trials: float = 0.0, hits: float = 0.0, marks: float = 0.0
     ) -> None:
-        """Amounts may be negative: a late outcome corrects an earlier one."""
+        """Adds amounts, which may be negative: a late outcome corrects an earlier one."""
         if now > self.at:
             factor = weight(now - self.at, self.half_life)
             self.trials *= factor
@@ -41,7 +41,7 @@ class Counts:
         self.marks = max(0.0, self.marks + marks)
 
     def hit_rate(self, now: float, prior: float, strength: float) -> float:
-        """Shrunk to `prior`, which counts as `strength` trials."""
+        """The hit rate, shrunk to `prior`, which counts as `strength` trials."""
         factor = weight(now - self.at, self.half_life)
         return (self.hits * factor + strength * prior) / (self.trials * factor + strength)
 
@@ -52,7 +52,7 @@ class Counts:
         return min(1.0, (self.marks * factor + strength * prior) / (missed * factor + strength))
 
 
-SECONDS = 181  # curves have a value for each second from 0 to 180
+SECONDS = 181  # a curve has a value for each second from 0 to 180
 EDGES = tuple(0.5 * 1.22**n for n in range(31))  # 0.5 s to 195 s
 
 PRIOR_STRENGTH = 8.0
@@ -69,9 +69,10 @@ def log_normal_cdf(median: float, sigma: float) -> Callable[[float], float]:
 
 
 class TimeHistogram:
-    """Learns a distribution; starts from a prior that counts as a few observations.
+    """Learns a distribution, starting from a prior that counts as a few observations.
 
-    One with a parent, such as a country's of a channel, begins empty and borrows from it.
+    A histogram with a parent, such as a channel's in one country, begins empty and borrows from the
+    parent.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class TimeHistogram:
         self.parent = parent
         self.half_life = half_life
         self.at = -math.inf
-        self.unread = PRIOR_STRENGTH  # observations since the curve was last made
+        self.unread = PRIOR_STRENGTH  # observations since the curve was last computed
         self._curve: tuple[float, ...] = ()
         self._curve_at = -math.inf
 
@@ -107,7 +108,7 @@ class TimeHistogram:
         ]
 
     def curve(self, now: float) -> tuple[float, ...]:
-        """The share that has happened by each second. Remade when enough was learned since."""
+        """The share that has happened by each second. Recomputed once enough was learned."""
         due = self.unread >= max(16.0, 0.1 * sum(self.bins)) or now - self._curve_at > HOUR
         if not self._curve or (due and self.unread >= 8):
             self._curve = curve_of(self._all_bins())
@@ -134,6 +135,6 @@ def curve_of(bins: Sequence[float]) -> tuple[float, ...]:
 
 
 def quantile(curve: Sequence[float], share: float) -> int:
-    """The first whole second by which that share of all has happened; 180 at most."""
+    """The first whole second by which that share has happened; 180 at most."""
     target = share * curve[-1]
     return next(second for second, value in enumerate(curve) if value >= target)

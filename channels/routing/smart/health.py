@@ -1,7 +1,7 @@
-"""A channel's health: delivered ÷ expected by its cells' rates, 1 when all is well.
+"""A channel's health: deliveries ÷ deliveries expected by its cells' rates; 1 if all is well.
 
-The window of counts restarts when a sequential test (CUSUM over the likelihood ratio) says that the
-share has changed: a channel that dies is seen within a few sends, noise is not.
+The window of counts restarts when a sequential test (CUSUM over the likelihood ratio) finds that
+the share has changed: a dead channel is detected within a few sends, noise is not.
 """
 
 import math
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from channels.routing.smart.decay import HOUR, weight
 
 HALF_LIFE = 3 * HOUR
-FALL, RISE = 0.4, 2.5  # the changes that are tested for, as factors of the present health
+FALL, RISE = 0.4, 2.5  # tested changes, as factors of the present health
 ALARM = 4.6  # log likelihood ratio, about 100 : 1
-PRIOR = 1.5  # sends as expected, which a dead channel forgets its failures against
+PRIOR = 1.5  # expected sends after which a dead channel's failures are forgotten
 BEST, WORST = 1.0, 0.02
 
 
@@ -50,13 +50,13 @@ class Health:
         return min(BEST, max(WORST, value))
 
     def record(self, now: float, expected: float, *, delivered: bool) -> None:
-        """`expected`: the probability of a delivery while all is well."""
+        """Records an outcome. `expected`: the probability of a delivery while all is well."""
         level = self.level(now)
         weight_left = weight(now - self.at, HALF_LIFE)
         hit = 1.0 if delivered else 0.0
         self.expected = self.expected * weight_left + expected
         self.delivered = self.delivered * weight_left + hit
-        self.at = max(self.at, now)  # outcomes come in the order of their sends
+        self.at = max(self.at, now)  # outcomes arrive in the order of their sends
         probability = _probability(expected * level)
         for run, factor in ((self.fall, FALL), (self.rise, RISE)):
             other = _probability(expected * min(BEST, level * factor))
@@ -71,7 +71,7 @@ class Health:
                 return
 
     def correct(self, now: float) -> None:
-        """A send that was counted as silent was delivered after all."""
+        """Corrects a send that was counted as silent but was delivered later."""
         self.delivered += weight(now - self.at, HALF_LIFE)
         self.fall.score = max(0.0, self.fall.score - 1.0)
 

@@ -1,6 +1,6 @@
-"""Plans: what one is expected to cost and to bring, and which is chosen.
+"""Plans: their expected costs and verifications, and the choice among them.
 
-Pure arithmetic over learned curves. The plan with the least expected tokens wins among those that
+Pure arithmetic over learned curves. The plan with the fewest expected tokens wins among plans that
 are as sure and as quick as SMS first.
 """
 
@@ -14,7 +14,7 @@ from channels.routing.smart.decay import SECONDS, quantile
 Curve = tuple[float, ...]  # a value for each second from 0
 HORIZON = 90  # seconds within which a verification counts
 LAST = SECONDS - 1
-REFUSAL_DELAY = 1  # seconds until a refusal "at once" has started the next step
+REFUSAL_DELAY = 1  # seconds until an immediate refusal has started the next step
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,31 +28,33 @@ Plan = tuple[PlanStep, ...]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A channel as it would do for one phone."""
+    """A channel's expected performance for one phone."""
 
     channel: str
     price: int
-    delivered: float  # probability, if it is asked first
-    delivered_after: float  # if another messenger has just failed
+    delivered: float  # probability if it is asked first
+    delivered_after: float  # probability if another messenger has just failed
     refused_at_once: float  # share of the undelivered sends
-    proof: Curve  # share of deliveries that are proved by each second
-    code: Curve  # share of right codes that are entered by each second from the hand-over
+    proof: Curve  # share of deliveries proved by each second
+    code: Curve  # share of right codes entered by each second after the hand-over
     median_seconds: int = 3  # seconds by which half of the deliveries are proved
-    is_proved: bool = False  # it reached this phone
+    is_proved: bool = False  # whether it reached this phone
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
     plan: Plan
-    tokens: float  # expected of one send
-    verified: float  # probability within HORIZON
-    in_time: float  # of those ever verified, the share within the given p95 bound
+    tokens: float  # expected tokens of one send
+    verified: float  # probability of a verification within HORIZON
+    in_time: float  # share of verifications within the given p95 bound
 
 
 def forecast(
     sequence: Sequence[tuple[Candidate, int | None]], stays: Curve, bound: int
 ) -> Forecast:
-    """`stays`: the probability that a code which arrives at that second is ever entered right."""
+    """Forecasts a plan. `stays`: the probability that a code arriving at
+    that second is ever entered.
+    """
     plan = tuple(PlanStep(candidate.channel, patience) for candidate, patience in sequence)
     total = _verified(sequence, 0, 0, LAST, stays)
     return Forecast(
@@ -74,7 +76,7 @@ def p95(candidate: Candidate) -> int:
 def _verified(
     sequence: Sequence[tuple[Candidate, int | None]], index: int, start: int, by: int, stays: Curve
 ) -> float:
-    """The probability of a right code by that second from the steps that are left."""
+    """The probability of a right code by that second from the remaining steps."""
     if index >= len(sequence) or start >= by:
         return 0.0
     candidate, patience = sequence[index]
@@ -91,7 +93,9 @@ def _verified(
 
 
 def _tokens(sequence: Sequence[tuple[Candidate, int | None]], index: int) -> float:
-    """A step is charged if it is proved before the next begins; a late proof is free."""
+    """Expected tokens. A step is charged if it is proved before the next
+    begins; a late proof is free.
+    """
     candidate, patience = sequence[index]
     rate = candidate.delivered_after if index else candidate.delivered
     if patience is None:
@@ -101,15 +105,15 @@ def _tokens(sequence: Sequence[tuple[Candidate, int | None]], index: int) -> flo
 
 
 def median(curve: Curve) -> int:
-    """Curves begin steep, so a scan is quick."""
+    """The median, found by a scan: curves begin steep."""
     return next((second for second, value in enumerate(curve) if value >= 0.5), LAST)
 
 
-LOSS_ALLOWED = 0.01  # of the verified rate within 90 s, against SMS first
-SLOWER_ALLOWED = 1.2  # times the p95 of SMS first
+LOSS_ALLOWED = 0.01  # share of the verified rate within 90 s of SMS first
+SLOWER_ALLOWED = 1.2  # factor of the p95 of SMS first
 PATIENCES = (3, 5, 7, 10, 13, 17, 22, 30, 45)  # seconds
-LONG_PATIENCES = (5, 9, 16)  # of each of two messengers before SMS
-FAILING = 0.8  # SMS that verifies a smaller part of what the best plan does is no measure
+LONG_PATIENCES = (5, 9, 16)  # probability of each of two messengers before SMS
+FAILING = 0.8  # SMS is no measure if it verifies a smaller part of the best plan's share
 MAX_SPREAD = 0.05
 HOPELESS = 0.1  # a messenger that delivers less often is not worth its delay before SMS
 
@@ -119,12 +123,12 @@ Steps = Sequence[tuple[Candidate, int | None]]
 @dataclass(frozen=True, slots=True)
 class Choice:
     best: Forecast
-    alternatives: tuple[Forecast, ...]  # other orders, cheapest first, that were not chosen
+    alternatives: tuple[Forecast, ...]  # rejected orders, cheapest first
 
 
 @lru_cache(maxsize=2_000)
 def choose(candidates: tuple[Candidate, ...], stays: Curve, sms: str = "sms") -> Choice:
-    """The order of the candidates does not matter. At least one is needed."""
+    """Chooses a plan. The order of the candidates does not matter. At least one is needed."""
     text = next((item for item in candidates if item.channel == sms), None)
     bound = min(LAST, int(SLOWER_ALLOWED * p95(text))) if text is not None else LAST
     messengers = sorted(
@@ -140,7 +144,7 @@ def choose(candidates: tuple[Candidate, ...], stays: Curve, sms: str = "sms") ->
         return _surest_choice(plans, stays, bound)
     first = forecast([(text, None)], stays, bound)
     bar = first.verified - LOSS_ALLOWED
-    if first.verified < FAILING:  # only then can another plan be so much surer
+    if first.verified < FAILING:  # otherwise no other plan can be so much surer
         best = max((forecast(plan, stays, bound) for plan in plans), key=_surest)
         if first.verified < FAILING * best.verified:
             bar = best.verified - MAX_SPREAD
@@ -160,7 +164,9 @@ def _surest_choice(plans: Sequence[Steps], stays: Curve, bound: int) -> Choice:
 
 
 def _sequences(messengers: Sequence[Candidate], text: Candidate | None) -> Iterator[Steps]:
-    """A messenger that reached the phone is not kept waiting behind one that never did."""
+    """The orders to compare. A messenger that reached the phone never
+    waits behind one that did not.
+    """
     proved = [item for item in messengers if item.is_proved]
     for sequence in _all_sequences(messengers, text):
         first = sequence[0][0]

@@ -1,8 +1,8 @@
-"""Whether a channel reaches a phone: what is remembered of it, and of phones like it.
+"""Whether a channel reaches a phone, from the memory of this phone and of similar ones.
 
-The share of sends that a channel delivers depends on country, carrier range and the phone's past.
-A small cell borrows from its parent: range from country, country from the channel, that from a
-guess. Counts have a half-life of weeks; how a channel does this hour is `health`.
+The delivered share of a channel's sends depends on country, carrier range and the phone's past. A
+small cell borrows from its parent: range from country, country from channel, channel from a guess.
+Counts have a half-life of weeks; `health` tracks the current hour.
 """
 
 from collections.abc import Iterable
@@ -20,19 +20,19 @@ class Standing(StrEnum):
     NEW = "new"
     PROVED = "proved"
     REFUSED = "refused"
-    SILENT = "silent"  # once
-    MUTE = "mute"  # more than once
+    SILENT = "silent"  # reached once
+    MUTE = "mute"  # reached more than once
     BARRED = "barred"
 
 
 @dataclass(slots=True)
 class ChannelTrace:
-    """Moments are None until something happened."""
+    """The history of a channel and a phone. Times are None until the event happened."""
 
     proved_at: float | None = None
     refused_at: float | None = None
     silent_at: float | None = None
-    silences: int = 0  # since the last proof
+    silences: int = 0  # failures since the last proof
     barred_at: float | None = None
 
 
@@ -62,7 +62,7 @@ class PhoneMemory:
         trace.silences += 1
 
     def standing(self, channel: str, now: float) -> Standing:
-        """The newest outcome counts; a single silence does not outweigh a proof."""
+        """The standing by the newest outcome; a single silence does not outweigh a proof."""
         trace = self.channels.get(channel)
         if trace is None:
             return Standing.NEW
@@ -87,9 +87,10 @@ def _fresh(at: float | None, now: float) -> bool:
 
 
 HALF_LIFE = 21 * DAY
-STRENGTHS = (2.0, 20.0, 40.0)  # sends that a guess, a channel, a country weigh in the level below
+# weight, in sends, of a guess, a channel, a country in the level below
+STRENGTHS = (2.0, 20.0, 40.0)
 
-# Rates of a messenger, before anything is learned.
+# Rates of a messenger before anything is learned.
 GUESSES = {
     Standing.NEW: 0.5,
     Standing.PROVED: 0.96,
@@ -98,7 +99,7 @@ GUESSES = {
     Standing.MUTE: 0.08,
     Standing.BARRED: 0.02,
 }
-# SMS reaches all phones but those that bar it.
+# SMS reaches all phones except those that bar it.
 SMS_GUESSES = {
     Standing.NEW: 0.95,
     Standing.PROVED: 0.97,
@@ -119,10 +120,10 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Phones with a like past: the channel's standing, and what its sisters showed."""
+    """Phones with a similar past: the channel's standing, and the results of its sisters."""
 
     standing: Standing
-    sisters: str = ""  # "+": another messenger proved, "-": others failed, else nothing known
+    sisters: str = ""  # "+": another messenger proved, "-": others failed, else unknown
 
 
 Key = tuple[str, str, str, Stratum]
@@ -131,7 +132,9 @@ Key = tuple[str, str, str, Stratum]
 def stratum(
     memory: PhoneMemory, channel: str, sisters: Iterable[str], now: float, *, after_failure: bool
 ) -> Stratum:
-    """`sisters`: the other messengers; `after_failure`: one of them has just failed."""
+    """The stratum of a phone. `sisters`: the other messengers;
+    `after_failure`: one of them just failed.
+    """
     standings = [memory.standing(sister, now) for sister in sisters]
     if Standing.PROVED in standings and not after_failure:
         sign = "+"
@@ -144,7 +147,7 @@ def stratum(
 
 @dataclass(slots=True)
 class Reach:
-    """`hits` are deliveries, `marks` refusals at once."""
+    """Counts by cell: `hits` are deliveries, `marks` immediate refusals."""
 
     cells: dict[Key, Counts] = field(default_factory=dict)
 
@@ -159,7 +162,7 @@ class Reach:
         hits: float = 0.0,
         marks: float = 0.0,
     ) -> None:
-        # Without a country two levels are one.
+        # Without a country two levels coincide.
         for key in dict.fromkeys(_levels(area, channel, past)):
             cell = self.cells.get(key)
             if cell is None:
@@ -169,7 +172,7 @@ class Reach:
     def delivered(
         self, now: float, area: Area, channel: str, past: Stratum, *, is_sms: bool
     ) -> float:
-        """The probability that a send is delivered while the channel is well."""
+        """The probability of a delivery while the channel is well."""
         rate = (SMS_GUESSES if is_sms else GUESSES)[past.standing]
         if past.standing is Standing.NEW and not is_sms:
             rate = {"+": 0.6, "-": 0.3}.get(past.sisters, rate)

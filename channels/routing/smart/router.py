@@ -1,6 +1,6 @@
 """The router: plans a send from past outcomes, and learns from its outcome.
 
-Holds its state in memory; the caller has the rows and passes the time.
+Holds its state in memory; the caller stores the rows and passes the time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,18 +18,18 @@ SMS = "sms"
 
 class ReasonCode(StrEnum):
     PROVED = "proved"  # the first channel reached this phone before
-    LIKELY = "likely"  # it reaches enough phones like this one to pay off
+    LIKELY = "likely"  # it reaches enough similar phones to pay off
     SMS_SURER = "sms_surer"  # messengers would cost time or right codes
     BARRED = "barred"  # the subscriber bars SMS
     EXPLORED = "explored"
-    LEARNED = "learned"  # as `PROVED`, without telling a company what others learned
+    LEARNED = "learned"  # like `PROVED`, without revealing what other companies' messages taught
     ONLY_ONE = "only_one"  # nothing else is allowed
 
 
 def reason_for(
     now: float, memory: PhoneMemory, first: str, candidates: Sequence[Candidate], *, explored: bool
 ) -> ReasonCode:
-    """`first`: the channel that the plan begins with."""
+    """The reason for a plan whose first channel is `first`."""
     if explored:
         return ReasonCode.EXPLORED
     if len(candidates) == 1:
@@ -43,7 +43,7 @@ def reason_for(
 
 
 PROBE_TOKENS_A_DAY = 100
-PROBE_PATIENCE = 6  # seconds: SMS follows soon
+PROBE_PATIENCE = 6  # seconds; SMS follows soon
 MIN_GAP, MAX_GAP = 120.0, 1800.0  # seconds between two probes of a channel
 
 
@@ -63,7 +63,7 @@ class Exploration:
     def probe(
         self, now: float, country: str, left_out: Sequence[tuple[str, int]]
     ) -> PlanStep | None:
-        """The channel to try first, of those left out, given with their prices."""
+        """The channel to try first among the omitted ones, given with their prices."""
         if int(now // DAY) != self.day:
             self.day, self.spent = int(now // DAY), 0
         for channel, price in left_out:
@@ -93,13 +93,13 @@ STAYS = (
 )
 TIMES_HALF_LIFE = 12 * HOUR
 PROOF_GUESS, CODE_GUESS = (4.0, 0.8), (15.0, 0.7)  # median and sigma, in seconds
-EVERYWHERE = "*"  # instead of a country, which may be unknown: what histograms borrow from
-GRAIN = 0.05  # probabilities are rounded, so that like sends share one computed choice
+EVERYWHERE = "*"  # stands for all countries, from which histograms borrow
+GRAIN = 0.05  # probabilities are rounded, so that similar sends share one computed choice
 
 
 @dataclass(slots=True)
 class Try:
-    """One channel that was asked."""
+    """A requested channel."""
 
     area: Area
     channel: str
@@ -114,7 +114,7 @@ class Try:
 class Decision:
     plan: Plan
     reason: ReasonCode
-    share: float  # expected deliveries of the first channel, of 1
+    share: float  # expected deliveries of the first channel, out of 1
     proved_before: float | None  # seconds since its last proof with this phone
     alternatives: tuple[Forecast, ...]
 
@@ -134,7 +134,7 @@ class Router:
     def decide(
         self, now: float, area: Area, memory: PhoneMemory, allowed: Sequence[str]
     ) -> Decision:
-        """`allowed` by the policy and the guard; at least one."""
+        """Plans a send. `allowed` by the policy and the guard; at least one channel."""
         usable = [name for name in allowed if memory.standing(name, now) is not Standing.BARRED]
         names = usable or list(allowed)
         candidates = tuple(self._candidate(now, area, memory, name) for name in sorted(names))
@@ -219,7 +219,7 @@ class Router:
     # --- Learning ---
 
     def asked(self, now: float, area: Area, memory: PhoneMemory, channel: str, n: int) -> Try:
-        """Step `n` of a plan was handed over."""
+        """Records that step `n` of a plan was handed over."""
         past = self._stratum(now, memory, channel, after_failure=n > 0)
         expected = self.reach.delivered(now, area, channel, past, is_sms=channel == SMS)
         well = self.health(now, area, channel) > 0.6
@@ -230,7 +230,7 @@ class Router:
         memory.refused(step.channel, now, barred=barred)
 
     def silent(self, now: float, step: Try, memory: PhoneMemory) -> None:
-        """No proof when patience ended; a later `delivered` corrects it."""
+        """Records that no proof arrived before the timeout; a later `delivered` corrects it."""
         self._outcome(now, step, "silent")
         if step.is_learned_from:
             memory.silent(step.channel, now)
@@ -252,7 +252,7 @@ class Router:
         self.exploration.succeeded(step.area.country, step.channel)
 
     def entered(self, now: float, step: Try, memory: PhoneMemory) -> None:
-        """A right code that only this try can have brought."""
+        """Records a right code that only this try can have brought."""
         self.delivered(now, step, memory)
         _add_time(self._times(self.codes, step.area, step.channel, CODE_GUESS), now, now - step.at)
 

@@ -1,4 +1,6 @@
-"""The overview's table of how far messages came, each row with a link to its messages."""
+"""The overview's table of the steps reached by messages, with a link
+from each row to its messages.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from catalogue.texts import StrOrPromise
 from channels.history.breakdown import Breakdown, Dimension, Steps
 from channels.history.messages import WITHOUT_KEY
 
-MIN_CHARGED = 100  # deliveries by other channels than SMS: with fewer a difference says little
+MIN_CHARGED = 100  # deliveries by other channels than SMS; with fewer, a difference means little
 TITLES: dict[str, StrOrPromise] = {
     Dimension.CHANNEL: gettext_lazy("By channel"),
     Dimension.COUNTRY: gettext_lazy("By country"),
@@ -36,7 +38,7 @@ HEADINGS: dict[str, StrOrPromise] = {
 class Row(NamedTuple):
     title: str
     steps: Steps
-    query: str  # of the message list; empty: no filter shows these messages
+    query: str  # filter of the message list; empty if no filter shows these messages
 
 
 class Reached(NamedTuple):
@@ -49,9 +51,9 @@ class Reached(NamedTuple):
 class FunnelStep(NamedTuple):
     title: str
     note: str
-    query: str  # empty: there is no list of exactly these
+    query: str  # empty if there is no list of exactly these messages
     now: Reached
-    before: Reached  # of the period before
+    before: Reached  # in the period before
 
     @property
     def width(self) -> float:
@@ -60,7 +62,9 @@ class FunnelStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SmsComparison:
-    """The cost of deliveries, and of the same ones by SMS at today's price of their countries."""
+    """The cost of deliveries, and of the same deliveries by SMS at
+    today's price of their countries.
+    """
 
     charged: int
     spent: int
@@ -101,7 +105,7 @@ def _described(dimension: str, value: str, keys: dict[str, str]) -> tuple[str, d
 
 
 def steps_of(total: Steps, before: Steps) -> list[FunnelStep]:
-    """`before`: of as many days before them."""
+    """The steps with their shares. `before`: the counts of an equally long period before."""
     of_asked, of_linked, of_codes = (
         _("of the messages asked for"),
         _("of what arrived with a short link"),
@@ -141,7 +145,7 @@ def csv_rows(table: Breakdown, company: Company, *, sees_money: bool) -> Iterato
 
 
 def compare_with_sms(by_country: Breakdown, by_channel: Breakdown) -> SmsComparison | None:
-    """None while too few used other channels to claim anything."""
+    """The comparison; None while too few messages used other channels."""
     sms = by_channel.rows.get("sms", Steps())
     total = by_country.total
     if total.charged - sms.charged < MIN_CHARGED:

@@ -29,12 +29,12 @@ class Notice:
     title: str
     text: str
     url: str
-    action: str  # the words of the link
+    action: str  # label of the link
     is_urgent: bool = False
 
 
 def notices_for(company: Company, *, available: int | None) -> list[Notice]:
-    """`available`: tokens, or None for those who do not see money."""
+    """The notices to show. `available`: tokens, or None for members who do not see money."""
     notices = [*_channels_down(company), *_drops(company)]
     if available is not None:
         notices += _tokens_end(company, available)
@@ -63,7 +63,7 @@ def _unavailable_channels(company: Company) -> list[Channel]:
 
 
 def _is_down(channel: Channel) -> bool:
-    """Every account that carries anything by it is switched off, or its breaker is open."""
+    """Whether every account that carries the channel is switched off, or has an open breaker."""
     carried = [content for content in Content if registry.carries(channel, content, Mode.LIVE)]
     return bool(carried) and not any(
         availability.has_account(channel, content, Mode.LIVE) for content in carried
@@ -101,7 +101,7 @@ def _tokens_end(company: Company, available: int) -> Iterator[Notice]:
 
 
 def _spent_lately(company: Company) -> int:
-    """In whole days, as they were counted: at most an hour behind after midnight."""
+    """Tokens spent on the last whole days, as counted: at most an hour behind after midnight."""
     rows = DayBreakdown.objects.filter(
         company=company,
         mode=Mode.LIVE,

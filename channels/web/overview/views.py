@@ -58,7 +58,7 @@ def _mode_of(request: CabinetRequest) -> Mode:
 def _figures_of_period(
     request: CabinetRequest, days: DayRange, mode: Mode, *, sees_money: bool
 ) -> dict[str, Any]:
-    """The chart, the funnel and the breakdown."""
+    """The chart, the funnel and the breakdown of the period."""
     company, by = request.company, dimension_of(request.GET.get("by", ""))
     summary = figures(company, mode, days)
     tables = breakdowns(company, mode, days, {by, Dimension.COUNTRY, Dimension.CHANNEL})
@@ -90,7 +90,7 @@ def _extras(summary: Figures, *, sees_money: bool) -> list[Extra]:
 
 @member_required()
 def overview_csv(request: CabinetRequest) -> HttpResponseBase:
-    """The breakdown that the page shows, every row of it."""
+    """The breakdown shown on the page, with every row."""
     form = PeriodForm(request.GET)
     if form.is_own and not form.is_valid():
         return page_of_filter(request, "overview")
@@ -104,7 +104,7 @@ def overview_csv(request: CabinetRequest) -> HttpResponseBase:
 
 @member_required()
 def overview_quickstart(request: CabinetRequest) -> HttpResponse:
-    """The quickstart fragment, which the page polls until all three steps are done."""
+    """The quickstart fragment, polled by the page until all three steps are done."""
     context = _quickstart(request)
     if request.GET.get("done") == str(context["done"]):
         return HttpResponse(status=204)  # no swap: the user may be copying a command

@@ -48,7 +48,7 @@ class Policy(ApiView):
         return self._rules(Company.objects.get(pk=self.principal.company_id))
 
     def put(self, request: HttpRequest) -> HttpResponse:
-        if self.principal.is_test:  # the rules are those of live messages, too
+        if self.principal.is_test:  # the rules apply to live messages, too
             raise DomainError(Error.FORBIDDEN, message=NOT_IN_TEST)
         fields = RequestFields(self.payload(request))
         if fields.payload.get(RULES.name) is None:
@@ -93,7 +93,7 @@ class PreviewPolicy(ApiView):
 
 
 def _parse(items: list[Any]) -> list[StoredRule]:
-    """Checks the types; what the values mean is checked by the use case."""
+    """Checks the types; the use case checks the values."""
     errors: list[StrOrPromise] = []
     rules: list[StoredRule] = []
     for n, rule in enumerate(items, start=1):
@@ -132,7 +132,7 @@ def _is_a(value: object, kind: type) -> bool:
 
 
 def _rule(rule: Mapping[str, Any]) -> StoredRule:
-    """A rule with its language in the letter case of BCP 47; the use case refuses anything else."""
+    """A rule with its language in the letter case of BCP 47; the use case refuses invalid tags."""
     values = {name: value for name, value in rule.items() if value is not None}
     country, tag = values.get("country", ""), values.get("locale", "")
     locale = tags.canonical(tag) or tag

@@ -1,4 +1,4 @@
-"""GET and PUT /policy, and GET /policy/preview, declared."""
+"""Declares GET and PUT /policy, and GET /policy/preview."""
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _

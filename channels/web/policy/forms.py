@@ -1,4 +1,4 @@
-"""The cabinet's forms about the policy: a rule, and the number to preview it for."""
+"""The cabinet's forms for the policy: a rule, and the number to preview it for."""
 
 from typing import Any, cast
 
@@ -136,7 +136,9 @@ class PreviewForm(forms.Form):
         self.member = member
 
     def clean_phone(self) -> str:
-        """The plan tells whether the company has reached the number, so it is a look-up too."""
+        """Validates the phone and counts a look-up: the plan reveals whether the company has
+        reached the number.
+        """
         country = self.member.company.country
         try:
             number = phone_numbers.normalise(self.cleaned_data["phone"], country)

@@ -49,7 +49,7 @@ def _preview(principal: Principal, phone: str, purpose: str, kind: str) -> Previ
 
 @member_required(can_read_settings)
 def policy_savings(request: CabinetRequest) -> HttpResponse:
-    """The savings by smart routing, by country, against the codes held out from it."""
+    """The savings by smart routing against the held-out codes, by country."""
     context = {
         "savings": savings.savings(request.company),
         "days": savings.DAYS,
