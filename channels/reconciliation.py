@@ -136,7 +136,7 @@ CHECKS = {
           SELECT DISTINCT ON (company_id) company_id, closing FROM billing_closedmonth
           ORDER BY company_id, month DESC) AS c
         WHERE closing <> (
-          SELECT COALESCE(sum(tokens - taken), 0) FROM billing_lot l
+          SELECT COALESCE(sum(tokens - used - withdrawn), 0) FROM billing_lot l
           WHERE l.company_id = c.company_id)""",
     "documents differ from their closed month": """
         SELECT 'company ' || company_id || ' in ' || to_char(month, 'YYYY-MM')

@@ -108,7 +108,7 @@ NOT_OF_RECIPIENTS = {
     "billing_budget": "fixed_tokens usual_tokens",
     "billing_closedmonth": "opening bought granted withdrawn spent closing charges money head",
     "billing_document": "kind tokens amount vat lines parties",
-    "billing_lot": "transfer_key tokens taken amount vat_rate",
+    "billing_lot": "transfer_key tokens used withdrawn amount vat_rate",
     "billing_order": "tokens amount vat_rate gateway state payment_id payment_url"
     " return_url parties",
     "billing_package": "code tokens price",

@@ -33,7 +33,9 @@ def withdraw(lots: Sequence[Lot], withdrawals: Iterable[Withdrawal]) -> None:
     for tokens, order_id in withdrawals:
         remaining = tokens
         for lot in sorted(lots, key=partial(_rank, order_id)):
-            remaining -= _take(lot, remaining)
+            withdrawn = min(remaining, lot.left)
+            lot.withdrawn += withdrawn
+            remaining -= withdrawn
         if remaining:
             raise TooFewTokensError
 
@@ -44,13 +46,18 @@ def _rank(order_id: UUID | None, lot: Lot) -> tuple[bool, bool, float]:
 
 
 def give_back(lots: Sequence[Lot], returned: Mapping[UUID, int]) -> dict[UUID, int]:
-    """Undoes what refunds took of their orders; returns what is left over."""
+    """Undoes what refunds of these orders withdrew; returns what is left over.
+
+    A refund of an order whose tokens were used has withdrawn those of other lots: their use is paid
+    for, and stays so.
+    """
     remaining = dict(returned)
-    for lot in lots:
-        if lot.order_id in remaining:
-            undone = min(remaining[lot.order_id], lot.taken)
-            lot.taken -= undone
-            remaining[lot.order_id] -= undone
+    for order_id in returned:
+        last_first = sorted(lots, key=partial(_rank, order_id), reverse=True)
+        for lot in sorted(last_first, key=lambda lot: lot.order_id != order_id):
+            undone = min(remaining[order_id], lot.withdrawn)
+            lot.withdrawn -= undone
+            remaining[order_id] -= undone
     return {order_id: tokens for order_id, tokens in remaining.items() if tokens}
 
 
@@ -58,17 +65,11 @@ def use(lots: Sequence[Lot], tokens: int) -> list[Charge]:
     """Uses up `tokens`, the oldest lots first."""
     charges = []
     for lot in sorted(lots, key=lambda lot: (lot.received_at, lot.pk or 0)):
-        before = lot.taken
-        if used := _take(lot, tokens):
-            amount = lot.cost_of_first(lot.taken) - lot.cost_of_first(before)
+        if used := min(tokens, lot.left):
+            amount = lot.cost_of_first(lot.used + used) - lot.cost_of_first(lot.used)
             charges.append(Charge(lot, used, amount))
+            lot.used += used
             tokens -= used
     if tokens:
         raise TooFewTokensError
     return charges
-
-
-def _take(lot: Lot, tokens: int) -> int:
-    used = min(tokens, lot.left)
-    lot.taken += used
-    return used

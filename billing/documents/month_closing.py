@@ -206,7 +206,9 @@ def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Ch
     new, withdrawals, returned = _movements(company_id, rows)
     Lot.objects.bulk_create(new)
     refunded = {order_id for _tokens, order_id in withdrawals if order_id} | returned.keys()
-    is_needed = Q(taken__lt=F("tokens")) | Q(order__in=refunded)
+    is_needed = Q(tokens__gt=F("used") + F("withdrawn")) | Q(order__in=refunded)
+    if returned:
+        is_needed |= Q(withdrawn__gt=0)
     stock = list(Lot.objects.filter(is_needed, company=company_id).order_by("received_at", "pk"))
     lots.withdraw(stock, withdrawals)
     not_returned = lots.give_back(stock, returned)
@@ -220,7 +222,7 @@ def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Ch
         for order_id, tokens in not_returned.items()
     ]
     charges = lots.use(stock, spent)
-    Lot.objects.bulk_update(stock, ["taken"])
+    Lot.objects.bulk_update(stock, ["used", "withdrawn"])
     return charges
 
 

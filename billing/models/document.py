@@ -19,7 +19,7 @@ from storage.months.calendar import last_day
 class Lot(models.Model):
     """Tokens that came in together, and what they cost. They are used up oldest first.
 
-    `taken` counts those that were used or withdrawn in closed months.
+    `used` and `withdrawn` count those of closed months. Only a withdrawal can be undone.
     """
 
     company = models.ForeignKey(
@@ -29,7 +29,8 @@ class Lot(models.Model):
     transfer_key = models.CharField(_("transfer"), max_length=80)
     received_at = models.DateTimeField(_("received"))
     tokens = models.PositiveBigIntegerField(_("tokens"))
-    taken = models.PositiveBigIntegerField(_("used or withdrawn"), default=0)
+    used = models.PositiveBigIntegerField(_("used"), default=0)
+    withdrawn = models.PositiveBigIntegerField(_("withdrawn"), default=0)
     # Nothing and no currency: granted.
     amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2, default=0)
     currency = models.CharField(_("currency"), max_length=3, blank=True)
@@ -39,17 +40,19 @@ class Lot(models.Model):
         verbose_name = _("lot of tokens")
         verbose_name_plural = _("lots of tokens")
         constraints = [
-            models.CheckConstraint(condition=Q(taken__lte=F("tokens")), name="lot_has_no_more"),
+            models.CheckConstraint(
+                condition=Q(tokens__gte=F("used") + F("withdrawn")), name="lot_has_no_more"
+            ),
             models.UniqueConstraint(fields=["transfer_key"], name="lot_once"),
         ]
         indexes = [models.Index(fields=["company", "received_at", "id"], name="lot_of_company")]
 
     def __str__(self) -> str:
-        return f"{self.taken} / {self.tokens}"
+        return f"{self.tokens - self.left} / {self.tokens}"
 
     @property
     def left(self) -> int:
-        return self.tokens - self.taken
+        return self.tokens - self.used - self.withdrawn
 
     def cost_of_first(self, tokens: int) -> Decimal:
         """The amount of the first tokens: the parts add up to the whole, to the cent."""

@@ -28,6 +28,7 @@ from billing.models import (
     BillingProfile,
     MethodSaving,
     Order,
+    Refund,
     SavedMethod,
     Wallet,
 )
@@ -56,7 +57,7 @@ def run() -> int:
 def _due() -> list[int]:
     active = AutoTopUp.objects.filter(is_on=True, paused_at=None)
     below = active.filter(company__wallet__available__lt=F("threshold"))
-    below = below.filter(company__deleted_at=None)
+    below = below.filter(company__deleted_at=None, company__closes_at=None)
     below = below.exclude(company__status=Company.Status.SUSPENDED)
     return list(below.order_by("company_id").values_list("company_id", flat=True))
 
@@ -78,7 +79,21 @@ def _write_if_due(company_id: int) -> Order | None:
     if failed := placed.filter(created_at__gte=setting.resumed_at, state__in=FAILED).last():
         _pause(setting, _reason(failed))
         return None
+    if _is_refunded(setting):
+        _pause(setting, Pause.REFUNDED)
+        return None
     return _write(setting)
+
+
+def _is_refunded(setting: AutoTopUp) -> bool:
+    """Taking money back is a refusal: card schemes forbid another charge after a chargeback."""
+    refunds = Refund.objects.filter(
+        payment__order__company=setting.company_id,
+        payment__order__automatic__isnull=False,
+        returned_at=None,
+        created_at__gte=setting.resumed_at,
+    )
+    return refunds.exists()
 
 
 def _reason(failed: Order) -> AutoTopUp.Pause:
@@ -182,7 +197,8 @@ _CLAIM = """
 UPDATE billing_automaticorder SET tried_at = now() WHERE order_id = ANY(ARRAY(
   SELECT a.order_id FROM billing_automaticorder a JOIN billing_order o ON o.id = a.order_id
     JOIN accounts_company c ON c.id = o.company_id
-  WHERE o.state = 'created' AND o.expires_at > now() AND c.status <> 'suspended'
+  WHERE o.state = 'created' AND o.expires_at > now()
+    AND c.status <> 'suspended' AND c.closes_at IS NULL
     AND (a.tried_at IS NULL OR a.tried_at < now() - make_interval(secs => %s))
   ORDER BY a.order_id LIMIT %s FOR UPDATE OF a SKIP LOCKED))
 RETURNING order_id
@@ -212,6 +228,7 @@ def _pay(order: Order) -> None:
 def _is_wanted(order: Order) -> bool:
     """Consent may have ended since the claim, while the calls for others were waited for."""
     rows = Order.objects.filter(pk=order.pk, state=Order.State.CREATED)
+    rows = rows.filter(company__closes_at=None)
     return rows.exclude(company__status=Company.Status.SUSPENDED).exists()
 
 

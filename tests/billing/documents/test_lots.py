@@ -66,7 +66,7 @@ def test_refund_takes_its_own_order_first() -> None:
 
     lots.withdraw(stock, [(15, mine)])
 
-    assert [each.taken for each in stock] == [0, 10, 5]
+    assert [each.withdrawn for each in stock] == [0, 10, 5]
 
 
 def test_other_withdrawals_take_granted_tokens_first_the_newest_before_older() -> None:
@@ -74,7 +74,7 @@ def test_other_withdrawals_take_granted_tokens_first_the_newest_before_older() -
 
     lots.withdraw(stock, [(12, None)])
 
-    assert [each.taken for each in stock] == [2, 0, 10]
+    assert [each.withdrawn for each in stock] == [2, 0, 10]
 
 
 def test_dispute_that_was_won_gives_back_what_it_took() -> None:
@@ -84,4 +84,17 @@ def test_dispute_that_was_won_gives_back_what_it_took() -> None:
 
     rest = lots.give_back(stock, {mine: 8})
 
-    assert (stock[0].taken, rest) == (0, {mine: 2})
+    assert (stock[0].withdrawn, rest) == (0, {mine: 2})
+
+
+def test_dispute_of_used_tokens_gives_back_those_of_other_lots() -> None:
+    mine = uuid4()
+    used, other = lot(1, 10, "19.00", order=mine), lot(2, 10, "10.00")
+    lots.use([used], 10)
+    lots.withdraw([used, other], [(10, mine)])
+
+    rest = lots.give_back([used, other], {mine: 10})
+    charges = lots.use([used, other], 10)
+
+    assert rest == {}
+    assert [(each.lot, each.amount) for each in charges] == [(other, Decimal("10.00"))]

@@ -221,5 +221,5 @@ def test_eight_at_once_close_each_month_once() -> None:
     month_closing.close()
 
     assert ClosedMonth.objects.count() == 6
-    assert sorted(Lot.objects.values_list("tokens", "taken")) == [(100, 70)] * 3
+    assert sorted(Lot.objects.values_list("tokens", "used")) == [(100, 70)] * 3
     assert not ClosedMonth.objects.filter(month=NOVEMBER).exists()

@@ -48,7 +48,7 @@ def charge_more() -> None:
 
 
 def use_a_lot() -> None:
-    Lot.objects.update(taken=F("taken") + 1)
+    Lot.objects.update(used=F("used") + 1)
 
 
 def raise_a_document() -> None:
