@@ -15,6 +15,7 @@ from pytest_django import Settings
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat
 from config.environment.variables import ROOT
+from processes.server.https import MACHINE_PATHS
 
 DEPLOY = ROOT / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yml").read_text("utf-8"))
@@ -119,6 +120,15 @@ def test_proxy_accepts_its_configuration() -> None:
     )
 
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("file", ["Caddyfile", "nginx.conf"])
+@pytest.mark.parametrize("path", MACHINE_PATHS)
+def test_proxy_redirects_no_path_that_carries_keys(file: str, path: str) -> None:
+    lines = (DEPLOY / file).read_text("utf-8").splitlines()
+    refused = next(line for line in lines if "@keys path" in line or "return 403" in line)
+
+    assert path.strip("/") in refused
 
 
 def healthy(kind: str, **changes: str) -> bool:

@@ -11,6 +11,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import Company, Mail
+from accounts.people import planned_deletion
+from billing.gateways.base import RefundEvent
 from billing.models import (
     AutomaticOrder,
     AutoTopUp,
@@ -18,10 +20,11 @@ from billing.models import (
     MethodSaving,
     Order,
     Package,
+    Payment,
     SavedMethod,
     Tariff,
 )
-from billing.orders import auto_top_up, orders
+from billing.orders import auto_top_up, orders, refunds
 from tests.api.blocking import behind_us
 from tests.api.races import at_once
 from tests.billing.orders import automatic
@@ -229,6 +232,27 @@ class TestPauses:
         auto_top_up.run()
 
         assert pause_of(payer) == Pause.NO_GATEWAY
+
+    def test_money_taken_back_pauses_until_a_person_resumes(self, payer: Company) -> None:
+        agree(payer)
+        save(payer)
+        auto_top_up.run()
+        paid = Payment.objects.get()
+        refunds.apply_event("sandbox", RefundEvent("re_1", paid.payment_id, paid.amount, "RUB"))
+
+        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
+        assert (pause_of(payer), Order.objects.count()) == (Pause.REFUNDED, 1)
+        assert auto_top_up.resume(company=payer, user=user_of(payer))
+        assert auto_top_up.run() == 1
+
+    def test_company_that_is_to_be_deleted_buys_nothing(self, payer: Company) -> None:
+        agree(payer)
+        save(payer)
+        planned_deletion.request(company=payer, user=user_of(payer))
+
+        assert (auto_top_up.run(), Order.objects.count()) == (0, 0)
+        planned_deletion.call_off(company=payer, user=user_of(payer))
+        assert auto_top_up.run() == 1
 
     def test_unpaid_order_pauses_once_and_resumes(self, payer: Company) -> None:
         SellerFactory.create()
