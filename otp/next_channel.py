@@ -2,9 +2,9 @@
 
 A message with a fallback chain takes its next step, as if its timeout had passed. Without a chain,
 a new message carries the code by the first untried channel of the company's order. A new message is
-also sent if a vendor may have the first message and the next step is cheaper: the tokens of the
-first stay held, and each message is charged for its own delivery. Overlapping calls take one step:
-the person pressed a button several times.
+also sent if a vendor may have the first one: the tokens of the first stay held, and each message is
+charged for its own delivery. Overlapping calls take one step: the person pressed a button several
+times.
 """
 
 import time

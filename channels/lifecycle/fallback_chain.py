@@ -27,13 +27,13 @@ def expire_patience(snapshot: Snapshot) -> Decision:
 
 def take_next_step(snapshot: Snapshot) -> Decision:
     """Requests the next channel as if the timeout of the present one had passed. Does nothing if no
-    step or too little time is left, or if the step would return the tokens of a dearer channel
-    whose vendor may have the message: its late delivery would charge nothing.
+    step or too little time is left, or if a vendor may have the message: the step would return its
+    tokens, so its late delivery would charge nothing, whatever becomes of the next channel.
     """
     decision, message = undecided(snapshot), snapshot.message
     if not message.is_open or not message.chain or message.time_left <= MIN_TIME_LEFT:
         return decision
-    if snapshot.has_open_attempt and message.chain[0].price < message.price:
+    if snapshot.has_open_attempt:
         return decision
     return decision._replace(fallback=FallbackRequest(FallbackReason.REQUESTED))
 

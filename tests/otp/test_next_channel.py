@@ -18,7 +18,7 @@ from otp.models import Verification
 from otp.send.send import KEPT, CodeSendRequest
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
-from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers, tries
+from tests.channels.fallback_stages import enable_fallback, fallback_events, transfers
 from tests.channels.message_stages import PHONE, accepted, apply_event, claim
 from tests.otp.sent_codes import age_rows, code_of, wrong_code
 
@@ -44,8 +44,7 @@ def outcome(answer: Answer) -> str:
 
 def test_chain_takes_its_next_step_at_once(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
-    attempt = accepted(api)
-    verification = str(Verification.objects.get())
+    verification = sent(api)
 
     answer = step(api, verification)
 
@@ -55,16 +54,30 @@ def test_chain_takes_its_next_step_at_once(api: Api) -> None:
     assert shown == ["sms", "queued", 16, 5]
     assert answer.body["verification"] == verification
     assert (message.channel, message.chain, message.hold) == ("sms", [], 2)
-    assert tries(message) == [("whatsapp", "expired")]
     assert fallback_events(message) == [("requested", "sms")]
     assert transfers(message) == [("hold", 1, ""), ("release", 1, "requested"), ("hold", 16, "")]
     assert [item.channel for item in claim()] == ["sms"]
-    apply_event(attempt, EventKind.DELIVERED)  # late, and free
-    assert ledger.balance(api.company.pk)[0] == 984
 
 
-def test_step_to_a_cheaper_channel_keeps_the_hold_of_a_sent_message(api: Api) -> None:
-    """Otherwise an SMS would be free for a company that asks for WhatsApp before its receipt."""
+@pytest.mark.parametrize("next_channel", ["max", "telegram", "sms"])
+def test_sent_message_is_charged_though_the_next_channel_fails(api: Api, next_channel: str) -> None:
+    """Otherwise a company that asks for the next channel at once would pay for no message."""
+    enable_fallback(api.company, "whatsapp", next_channel)
+    attempt = accepted(api)
+    answer = step(api, str(Verification.objects.get()))
+    (other,) = claim()
+
+    attempt_of_other = Attempt.objects.get(pk=other.attempt_id)
+    apply_event(attempt_of_other, EventKind.UNREACHABLE)
+    apply_event(attempt, EventKind.DELIVERED)
+
+    assert outcome(answer) == other.channel == next_channel
+    first = Message.objects.earliest("id")
+    assert transfers(first) == [("hold", 1, ""), ("capture", 1, "receipt")]
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+def test_step_keeps_the_hold_of_a_sent_message(api: Api) -> None:
     enable_fallback(api.company, "sms", "whatsapp", "telegram")
     attempt = accepted(api)
     verification = str(Verification.objects.get())
@@ -106,7 +119,7 @@ def test_steps_follow_each_other_to_the_end(api: Api) -> None:
         answers.append(outcome(step(api, verification)))
 
     assert answers == ["telegram", "sms", "max", "channel_unavailable"]
-    assert Message.objects.count() == 2
+    assert Message.objects.count() == 4  # each vendor may have the one before
 
 
 def test_code_without_a_chain_is_sent_by_the_next_channel_of_the_order(api: Api) -> None:
