@@ -28,6 +28,11 @@ class RoleRights(models.Model):
         return self.role == Role.OWNER
 
     @property
+    def can_read_keys(self) -> bool:
+        """And settings, requests and webhooks; an accountant's pages are about money."""
+        return self.role != Role.ACCOUNTANT
+
+    @property
     def can_manage_keys(self) -> bool:
         return self.role in TECHNICAL_ROLES
 

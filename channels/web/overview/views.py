@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Member, Mode
+from accounts.models import Mode
 from accounts.people.cabinet_access import CabinetRequest, member_required
 from billing.models import BillingProfile, Order
 from billing.orders import prices
@@ -113,7 +113,7 @@ def overview_quickstart(request: CabinetRequest) -> HttpResponse:
 
 def _first_steps(request: CabinetRequest) -> dict[str, Any]:
     """An accountant's first steps are about money, not about keys and a terminal."""
-    if request.member.role != Member.Role.ACCOUNTANT:
+    if request.member.can_read_keys:
         return _quickstart(request)
     orders = Order.objects.for_company(request.company)
     steps = {
