@@ -261,7 +261,7 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
     "kinds": _("Events"),
     "description": _("Description"),
     "expires_at": _("Expires"),
-    "expired_url": _("Where it leads once it has expired"),
+    "expired_url": _("Destination once it has expired"),
     "utm": _("Tags added to targets"),
     "purpose": _("Purpose"),
     "locale": _("Language"),

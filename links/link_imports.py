@@ -48,7 +48,7 @@ COLUMNS = tuple(TITLES)
 OTHER_TITLES: dict[str, tuple[StrOrPromise, ...]] = {
     "url": (
         *("long_url", "target", "target_url", "destination", "destination_url", "original_url"),
-        _("Where it leads"),
+        *(_("Destination"), "where it leads"),
         *("ссылка", "длинная ссылка", "исходная ссылка", "url-адрес"),
     ),
     "alias": ("custom back-half", "короткое имя", "псевдоним", "алиас"),

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 class OperatorAdminConfig(AppConfig):
     name = "operator_admin"
-    verbose_name = _("Operator's desk")
+    verbose_name = _("Admin")
 
 
 class OperatorAdminSiteConfig(SimpleAdminConfig):

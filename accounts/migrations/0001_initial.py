@@ -116,7 +116,7 @@ class Migration(migrations.Migration):
                 ('patience', models.JSONField(db_default={}, default=dict, editable=False)),
                 ('fallback_max_cost', models.PositiveIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(1)], verbose_name='Price cap, tokens')),
                 ('policy', models.JSONField(db_default=[], default=list, editable=False)),
-                ('guard_mode', models.CharField(choices=[('off', 'off'), ('watch', 'watch only'), ('enforce', 'hold back')], db_default='watch', default='enforce', max_length=7, verbose_name='protection against SMS pumping')),
+                ('guard_mode', models.CharField(choices=[('off', 'off'), ('watch', 'monitoring only'), ('enforce', 'hold back')], db_default='watch', default='enforce', max_length=7, verbose_name='protection against SMS pumping')),
                 ('guard_watches_others', models.BooleanField(db_default=True, default=True, verbose_name='stricter where other companies are attacked')),
                 ('guard_restrictions', models.JSONField(db_default=[], default=list, editable=False)),
                 ('link_host', models.CharField(blank=True, db_default='', default='', max_length=253, verbose_name='Host of new short links')),

@@ -27,7 +27,7 @@ class GuardMode(models.TextChoices):
     """The measure against sends that look like SMS pumping."""
 
     OFF = "off", _("off")
-    WATCH = "watch", _("watch only")
+    WATCH = "watch", _("monitoring only")
     ENFORCE = "enforce", _("hold back")
 
 

@@ -45,7 +45,10 @@ class NoticeKind(models.TextChoices):
     TOP_UP = "top_up", _("Top-ups, automatic ones too")
     DOCUMENTS = "documents", _("Documents of a closed month or of an advance payment")
     DELIVERY = "delivery", _("Fewer messages arrive than usual")
-    PROTECTION = "protection", _("Weekly: what a protection that only watches would hold back")
+    PROTECTION = (
+        "protection",
+        _("Weekly SMS pumping report, while the protection is in monitoring mode"),
+    )
     WEBHOOK = "webhook", _("A webhook endpoint fails or was switched off")
 
 

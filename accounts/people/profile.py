@@ -124,7 +124,7 @@ def notice_unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
                 "It was not copied whole, or the account no longer exists. Choose the e-mails you "
                 "get in your profile."
             ),
-            "action": (reverse("profile"), _("To my profile")),
+            "action": (reverse("profile"), _("Go to my profile")),
         }
         return render(request, "notice.html", page, status=404)
     user, kind = subscription

@@ -48,7 +48,7 @@ def _payee(pdf: FPDF, document: Document) -> None:
         return
     with pdf.table(col_widths=(50, 50, 18, 62), line_height=LINE, first_row_as_headings=False) as t:
         row = t.row()
-        row.cell(f"{seller.get('bank_name', '')}\n{_('Bank of the payee')}", colspan=2, rowspan=2)
+        row.cell(f"{seller.get('bank_name', '')}\n{_('Beneficiary bank')}", colspan=2, rowspan=2)
         row.cell(_("BIC"))
         row.cell(seller.get("bic", ""))
         row = t.row()

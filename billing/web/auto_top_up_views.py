@@ -41,9 +41,11 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
         min_value=1,
         max_value=settings.MAX_TOP_UP_TOKENS,
     )
-    times_a_day = IntegerField(label=_("Maximum top-ups a day"), min_value=1, max_value=MAX_PER_DAY)
+    times_a_day = IntegerField(
+        label=_("Maximum top-ups per day"), min_value=1, max_value=MAX_PER_DAY
+    )
     sum_a_month = GroupedDecimalField(
-        label=_("Maximum a calendar month"), min_value=CENT, max_digits=14, decimal_places=2
+        label=_("Maximum per calendar month"), min_value=CENT, max_digits=14, decimal_places=2
     )
     consent = forms.BooleanField(
         label=_(

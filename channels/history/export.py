@@ -59,7 +59,7 @@ def _lines(
             _("Key"),
             _("Request id"),
             _("Reference"),
-            _("Came by"),
+            _("Source"),
             _("Language"),
         ]
     yield from (_cells(message, member) for message in messages)

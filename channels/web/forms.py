@@ -110,7 +110,7 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
     api_key = KeyField(
         label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")
     )
-    door = forms.ChoiceField(label=_("Came by"), choices=_door_choices, required=False)
+    door = forms.ChoiceField(label=_("Source"), choices=_door_choices, required=False)
     country = forms.ChoiceField(label=_("Country"), required=False)
     purpose = LineField(
         label=_("Purpose"),

@@ -44,7 +44,7 @@ class HookForm(RefusesStaleForm, forms.Form):
         first.help_text = _("Leave all empty to follow the company's policy.")
         if kind is not None and kind.finds_code_in_text:
             self.fields["code_length"] = IntegerField(
-                label=_("Digits of the code"),
+                label=_("Code length"),
                 min_value=CODE_LENGTHS[0],
                 max_value=CODE_LENGTHS[1],
                 help_text=_("It finds the code where the server sends a sentence."),

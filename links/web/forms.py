@@ -58,7 +58,7 @@ class TargetForm(forms.Form):
 
     template_name = "cabinet/link_fields.html"
     url = forms.CharField(
-        label=_("Where it leads"),
+        label=_("Destination"),
         max_length=target_urls.MAX_LENGTH,
         widget=forms.URLInput(attrs={"placeholder": "https://", "autocomplete": "off"}),
     )
@@ -98,7 +98,7 @@ class TargetForm(forms.Form):
 
 def expired_url_field() -> forms.CharField:
     return forms.CharField(
-        label=_("Where it leads once it has expired"),
+        label=_("Destination once it has expired"),
         max_length=target_urls.MAX_LENGTH,
         required=False,
         help_text=_("Leave empty to show a page that says the link no longer works."),

@@ -135,7 +135,7 @@ def rows_of(
     yield [
         pgettext("link", "Created"),
         _("Short link"),
-        _("Where it leads"),
+        _("Destination"),
         _("State"),
         _("Expires"),
         _("Clicks by people"),

@@ -20,7 +20,7 @@ MIN_HOST_LENGTH = 4  # characters: with fewer most targets match
 PAGES = (
     Page("link-list", _("Short links"), _("links, clicks, slugs")),
     Page("link-create", _("New short link"), _("shorten, create a link"), can_change_settings),
-    Page("link-import", _("Links from a file"), _("CSV, import links"), can_change_settings),
+    Page("link-import", _("Import links from a file"), _("CSV, import links"), can_change_settings),
 )
 
 

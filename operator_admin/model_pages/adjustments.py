@@ -155,4 +155,4 @@ def move(
 def _render(
     request: HttpRequest, admin: ActionAdmin, step: str, context: dict[str, Any]
 ) -> HttpResponse:
-    return admin.page(request, f"wallet/adjust_{step}", _("Give or take tokens"), context)
+    return admin.page(request, f"wallet/adjust_{step}", _("Credit or deduct tokens"), context)

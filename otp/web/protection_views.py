@@ -44,7 +44,10 @@ class ModeForm(RefusesStaleForm, forms.Form):
         label=_("Mode"),
         choices=[
             (GuardMode.ENFORCE, _("Block: suspicious sends go without SMS, then are refused")),
-            (GuardMode.WATCH, _("Watch only: nothing is held back, this page says what would be")),
+            (
+                GuardMode.WATCH,
+                _("Monitoring only: nothing is held back, this page shows what would be"),
+            ),
             (GuardMode.OFF, _("Off: nothing is counted, only budgets hold")),
         ],
         widget=forms.RadioSelect(attrs={"class": "form-check-input"}),

@@ -170,7 +170,7 @@ class SendLinkForm(SendForm):
     field_order = ("phone", "url", "text", "channel", "mode")
 
     url = forms.CharField(
-        label=_("Where it leads"),
+        label=_("Destination"),
         max_length=2048,
         widget=forms.URLInput(attrs={"placeholder": "https://", "autocomplete": "off"}),
     )

@@ -201,7 +201,7 @@ def test_message_to_ones_own_phone_needs_the_first_account_of_its_channel(
     name_accounts(settings, "kz")
     trial = reverse("admin:trial", args=[KZ])
     assert trial not in shown(client, KZ)
-    assert "put it first in the order" in shown(client, KZ)
+    assert "move it to the top" in shown(client, KZ)
 
     create_account(KZ, position=0)
     create_account("twilio", position=90)

@@ -78,9 +78,7 @@ def test_week_report_has_the_figures_of_the_replay(watching: Company) -> None:
     assert (replay.is_over, replay.is_failed) == (True, False)
     (letter,) = letters()
     day = f"{timezone.localtime(replay.since):%-d %B}"
-    assert letter.subject == (
-        f"Kvitok: what the protection of {watching.name} would have held back in a week"
-    )
+    assert letter.subject == (f"Kvitok: {watching.name}: weekly SMS pumping report")
     assert f"Of 106 codes since {day}, it would have:\n– refused 42 sends\n" in letter.text
     assert "\n– asked for a proof of work for 3 sends\n– sent 6 codes without SMS" in letter.text
     assert "It would have saved 688 tokens" in letter.text
