@@ -1,5 +1,6 @@
-"""Template filters of the cabinet, its tabs, the operator's documents."""
+"""Template filters of the cabinet, its notices, shortcuts and tabs, the operator's documents."""
 
+from collections.abc import Iterator
 from datetime import date, datetime
 from math import ceil
 from typing import Any, NamedTuple
@@ -7,16 +8,24 @@ from urllib.parse import quote
 
 from django import template
 from django.conf import settings
+from django.template.context import Context
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.formats import date_format, localize, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext, pgettext
+from django.utils.translation import get_language, gettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Member
 from accounts.people import phone_visibility, time_zones
+from accounts.people.cabinet_access import (
+    Allows,
+    anyone,
+    can_change_settings,
+    can_read_keys,
+    can_see_money,
+)
 from catalogue.languages import page_languages
 from catalogue.texts import StrOrPromise
 from webhooks.models import DeliveryAttempt
@@ -151,13 +160,73 @@ def legal_links(language: str | None = None) -> dict[str, object]:
     return {"links": links(language)}
 
 
-@register.simple_tag
-def support_url(company: Company) -> str:
+class Notice(NamedTuple):
+    """A banner for everybody in a company; the action is a POST of `view`, else a link."""
+
+    name: str
+    level: str  # of Bootstrap's alerts
+    icon: str
+    text: str
+    action: str
+    url: str = ""
+    view: str = ""
+
+
+@register.inclusion_tag("components/company_notices.html", takes_context=True)
+def company_notices(context: Context) -> dict[str, object]:
+    member = context.get("member")
+    notices = list(_notices(member)) if member else []
+    return {"notices": notices, "csrf_token": context.get("csrf_token")}
+
+
+def _notices(member: Member) -> Iterator[Notice]:
+    company, url = member.company, _support_url(member.company)
+    if company.closes_at and company.is_closing:
+        day = date_format(timezone.localtime(company.closes_at), "j E Y")
+        text = gettext("The company will be deleted on %(day)s. Until then everything works.")
+        may, view = gettext("An owner can cancel the deletion."), ""
+        if member.can_manage_members:
+            may, view = pgettext("notice", "Cancel the deletion"), "company-keep"
+        yield Notice("closing", "danger", "warning", text % {"day": day}, may, view=view)
+    if company.status == Company.Status.PENDING:
+        text = gettext(
+            "The company is waiting for approval. Test keys work already; live keys start to work "
+            "once the operator approves the company."
+        )
+        yield Notice("status", "warning", "waiting", text, gettext("Contact support."), url)
+    elif company.status == Company.Status.SUSPENDED:
+        text = gettext("The company is suspended: its keys are refused.")
+        yield Notice("status", "danger", "warning", text, gettext("Contact support."), url)
+
+
+def _support_url(company: Company) -> str:
     """The support address for a company; its e-mails name it already. Empty if nothing is set."""
     if settings.SUPPORT_EMAIL:
         subject = quote(f"Kvitok: {company.one_line_name} ({company.pk})")
         return f"mailto:{settings.SUPPORT_EMAIL}?subject={subject}"
     return str(settings.SUPPORT_URL)
+
+
+SHORTCUTS: tuple[tuple[str, StrOrPromise, str, Allows], ...] = (  # keys, title, view, whose
+    ("/", pgettext_lazy("cabinet", "Search"), "", anyone),
+    ("g o", _("Overview"), "overview", anyone),
+    ("g m", _("Messages"), "message-list", anyone),
+    ("g l", _("Short links"), "link-list", anyone),
+    ("g k", _("API keys"), "key-list", can_read_keys),
+    ("g b", _("Balance"), "balance", can_see_money),
+    ("n", _("Send a message"), "send", can_change_settings),
+    ("?", _("This list"), "", anyone),
+)
+
+
+@register.simple_tag
+def shortcuts(member: Member) -> list[tuple[str, StrOrPromise, str]]:
+    """The shortcuts of the member's role: keys, title and, if it goes to a page, address."""
+    return [
+        (keys, title, reverse(view) if view else "")
+        for keys, title, view, allows in SHORTCUTS
+        if allows(member)
+    ]
 
 
 class Tab(NamedTuple):
