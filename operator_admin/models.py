@@ -172,6 +172,10 @@ class Incident(models.Model):
         return str(self.titles[page_languages.active()])
 
     @property
+    def alert_level(self) -> str:
+        return {"outage": "danger", "degraded": "warning"}.get(self.impact, "info")
+
+    @property
     def newest_updates(self) -> list["IncidentUpdate"]:
         """All of them, the newest first."""
         return sorted(self.updates.all(), key=lambda row: (row.created_at, row.pk), reverse=True)

@@ -9,7 +9,8 @@ from django.template.context import Context
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from catalogue.texts import StrOrPromise
 
@@ -28,6 +29,54 @@ def icon(name: str) -> dict[str, str]:
 @register.inclusion_tag("components/copy_button.html")
 def copy_button(element_id: str) -> dict[str, str]:
     return {"id": element_id}
+
+
+GOOD, WAITS, BAD, OFF = (f"state state-{name}" for name in ("delivered", "queued", "failed", "off"))
+BADGES: dict[str, dict[object, tuple[str, StrOrPromise]]] = {  # the class and the text of a state
+    "approval": {
+        "approved": ("admin-state is-approved", ""),
+        "pending": ("admin-state is-pending", ""),
+        **dict.fromkeys(
+            ("rejected", "paused", "disabled", "missing"), ("admin-state is-suspended", "")
+        ),
+    },
+    "delivery": {
+        "waiting": (WAITS, pgettext_lazy("delivery", "waiting for a retry")),
+        "pending": (WAITS, ""),
+        "delivered": (GOOD, ""),
+        "failed": (BAD, ""),
+    },
+    "endpoint": {
+        "off": (OFF, pgettext_lazy("endpoint", "switched off")),
+        "failing": (BAD, _("failing")),
+        "well": (GOOD, pgettext_lazy("endpoint", "works")),
+        "new": (WAITS, pgettext_lazy("endpoint", "nothing sent yet")),
+    },
+    "link": {
+        "active": (GOOD, pgettext_lazy("link", "active")),
+        "expired": (WAITS, pgettext_lazy("link", "expired")),
+        "used": (WAITS, pgettext_lazy("link", "opened, once")),
+        "disabled": (BAD, pgettext_lazy("link", "disabled")),
+    },
+    "trial": {
+        True: (GOOD, _("The server was told: sent")),
+        False: (BAD, _("The server was refused")),
+    },
+}
+
+
+@register.simple_tag
+def badge(kind: str, state: object, text: StrOrPromise = "") -> SafeString:
+    """A state as BADGES shows it; `text` is that of states which have none there."""
+    css, word = BADGES[kind][state]
+    return format_html('<span class="{}">{}</span>', css, text or word)
+
+
+@register.simple_tag
+def poll(seconds: int, view: str, *args: object, **query: object) -> SafeString:
+    """The attributes of an element that is replaced by what a view answers, every few seconds."""
+    attributes = 'hx-get="{}" hx-trigger="every {}s" hx-swap="outerHTML"'
+    return format_html(attributes, reverse(view, args=args, query=query or None), seconds)
 
 
 @register.inclusion_tag("components/back.html")
@@ -59,7 +108,9 @@ def headings(*titles: StrOrPromise, css: str = "") -> SafeString:
 @register.simple_tag
 def actions_heading() -> SafeString:
     """The heading of a column of buttons, which is only said."""
-    return format_html('<th scope="col"><span class="visually-hidden">{}</span></th>', _("Actions"))
+    return format_html(
+        '<th scope="col"><span class="visually-hidden">{}</span></th>', gettext("Actions")
+    )
 
 
 @register.inclusion_tag("components/link_button.html")
