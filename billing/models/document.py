@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
@@ -186,6 +188,13 @@ class Document(models.Model):
     def number(self) -> str:
         """The number, such as 2026-17, in a series apart from invoices for payment."""
         return f"{self.year}-{self.serial}"
+
+    @property
+    def title(self) -> str:
+        day = date_format(self.issued_on, "SHORT_DATE_FORMAT")
+        if self.kind == self.Kind.ADVANCE:
+            return gettext("Advance invoice %(number)s of %(day)s") % {"number": self, "day": day}
+        return gettext("Document %(number)s") % {"number": self}
 
     @property
     def public_id(self) -> str:

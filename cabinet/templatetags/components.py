@@ -31,7 +31,9 @@ def copy_button(element_id: str) -> dict[str, str]:
     return {"id": element_id}
 
 
-GOOD, WAITS, BAD, OFF = (f"state state-{name}" for name in ("delivered", "queued", "failed", "off"))
+GOOD, WAITS, BAD, OFF, ENDED = (
+    f"state state-{name}" for name in ("delivered", "queued", "failed", "off", "ended")
+)
 BADGES: dict[str, dict[object, tuple[str, StrOrPromise]]] = {  # the class and the text of a state
     "approval": {
         "approved": ("admin-state is-approved", ""),
@@ -57,6 +59,12 @@ BADGES: dict[str, dict[object, tuple[str, StrOrPromise]]] = {  # the class and t
         "expired": (WAITS, pgettext_lazy("link", "expired")),
         "used": (WAITS, pgettext_lazy("link", "opened, once")),
         "disabled": (BAD, pgettext_lazy("link", "disabled")),
+    },
+    "order": {
+        **dict.fromkeys(("created", "pending"), (WAITS, "")),
+        "review": (WAITS, _("payment under review")),
+        "paid": (GOOD, ""),
+        **dict.fromkeys(("canceled", "expired"), (ENDED, "")),
     },
     "trial": {
         True: (GOOD, _("The server was told: sent")),

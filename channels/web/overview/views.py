@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -29,6 +30,8 @@ from channels.web.overview.breakdown_table import (
 )
 from channels.web.overview.notices import notices_for
 from channels.web.periods import PeriodForm
+
+MISSED = {"failed": _("%(n)s failed"), "expired": _("%(n)s expired")}
 
 
 @member_required()
@@ -67,6 +70,11 @@ def _figures_of_period(
     return {
         "days_query": f"&date_from={days.first:%Y-%m-%d}&date_to={days.last:%Y-%m-%d}",
         "figures": summary,
+        "missed": [
+            (state, text % {"n": intcomma(n)})
+            for state, text in MISSED.items()
+            if (n := summary.now.states[state])
+        ],
         "chart": chart(summary.days, extras=_extras(summary, sees_money=sees_money)),
         "by": by,
         "by_title": TITLES[by],
