@@ -109,7 +109,7 @@ def member_role(request: CabinetRequest, pk: int) -> HttpResponse:
             reauthentication.require(request, form)
         with refusals_on(form, "role"):
             members.change_role(member=person, role=form.cleaned_data["role"], **request.actor)
-            messages.success(request, _("The role is changed."))
+            messages.success(request, _("The role has been changed."))
             return redirect("member-list")
     return form_page(
         request,
@@ -215,11 +215,11 @@ def member_sessions_page(request: CabinetRequest, pk: int) -> HttpResponse:
 def _end(request: CabinetRequest, person: Member, session: str) -> None:
     if session == ALL:
         count = members.end_all(member=person, **request.actor)
-        text = ngettext("%(n)d session is ended.", "%(n)d sessions are ended.", count)
+        text = ngettext("%(n)d session has been ended.", "%(n)d sessions have been ended.", count)
         messages.success(request, text % {"n": count})
         return
     session_id = parse_integer(session) or 0
     if members.end(member=person, session_id=session_id, **request.actor):
-        messages.success(request, _("The session is ended."))
+        messages.success(request, _("The session has been ended."))
     else:
-        messages.info(request, _("This session is over already."))
+        messages.info(request, _("This session has already ended."))

@@ -74,13 +74,13 @@ class RequestFilter(ModeFilterForm):
     def clean_id(self) -> str:
         text: str = self.cleaned_data["id"].strip().lower()
         if text and not (started_at(text) or parse_id("msg", text)):
-            raise ValidationError(_("Enter the whole id: it starts with req_ or msg_."))
+            raise ValidationError(_("Enter the full id: it starts with req_ or msg_."))
         return text
 
     def clean_phone(self) -> str:
         phone: str = "".join(char for char in self.cleaned_data["phone"] if char in "+0123456789")
         if self.cleaned_data["phone"] and not (phone.startswith("+") and len(phone) > 9):
-            raise ValidationError(_("Enter the whole number with a plus: phones are kept masked."))
+            raise ValidationError(_("Enter the full number with a plus: phones are kept masked."))
         return phone
 
 

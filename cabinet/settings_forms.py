@@ -83,7 +83,9 @@ class SectionForm(CompanyModelForm):
         self.user = user
         for name in () if sees_money else self.of_money:
             self.fields[name].disabled = True
-            self.fields[name].help_text = _("An owner changes it: prices and invoices follow it.")
+            self.fields[name].help_text = _(
+                "Only an owner can change it: prices and invoices depend on it."
+            )
 
     @property
     def alone(self) -> list[forms.BoundField]:
@@ -108,7 +110,7 @@ class CompanySection(SectionForm):
     in_pairs = ("language", "country")
 
     language = forms.ChoiceField(
-        label=_("Language of messages"),
+        label=_("Message language"),
         choices=message_languages.grouped_choices,
         help_text=_("For requests that do not name a language."),
     )
@@ -139,7 +141,7 @@ class CompanySection(SectionForm):
 class CodesSection(SectionForm):
     slug, title = "codes", _("Codes")
     layout = "cabinet/settings/codes.html"
-    links = (("text-list", _("Texts of your own and autofill")),)
+    links = (("text-list", _("Custom texts and autofill")),)
 
     class Meta:
         model = Company
@@ -196,7 +198,7 @@ class CountriesSection(SectionForm):
 
     allowed_countries = CountriesField(label=_("Allowed countries"))
     country_codes = CountryCodesField(
-        label=_("Add by a list"),
+        label=_("Add from a list"),
         widget=forms.TextInput(attrs={"placeholder": "RU, KZ, BY", "autocomplete": "off"}),
         help_text=_("Two-letter codes or names, separated by commas: paste what you have."),
     )
@@ -297,7 +299,7 @@ class LimitsSection(SectionForm):
 
 
 class SecuritySection(SectionForm):
-    slug, title = "security", _("Sign-in of members")
+    slug, title = "security", _("Member sign-in")
     outro = _("The addresses that a key may be used from are set on the key itself.")
     links = (
         ("key-list", _("API keys")),

@@ -115,11 +115,11 @@ KINDS: dict[str, Kind] = {
         _account_page, words=lambda row: (error_texts.provider_title(row.subject), row.detail),
     ),
     "payment": Kind(
-        _("Payment to look at"), _("Settle"), "billing.view_payment",
+        _("Payment to review"), _("Settle"), "billing.view_payment",
         _page_of("billing_payment"), "bad", _payment,
     ),
     "transfer": Kind(
-        _("Bank transfer to look at"), _("Settle"), "billing.view_banktransfer",
+        _("Bank transfer to review"), _("Settle"), "billing.view_banktransfer",
         _page_of("billing_banktransfer"), "bad", _transfer,
     ),
     "refund": Kind(

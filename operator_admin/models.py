@@ -123,8 +123,8 @@ class Incident(models.Model):
     """
 
     class Impact(models.TextChoices):
-        DEGRADED = "degraded", _("works with difficulties")
-        OUTAGE = "outage", _("does not work")
+        DEGRADED = "degraded", _("degraded")
+        OUTAGE = "outage", _("outage")
         MAINTENANCE = "maintenance", _("maintenance")
 
     class State(models.TextChoices):

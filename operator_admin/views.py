@@ -44,7 +44,7 @@ class TrialMessageForm(forms.Form):
         label=gettext_lazy("Your phone"), max_length=64, widget=forms.TextInput({"type": "tel"})
     )
     locale = forms.ChoiceField(
-        label=gettext_lazy("Language of the text"), choices=message_languages.grouped_choices
+        label=gettext_lazy("Text language"), choices=message_languages.grouped_choices
     )
 
 
@@ -154,7 +154,7 @@ class PersonForm(forms.Form):
     phone = forms.CharField(
         label=gettext_lazy("Phone"),
         max_length=40,
-        help_text=gettext_lazy("In any spelling, as +79161234567."),
+        help_text=gettext_lazy("In any format, such as +79161234567."),
         widget=forms.TextInput({"type": "tel", "autocomplete": "off"}),
     )
 

@@ -72,7 +72,7 @@ class Company(models.Model):
         help_text=_("ISO 3166 code, such as RU or KZ"),
     )
     language = models.CharField(
-        _("Language of messages"),
+        _("Message language"),
         max_length=35,
         choices=message_languages.choices,
         default=settings.LANGUAGE_CODE,
@@ -143,7 +143,7 @@ class Company(models.Model):
     guard_restrictions = models.JSONField(default=list, db_default=[], editable=False)
     # one of its own; empty: the service's
     link_host = models.CharField(
-        _("Host of new short links"), max_length=253, blank=True, default="", db_default=""
+        _("Host for new short links"), max_length=253, blank=True, default="", db_default=""
     )
     # with all that is under them; empty: any
     link_targets = ArrayField(

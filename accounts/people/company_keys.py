@@ -99,7 +99,7 @@ def _scopes_within(scopes: Iterable[str], company: Company, user: User) -> list[
     role = company.members.filter(user=user).values_list("role", flat=True).first()
     allowed = scopes_of_role(role)
     if not (granted := [str(scope) for scope in scopes if scope in allowed]):
-        raise ValidationError(_("Your role may give a key none of these rights."), code="scopes")
+        raise ValidationError(_("Your role may not give a key any of these rights."), code="scopes")
     return granted
 
 

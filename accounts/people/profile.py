@@ -121,8 +121,8 @@ def notice_unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
             "title": _("E-mails"),
             "heading": _("This link does not work"),
             "text": _(
-                "It was not copied whole, or the account no longer exists. Choose the e-mails you "
-                "get in your profile."
+                "It was not copied in full, or the account no longer exists. Choose the e-mails "
+                "you get in your profile."
             ),
             "action": (reverse("profile"), _("Go to my profile")),
         }

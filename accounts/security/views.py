@@ -54,7 +54,7 @@ def session_end(request: HttpRequest, pk: int) -> HttpResponse:
     record_authentication_event(
         "session.ended", user=user, request=request, subject=session.ip or ""
     )
-    messages.success(request, _("The session is ended."))
+    messages.success(request, _("The session has been ended."))
     return redirect("session-list")
 
 

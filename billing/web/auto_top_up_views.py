@@ -65,7 +65,7 @@ class AutoTopUpForm(RefusesStaleForm, TopUpForm):
             name: row for name, row in self.gateways.items() if row.saves_methods or row.has_invoice
         }
         most = self.fields["sum_a_month"]
-        most.label = _("Maximum a month, %(currency)s") % {
+        most.label = _("Maximum per month, %(currency)s") % {
             "currency": SYMBOLS.get(self.currency, self.currency)
         }
         field = self.fields["gateway"]

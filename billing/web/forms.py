@@ -102,7 +102,7 @@ MAX_LEVELS = {Kind.TOKENS: 10**12, Kind.DAYS: balance_alerts.MAX_DAYS, Kind.BUDG
 
 
 class BalanceAlertForm(forms.Form):
-    kind = forms.ChoiceField(label=_("What to watch"), choices=Kind.choices)
+    kind = forms.ChoiceField(label=_("What to monitor"), choices=Kind.choices)
     level = GroupedIntegerField(
         label=_("Level"),
         min_value=1,
@@ -192,7 +192,7 @@ class ProfileForm(RefusesStaleForm, forms.ModelForm):  # type: ignore[type-arg]
             *page_languages.choices(),
         ]
         sold = prices.sold_currencies()
-        choices = [("", _("By the country")), *((code, code) for code in sold)]
+        choices = [("", _("Based on the country")), *((code, code) for code in sold)]
         self.fields["currency"].choices = choices  # type: ignore[attr-defined]
         if len(sold) < 2:
             del self.fields["currency"]

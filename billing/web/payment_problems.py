@@ -42,7 +42,7 @@ def _of_payment(order: Order, payment: Payment) -> PaymentProblem:
         return _waiting(order, payment.problem, payment.amount, payment.currency)
     if payment.is_credited:
         return PaymentProblem(
-            _("%(sum)s came, the tokens are credited.") % {"sum": amount}, payment.note
+            _("%(sum)s arrived; the tokens are credited.") % {"sum": amount}, payment.note
         )
     if payment.resolution == Resolution.RETURNED:
         return PaymentProblem(_("%(sum)s goes back to the payer.") % {"sum": amount}, payment.note)
@@ -62,7 +62,7 @@ def _waiting(order: Order, problem: str, amount: Decimal, currency: str) -> Paym
     if problem in _WRONG:
         text = _("%(sum)s arrived instead of %(due)s. We are looking into it, do not pay again.")
     elif problem == Problem.SECOND:
-        text = _("It was paid once more: %(sum)s. We are looking into it.")
+        text = _("It was paid a second time: %(sum)s. We are looking into it.")
     else:
         text = _("A transfer of %(sum)s arrived. We are looking into it, do not pay again.")
     return PaymentProblem(text % values, is_waiting=True)

@@ -40,12 +40,12 @@ class PhoneFilter(FilterForm):
     def clean_phone(self) -> str:
         phone = clipboard.plain(self.cleaned_data["phone"])
         if phone and not any(char in "0123456789" for char in phone):
-            raise ValidationError(_("Enter the number, its beginning or its last four digits."))
+            raise ValidationError(_("Enter the number, its prefix or its last four digits."))
         if phone and not self.member.can_see_phones:
             # A prefix search, extended digit by digit, would reveal the masked digits.
             number = phone_search.whole_number(phone, self.member.company.country)
             if number is None:
-                raise ValidationError(_("Enter the whole number: your role sees masked phones."))
+                raise ValidationError(_("Enter the full number: your role sees masked phones."))
             if not phone_visibility.may_look_up(number, self.member):
                 raise ValidationError(phone_visibility.TOO_MANY_LOOK_UPS)
         return phone
@@ -139,7 +139,7 @@ class HistoryFilter(ModeFilterForm, PhoneFilter):
     def clean_id(self) -> str:
         text: str = self.cleaned_data["id"].strip().lower()
         if text and not (parse_id("msg", text) or started_at(text)):
-            raise ValidationError(_("Enter the whole id: it starts with msg_ or req_."))
+            raise ValidationError(_("Enter the full id: it starts with msg_ or req_."))
         return text
 
 

@@ -95,7 +95,7 @@ def _to_phones_like(messages: QuerySet[Message], part: Q, text: str, member: Mem
     """The matches among the latest messages of each mode, and a link to search all."""
     if not member.can_see_phones:  # digit by digit it would reveal the masked digits
         detail = _("your role sees masked phones")
-        return [Hit(gettext("The whole number is needed"), _list_url(Mode.LIVE, text), detail)]
+        return [Hit(gettext("The full number is needed"), _list_url(Mode.LIVE, text), detail)]
     lists, rows = [], []
     for mode in Mode:
         history = messages.filter(mode=mode)

@@ -239,7 +239,7 @@ class LinksSection(SectionForm):
         help_text=_("For short links created without a lifetime of their own."),
     )
     link_host = forms.ChoiceField(
-        label=_("Host of new short links"),
+        label=_("Host for new short links"),
         required=False,
         help_text=_("Existing links stay where they are. WhatsApp always uses the service's host."),
     )

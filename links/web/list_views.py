@@ -49,7 +49,7 @@ def link_list(request: CabinetRequest) -> HttpResponse:
     filters = form.filters()
     links = matching(request.member, filters)
     if links.is_hidden:
-        form.add_error("search", _("Enter a whole short link or words: your role sees no digits."))
+        form.add_error("search", _("Enter a full short link or words: your role sees no digits."))
     context = {
         "form": form,
         "mode": form.mode_chosen,

@@ -39,9 +39,9 @@ FIRST_TEXTS: dict[str, StrOrPromise] = {
 }
 LATER_TEXTS: dict[str, StrOrPromise] = {
     State.INVESTIGATING: _("We are still looking for the cause."),
-    State.IDENTIFIED: _("The cause is found. We are working on it."),
-    State.MONITORING: _("It works again. We are watching it before we close the incident."),
-    State.RESOLVED: _("It is over. Everything works as usual."),
+    State.IDENTIFIED: _("The cause has been found. We are working on a fix."),
+    State.MONITORING: _("It works again. We are monitoring it before we close the incident."),
+    State.RESOLVED: _("Resolved. Everything works as usual."),
 }
 
 

@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('titles', models.JSONField(verbose_name='titles by language')),
-                ('impact', models.CharField(choices=[('degraded', 'works with difficulties'), ('outage', 'does not work'), ('maintenance', 'maintenance')], max_length=11, verbose_name='impact')),
+                ('impact', models.CharField(choices=[('degraded', 'degraded'), ('outage', 'outage'), ('maintenance', 'maintenance')], max_length=11, verbose_name='impact')),
                 ('state', models.CharField(choices=[('investigating', 'investigating'), ('identified', 'identified'), ('monitoring', 'monitoring'), ('resolved', 'resolved')], max_length=13, verbose_name='state')),
                 ('channel', models.CharField(blank=True, choices=catalogue.channels.choices, max_length=8, verbose_name='channel')),
                 ('country', models.CharField(blank=True, max_length=2, verbose_name='country of the companies')),

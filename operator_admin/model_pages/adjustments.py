@@ -131,11 +131,13 @@ def _apply(request: HttpRequest, company: Company, form: AdjustForm) -> bool:
 def _result(company: Company, tokens: int) -> str:
     if tokens > 0:
         text = ngettext(
-            "%(n)s token given to %(company)s.", "%(n)s tokens given to %(company)s.", tokens
+            "%(n)s token credited to %(company)s.", "%(n)s tokens credited to %(company)s.", tokens
         )
     else:
         text = ngettext(
-            "%(n)s token taken from %(company)s.", "%(n)s tokens taken from %(company)s.", -tokens
+            "%(n)s token deducted from %(company)s.",
+            "%(n)s tokens deducted from %(company)s.",
+            -tokens,
         )
     available, _held = ledger.balance(company.pk)
     result = text % {"n": grouped(abs(tokens)), "company": company}

@@ -40,7 +40,7 @@ class ReceiptInline(ReadOnlyInline):
 class FoundByPhoneAdmin(ReadOnlyAdmin):
     search_fields = ("phone",)  # shows the search box; `find` searches
     search_help_text = _(
-        "Phone in any spelling or its beginning, message id (msg_…), request id (req_…), "
+        "Phone in any format or its prefix, message id (msg_…), request id (req_…), "
         "the provider's id"
     )
 
@@ -147,7 +147,7 @@ class ContactAdmin(ModelAdmin):
 class BlockedPhoneForm(forms.ModelForm):  # type: ignore[type-arg]
     """Takes a phone in any spelling; sends look it up in E.164."""
 
-    phone = forms.CharField(label=_("Phone"), max_length=64, help_text=_("in any spelling"))
+    phone = forms.CharField(label=_("Phone"), max_length=64, help_text=_("in any format"))
 
     class Meta:
         model = BlockedPhone
@@ -168,7 +168,7 @@ class BlockedPhoneAdmin(ModelAdmin):
     list_display = ("phone", "said_stop", "reason", "created_at")
     list_filter = ("said_stop",)
     search_fields = ("phone",)
-    search_help_text = _("Phone in any spelling or its beginning")
+    search_help_text = _("Phone in any format or its prefix")
     ordering = ("-created_at",)
 
     def find(self, rows: QuerySet[BlockedPhone], text: str) -> QuerySet[BlockedPhone]:

@@ -17,14 +17,14 @@ BAR, GAP = 6, 3  # units of the drawing
 LEVELS: dict[str, StrOrPromise] = {
     Level.OPERATIONAL: gettext_lazy("Works"),
     Level.MAINTENANCE: gettext_lazy("Maintenance"),
-    Level.DEGRADED: gettext_lazy("Works with difficulties"),
-    Level.OUTAGE: gettext_lazy("Does not work"),
+    Level.DEGRADED: gettext_lazy("Degraded"),
+    Level.OUTAGE: gettext_lazy("Outage"),
 }
 OVERALL: dict[str, StrOrPromise] = {
     Level.OPERATIONAL: gettext_lazy("Everything works"),
     Level.MAINTENANCE: gettext_lazy("Maintenance is under way"),
-    Level.DEGRADED: gettext_lazy("Some of it works with difficulties"),
-    Level.OUTAGE: gettext_lazy("Some of it does not work"),
+    Level.DEGRADED: gettext_lazy("Some components are degraded"),
+    Level.OUTAGE: gettext_lazy("Some components are down"),
 }
 _OF_DAY: dict[str, StrOrPromise] = {
     Level.OPERATIONAL: gettext_lazy("as usual"),

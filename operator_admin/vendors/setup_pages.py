@@ -53,10 +53,10 @@ class CredentialsForm(forms.Form):
         if is_further:
             self.fields[ACCOUNT] = forms.RegexField(
                 rf"\A{ACCOUNT_NAME.pattern}\Z",
-                label=gettext_lazy("Name of the account"),
-                help_text=gettext_lazy("Up to 12 small Latin letters and digits, such as kz."),
+                label=gettext_lazy("Account name"),
+                help_text=gettext_lazy("Up to 12 lowercase Latin letters and digits, such as kz."),
                 error_messages={
-                    "invalid": gettext_lazy("Up to 12 small Latin letters and digits.")
+                    "invalid": gettext_lazy("Up to 12 lowercase Latin letters and digits.")
                 },
             )
         for field in VENDORS[vendor_of(name)].fields:

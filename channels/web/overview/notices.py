@@ -72,9 +72,11 @@ def _is_down(channel: Channel) -> bool:
 
 def _drops(company: Company) -> Iterator[Notice]:
     for drop in drop_watch.open_drops(company):
-        text = _("Of the phones of the last two hours %(now)s got their code, usually %(usual)s.")
+        text = _(
+            "In the last two hours %(now)s of the phones got their code; usually it is %(usual)s."
+        )
         yield Notice(
-            _("Fewer codes by %(channel)s arrive") % {"channel": BY_NAME[drop.channel].title},
+            _("Fewer codes by %(channel)s are arriving") % {"channel": BY_NAME[drop.channel].title},
             text % {"now": share(drop.share), "usual": share(drop.usual)},
             f"{reverse('message-list')}?mode=live&channel={drop.channel}&kind=code",
             _("See the messages"),

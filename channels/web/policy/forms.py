@@ -59,7 +59,7 @@ class RuleForm(fallback_forms.WithFallback, RefusesStaleForm, forms.Form):
         help_text=_("For one message; more expensive channels are skipped."),
     )
     locale = forms.ChoiceField(
-        label=_("Language of messages"),
+        label=_("Message language"),
         required=False,
         help_text=_("For requests that do not name a language."),
     )

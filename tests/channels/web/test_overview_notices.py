@@ -65,7 +65,7 @@ def test_overview_shows_open_delivery_drops_of_the_company(client: Client, owner
 
     (notice,) = notices_for(owner.company, available=None)
 
-    assert notice.title == "Fewer codes by SMS arrive"
+    assert notice.title == "Fewer codes by SMS are arriving"
     assert "61.5" in notice.text
     assert client.get(notice.url).status_code == 200
 
