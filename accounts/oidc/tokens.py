@@ -132,6 +132,8 @@ def claims_of(tokens: dict[str, Any], *, nonce: str) -> dict[str, Any]:
     further = discovery.get_json(url, bearer=str(tokens["access_token"]))
     if further.get("sub") != claims["sub"]:  # Core 5.3.2: else it is about somebody else
         raise RefusedError(Reason.INVALID, "user information of another person")
+    if "email" in claims and further.get("email") != claims["email"]:
+        further.pop("email_verified", None)  # says nothing of the ID token's address
     return further | claims
 
 

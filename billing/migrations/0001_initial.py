@@ -560,7 +560,7 @@ class Migration(migrations.Migration):
                 ('tokens', models.PositiveBigIntegerField(verbose_name='tokens')),
                 ('used', models.PositiveBigIntegerField(default=0, verbose_name='used')),
                 ('withdrawn', models.PositiveBigIntegerField(default=0, verbose_name='withdrawn')),
-                ('amount', models.DecimalField(decimal_places=2, default=0, max_digits=14, verbose_name='amount')),
+                ('amount', models.DecimalField(decimal_places=2, default=Decimal('0'), max_digits=14, verbose_name='amount')),
                 ('currency', models.CharField(blank=True, max_length=3, verbose_name='currency')),
                 ('vat_rate', models.DecimalField(decimal_places=2, max_digits=4, null=True, verbose_name='VAT, %')),
                 ('company', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='lots', to='accounts.company', verbose_name='company')),

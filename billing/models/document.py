@@ -34,7 +34,7 @@ class Lot(models.Model):
     used = models.PositiveBigIntegerField(_("used"), default=0)
     withdrawn = models.PositiveBigIntegerField(_("withdrawn"), default=0)
     # Nothing and no currency: granted.
-    amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2, default=0)
+    amount = models.DecimalField(_("amount"), max_digits=14, decimal_places=2, default=Decimal(0))
     currency = models.CharField(_("currency"), max_length=3, blank=True)
     vat_rate = models.DecimalField(_("VAT, %"), max_digits=4, decimal_places=2, null=True)
 

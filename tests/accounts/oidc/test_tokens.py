@@ -226,11 +226,28 @@ def test_refusal_of_the_sign_in_provider_is_shown(client: Client, forger: Forger
     assert (answer.status_code, refusal(answer)) == (403, "canceled")
 
 
-def serve_user_information(forger: Forger, subject: str) -> None:
+def serve_user_information(forger: Forger, subject: str, **more: object) -> None:
     url = f"{ISSUER}/userinfo"
     metadata = _metadata(userinfo_endpoint=url)
     forger.wire.replace("GET", f"{ISSUER}/.well-known/openid-configuration", json=metadata)
-    forger.wire.get(url, json={"sub": subject, "groups": ["admins"]})
+    forger.wire.get(url, json={"sub": subject, "groups": ["admins"], **more})
+
+
+@pytest.mark.parametrize(("address", "is_verified"), [("x@example.com", False), (None, True)])
+def test_user_information_verifies_only_its_own_address(
+    client: Client, forger: Forger, user: User, address: str | None, *, is_verified: bool
+) -> None:
+    sent = forger.begin(client)
+    token = claims(sent["nonce"], groups=None)
+    token.pop("groups")
+    token["email"] = "anna@example.com"
+    email = address or token["email"]
+    serve_user_information(forger, token["sub"], email=email, email_verified=True)
+
+    found = of.claims_of({"id_token": signed(token), "access_token": "a"}, nonce=sent["nonce"])
+
+    assert found["email"] == token["email"]
+    assert of.is_email_verified(found) == is_verified
 
 
 def test_user_information_of_another_person_is_refused(
