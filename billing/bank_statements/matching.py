@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 
 from django.db import transaction
@@ -112,7 +112,6 @@ SHORT_NUMBER = re.compile(
 )
 TOP_UP = re.compile(r"top_[0-9a-f]{32}", re.IGNORECASE)
 REFUND = re.compile(r"возврат|refund", re.IGNORECASE)
-NUMBERED_ANEW = timedelta(days=30)  # payers restart their numbers each year at the latest
 MAX_NUMBERS = 20  # of one purpose
 
 
@@ -234,8 +233,9 @@ def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Paym
     if is_by_link:
         return candidates.filter(order=order, payment_id=order.payment_id).first()
     number = payments.bank_reference_number(transfer.document_number)
-    credited = candidates.filter(is_credited=True).exclude(confirmed_by=None)
-    for payment in credited.filter(Q(order=order) | _second_of(transfer, order)).order_by("pk"):
+    waiting = Q(is_credited=False, settled_at=None, amount=transfer.amount)  # the operator's task
+    confirmed = candidates.filter(Q(is_credited=True) | waiting).exclude(confirmed_by=None)
+    for payment in confirmed.filter(Q(order=order) | _second_of(transfer, order)).order_by("pk"):
         if number and payments.bank_reference_number(payment.reference) == number:
             return payment
     return None
@@ -251,7 +251,7 @@ def _second_of(transfer: BankTransfer, order: Order) -> Q:
         problem=Payment.Problem.SECOND,
         amount=transfer.amount,
         currency=transfer.currency,
-        paid_on__range=(transfer.booked_on - NUMBERED_ANEW, transfer.booked_on + NUMBERED_ANEW),
+        paid_on__range=payments.days_of_number(transfer.booked_on),
     )
 
 

@@ -5,7 +5,7 @@ The order's row is the lock: webhooks, confirmations and cancellations of one or
 
 import re
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from accounts.audit import Changes, record
 from accounts.models import Company, User
 from billing import notifications
 from billing.gateways.base import PaymentEvent, PaymentState
-from billing.models import Order, Payment
+from billing.models import BankTransfer, Order, Payment
 from billing.orders import orders, refunds
 from billing.wallet import ledger
 
@@ -75,7 +75,7 @@ def confirm(
     refunds.lock_gateway(order.gateway)  # one transfer may be confirmed for two orders at once
     order = lock(order.pk)
     transfer_id = _bank_transfer_id(order.company, paid_on, reference)
-    if _is_from_statement(order, amount, reference):
+    if _is_from_statement(order, amount, paid_on, reference):
         return None
     existing = Payment.objects.select_for_update().filter(payment_id=transfer_id).first()
     if existing is not None and not _may_correct(existing, order, amount):
@@ -261,11 +261,36 @@ def _bank_transfer_id(company: Company, paid_on: date, reference: str) -> str:
     return f"{company.pk}:{paid_on:%Y-%m-%d}:{bank_reference_number(reference)}"
 
 
-def _is_from_statement(order: Order, amount: Decimal, reference: str) -> bool:
-    """The account's statement was faster than the operator."""
-    credited = order.payments.filter(is_credited=True, amount=amount, bank_transfers__isnull=False)
-    number = bank_reference_number(reference)
-    return any(bank_reference_number(payment.reference) == number for payment in credited)
+NUMBERED_ANEW = timedelta(days=30)  # payers restart their numbers each year at the latest
+
+
+def days_of_number(day: date) -> tuple[date, date]:
+    """The first and last day on which a payer's number names the same transfer."""
+    return day - NUMBERED_ANEW, day + NUMBERED_ANEW
+
+
+def _is_from_statement(order: Order, amount: Decimal, paid_on: date, reference: str) -> bool:
+    """The account's statement was faster than the operator: also with money of the company that
+    was credited as a top-up of its own, or waits for the review of a second transfer.
+    """
+    of_company = Q(order__company=order.company_id, paid_on__range=days_of_number(paid_on))
+    credited = Payment.objects.filter(
+        Q(order=order) | of_company,
+        is_credited=True,
+        amount=amount,
+        bank_transfers__isnull=False,
+    )
+    waiting = BankTransfer.objects.needs_review().filter(
+        order__company=order.company_id,
+        problem=BankTransfer.Problem.SECOND,
+        amount=amount,
+        booked_on__range=days_of_number(paid_on),
+    )
+    references = [
+        *credited.values_list("reference", flat=True),
+        *waiting.values_list("document_number", flat=True),
+    ]
+    return bank_reference_number(reference) in map(bank_reference_number, references)
 
 
 def _may_correct(payment: Payment, order: Order, amount: Decimal) -> bool:

@@ -228,6 +228,24 @@ def test_second_payment_that_was_credited_by_hand_is_that_payment(
     assert Payment.objects.count() == 2
 
 
+@pytest.mark.parametrize("is_confirmed_first", [True, False])
+def test_second_transfer_of_an_invoice_is_one_task(
+    invoice: Order, operator: User, *, is_confirmed_first: bool
+) -> None:
+    received(paid(invoice))
+    steps: list[Callable[[], object]] = [
+        partial(confirm_by_hand, invoice, operator, "18"),
+        partial(received, paid(invoice, document_number="18", operation_id="op-2")),
+    ]
+
+    for step in steps if is_confirmed_first else reversed(steps):
+        step()
+
+    waiting = Payment.objects.filter(is_credited=False, settled_at=None).exclude(problem="")
+    assert waiting.count() + BankTransfer.objects.needs_review().count() == 1
+    assert balance(invoice) == 1000
+
+
 def test_transfer_that_was_confirmed_by_hand_is_that_payment(
     invoice: Order, operator: User
 ) -> None:
