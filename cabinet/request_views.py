@@ -51,7 +51,7 @@ class RequestFilter(ModeFilterForm):
         widget=forms.TextInput(attrs={"inputmode": "tel", "placeholder": "+7 916 123-45-67"}),
     )
     outcome = forms.ChoiceField(
-        label=_("Answer"),
+        label=_("Response"),
         required=False,
         choices=[("", _("any")), *((name, title) for name, (title, _q) in OUTCOMES.items())],
     )

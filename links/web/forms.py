@@ -43,7 +43,7 @@ STATES = [
 class LinkFilter(ModeFilterForm):
     batch = LineField(max_length=50, required=False, widget=forms.HiddenInput)
     search = LineField(
-        label=_("Short link or target"),
+        label=_("Short link or destination"),
         max_length=200,
         required=False,
         widget=forms.TextInput(attrs={"spellcheck": "false", "placeholder": "https://…"}),
